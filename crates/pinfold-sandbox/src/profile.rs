@@ -1,0 +1,113 @@
+//! What a confined process can reach, as plain data.
+//!
+//! A [`Profile`] is compiled by someone with opinions (which folder, which guards) and carried out by this
+//! crate, which has none. Every path in it is absolute and already resolved: the sandbox opens each one without
+//! following a link in its last component and refuses to start when that fails.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a confined process can reach. Plain data; nothing here is looked up again by name after the start.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// Where the command starts. Must be inside what the process can see.
+    pub cwd: PathBuf,
+    /// What can be written.
+    pub writes: Writes,
+    /// Existing files and directories below a writable one that stay read-only.
+    pub read_only: Vec<PathBuf>,
+    /// Directories that stay writable but cannot be renamed, removed or replaced.
+    pub pinned: Vec<PathBuf>,
+    /// Names that do not exist and must not appear. Their parents exist. Held by an empty, marked directory
+    /// for the length of the run; nothing is left behind.
+    pub absent: Vec<PathBuf>,
+    /// Files and directories whose content cannot be read.
+    pub hidden: Vec<PathBuf>,
+    /// The private temporary directory at `/tmp` and `/var/tmp`.
+    pub temp: Temp,
+    /// Directories read shared and written to a private layer.
+    pub layers: Vec<Layer>,
+    /// What the process can talk to over the network.
+    pub network: Network,
+    /// Doors that are closed unless named here.
+    pub openings: Openings,
+    /// The whole environment of the command, and of everything that runs inside.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What the process may use up.
+    pub limits: Limits,
+}
+
+/// Which part of the file system can be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Writes {
+    /// Nothing but the private temporary directory.
+    #[default]
+    Nowhere,
+    /// Only what lies beneath these. A file may stand here as well as a directory.
+    Beneath(Vec<PathBuf>),
+    /// Anywhere but what is read-only or hidden.
+    Anywhere,
+}
+
+/// Where temporary files go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Temp {
+    /// A memory file system that ends with the run.
+    #[default]
+    Private,
+    /// This directory, so that several runs of one session share it.
+    Directory(PathBuf),
+}
+
+/// A directory read shared and written to a private layer (overlay file system).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// The shared directory; it is not changed. Appears at its own path.
+    pub shared: PathBuf,
+    /// Where changes are kept.
+    pub private: PathBuf,
+    /// Scratch space of the overlay, on the file system of `private`.
+    pub work: PathBuf,
+}
+
+/// What the process can talk to over the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// Only itself: a loopback interface of its own.
+    #[default]
+    Off,
+    /// Everything that the host can reach.
+    Host,
+}
+
+/// Doors to brokers that act outside on the caller's behalf, and kernel interfaces with a record of holes.
+/// All are closed unless opened by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Openings {
+    /// `socket(AF_UNIX)`: any daemon whose socket file can be seen.
+    pub unix_sockets: bool,
+    /// New user namespaces inside (nested sandboxes, browsers).
+    pub user_namespaces: bool,
+    /// `io_uring_*`: its operations pass seccomp unseen.
+    pub io_uring: bool,
+    /// `add_key`, `keyctl`, `request_key`: the user's key rings.
+    pub keyrings: bool,
+    /// `personality` values other than the plain ones.
+    pub personality: bool,
+}
+
+/// What the process may use up. `None` means the limit of the caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Private writable memory of each process, in bytes.
+    pub memory: Option<u64>,
+    /// Processes and threads at one time.
+    pub processes: Option<u64>,
+    /// Processor time of each process.
+    pub cpu_time: Option<Duration>,
+    /// Time from start to end; then the whole tree is ended.
+    pub wall_time: Option<Duration>,
+    /// Size of any one file, in bytes.
+    pub file_size: Option<u64>,
+}
