@@ -1,0 +1,237 @@
+//! Which places are guarded: those whose change runs code later or whose content opens other doors.
+//!
+//! A pure look-up by the components of a path that was already resolved by the kernel (no links, no `..`).
+//! Nothing is compared as text prefix: `.gitattributes` is not `.git`, `.bashrc.md` is not `.bashrc`.
+//!
+//! Trap: a guard says nothing about what a caller should do. The gate asks a person, the boundary mounts the
+//! place read-only or covers it; [`Held`] says how far the latter goes.
+
+mod pattern;
+mod table;
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use pattern::{Anchor, Query};
+
+/// What a guarded place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GuardKind {
+    /// A repository's own directory or configuration: git runs hooks and programs named there.
+    Git,
+    /// pinfold's own settings and records.
+    Policy,
+    /// Read and acted on by agents and editors as soon as the folder is opened.
+    Autorun,
+    /// Sourced by a shell or an interpreter when it starts.
+    ShellStartup,
+    /// Environment files that hold secrets and change what programs do.
+    Secret,
+    /// Keys, tokens, logins, key rings, browser profiles.
+    Credential,
+    /// Started by the system or the desktop by itself: cron, systemd units, autostart, launch agents.
+    Persistence,
+    /// Configuration of build tools and package managers that runs code at the next build.
+    Build,
+}
+
+/// How far the kernel holds a guarded place inside a writable folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Held {
+    /// Only the file tools ask; a process inside may write it, and the end of the run lists the change.
+    Asked,
+    /// Read-only when it exists at the start; one that is created later is listed at the end of the run.
+    WhenPresent,
+    /// Read-only, and a missing one cannot be created, at the top of every project in the folder.
+    EvenMissing,
+}
+
+/// One guarded place, with the reason a person or a model is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    pattern: Cow<'static, str>,
+    kind: GuardKind,
+    held: Held,
+    why: Cow<'static, str>,
+    markers: &'static [&'static str],
+}
+
+impl Guard {
+    /// The pattern as it stands in the list: `**/NAME` at any depth, `~/NAME` in a home directory, `/NAME`
+    /// from the root of the file system. What lies beneath a match is guarded as well.
+    pub fn pattern(&self) -> &str {
+        pattern::positive(&self.pattern)
+    }
+
+    /// What kind of place it is.
+    pub fn kind(&self) -> GuardKind {
+        self.kind
+    }
+
+    /// How far the kernel holds it inside a writable folder.
+    pub fn held(&self) -> Held {
+        self.held
+    }
+
+    /// Why it is guarded: one clause without a full stop.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
+    /// A file that is often harmless is a credential only if it holds one of these words (lower case; compare
+    /// without case). Empty: always.
+    pub fn markers(&self) -> &'static [&'static str] {
+        self.markers
+    }
+}
+
+/// The guarded places for writing and for reading.
+///
+/// Lists only ever grow here; what settings may take away is a question for whoever reads the settings.
+#[derive(Clone, Debug)]
+pub struct Guards {
+    write: List,
+    read: List,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self { write: List::new(table::WRITE), read: List::new(table::READ) }
+    }
+}
+
+impl Guards {
+    /// The guard that a write of `real` meets, outermost component first.
+    ///
+    /// `real` is absolute and resolved; `home` is the person's home directory, resolved as well (the usual
+    /// places of home directories count besides). `folds_case`: the file system takes `.GIT` for `.git`.
+    pub fn write(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
+        self.write.find(real, home, folds_case)
+    }
+
+    /// The guard that a read of `real` meets. Arguments as for [`Guards::write`].
+    pub fn read(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
+        self.read.find(real, home, folds_case)
+    }
+
+    /// Adds a place guarded for writing. A pattern without `**/`, `~/` or `/` in front counts at any depth.
+    #[must_use]
+    pub fn with_write(mut self, pattern: &str, kind: GuardKind, why: &str) -> Self {
+        self.write.push(Guard::added(pattern, kind, why));
+        self
+    }
+
+    /// Adds a place guarded for reading. A pattern without `**/`, `~/` or `/` in front counts at any depth.
+    #[must_use]
+    pub fn with_read(mut self, pattern: &str, kind: GuardKind, why: &str) -> Self {
+        self.read.push(Guard::added(pattern, kind, why));
+        self
+    }
+
+    /// Every guard for writing, in the order of the list.
+    pub fn write_list(&self) -> &[Guard] {
+        &self.write.guards
+    }
+
+    /// Every guard for reading, in the order of the list.
+    pub fn read_list(&self) -> &[Guard] {
+        &self.read.guards
+    }
+}
+
+impl Guard {
+    fn added(pattern: &str, kind: GuardKind, why: &str) -> Self {
+        let anchored = ["**/", "~/", "/"].iter().any(|a| pattern.starts_with(a));
+        let pattern = if anchored { pattern.to_owned() } else { format!("**/{pattern}") };
+        Self {
+            pattern: pattern.into(),
+            kind,
+            held: Held::WhenPresent,
+            why: why.to_owned().into(),
+            markers: &[],
+        }
+    }
+}
+
+/// Guards chained by the first two bytes of their first component, so that the usual path component meets none.
+#[derive(Clone, Debug)]
+struct List {
+    guards: Vec<Guard>,
+    heads: [Link; BUCKETS],
+    next: Vec<Link>,
+    wild: Vec<usize>,
+}
+
+type Link = Option<std::num::NonZeroU16>;
+
+const BUCKETS: usize = 256;
+
+impl List {
+    fn new(groups: &'static [table::Group]) -> Self {
+        let len = groups.iter().map(|g| g.patterns.len()).sum();
+        let mut list = Self {
+            guards: Vec::with_capacity(len),
+            heads: [None; BUCKETS],
+            next: Vec::with_capacity(len),
+            wild: Vec::new(),
+        };
+        for group in groups {
+            for pattern in group.patterns {
+                list.push(Guard {
+                    pattern: Cow::Borrowed(pattern),
+                    kind: group.kind,
+                    held: group.held,
+                    why: Cow::Borrowed(group.why),
+                    markers: group.markers,
+                });
+            }
+        }
+        list
+    }
+
+    fn push(&mut self, guard: Guard) {
+        let index = self.guards.len();
+        let slot = pattern::first_bytes(&guard.pattern).map(bucket);
+        self.guards.push(guard);
+        // A chain link holds index + 1. Past u16 the guard is still matched, only without the short cut.
+        let link = u16::try_from(index + 1).ok().and_then(std::num::NonZeroU16::new);
+        let head = slot.and_then(|s| self.heads.get_mut(s));
+        if let (Some(head), Some(_)) = (head, link) {
+            self.next.push(*head);
+            *head = link;
+        } else {
+            self.next.push(None);
+            self.wild.push(index);
+        }
+    }
+
+    fn find(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
+        let bytes = real.as_os_str().as_encoded_bytes();
+        let home = home.map(|h| h.as_os_str().as_encoded_bytes());
+        if folds_case && !bytes.is_ascii() {
+            let folded = pattern::fold(bytes);
+            let home = home.map(pattern::fold);
+            return self.find_in(&Query::new(&folded, home.as_deref(), true));
+        }
+        self.find_in(&Query::new(bytes, home, folds_case))
+    }
+
+    fn find_in(&self, query: &Query<'_>) -> Option<&Guard> {
+        query.starts().find_map(|at| {
+            let chained = self.heads.get(bucket(query.first_bytes(at))).copied().flatten();
+            let chain =
+                std::iter::successors(chained, |l| self.next.get(usize::from(l.get()) - 1).copied()?)
+                    .map(|l| usize::from(l.get()) - 1);
+            chain.chain(self.wild.iter().copied()).filter_map(|i| self.guards.get(i)).find(|g| {
+                Anchor::of(&g.pattern).is_some_and(|(anchor, rest)| query.matches(at, anchor, rest))
+            })
+        })
+    }
+}
+
+fn bucket([first, second]: [u8; 2]) -> usize {
+    usize::from(first.to_ascii_lowercase().wrapping_mul(31) ^ second.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests;

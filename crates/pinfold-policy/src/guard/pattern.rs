@@ -1,0 +1,182 @@
+//! How a guard's pattern meets a path: anchor, components, `*` within a component, exceptions after ` !`.
+
+/// Where a pattern starts to count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// `**/`: at any depth.
+    Anywhere,
+    /// `~/`: directly in a home directory.
+    Home,
+    /// `/`: at the root of the file system.
+    Root,
+}
+
+impl Anchor {
+    /// Splits the anchor from the rest; `None` for a pattern that has none, which therefore matches nothing.
+    pub(super) fn of(pattern: &str) -> Option<(Self, &str)> {
+        [("**/", Self::Anywhere), ("~/", Self::Home), ("/", Self::Root)]
+            .into_iter()
+            .find_map(|(text, anchor)| Some((anchor, pattern.strip_prefix(text)?)))
+    }
+}
+
+/// The pattern without its exceptions.
+pub(super) fn positive(pattern: &str) -> &str {
+    pattern.split(EXCEPT).next().unwrap_or(pattern)
+}
+
+/// What stands between a pattern and each name that its last component lets pass.
+const EXCEPT: &str = " !";
+
+/// The first two bytes of the first component, `None` when a `*` is among them.
+pub(super) fn first_bytes(pattern: &str) -> Option<[u8; 2]> {
+    let (_, rest) = Anchor::of(pattern)?;
+    let two = two_bytes(positive(rest).as_bytes());
+    (!two.contains(&b'*')).then_some(two)
+}
+
+fn two_bytes(text: &[u8]) -> [u8; 2] {
+    let mut bytes = text.split(|&b| b == b'/').next().unwrap_or_default().iter().copied();
+    [bytes.next().unwrap_or(0), bytes.next().unwrap_or(0)]
+}
+
+/// One path to be looked up.
+pub(super) struct Query<'a> {
+    path: &'a [u8],
+    home: Option<&'a [u8]>,
+    folds_case: bool,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn new(path: &'a [u8], home: Option<&'a [u8]>, folds_case: bool) -> Self {
+        Self { path, home: home.map(trim), folds_case }
+    }
+
+    /// Where each component starts.
+    pub(super) fn starts(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut before = b'/';
+        self.path.iter().enumerate().filter_map(move |(i, &b)| {
+            let start = before == b'/' && b != b'/';
+            before = b;
+            start.then_some(i)
+        })
+    }
+
+    /// The first two bytes of the component at `at`.
+    pub(super) fn first_bytes(&self, at: usize) -> [u8; 2] {
+        two_bytes(self.tail(at))
+    }
+
+    /// Whether a pattern matches from the component at `at` on; what lies beneath a match matches too.
+    pub(super) fn matches(&self, at: usize, anchor: Anchor, pattern: &str) -> bool {
+        let mut parts = pattern.split(EXCEPT);
+        let Some(wanted) = parts.next() else { return false };
+        let Some(last) = self.walk(at, wanted) else { return false };
+        self.anchored(at, anchor) && !parts.any(|except| glob(except.as_bytes(), last, self.folds_case))
+    }
+
+    /// The component that met the last part of the pattern, if all parts met theirs.
+    fn walk(&self, at: usize, wanted: &str) -> Option<&'a [u8]> {
+        let mut components = self.tail(at).split(|&b| b == b'/').filter(|c| !c.is_empty());
+        let mut last = None;
+        for part in wanted.split('/') {
+            let component = components.next()?;
+            if !glob(part.as_bytes(), component, self.folds_case) {
+                return None;
+            }
+            last = Some(component);
+        }
+        last
+    }
+
+    fn anchored(&self, at: usize, anchor: Anchor) -> bool {
+        let before = trim(self.path.get(..at).unwrap_or_default());
+        match anchor {
+            Anchor::Anywhere => true,
+            Anchor::Root => before.is_empty(),
+            Anchor::Home => self.is_home(before),
+        }
+    }
+
+    /// The person's own home, or a directory where home directories usually stand: another user's keys are no
+    /// less keys.
+    fn is_home(&self, place: &[u8]) -> bool {
+        if self.home.is_some_and(|h| !h.is_empty() && same(h, place, self.folds_case)) {
+            return true;
+        }
+        let mut components = place.split(|&b| b == b'/').filter(|c| !c.is_empty());
+        match (components.next(), components.next(), components.next()) {
+            (Some(b"root"), None, None) => true,
+            (Some(parent), Some(_), None) => parent == b"home" || same(parent, b"Users", self.folds_case),
+            _ => false,
+        }
+    }
+
+    fn tail(&self, at: usize) -> &'a [u8] {
+        self.path.get(at..).unwrap_or_default()
+    }
+}
+
+fn trim(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|&b| b != b'/').map_or(0, |i| i + 1);
+    path.get(..end).unwrap_or_default()
+}
+
+fn same(a: &[u8], b: &[u8], folds_case: bool) -> bool {
+    if folds_case { a.eq_ignore_ascii_case(b) } else { a == b }
+}
+
+/// `*` stands for any run of bytes within the component, the empty one included. Linear: only the last `*` is
+/// ever taken back.
+fn glob(pattern: &[u8], text: &[u8], folds_case: bool) -> bool {
+    if !pattern.contains(&b'*') {
+        return same(pattern, text, folds_case);
+    }
+    let (mut p, mut t, mut retry) = (0, 0, None);
+    while let Some(&byte) = text.get(t) {
+        match pattern.get(p) {
+            Some(b'*') => {
+                retry = Some((p, t));
+                p += 1;
+            }
+            Some(&wanted) if same(&[wanted], &[byte], folds_case) => {
+                p += 1;
+                t += 1;
+            }
+            _ => match retry {
+                Some((star, from)) => {
+                    retry = Some((star, from + 1));
+                    p = star + 1;
+                    t = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.get(p..).unwrap_or_default().iter().all(|&b| b == b'*')
+}
+
+/// A path as a case-folding file system may read it: the letters beyond ASCII that fold into ASCII (long s,
+/// Kelvin sign) and without the code points that such file systems leave out of a comparison.
+pub(super) fn fold(path: &[u8]) -> Vec<u8> {
+    String::from_utf8_lossy(path)
+        .chars()
+        .filter(|&c| !ignorable(c))
+        .map(|c| match c {
+            '\u{17f}' => 's',
+            '\u{212a}' => 'k',
+            other => other,
+        })
+        .collect::<String>()
+        .into_bytes()
+}
+
+/// Default-ignorable code points, which ext4 (casefold) and HFS+ skip when they compare names.
+/// [DerivedCoreProperties](https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt)
+fn ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
