@@ -1,5 +1,63 @@
-//! What may happen: pure, without files, clock or environment.
+//! What may happen: a call and what is known about it in, a verdict out.
+//!
+//! Everything here is pure: no file, no clock, no environment. A [`RawCall`] is understood once into a
+//! [`ToolCall`]; [`Claims::of`] reads off what it says it will touch; someone who may look at the world turns
+//! claims into [`Facts`]; [`judge`] decides.
+//!
+//! ```
+//! use pinfold_policy::{Access, Case, Claims, Decision, Facts, Interaction, RawCall, Scope, ToolCall, judge};
+//! use pinfold_policy::{Kind, PathFact, Standing};
+//!
+//! let raw = RawCall::new("Write", serde_json::json!({"file_path": "/etc/motd", "content": "hi"}));
+//! let call = ToolCall::parse(&raw)?;
+//! let claim = &Claims::of(&call).paths[0];
+//!
+//! // The survey's part: here the claim leads outside.
+//! let fact = |standing| PathFact {
+//!     shown: "/etc/motd".into(), operation: claim.operation, real: Some("/etc/motd".into()), standing,
+//!     kind: Kind::File, names: 1, guarded: None, other_mount: false, line_itself: false,
+//! };
+//! let scope = Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };
+//! let decide = |standing| {
+//!     let facts = Facts { paths: vec![fact(standing)] };
+//!     judge(&Case { facts: &facts, scope: &scope, access: Access::ReadWrite, interaction: Interaction::Interactive }).decision
+//! };
+//! assert_eq!(decide(Standing::Inside), Decision::Allow);
+//! assert_eq!(decide(Standing::Outside { disguise: None }), Decision::Ask);
+//! # Ok::<(), pinfold_policy::BadCall>(())
+//! ```
+//!
+//! # Vocabulary
+//! [`ToolCall`], [`Claims`], [`Facts`], [`Case`], [`Verdict`], [`Decision`].
+//!
+//! # Invariants
+//! 1. Judging is total: every case has a verdict, and a case without parts is denied.
+//! 2. The strictest part of a call decides.
+//! 3. A headless case never asks.
+//! 4. An armed scope and a read-only session only ever take away.
+//!
+//! # What this does not stop
+//! A fact that is wrong. Whoever surveys has to hold what was looked at until the deed; the gate does.
 
+pub mod call;
+pub mod claim;
+pub mod decision;
+pub mod fact;
+mod form;
 pub mod guard;
+pub mod input;
+pub mod judge;
+pub mod patch;
+pub mod scope;
+pub mod tool;
 
+pub use call::{BadCall, RawCall, ToolCall};
+pub use claim::{Claims, Operation, PathClaim};
+pub use decision::{Decision, Opinion, PathDecision, Reason, TrailEntry, Verdict};
+pub use fact::{Disguise, Facts, GuardHit, Kind, PathFact, Standing, Why};
+pub use form::BadField;
 pub use guard::{Guard, GuardKind, Guards, Held};
+pub use input::PathText;
+pub use judge::{Case, judge, path_decision};
+pub use scope::{Access, Interaction, Principal, Scope};
+pub use tool::{Level, ToolName};

@@ -1,0 +1,275 @@
+//! What the caller said, understood once: JSON in, a typed call out. Nothing half-understood travels on.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::form::{BadField, Form, Needed};
+use crate::input::{
+    ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
+    MoveFileInput, MultiEditInput, NotebookEditInput, PathText, ReadInput, WriteInput,
+};
+use crate::patch::Patch;
+use crate::tool::ToolName;
+
+/// A call as it came in; nothing is known about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RawCall {
+    /// The name of the tool, as said.
+    pub tool: String,
+    /// Its input, as said.
+    pub input: Value,
+    /// The folder that relative paths start from, when the caller has one of its own. It is only ever
+    /// resolved like a path in the input: naming a folder here does not make it part of the line.
+    pub cwd: Option<PathText>,
+}
+
+impl RawCall {
+    /// A call of `tool` with `input`, relative to the workspace.
+    pub fn new(tool: impl Into<String>, input: Value) -> Self {
+        Self { tool: tool.into(), input, cwd: None }
+    }
+}
+
+/// One tool call, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolCall {
+    /// Read a file.
+    Read(ReadInput),
+    /// Create or overwrite a file.
+    Write(WriteInput),
+    /// Replace text in a file.
+    Edit(EditInput),
+    /// Make several replacements in one file.
+    MultiEdit(MultiEditInput),
+    /// Change a cell of a notebook.
+    NotebookEdit(NotebookEditInput),
+    /// Change several files as one patch says.
+    ApplyPatch(Patch),
+    /// Delete a file or folder.
+    Delete(DeleteInput),
+    /// Rename a file or folder.
+    MoveFile(MoveFileInput),
+    /// Copy a file or folder.
+    CopyFile(CopyFileInput),
+    /// Create a folder.
+    MakeDir(MakeDirInput),
+    /// List a folder.
+    Ls(LsInput),
+    /// Find files by name.
+    Glob(GlobInput),
+    /// Find files by content.
+    Grep(GrepInput),
+}
+
+impl ToolCall {
+    /// Understands a raw call.
+    ///
+    /// # Errors
+    /// [`BadCall`] names the tool or the field, what was expected and what was found. A path that is missing
+    /// or is not a string is an error here, never a check that is skipped.
+    pub fn parse(raw: &RawCall) -> Result<Self, BadCall> {
+        Self::parse_needed(raw, Needed::ForTheDeed)
+    }
+
+    /// Understands a raw call as far as a verdict needs it: text that only the deed would use may be missing.
+    /// What comes out is for judging; performed, it would write nothing into files.
+    ///
+    /// # Errors
+    /// As [`ToolCall::parse`], but for missing texts.
+    pub fn parse_for_verdict(raw: &RawCall) -> Result<Self, BadCall> {
+        Self::parse_needed(raw, Needed::ForTheVerdict)
+    }
+
+    fn parse_needed(raw: &RawCall, needed: Needed) -> Result<Self, BadCall> {
+        let name = ToolName::parse(&raw.tool).ok_or_else(|| BadCall::unknown_tool(&raw.tool))?;
+        Self::parse_as(name, &raw.input, needed)
+            .map_err(|bad| BadCall { tool: raw.tool.clone(), what: What::Field(bad) })
+    }
+
+    fn parse_as(name: ToolName, input: &Value, needed: Needed) -> Result<Self, BadField> {
+        Ok(match name {
+            ToolName::Read => Self::Read(Form::from_value(input, needed)?),
+            ToolName::Write => Self::Write(Form::from_value(input, needed)?),
+            ToolName::Edit => Self::Edit(Form::from_value(input, needed)?),
+            ToolName::MultiEdit => Self::MultiEdit(Form::from_value(input, needed)?),
+            ToolName::NotebookEdit => Self::NotebookEdit(Form::from_value(input, needed)?),
+            ToolName::ApplyPatch => Self::ApplyPatch(patch(&ApplyPatchInput::from_value(input, needed)?)?),
+            ToolName::Delete => Self::Delete(Form::from_value(input, needed)?),
+            ToolName::MoveFile => Self::MoveFile(Form::from_value(input, needed)?),
+            ToolName::CopyFile => Self::CopyFile(Form::from_value(input, needed)?),
+            ToolName::MakeDir => Self::MakeDir(Form::from_value(input, needed)?),
+            ToolName::Ls => Self::Ls(Form::from_value(input, needed)?),
+            ToolName::Glob => Self::Glob(Form::from_value(input, needed)?),
+            ToolName::Grep => Self::Grep(Form::from_value(input, needed)?),
+        })
+    }
+
+    /// The tool this is a call of.
+    pub fn tool(&self) -> ToolName {
+        match self {
+            Self::Read(_) => ToolName::Read,
+            Self::Write(_) => ToolName::Write,
+            Self::Edit(_) => ToolName::Edit,
+            Self::MultiEdit(_) => ToolName::MultiEdit,
+            Self::NotebookEdit(_) => ToolName::NotebookEdit,
+            Self::ApplyPatch(_) => ToolName::ApplyPatch,
+            Self::Delete(_) => ToolName::Delete,
+            Self::MoveFile(_) => ToolName::MoveFile,
+            Self::CopyFile(_) => ToolName::CopyFile,
+            Self::MakeDir(_) => ToolName::MakeDir,
+            Self::Ls(_) => ToolName::Ls,
+            Self::Glob(_) => ToolName::Glob,
+            Self::Grep(_) => ToolName::Grep,
+        }
+    }
+}
+
+fn patch(input: &ApplyPatchInput) -> Result<Patch, BadField> {
+    Patch::parse(&input.patch)
+        .map_err(|bad| BadField::new("patch", bad.expected, format!("something else in line {}", bad.line)))
+}
+
+/// Why a raw call was not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadCall {
+    tool: String,
+    what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    Tool { nearest: ToolName },
+    Field(BadField),
+}
+
+impl BadCall {
+    fn unknown_tool(name: &str) -> Self {
+        Self { tool: name.to_owned(), what: What::Tool { nearest: ToolName::nearest(name) } }
+    }
+
+    /// The name of the tool, as said.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The field that is wrong; `None` when the tool itself is not known.
+    pub fn field(&self) -> Option<&BadField> {
+        match &self.what {
+            What::Field(bad) => Some(bad),
+            What::Tool { .. } => None,
+        }
+    }
+
+    /// What would have been understood.
+    pub fn hint(&self) -> String {
+        match &self.what {
+            What::Tool { nearest } => format!("did you mean `{}`?", nearest.as_str()),
+            What::Field(bad) if bad.field.is_empty() => format!("give {} as the input", bad.expected),
+            What::Field(bad) => format!("give {} as `{}`", bad.expected, bad.field),
+        }
+    }
+}
+
+impl fmt::Display for BadCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::Tool { .. } => write!(f, "there is no tool `{}`", self.tool),
+            What::Field(bad) if bad.field.is_empty() => {
+                write!(f, "the input of {}: expected {}, found {}", self.tool, bad.expected, bad.found)
+            }
+            What::Field(bad) => {
+                write!(f, "`{}` of {}: expected {}, found {}", bad.field, self.tool, bad.expected, bad.found)
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadCall {}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(tool: &str, input: Value) -> Result<ToolCall, String> {
+        ToolCall::parse(&RawCall::new(tool, input)).map_err(|bad| bad.to_string())
+    }
+
+    #[test]
+    fn every_older_name_of_a_field_is_read_like_the_main_one() {
+        let main = parse(
+            "Edit",
+            json!({"file_path": "a", "old_string": "x", "new_string": "y", "replace_all": true}),
+        );
+        for older in [
+            json!({"path": "a", "old_str": "x", "new_str": "y", "replaceAll": true}),
+            json!({"filePath": "a", "oldText": "x", "newText": "y", "replace_all": true}),
+            json!({"filename": "a", "oldString": "x", "newString": "y", "replace_all": true}),
+        ] {
+            assert_eq!(parse("Edit", older), main);
+        }
+        assert!(main.is_ok());
+    }
+
+    #[test]
+    fn a_bad_field_is_named_with_what_was_expected_and_found() {
+        for (tool, input, words) in [
+            ("Read", json!({}), "`file_path` of Read: expected a value, found nothing"),
+            (
+                "Read",
+                json!({"file_path": null}),
+                "`file_path` of Read: expected a path as a string, found null",
+            ),
+            (
+                "Read",
+                json!({"file_path": ["a"]}),
+                "`file_path` of Read: expected a path as a string, found an array of 1",
+            ),
+            ("Read", json!({"file_path": ""}), "`file_path` of Read: expected a path, found an empty string"),
+            ("Read", json!("a"), "the input of Read: expected an object, found a string"),
+            (
+                "Read",
+                json!({"file_path": "a", "path": "b"}),
+                "`file_path` of Read: expected `file_path` or `path`, not both, found both",
+            ),
+            (
+                "Read",
+                json!({"file_path": "a", "limit": -1}),
+                "`limit` of Read: expected a whole number, zero or more, found the number -1",
+            ),
+            (
+                "Write",
+                json!({"file_path": "a", "content": 1}),
+                "`content` of Write: expected a string, found the number 1",
+            ),
+            (
+                "MultiEdit",
+                json!({"file_path": "a", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": 1}]}),
+                "`edits[1].old_string` of MultiEdit: expected a string, found the number 1",
+            ),
+            (
+                "LS",
+                json!({"path": ".", "recursive": true}),
+                "`recursive` of LS: expected one of path, ignore, found a field that is not known",
+            ),
+            (
+                "Grep",
+                json!({"pattern": "x", "output_mode": "lines"}),
+                "`output_mode` of Grep: expected content or files_with_matches or count, found `lines`",
+            ),
+            ("Reed", json!({}), "there is no tool `Reed`"),
+        ] {
+            assert_eq!(parse(tool, input.clone()), Err(words.to_owned()), "{input}");
+        }
+    }
+
+    #[test]
+    fn null_means_absent_for_a_field_that_may_be_absent() {
+        assert_eq!(
+            parse("Read", json!({"file_path": "a", "limit": null})),
+            parse("Read", json!({"file_path": "a"}))
+        );
+    }
+}

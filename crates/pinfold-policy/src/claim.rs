@@ -1,0 +1,167 @@
+//! What a call says it will touch: an allegation, read off the call alone.
+
+use crate::call::ToolCall;
+use crate::input::PathText;
+use crate::patch::{FileChange, Patch};
+
+/// What would be done to one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Read a file's content.
+    Read,
+    /// List a folder.
+    List,
+    /// Look through a folder and everything below it, or through one file.
+    Search,
+    /// Create a file or replace its whole content.
+    Write,
+    /// Change a file that is there.
+    Edit,
+    /// Create a file that must not be there yet.
+    Create,
+    /// Create a folder.
+    MakeDir,
+    /// Take a name away.
+    Delete,
+    /// Take a name away, since it gets another.
+    MoveFrom,
+    /// Give an existing thing this name.
+    MoveTo,
+    /// Read a file or a tree to copy it.
+    CopyFrom,
+    /// Create or replace by a copy.
+    CopyTo,
+}
+
+impl Operation {
+    /// Whether the operation changes what the path names. Both ends of a move do.
+    pub fn writes(self) -> bool {
+        match self {
+            Self::Read | Self::List | Self::Search | Self::CopyFrom => false,
+            Self::Write
+            | Self::Edit
+            | Self::Create
+            | Self::MakeDir
+            | Self::Delete
+            | Self::MoveFrom
+            | Self::MoveTo
+            | Self::CopyTo => true,
+        }
+    }
+
+    /// Whether a link in the last place stands for what it points to, or for itself.
+    pub fn follows_last_link(self) -> bool {
+        match self {
+            Self::Read
+            | Self::List
+            | Self::Search
+            | Self::Write
+            | Self::Edit
+            | Self::Create
+            | Self::MakeDir
+            | Self::CopyFrom
+            | Self::CopyTo => true,
+            Self::Delete | Self::MoveFrom | Self::MoveTo => false,
+        }
+    }
+
+    /// Whether new bytes go under the name of a file that is there, so that another name of the same file
+    /// would be concerned too.
+    pub fn replaces_content(self) -> bool {
+        match self {
+            Self::Write | Self::Edit | Self::CopyTo => true,
+            Self::Read
+            | Self::List
+            | Self::Search
+            | Self::Create
+            | Self::MakeDir
+            | Self::Delete
+            | Self::MoveFrom
+            | Self::MoveTo
+            | Self::CopyFrom => false,
+        }
+    }
+
+    /// Whether the content that would be replaced has to have been read in this session.
+    pub fn needs_read(self) -> bool {
+        matches!(self, Self::Write | Self::Edit)
+    }
+
+    /// The operation in a word, for messages and records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::List => "list",
+            Self::Search => "search",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Create => "create",
+            Self::MakeDir => "make-dir",
+            Self::Delete => "delete",
+            Self::MoveFrom => "move-from",
+            Self::MoveTo => "move-to",
+            Self::CopyFrom => "copy-from",
+            Self::CopyTo => "copy-to",
+        }
+    }
+}
+
+/// One path that a call says it will touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathClaim {
+    /// The path as written. `None`: the call named none and means the folder it works in.
+    pub path: Option<PathText>,
+    /// What would be done to it.
+    pub operation: Operation,
+}
+
+/// Everything a call says it will touch, in the order of the call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Claims {
+    /// The paths. A tool finds its targets again by their place in this list.
+    pub paths: Vec<PathClaim>,
+}
+
+impl Claims {
+    /// What `call` says it will touch.
+    pub fn of(call: &ToolCall) -> Self {
+        use Operation as O;
+        let paths = match call {
+            ToolCall::Read(i) => vec![claim(&i.path, O::Read)],
+            ToolCall::Write(i) => vec![claim(&i.path, O::Write)],
+            ToolCall::Edit(i) => vec![claim(&i.path, O::Edit)],
+            ToolCall::MultiEdit(i) => vec![claim(&i.path, O::Edit)],
+            ToolCall::NotebookEdit(i) => vec![claim(&i.path, O::Edit)],
+            ToolCall::ApplyPatch(patch) => patched(patch),
+            ToolCall::Delete(i) => vec![claim(&i.path, O::Delete)],
+            ToolCall::MoveFile(i) => vec![claim(&i.source, O::MoveFrom), claim(&i.destination, O::MoveTo)],
+            ToolCall::CopyFile(i) => vec![claim(&i.source, O::CopyFrom), claim(&i.destination, O::CopyTo)],
+            ToolCall::MakeDir(i) => vec![claim(&i.path, O::MakeDir)],
+            ToolCall::Ls(i) => vec![PathClaim { path: i.path.clone(), operation: O::List }],
+            ToolCall::Glob(i) => vec![PathClaim { path: i.path.clone(), operation: O::Search }],
+            ToolCall::Grep(i) => vec![PathClaim { path: i.path.clone(), operation: O::Search }],
+        };
+        Self { paths }
+    }
+}
+
+fn claim(path: &PathText, operation: Operation) -> PathClaim {
+    PathClaim { path: Some(path.clone()), operation }
+}
+
+/// A patch changes a file where its link points, but a file that moves gives up its own name.
+fn patched(patch: &Patch) -> Vec<PathClaim> {
+    let mut claims = Vec::with_capacity(patch.files().len());
+    for change in patch.files() {
+        match change {
+            FileChange::Add { path, .. } => claims.push(claim(path, Operation::Create)),
+            FileChange::Delete { path, .. } => claims.push(claim(path, Operation::Delete)),
+            FileChange::Update { path, move_to: None, .. } => claims.push(claim(path, Operation::Edit)),
+            FileChange::Update { path, move_to: Some(to), .. } => {
+                claims.push(claim(path, Operation::MoveFrom));
+                claims.push(claim(to, Operation::Create));
+            }
+        }
+    }
+    claims
+}

@@ -1,0 +1,91 @@
+//! What one look at the world found out about each claim. Plain data: nothing here can look again.
+
+use std::path::PathBuf;
+
+use crate::claim::Operation;
+
+/// Everything known about a call when it is judged.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// One fact for each path claim, in the order of the claims.
+    pub paths: Vec<PathFact>,
+}
+
+/// What is known about one claimed path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathFact {
+    /// The path as the caller will recognise it: relative to the display root when it lies below.
+    pub shown: String,
+    /// What would be done to it.
+    pub operation: Operation,
+    /// Where it leads, with every link followed; absent when that is not known.
+    pub real: Option<PathBuf>,
+    /// On which side of the line it lies.
+    pub standing: Standing,
+    /// What is there now.
+    pub kind: Kind,
+    /// How many names the file has; 0 when nothing is there.
+    pub names: u64,
+    /// A guard that covers the place or the name it was asked for by.
+    pub guarded: Option<GuardHit>,
+    /// The way from the line to the place passes into another mount.
+    pub other_mount: bool,
+    /// The place is one of the folders that make up the line, not something in it.
+    pub line_itself: bool,
+}
+
+/// On which side of the line a place lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// In a folder that may be written.
+    Inside,
+    /// Elsewhere.
+    Outside {
+        /// The path as written looks as if it lay inside.
+        disguise: Option<Disguise>,
+    },
+    /// Not known; the reason stands behind.
+    Unresolved(Why),
+}
+
+/// How a path that leads outside looked as if it did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Disguise {
+    /// A link led out.
+    Link,
+    /// `..` climbed out.
+    DotDot,
+}
+
+/// Why it is not known where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
+    /// One clause: `it is a loop of links`.
+    pub reason: String,
+    /// Nothing is there: a plain mistake, not a dead end.
+    pub missing: bool,
+}
+
+/// What a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Nothing yet.
+    Missing,
+    /// An ordinary file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link that stands for itself.
+    Link,
+    /// A FIFO, socket or device: reading may never end, writing goes to whoever listens.
+    Special(&'static str),
+}
+
+/// A guard that covers a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardHit {
+    /// The pattern, as it stands in the list.
+    pub pattern: String,
+    /// Why the place is guarded, in one clause.
+    pub why: String,
+}

@@ -1,0 +1,46 @@
+//! The inputs of the file tools: each field once, under the name that agents use, with the older names
+//! that are still accepted.
+
+mod edit;
+mod file;
+mod search;
+
+use std::ffi::{OsStr, OsString};
+
+use serde_json::{Value, json};
+
+use crate::form::{BadField, Field, found};
+
+pub use edit::{ApplyPatchInput, CellMode, CellType, EditInput, EditStep, MultiEditInput, NotebookEditInput};
+pub use file::{CopyFileInput, DeleteInput, MakeDirInput, MoveFileInput, ReadInput, WriteInput};
+pub use search::{GlobInput, GrepInput, LsInput, OutputMode};
+
+/// A path as the caller wrote it: nothing is known about where it leads, or whether it names anything.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PathText(OsString);
+
+impl PathText {
+    /// A path in the caller's own words. JSON can only carry Unicode; an embedder can name any bytes.
+    pub fn new(text: impl Into<OsString>) -> Self {
+        Self(text.into())
+    }
+
+    /// The words, unchanged.
+    pub fn as_os_str(&self) -> &OsStr {
+        &self.0
+    }
+}
+
+impl Field for PathText {
+    fn read(value: &Value) -> Result<Self, BadField> {
+        match value.as_str() {
+            Some("") => Err(BadField::new("", "a path", "an empty string")),
+            Some(text) => Ok(Self::new(text)),
+            None => Err(BadField::new("", "a path as a string", found(value))),
+        }
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "minLength": 1})
+    }
+}

@@ -1,0 +1,205 @@
+//! The specification, small enough to read, and the laws, over every combination.
+
+use super::*;
+use crate::fact::{Disguise, GuardHit, Why};
+
+const OPERATIONS: [Operation; 12] = [
+    Operation::Read,
+    Operation::List,
+    Operation::Search,
+    Operation::Write,
+    Operation::Edit,
+    Operation::Create,
+    Operation::MakeDir,
+    Operation::Delete,
+    Operation::MoveFrom,
+    Operation::MoveTo,
+    Operation::CopyFrom,
+    Operation::CopyTo,
+];
+
+struct World {
+    fact: PathFact,
+    scope: Scope,
+    access: Access,
+    interaction: Interaction,
+}
+
+fn every_combination() -> Vec<World> {
+    let standings = [
+        Standing::Inside,
+        Standing::Outside { disguise: None },
+        Standing::Outside { disguise: Some(Disguise::Link) },
+        Standing::Outside { disguise: Some(Disguise::DotDot) },
+        Standing::Unresolved(Why { reason: "it is a loop of links".into(), missing: false }),
+    ];
+    let kinds = [Kind::Missing, Kind::File, Kind::Folder, Kind::Link, Kind::Special("FIFO")];
+    let mut worlds = Vec::new();
+    for operation in OPERATIONS {
+        for standing in &standings {
+            for kind in kinds {
+                // guarded, two names, other mount, line itself, armed, read-only, headless
+                for bits in 0u8..128 {
+                    let bit = |n: u8| bits & (1 << n) != 0;
+                    worlds.push(World {
+                        fact: PathFact {
+                            shown: "p".into(),
+                            operation,
+                            real: None,
+                            standing: standing.clone(),
+                            kind,
+                            names: if bit(1) { 2 } else { 1 },
+                            guarded: bit(0).then(|| GuardHit { pattern: ".git".into(), why: "hooks".into() }),
+                            other_mount: bit(2),
+                            line_itself: bit(3),
+                        },
+                        scope: Scope {
+                            root: "/w/a".into(),
+                            display_root: "/w".into(),
+                            enforce_write: bit(4),
+                            allow_bash: false,
+                        },
+                        access: if bit(5) { Access::ReadOnly } else { Access::ReadWrite },
+                        interaction: if bit(6) { Interaction::Headless } else { Interaction::Interactive },
+                    });
+                }
+            }
+        }
+    }
+    worlds
+}
+
+fn verdict(world: &World, facts: &Facts) -> Verdict {
+    judge(&Case { facts, scope: &world.scope, access: world.access, interaction: world.interaction })
+}
+
+fn decide(world: &World) -> Decision {
+    verdict(world, &Facts { paths: vec![world.fact.clone()] }).decision
+}
+
+/// The specification: where the line is, as one expression.
+fn spec(w: &World) -> Decision {
+    let f = &w.fact;
+    let write = f.operation.writes();
+    let outside = matches!(f.standing, Standing::Outside { .. });
+    let disguised = matches!(f.standing, Standing::Outside { disguise: Some(_) });
+    let special = matches!(f.kind, Kind::Special(_));
+    let name_only = matches!(f.operation, Operation::Delete | Operation::MoveFrom | Operation::MoveTo);
+    let new_bytes = matches!(f.operation, Operation::Write | Operation::Edit | Operation::CopyTo);
+    let denied = matches!(f.standing, Standing::Unresolved(_))
+        || write && w.access == Access::ReadOnly
+        || write && outside && w.scope.enforce_write
+        || write && disguised
+        || !write && special
+        || new_bytes && special
+        || name_only && f.line_itself;
+    let asked = f.guarded.is_some()
+        || write && (outside || f.other_mount)
+        || new_bytes && f.kind == Kind::File && f.names > 1;
+    if denied || asked && w.interaction == Interaction::Headless {
+        Decision::Deny
+    } else if asked {
+        Decision::Ask
+    } else {
+        Decision::Allow
+    }
+}
+
+#[test]
+fn judge_agrees_with_the_specification_on_every_combination() {
+    for world in every_combination() {
+        assert_eq!(
+            decide(&world),
+            spec(&world),
+            "{:?} {:?} {:?}",
+            world.fact,
+            world.access,
+            world.interaction
+        );
+    }
+}
+
+#[test]
+fn a_headless_run_never_asks() {
+    for world in every_combination() {
+        if world.interaction == Interaction::Headless {
+            assert_ne!(decide(&world), Decision::Ask);
+        }
+    }
+}
+
+#[test]
+fn an_armed_scope_never_allows_more_than_the_same_scope_unarmed() {
+    for mut world in every_combination() {
+        world.scope.enforce_write = false;
+        let free = decide(&world);
+        world.scope.enforce_write = true;
+        assert!(decide(&world) >= free);
+    }
+}
+
+#[test]
+fn a_session_that_only_reads_is_denied_every_write_and_nothing_else() {
+    for mut world in every_combination() {
+        world.access = Access::ReadOnly;
+        if world.fact.operation.writes() {
+            assert_eq!(decide(&world), Decision::Deny);
+        } else {
+            let read_only = decide(&world);
+            world.access = Access::ReadWrite;
+            assert_eq!(decide(&world), read_only);
+        }
+    }
+}
+
+#[test]
+fn the_strictest_part_stands_wherever_it_is() {
+    let worlds = every_combination();
+    let pick = |wanted| {
+        worlds
+            .iter()
+            .find(|w| {
+                decide(w) == wanted
+                    && w.interaction == Interaction::Interactive
+                    && w.access == Access::ReadWrite
+            })
+            .unwrap()
+    };
+    let parts = [pick(Decision::Allow), pick(Decision::Ask), pick(Decision::Deny)];
+    for a in &parts {
+        for b in &parts {
+            let mut world = World { fact: a.fact.clone(), scope: a.scope.clone(), ..**a };
+            world.scope.enforce_write = false;
+            let facts = Facts { paths: vec![a.fact.clone(), b.fact.clone()] };
+            let both = verdict(&world, &facts);
+            let alone = |fact: &PathFact| verdict(&world, &Facts { paths: vec![fact.clone()] }).decision;
+            assert_eq!(both.decision, alone(&a.fact).max(alone(&b.fact)));
+            assert_eq!(both.deciding().unwrap().opinion.decision, both.decision);
+        }
+    }
+}
+
+#[test]
+fn a_call_without_parts_is_denied() {
+    let world = every_combination().remove(0);
+    assert_eq!(verdict(&world, &Facts::default()).decision, Decision::Deny);
+}
+
+#[test]
+fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
+    for world in every_combination() {
+        let facts = Facts { paths: vec![world.fact.clone()] };
+        let case = Case {
+            facts: &facts,
+            scope: &world.scope,
+            access: world.access,
+            interaction: Interaction::Interactive,
+        };
+        let line = match path_decision(&case, &world.fact) {
+            PathDecision::Allow => Decision::Allow,
+            PathDecision::RequiresApproval(_) => Decision::Ask,
+            PathDecision::Deny(_) => Decision::Deny,
+        };
+        assert_eq!(line, judge(&case).decision);
+    }
+}

@@ -1,0 +1,53 @@
+//! What one agent may touch: four fields, data bound to one call, not process state.
+
+use std::path::PathBuf;
+
+/// The whole confinement of one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// The folder: writes and shells belong inside it.
+    pub root: PathBuf,
+    /// The workspace: relative paths start from it, and every result is rendered relative to it.
+    pub display_root: PathBuf,
+    /// A write outside is refused instead of asked about; so for every subagent.
+    pub enforce_write: bool,
+    /// Whether a shell may run at all.
+    pub allow_bash: bool,
+}
+
+/// Whether a session may change anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reads, and writes inside its line.
+    ReadWrite,
+    /// Reads only; every write is denied and nobody is asked.
+    ReadOnly,
+}
+
+/// Who acts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Principal {
+    /// The agent the person started.
+    Main,
+    /// An agent that another agent started, by name.
+    Subagent(String),
+}
+
+impl Principal {
+    /// The name for messages and records.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Main => "main",
+            Self::Subagent(name) => name,
+        }
+    }
+}
+
+/// Whether a person can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interaction {
+    /// Somebody is there to answer.
+    Interactive,
+    /// Nobody is: what would be asked is denied.
+    Headless,
+}

@@ -1,0 +1,170 @@
+//! The tools a model can name: their names and levels. What each takes stands in [`crate::input`].
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::form::Form;
+use crate::input::{
+    ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
+    MoveFileInput, MultiEditInput, NotebookEditInput, ReadInput, WriteInput,
+};
+
+/// What a tool can do at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Level {
+    /// Looks, and changes nothing.
+    ReadOnly,
+    /// Changes files.
+    Write,
+    /// Runs or spawns.
+    Dangerous,
+}
+
+macro_rules! tools {
+    ($( $(#[doc = $doc:literal])+ $variant:ident = $name:literal, $level:ident, $input:ty; )+) => {
+        /// A tool, by name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ToolName { $( $(#[doc = $doc])+ $variant, )+ }
+
+        impl ToolName {
+            /// Every tool, in the order they are shown to a model.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name as a model says it.
+            pub fn as_str(self) -> &'static str {
+                match self { $( Self::$variant => $name, )+ }
+            }
+
+            /// What the tool can do at most.
+            pub fn level(self) -> Level {
+                match self { $( Self::$variant => Level::$level, )+ }
+            }
+
+            /// The JSON Schema of the tool's input, from the same declaration that parses it.
+            pub fn schema(self) -> Value {
+                match self { $( Self::$variant => <$input as Form>::object_schema(), )+ }
+            }
+        }
+    };
+}
+
+tools! {
+    /// Reads a file.
+    Read = "Read", ReadOnly, ReadInput;
+    /// Creates or overwrites a file.
+    Write = "Write", Write, WriteInput;
+    /// Replaces text in a file.
+    Edit = "Edit", Write, EditInput;
+    /// Makes several replacements in one file.
+    MultiEdit = "MultiEdit", Write, MultiEditInput;
+    /// Changes a cell of a notebook.
+    NotebookEdit = "NotebookEdit", Write, NotebookEditInput;
+    /// Applies a patch to several files.
+    ApplyPatch = "ApplyPatch", Write, ApplyPatchInput;
+    /// Deletes a file or folder.
+    Delete = "Delete", Write, DeleteInput;
+    /// Renames a file or folder.
+    MoveFile = "MoveFile", Write, MoveFileInput;
+    /// Copies a file or folder.
+    CopyFile = "CopyFile", Write, CopyFileInput;
+    /// Creates a folder.
+    MakeDir = "MakeDir", Write, MakeDirInput;
+    /// Lists a folder.
+    Ls = "LS", ReadOnly, LsInput;
+    /// Finds files by name.
+    Glob = "Glob", ReadOnly, GlobInput;
+    /// Finds files by content.
+    Grep = "Grep", ReadOnly, GrepInput;
+}
+
+impl ToolName {
+    /// The tool of exactly this name, or of a name that other agents have for it.
+    pub fn parse(name: &str) -> Option<Self> {
+        let by_name = Self::ALL.iter().copied().find(|tool| tool.as_str() == name);
+        by_name.or_else(|| OLDER_NAMES.iter().find(|(older, _)| *older == name).map(|(_, tool)| *tool))
+    }
+
+    /// The tool whose name is closest to a name that is not known, for an error message.
+    pub fn nearest(name: &str) -> Self {
+        let plain = |s: &str| -> Vec<char> {
+            s.chars().filter(|c| c.is_alphanumeric()).take(MAX_NAME).flat_map(char::to_lowercase).collect()
+        };
+        let name = plain(name);
+        let distance = |tool: &Self| edit_distance(&name, &plain(tool.as_str()));
+        Self::ALL.iter().copied().min_by_key(distance).unwrap_or(Self::Read)
+    }
+}
+
+/// Names under which other agents offer the same tool.
+const OLDER_NAMES: &[(&str, ToolName)] = &[
+    ("read_file", ToolName::Read),
+    ("write_file", ToolName::Write),
+    ("create_file", ToolName::Write),
+    ("edit_file", ToolName::Edit),
+    ("apply_patch", ToolName::ApplyPatch),
+    ("delete_file", ToolName::Delete),
+    ("move_file", ToolName::MoveFile),
+    ("copy_file", ToolName::CopyFile),
+    ("make_dir", ToolName::MakeDir),
+    ("create_directory", ToolName::MakeDir),
+    ("ls", ToolName::Ls),
+    ("list_dir", ToolName::Ls),
+    ("list_directory", ToolName::Ls),
+    ("glob", ToolName::Glob),
+    ("grep", ToolName::Grep),
+];
+
+/// How much of a made-up name is compared: no tool's name is longer, and the comparison is quadratic.
+const MAX_NAME: usize = 32;
+
+fn edit_distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut left = i + 1;
+        let mut diagonal = i;
+        for (cell, y) in row.iter_mut().skip(1).zip(b) {
+            let here = (diagonal + usize::from(x != y)).min(left + 1).min(*cell + 1);
+            diagonal = std::mem::replace(cell, here);
+            left = here;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_known_finds_its_neighbour() {
+        for (asked, tool) in [
+            ("read", ToolName::Read),
+            ("write_files", ToolName::Write),
+            ("Multi-Edit", ToolName::MultiEdit),
+            ("lss", ToolName::Ls),
+            ("applypatch", ToolName::ApplyPatch),
+            ("grepp", ToolName::Grep),
+        ] {
+            assert_eq!(ToolName::parse(asked), None);
+            assert_eq!(ToolName::nearest(asked), tool, "{asked}");
+        }
+    }
+
+    #[test]
+    fn every_schema_is_closed_and_requires_only_what_it_declares() {
+        for tool in ToolName::ALL {
+            assert_eq!(ToolName::parse(tool.as_str()), Some(*tool));
+            let schema = tool.schema();
+            assert_eq!(schema["additionalProperties"], false, "{tool:?}");
+            for name in schema["required"].as_array().unwrap() {
+                assert!(
+                    schema["properties"][name.as_str().unwrap()]["description"].is_string(),
+                    "{tool:?} {name}"
+                );
+            }
+        }
+    }
+}
