@@ -1,0 +1,68 @@
+//! Why a deed on a held place did not happen.
+
+use std::io;
+
+use rustix::io::Errno;
+
+/// Why a deed did not happen. Nothing was changed unless the variant says so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeedError {
+    /// The place is no longer what was judged: replaced, moved or removed since.
+    #[error("the place changed since it was looked at")]
+    Changed,
+    /// The file is not in the version that the caller has seen.
+    #[error("the file changed since it was read")]
+    Stale,
+    /// The file has more names (hard links) than the caller accepts; another one may lie elsewhere.
+    #[error("the file has {0} names")]
+    Shared(u64),
+    /// Nothing stands there.
+    #[error("no such file or folder")]
+    Missing,
+    /// Something stands there already.
+    #[error("something stands there already")]
+    Exists,
+    /// A file is needed; a folder stands there, or the claim ended in a slash.
+    #[error("it is a folder")]
+    IsFolder,
+    /// A folder is needed.
+    #[error("it is not a folder")]
+    NotAFolder,
+    /// A link stands where a file is needed; it is not followed.
+    #[error("it is a link")]
+    IsLink,
+    /// A FIFO, socket or device: never read, never written.
+    #[error("it is a FIFO, a socket or a device")]
+    Special,
+    /// The deed would remove or move a root itself.
+    #[error("it is the root itself")]
+    Root,
+    /// The folder is not empty.
+    #[error("the folder is not empty")]
+    NotEmpty,
+    /// The deed would reach into another mount; what came before it in a tree may have been done.
+    #[error("another file system is mounted there")]
+    Mount,
+    /// The tree is deeper than [`MAX_TREE_DEPTH`](crate::MAX_TREE_DEPTH); what came before may have been done.
+    #[error("the tree is too deep")]
+    TooDeep,
+    /// What the system answers otherwise.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<Errno> for DeedError {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::NOENT => Self::Missing,
+            Errno::EXIST => Self::Exists,
+            Errno::ISDIR => Self::IsFolder,
+            Errno::NOTDIR => Self::NotAFolder,
+            Errno::LOOP => Self::IsLink,
+            Errno::NOTEMPTY => Self::NotEmpty,
+            Errno::XDEV | Errno::BUSY => Self::Mount,
+            other => Self::Io(other.into()),
+        }
+    }
+}

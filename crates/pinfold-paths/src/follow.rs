@@ -1,0 +1,271 @@
+//! The careful walk: where the kernel would go, one component at a time.
+//!
+//! Promise: links are followed before `..` is taken, and what was met on the way is remembered.
+//! Trap: it only finds a path; what is held is opened afresh by that path, without links.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::claim::{LONGEST_NAME, Spelling};
+use crate::line::Line;
+use crate::outside::Disguise;
+use crate::resolve::{LastLink, Why};
+use crate::sys;
+
+/// Links followed in one walk: the kernel's own limit (`MAXSYMLINKS`).
+const MOST_LINKS: usize = 40;
+
+/// Where a walk ended.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// As named: links kept, `..` taken.
+    pub(crate) asked: PathBuf,
+    /// As the kernel goes: no links.
+    pub(crate) real: PathBuf,
+    /// `None` when nothing stands there.
+    pub(crate) file_type: Option<FileType>,
+    pub(crate) missing_dirs: usize,
+    pub(crate) must_be_folder: bool,
+    /// How the walk last left the line after it had been inside.
+    pub(crate) left: Option<Disguise>,
+}
+
+/// A walk that led nowhere.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    pub(crate) why: Why,
+    pub(crate) leads_to: Option<PathBuf>,
+}
+
+impl From<Why> for Lost {
+    fn from(why: Why) -> Self {
+        Self { why, leads_to: None }
+    }
+}
+
+impl From<Errno> for Lost {
+    fn from(errno: Errno) -> Self {
+        Why::from_errno(errno).into()
+    }
+}
+
+/// Who said that this component comes next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    WorkingDirectory,
+    Claim,
+    Link,
+}
+
+struct Step {
+    name: OsString,
+    origin: Origin,
+}
+
+struct Walk<'a> {
+    line: &'a Line,
+    ahead: VecDeque<Step>,
+    /// The folder reached; `None` stands for `/`.
+    at: Option<OwnedFd>,
+    real: PathBuf,
+    /// As named, and for each name whether a link stands there.
+    asked: Vec<(OsString, bool)>,
+    links: usize,
+    inside: bool,
+    left: Option<Disguise>,
+    keep_last: bool,
+    must_be_folder: bool,
+}
+
+/// Walks a claim to its end.
+pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result<Found, Lost> {
+    let mut walk = Walk {
+        line,
+        ahead: steps(spelling),
+        at: None,
+        real: PathBuf::from("/"),
+        asked: Vec::new(),
+        links: 0,
+        inside: line.covers(Path::new("/")),
+        left: None,
+        keep_last: last == LastLink::Keep && !spelling.must_be_folder,
+        must_be_folder: spelling.must_be_folder,
+    };
+    let mut file_type = FileType::Directory;
+    while let Some(step) = walk.ahead.pop_front() {
+        match walk.take(step)? {
+            Taken::Stands(reached) => file_type = reached,
+            Taken::Missing { missing_dirs } => return Ok(walk.found(None, missing_dirs)),
+        }
+    }
+    Ok(walk.found(Some(file_type), 0))
+}
+
+fn steps(spelling: &Spelling) -> VecDeque<Step> {
+    let mut bytes = 0;
+    let names =
+        spelling.path.as_os_str().as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty());
+    let step = |name: &[u8]| {
+        bytes += 1 + name.len();
+        let origin = if bytes <= spelling.from_cwd { Origin::WorkingDirectory } else { Origin::Claim };
+        Step { name: OsStr::from_bytes(name).into(), origin }
+    };
+    names.map(step).collect()
+}
+
+enum Taken {
+    Stands(FileType),
+    Missing { missing_dirs: usize },
+}
+
+impl Walk<'_> {
+    fn take(&mut self, step: Step) -> Result<Taken, Lost> {
+        if step.name == ".." {
+            self.climb(step.origin)?;
+            return Ok(Taken::Stands(FileType::Directory));
+        }
+        let folder = self.at.as_ref().map_or(self.line.slash().fd(), AsFd::as_fd);
+        let look = match sys::look(folder, &step.name) {
+            Ok(look) => look,
+            Err(Errno::NOENT) => return self.stop_at_missing(step),
+            Err(errno) => return Err(errno.into()),
+        };
+        match look.file_type {
+            FileType::Symlink
+                if !(self.keep_last && self.ahead.is_empty() && step.origin != Origin::Link) =>
+            {
+                self.follow_link(step)?;
+                Ok(Taken::Stands(FileType::Directory))
+            }
+            FileType::Directory => {
+                let next = sys::open_child_folder(folder, &step.name)?;
+                self.at = Some(next);
+                self.enter(step);
+                Ok(Taken::Stands(FileType::Directory))
+            }
+            other if self.ahead.is_empty() && !self.must_be_folder => {
+                self.enter(step);
+                Ok(Taken::Stands(other))
+            }
+            _ => Err(Why::NotADirectory.into()),
+        }
+    }
+
+    /// Goes to a name that stands, or may stand, where the walk is.
+    fn enter(&mut self, step: Step) {
+        self.real.push(&step.name);
+        if step.origin != Origin::Link {
+            self.asked.push((step.name, false));
+        }
+        self.moved(Disguise::Link);
+    }
+
+    /// Takes `..` from where the walk really is.
+    fn climb(&mut self, origin: Origin) -> Result<(), Lost> {
+        self.real.pop();
+        let below = self.real.strip_prefix("/").unwrap_or(Path::new(""));
+        self.at = if below.as_os_str().is_empty() {
+            None
+        } else {
+            Some(sys::open_folder(self.line.slash().fd(), below, self.line.strategy())?)
+        };
+        if origin == Origin::Link {
+            self.moved(Disguise::Link);
+            return Ok(());
+        }
+        if self.asked.last().is_some_and(|(_, link)| *link) {
+            self.asked = below.iter().map(|name| (name.to_owned(), false)).collect();
+        } else {
+            self.asked.pop();
+        }
+        self.moved(Disguise::DotDot);
+        Ok(())
+    }
+
+    /// Puts a link's target in place of the link.
+    fn follow_link(&mut self, step: Step) -> Result<(), Lost> {
+        self.links += 1;
+        if self.links > MOST_LINKS {
+            return Err(Why::LinkLoop.into());
+        }
+        let folder = self.at.as_ref().map_or(self.line.slash().fd(), AsFd::as_fd);
+        if sys::has_magic_links(folder)? {
+            return Err(Why::Magic.into());
+        }
+        let target = sys::read_link(folder, &step.name)?;
+        let words = target.as_bytes();
+        if matches!(words.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."))
+            && self.ahead.is_empty()
+        {
+            self.must_be_folder = true;
+        }
+        if words.first() == Some(&b'/') {
+            self.at = None;
+            self.real = PathBuf::from("/");
+            self.moved(Disguise::Link);
+        }
+        for name in words.split(|byte| *byte == b'/').rev().filter(|name| !matches!(*name, b"" | b".")) {
+            self.ahead.push_front(Step { name: OsStr::from_bytes(name).into(), origin: Origin::Link });
+        }
+        if step.origin != Origin::Link {
+            self.asked.push((step.name, true));
+        }
+        Ok(())
+    }
+
+    /// Nothing stands here: the rest of the claim is a place to be made, if it is plain and the claim's own.
+    fn stop_at_missing(&mut self, step: Step) -> Result<Taken, Lost> {
+        let dangling =
+            step.origin == Origin::Link || self.ahead.iter().any(|step| step.origin == Origin::Link);
+        let climbs = self.ahead.iter().any(|step| step.name == "..");
+        let in_cwd = step.origin == Origin::WorkingDirectory;
+        let missing_dirs = self.ahead.len();
+        let rest: Vec<Step> = std::iter::once(step).chain(self.ahead.drain(..)).collect();
+        if dangling {
+            let leads_to =
+                rest.iter().filter(|_| !climbs).fold(self.real.clone(), |path, step| path.join(&step.name));
+            return Err(Lost { why: Why::Dangling, leads_to: Some(leads_to) });
+        }
+        if in_cwd {
+            return Err(Why::WorkingDirectory.into());
+        }
+        if climbs {
+            return Err(Why::ClimbsFromMissing.into());
+        }
+        if rest.iter().any(|step| step.name.len() > LONGEST_NAME) {
+            return Err(Why::TooLong.into());
+        }
+        for step in rest {
+            self.enter(step);
+        }
+        Ok(Taken::Missing { missing_dirs })
+    }
+
+    /// Notes when a step led out of the line after the walk had been inside.
+    fn moved(&mut self, by: Disguise) {
+        let inside = self.line.covers(&self.real);
+        if self.inside && !inside {
+            self.left = Some(by);
+        }
+        self.inside = inside;
+    }
+
+    fn found(self, file_type: Option<FileType>, missing_dirs: usize) -> Found {
+        let mut asked = PathBuf::from("/");
+        asked.extend(self.asked.iter().map(|(name, _)| name));
+        Found {
+            asked,
+            real: self.real,
+            file_type,
+            missing_dirs,
+            must_be_folder: self.must_be_folder,
+            left: self.left,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Write beside, then swap in.
+//!
+//! Promise: a reader sees the old content or the new, whole; another name of the old file keeps the old content.
+//! Trap: a temp file left behind by a crash is named `.pinfold-….tmp`; nothing else of ours stays in the folder.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Write};
+
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::io::Errno;
+
+use crate::contained::{Contained, PERMISSION_BITS};
+use crate::error::DeedError;
+use crate::place::Kind;
+use crate::sys::{self, Look};
+use crate::version::Version;
+
+/// What the caller knows of the file that it replaces.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expect {
+    /// The state it has seen; any state when `None`.
+    pub version: Option<Version>,
+    /// The most names (hard links) the file may have; any number when `None`.
+    pub links: Option<u64>,
+}
+
+/// The usual mode of a new file; the process's umask takes its bits away.
+pub const NEW_FILE_MODE: u32 = 0o666;
+/// The mode of a file while it is being written: nobody else reads content that may be meant for few.
+const WHILE_WRITING: u32 = 0o600;
+/// Tries for a temp name that is not taken.
+const ATTEMPTS: usize = 16;
+
+impl Contained {
+    /// Creates a file that must not exist, with its content, making missing folders.
+    /// `mode` loses the bits of the process's umask, as for any new file.
+    ///
+    /// # Errors
+    /// [`DeedError::Exists`] when anything stands there, or came to stand there; [`DeedError::Changed`].
+    pub fn create_new(&self, bytes: &[u8], mode: u32) -> Result<Version, DeedError> {
+        self.create_from(&mut &*bytes, mode)
+    }
+
+    /// The same with content that is read while it is written.
+    ///
+    /// # Errors
+    /// As [`create_new`](Self::create_new), and what reading answers.
+    pub fn create_from(&self, content: &mut dyn Read, mode: u32) -> Result<Version, DeedError> {
+        if !matches!(self.kind(), Kind::Missing { .. }) {
+            return Err(DeedError::Exists);
+        }
+        if self.must_be_folder() {
+            return Err(DeedError::IsFolder);
+        }
+        let folder = self.folder_for_new()?;
+        let staged = Staged::write(folder.as_fd(), content, mode & PERMISSION_BITS)?;
+        sys::rename_new(staged.at(), (folder.as_fd(), self.name()))?;
+        staged.settle()
+    }
+
+    /// Puts `bytes` in place of the file's content, in one step; creates the file when it is missing.
+    /// Permission bits stay; owner and extended attributes stay as far as this process may set them; set-id bits go.
+    ///
+    /// # Errors
+    /// [`DeedError::Stale`] and [`DeedError::Shared`] for what was not expected, [`DeedError::Changed`] when another
+    /// object stands there, [`DeedError::IsLink`], [`DeedError::IsFolder`], [`DeedError::Special`].
+    pub fn replace(&self, bytes: &[u8], expect: Expect) -> Result<Version, DeedError> {
+        match self.kind() {
+            Kind::Missing { .. } if expect.version.is_some() => return Err(DeedError::Stale),
+            Kind::Missing { .. } => return self.create_new(bytes, NEW_FILE_MODE),
+            Kind::File { .. } if self.must_be_folder() => return Err(DeedError::NotAFolder),
+            Kind::File { .. } => {}
+            Kind::Directory => return Err(DeedError::IsFolder),
+            Kind::Link => return Err(DeedError::IsLink),
+            Kind::Special(_) => return Err(DeedError::Special),
+        }
+        self.still_held()?;
+        let old = self.look_again()?;
+        expect.met_by(&old)?;
+        let staged = Staged::write(self.parent(), &mut &*bytes, WHILE_WRITING)?;
+        self.dress(&staged, &old)?;
+        self.swap_in(&staged, &old)?;
+        staged.settle()
+    }
+
+    /// Gives the new file what the old one had besides its content.
+    fn dress(&self, staged: &Staged<'_>, old: &Look) -> Result<(), DeedError> {
+        let file = staged.file.as_fd();
+        // As far as this process may: an ordinary user cannot give a file away, and need not.
+        let _ = sys::set_owner(file, old.owner, old.group);
+        if let Ok(previous) = sys::open_reading(self.parent(), self.name()) {
+            sys::copy_attributes(previous.as_fd(), file);
+        }
+        Ok(sys::set_mode(file, old.mode & PERMISSION_BITS)?)
+    }
+
+    /// Lets the names change places and looks at what came out: if that is not what was judged, they change back.
+    /// Where the file system cannot exchange names, the new file takes the name over.
+    fn swap_in(&self, staged: &Staged<'_>, old: &Look) -> Result<(), DeedError> {
+        let here = (self.parent(), self.name());
+        match sys::exchange(staged.at(), here) {
+            Ok(()) => {}
+            Err(Errno::INVAL | Errno::NOSYS) => return Ok(sys::rename_over(staged.at(), here)?),
+            Err(Errno::NOENT) => return Err(DeedError::Changed),
+            Err(errno) => return Err(errno.into()),
+        }
+        let out = sys::look(staged.folder, &staged.name);
+        if out.is_ok_and(|out| out.version.same_content(old.version) && out.file_type == old.file_type) {
+            return Ok(());
+        }
+        sys::exchange(staged.at(), here)?;
+        Err(DeedError::Changed)
+    }
+}
+
+impl Expect {
+    fn met_by(&self, now: &Look) -> Result<(), DeedError> {
+        if self.version.is_some_and(|version| version != now.version) {
+            return Err(DeedError::Stale);
+        }
+        match self.links {
+            Some(most) if now.links > most => Err(DeedError::Shared(now.links)),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// A file under a temp name, gone when dropped unless it was renamed.
+struct Staged<'a> {
+    folder: BorrowedFd<'a>,
+    name: OsString,
+    file: File,
+}
+
+impl<'a> Staged<'a> {
+    fn write(folder: BorrowedFd<'a>, content: &mut dyn Read, mode: u32) -> Result<Self, DeedError> {
+        let mut staged = Self::create(folder, mode)?;
+        io::copy(content, &mut staged.file)?;
+        staged.file.flush()?;
+        staged.file.sync_all()?;
+        Ok(staged)
+    }
+
+    fn create(folder: BorrowedFd<'a>, mode: u32) -> Result<Self, DeedError> {
+        for _ in 0..ATTEMPTS {
+            let name = temp_name();
+            match sys::create_file(folder, &name, mode) {
+                Ok(file) => return Ok(Self { folder, name, file }),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Err(DeedError::Exists)
+    }
+
+    fn at(&self) -> (BorrowedFd<'_>, &OsStr) {
+        (self.folder, &self.name)
+    }
+
+    /// Makes the renaming last and tells the state of the new file.
+    fn settle(self) -> Result<Version, DeedError> {
+        // Some file systems cannot sync a folder; the file itself is on the disk already.
+        let _ = sys::sync_folder(self.folder);
+        Contained::version_of(self.file.as_fd())
+    }
+}
+
+impl Drop for Staged<'_> {
+    /// After an exchange the old file stands here; after a rename nothing does.
+    fn drop(&mut self) {
+        let _ = sys::remove_file(self.folder, &self.name);
+    }
+}
+
+/// A name nobody will guess: the standard library's hash keys are random for each call.
+fn temp_name() -> OsString {
+    let random = RandomState::new().build_hasher().finish();
+    format!(".pinfold-{random:016x}.tmp").into()
+}

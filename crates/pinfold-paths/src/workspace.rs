@@ -1,0 +1,168 @@
+//! An open folder: what everything else in this crate starts from.
+//!
+//! Promise: once open, the folder is reached by its descriptor, whatever happens to its name.
+//! Trap: opening one takes all the rights of this process, so it takes an [`Ambient`] as well.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+
+use crate::sys::{self, Look};
+
+/// Says "act with all the rights of this process". Made in `main` and in tests, nowhere else.
+#[derive(Debug)]
+pub struct Ambient(());
+
+impl Ambient {
+    /// Claims those rights. Easy to search for, on purpose.
+    #[must_use]
+    pub const fn claim() -> Self {
+        Self(())
+    }
+}
+
+/// An open folder, canonical and held: cheap to clone, never looked up by name again.
+///
+/// # Invariants
+/// - `path` was absolute, free of links and `..`, and led to this very folder when it was opened.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    pub(crate) base: Arc<Base>,
+    /// The root of the file system, where places outside begin.
+    pub(crate) slash: Arc<Base>,
+}
+
+/// A folder that places hang below.
+#[derive(Debug)]
+pub(crate) struct Base {
+    fd: OwnedFd,
+    path: PathBuf,
+    look: Look,
+}
+
+impl Base {
+    pub(crate) fn new(fd: OwnedFd, path: PathBuf) -> Result<Self, Errno> {
+        let look = sys::look_at(fd.as_fd())?;
+        Ok(Self { fd, path, look })
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn look(&self) -> &Look {
+        &self.look
+    }
+}
+
+/// Why a folder cannot be a workspace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkspaceError {
+    /// A relative path would depend on where this process happens to stand.
+    #[error("`{}` is not an absolute path", .0.display())]
+    Relative(PathBuf),
+    /// A file, a device, anything but a folder.
+    #[error("`{}` is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// The folder's name came to stand for another folder while it was opened.
+    #[error("`{}` was replaced while it was opened", .0.display())]
+    Replaced(PathBuf),
+    /// Missing, unreadable, and what else the system answers.
+    #[error("cannot open `{}`: {cause}", .path.display())]
+    Io {
+        /// The folder as it was given.
+        path: PathBuf,
+        /// The system's answer.
+        cause: io::Error,
+    },
+}
+
+impl Workspace {
+    /// Opens an existing folder by its absolute path; links in that path are followed, here and only here.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`], when the path is relative, missing, or no folder.
+    pub fn open(_: &Ambient, path: &Path) -> Result<Self, WorkspaceError> {
+        if !path.is_absolute() {
+            return Err(WorkspaceError::Relative(path.into()));
+        }
+        let io = |cause| WorkspaceError::Io { path: path.into(), cause };
+        let canonical = path.canonicalize().map_err(io)?;
+        let fd = match sys::open_folder_unheld(&canonical) {
+            Err(Errno::NOTDIR) => return Err(WorkspaceError::NotAFolder(path.into())),
+            other => other.map_err(|errno| io(errno.into()))?,
+        };
+        let base = Base::new(fd, canonical).map_err(|errno| io(errno.into()))?;
+        let slash = sys::open_folder_unheld(Path::new("/")).and_then(|fd| Base::new(fd, PathBuf::from("/")));
+        let slash = slash.map_err(|errno| io(errno.into()))?;
+        let workspace = Self { base: Arc::new(base), slash: Arc::new(slash) };
+        if workspace.stands_at_its_path() {
+            Ok(workspace)
+        } else {
+            Err(WorkspaceError::Replaced(path.into()))
+        }
+    }
+
+    /// The canonical path, as it was when the folder was opened.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.base.path()
+    }
+
+    /// Which object this folder is.
+    #[must_use]
+    pub fn id(&self) -> crate::FileId {
+        self.base.look().version.id()
+    }
+
+    /// Whether the canonical path, free of links, still leads to this very folder.
+    #[must_use]
+    pub fn stands_at_its_path(&self) -> bool {
+        let Ok(below) = self.path().strip_prefix("/") else { return false };
+        let again = sys::open_folder(self.slash.fd(), below, sys::Strategy::probed());
+        again.and_then(|fd| sys::look_at(fd.as_fd())).is_ok_and(|look| look.version.id() == self.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_is_a_folder_that_exists_by_its_canonical_path() {
+        let ambient = Ambient::claim();
+        let temp = tempfile::tempdir().unwrap();
+        let real = temp.path().canonicalize().unwrap().join("real");
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, temp.path().join("alias")).unwrap();
+        std::fs::write(temp.path().join("file"), "x").unwrap();
+
+        assert_eq!(Workspace::open(&ambient, &temp.path().join("alias")).unwrap().path(), real);
+        assert_eq!(Workspace::open(&ambient, Path::new("/")).unwrap().path(), Path::new("/"));
+        let refused = |path: &Path| Workspace::open(&ambient, path).unwrap_err();
+        assert!(matches!(refused(Path::new("rel")), WorkspaceError::Relative(_)));
+        assert!(matches!(refused(&temp.path().join("file")), WorkspaceError::NotAFolder(_)));
+        assert!(matches!(refused(&temp.path().join("none")), WorkspaceError::Io { .. }));
+    }
+
+    #[test]
+    fn a_replaced_folder_is_noticed() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("w");
+        std::fs::create_dir(&path).unwrap();
+        let workspace = Workspace::open(&Ambient::claim(), &path).unwrap();
+        assert!(workspace.stands_at_its_path());
+        std::fs::rename(&path, temp.path().join("moved")).unwrap();
+        assert!(!workspace.stands_at_its_path());
+        std::fs::create_dir(&path).unwrap();
+        assert!(!workspace.stands_at_its_path());
+    }
+}
