@@ -22,6 +22,8 @@ pub struct Profile {
     /// Names that do not exist and must not appear. Their parents exist. Held by an empty, marked directory
     /// for the length of the run; nothing is left behind.
     pub absent: Vec<PathBuf>,
+    /// Places that stay visible, read-only, although a directory above them is covered (`/tmp`, `/run`, …).
+    pub visible: Vec<PathBuf>,
     /// Files and directories whose content cannot be read.
     pub hidden: Vec<PathBuf>,
     /// The private temporary directory at `/tmp` and `/var/tmp`.

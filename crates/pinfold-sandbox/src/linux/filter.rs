@@ -1,0 +1,395 @@
+//! The seccomp filter: which system calls are refused, and which are watched.
+//!
+//! Seccomp is not the line for files (that is what mounts and Landlock are for). It closes what those cannot
+//! see: doors to brokers outside, kernel interfaces with a record of holes, foreign system-call numbers. It is
+//! also where the [watch](crate::watch) learns what is tried. Argument tests compare the low 32 bits, as the
+//! kernel does for the types concerned (CVE-2019-10063 compared 64).
+
+use libc::{c_int, c_long, sock_filter};
+
+use crate::profile::{Network, Profile, Writes};
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Allow,
+    /// Fails with this error number.
+    Refuse(c_int),
+    /// The supervisor is told, and says whether the call goes on. The error number where nobody watches.
+    Watch { unwatched: Option<c_int> },
+}
+
+/// A test of the low 32 bits of an argument.
+#[derive(Clone, Copy)]
+enum Test {
+    Equals(u32, u32),
+    /// Any of these bits is set.
+    AnyOf(u32, u32),
+}
+
+/// One system call: the first test that holds decides, else `otherwise`.
+struct Rule {
+    number: c_long,
+    tests: Vec<(Test, Action)>,
+    otherwise: Action,
+}
+
+/// What the filter has to stand in for: the fewer walls, the more it closes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backing {
+    /// Namespaces and mounts stand.
+    Namespaces,
+    /// Landlock alone stands.
+    Landlock,
+}
+
+/// The filter for a profile, as a program for the kernel. `watched` tells whether somebody answers questions.
+pub(crate) fn program(profile: &Profile, backing: Backing, watched: bool) -> Vec<sock_filter> {
+    let mut code = prologue();
+    for rule in rules(profile, backing) {
+        assemble(&mut code, &rule, watched);
+    }
+    code.push(ret(libc::SECCOMP_RET_ALLOW));
+    code
+}
+
+const EPERM: Action = Action::Refuse(libc::EPERM);
+const EACCES: Action = Action::Refuse(libc::EACCES);
+/// For interfaces that programs probe for and live without.
+const ENOSYS: Action = Action::Refuse(libc::ENOSYS);
+const SEEN: Action = Action::Watch { unwatched: None };
+const SEEN_AND_REFUSED: Action = Action::Watch { unwatched: Some(libc::EACCES) };
+
+fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
+    let mut rules = Vec::with_capacity(128);
+    if profile.writes != Writes::Anywhere {
+        rules.extend(watched_calls());
+    }
+    rules.extend(sockets(profile, backing));
+    rules.extend(terminal());
+    rules.extend(always_closed());
+    rules.extend(closed_unless_opened(profile));
+    if backing == Backing::Landlock {
+        rules.extend(without_namespaces());
+    }
+    rules
+}
+
+/// Calls that change what a path names. The kernel decides them; the supervisor hears of them, and may refuse.
+fn watched_calls() -> Vec<Rule> {
+    #[expect(clippy::cast_sign_loss, reason = "open flags are a bit set")]
+    let writing = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u32;
+    let mut rules = vec![
+        Rule {
+            number: libc::SYS_openat,
+            tests: vec![(Test::AnyOf(2, writing), SEEN)],
+            otherwise: Action::Allow,
+        },
+        // Its flags are in memory, where a filter cannot look.
+        always(libc::SYS_openat2, SEEN),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    {
+        rules.push(Rule {
+            number: libc::SYS_open,
+            tests: vec![(Test::AnyOf(1, writing), SEEN)],
+            otherwise: Action::Allow,
+        });
+        rules.extend(
+            [
+                libc::SYS_creat,
+                libc::SYS_mkdir,
+                libc::SYS_rename,
+                libc::SYS_link,
+                libc::SYS_symlink,
+                libc::SYS_unlink,
+                libc::SYS_rmdir,
+                libc::SYS_chmod,
+                libc::SYS_chown,
+                libc::SYS_lchown,
+            ]
+            .map(|number| always(number, SEEN)),
+        );
+    }
+    rules.extend(
+        [
+            libc::SYS_mkdirat,
+            libc::SYS_renameat,
+            libc::SYS_renameat2,
+            libc::SYS_linkat,
+            libc::SYS_symlinkat,
+            libc::SYS_unlinkat,
+            libc::SYS_truncate,
+            libc::SYS_fchmodat,
+            libc::SYS_fchownat,
+        ]
+        .map(|number| always(number, SEEN)),
+    );
+    rules
+}
+
+/// Socket families: the internet's where there is a network (or a private loopback), routing tables, and
+/// `AF_UNIX` by name only. Everything uncommon is closed: it is attack surface that no build needs.
+fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
+    let family = |f: c_int| Test::Equals(0, f.cast_unsigned());
+    let mut tests = Vec::new();
+    let internet = match (profile.network, backing) {
+        (Network::Host, _) | (Network::Off, Backing::Namespaces) => Action::Allow,
+        // No namespace to be alone in: no socket at all.
+        (Network::Off, Backing::Landlock) => SEEN_AND_REFUSED,
+    };
+    tests.push((family(libc::AF_INET), internet));
+    tests.push((family(libc::AF_INET6), internet));
+    let local = if profile.openings.unix_sockets { Action::Allow } else { SEEN_AND_REFUSED };
+    tests.push((family(libc::AF_UNIX), local));
+    // `getifaddrs` and `ip addr` speak NETLINK_ROUTE, which is protocol 0; all others are closed below.
+    let mut rules = vec![Rule {
+        number: libc::SYS_socketpair,
+        tests: vec![(family(libc::AF_UNIX), Action::Allow)],
+        otherwise: EACCES,
+    }];
+    let route = if backing == Backing::Namespaces || profile.network == Network::Host {
+        Action::Allow
+    } else {
+        EACCES
+    };
+    tests.push((family(libc::AF_NETLINK), route));
+    rules.push(Rule { number: libc::SYS_socket, tests, otherwise: EACCES });
+    if profile.network == Network::Off {
+        rules.push(always(libc::SYS_connect, SEEN));
+    }
+    rules
+}
+
+/// Typing into the terminal that we share with the person, and its virtual-console cousins.
+fn terminal() -> Vec<Rule> {
+    const TIOCLINUX: u32 = 0x541c;
+    #[expect(clippy::cast_possible_truncation, reason = "request numbers are 32 bits")]
+    let refused = [libc::TIOCSTI as u32, TIOCLINUX, libc::TIOCSETD as u32];
+    vec![Rule {
+        number: libc::SYS_ioctl,
+        tests: refused.map(|request| (Test::Equals(1, request), EPERM)).to_vec(),
+        otherwise: Action::Allow,
+    }]
+}
+
+/// Closed whatever the profile says: nothing that runs in a folder needs them.
+fn always_closed() -> Vec<Rule> {
+    let mut numbers = vec![
+        libc::SYS_acct,
+        libc::SYS_bpf,
+        libc::SYS_delete_module,
+        libc::SYS_finit_module,
+        libc::SYS_init_module,
+        libc::SYS_kexec_load,
+        libc::SYS_lookup_dcookie,
+        libc::SYS_nfsservctl,
+        libc::SYS_open_by_handle_at,
+        libc::SYS_perf_event_open,
+        libc::SYS_quotactl,
+        libc::SYS_quotactl_fd,
+        libc::SYS_reboot,
+        libc::SYS_setdomainname,
+        libc::SYS_sethostname,
+        libc::SYS_setns,
+        libc::SYS_settimeofday,
+        libc::SYS_clock_settime,
+        libc::SYS_swapoff,
+        libc::SYS_swapon,
+        libc::SYS_syslog,
+        libc::SYS_userfaultfd,
+        libc::SYS_vhangup,
+    ];
+    #[cfg(target_arch = "x86_64")]
+    numbers.extend([
+        libc::SYS_ioperm,
+        libc::SYS_iopl,
+        libc::SYS_kexec_file_load,
+        libc::SYS_uselib,
+        libc::SYS_ustat,
+        libc::SYS_sysfs,
+        libc::SYS__sysctl,
+    ]);
+    numbers.into_iter().map(|number| always(number, EPERM)).collect()
+}
+
+/// Closed unless the profile opens them by name.
+fn closed_unless_opened(profile: &Profile) -> Vec<Rule> {
+    let open = profile.openings;
+    let mut rules = Vec::new();
+    if !open.user_namespaces {
+        rules.extend(namespaces_and_mounts());
+    }
+    if !open.io_uring {
+        let calls = [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
+        rules.extend(calls.map(|number| always(number, ENOSYS)));
+    }
+    if !open.keyrings {
+        let calls = [libc::SYS_add_key, libc::SYS_keyctl, libc::SYS_request_key];
+        rules.extend(calls.map(|number| always(number, EPERM)));
+    }
+    if !open.personality {
+        // Linux, its query form, and the short-inode forms that old 32-bit tools set: what container runtimes
+        // allow by default.
+        let plain = [0, 0x8, 0x2_0000, 0x2_0008, u32::MAX].map(|p| (Test::Equals(0, p), Action::Allow));
+        rules.push(Rule { number: libc::SYS_personality, tests: plain.to_vec(), otherwise: EPERM });
+    }
+    rules
+}
+
+fn namespaces_and_mounts() -> Vec<Rule> {
+    #[expect(clippy::cast_sign_loss, reason = "clone flags are a bit set")]
+    const NEW: u32 = (libc::CLONE_NEWCGROUP
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWNET
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWUSER
+        | libc::CLONE_NEWUTS) as u32;
+    const NEWTIME: u32 = 0x80;
+    let mut rules = vec![
+        Rule {
+            number: libc::SYS_clone,
+            tests: vec![(Test::AnyOf(0, NEW), EPERM)],
+            otherwise: Action::Allow,
+        },
+        // Its flags are in memory. The C library falls back to clone.
+        always(libc::SYS_clone3, ENOSYS),
+        Rule {
+            number: libc::SYS_unshare,
+            tests: vec![(Test::AnyOf(0, NEW | NEWTIME), EPERM)],
+            otherwise: Action::Allow,
+        },
+    ];
+    let calls = [
+        libc::SYS_chroot,
+        libc::SYS_fsconfig,
+        libc::SYS_fsmount,
+        libc::SYS_fsopen,
+        libc::SYS_fspick,
+        libc::SYS_mount,
+        libc::SYS_mount_setattr,
+        libc::SYS_move_mount,
+        libc::SYS_open_tree,
+        libc::SYS_pivot_root,
+        libc::SYS_umount2,
+    ];
+    rules.extend(calls.map(|number| always(number, EPERM)));
+    rules
+}
+
+/// What the namespaces would keep apart: System V objects, message queues, limits of other processes.
+fn without_namespaces() -> Vec<Rule> {
+    let calls = [
+        libc::SYS_shmget,
+        libc::SYS_shmat,
+        libc::SYS_shmctl,
+        libc::SYS_semget,
+        libc::SYS_semop,
+        libc::SYS_semtimedop,
+        libc::SYS_semctl,
+        libc::SYS_msgget,
+        libc::SYS_msgsnd,
+        libc::SYS_msgrcv,
+        libc::SYS_msgctl,
+        libc::SYS_mq_open,
+        libc::SYS_mq_unlink,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_pidfd_getfd,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_setpriority,
+        libc::SYS_ioprio_set,
+    ];
+    let mut rules: Vec<Rule> = calls.into_iter().map(|number| always(number, EPERM)).collect();
+    // Itself (0) is fine; any number may be an outsider.
+    let own = vec![(Test::Equals(0, 0), Action::Allow)];
+    rules.push(Rule { number: libc::SYS_prlimit64, tests: own, otherwise: EPERM });
+    rules
+}
+
+fn always(number: c_long, action: Action) -> Rule {
+    Rule { number, tests: Vec::new(), otherwise: action }
+}
+
+// ---- assembling
+
+#[cfg(target_arch = "x86_64")]
+const NATIVE: u32 = 0xc000_003e; // AUDIT_ARCH_X86_64
+#[cfg(target_arch = "aarch64")]
+const NATIVE: u32 = 0xc000_00b7; // AUDIT_ARCH_AARCH64
+
+/// Offsets in `struct seccomp_data`.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const ARGS: u32 = 16;
+
+/// Foreign system-call tables end the process; x32 numbers (bit 30) do not exist here.
+fn prologue() -> Vec<sock_filter> {
+    let mut code = vec![
+        load(ARCH),
+        jump(libc::BPF_JEQ, NATIVE, 1, 0),
+        ret(libc::SECCOMP_RET_KILL_PROCESS),
+        load(NUMBER),
+    ];
+    if cfg!(target_arch = "x86_64") {
+        code.push(jump(libc::BPF_JGE, 0x4000_0000, 0, 1));
+        code.push(ret(refusal(libc::ENOSYS)));
+    }
+    code
+}
+
+fn assemble(code: &mut Vec<sock_filter>, rule: &Rule, watched: bool) {
+    let mut body = Vec::with_capacity(rule.tests.len() * 4 + 1);
+    for &(test, action) in &rule.tests {
+        let verdict = ret(value(action, watched));
+        match test {
+            Test::Equals(arg, wanted) => {
+                body.extend([load(ARGS + 8 * arg), jump(libc::BPF_JEQ, wanted, 0, 1), verdict]);
+            }
+            Test::AnyOf(arg, bits) => {
+                body.extend([load(ARGS + 8 * arg), jump(libc::BPF_JSET, bits, 0, 1), verdict]);
+            }
+        }
+    }
+    body.push(ret(value(rule.otherwise, watched)));
+    // Every body ends the program, so the number stays loaded for the next rule.
+    let Ok(skip) = u8::try_from(body.len()) else { return };
+    let Ok(number) = u32::try_from(rule.number) else { return };
+    code.push(jump(libc::BPF_JEQ, number, 0, skip));
+    code.extend(body);
+}
+
+fn value(action: Action, watched: bool) -> u32 {
+    match action {
+        Action::Allow => libc::SECCOMP_RET_ALLOW,
+        Action::Refuse(errno) => refusal(errno),
+        Action::Watch { .. } if watched => libc::SECCOMP_RET_USER_NOTIF,
+        Action::Watch { unwatched } => unwatched.map_or(libc::SECCOMP_RET_ALLOW, refusal),
+    }
+}
+
+fn refusal(errno: c_int) -> u32 {
+    libc::SECCOMP_RET_ERRNO | errno.cast_unsigned()
+}
+
+fn load(offset: u32) -> sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
+}
+
+fn ret(value: u32) -> sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, value)
+}
+
+fn statement(code: u32, k: u32) -> sock_filter {
+    sock_filter { code: narrow(code), jt: 0, jf: 0, k }
+}
+
+fn jump(kind: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { code: narrow(libc::BPF_JMP | kind | libc::BPF_K), jt, jf, k }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "instruction codes are 16 bits")]
+const fn narrow(code: u32) -> u16 {
+    code as u16
+}

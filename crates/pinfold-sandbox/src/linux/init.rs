@@ -1,0 +1,298 @@
+//! The first process inside: it builds the walls around itself, starts the command, reaps, and ends everything.
+//!
+//! Everything here runs in a forked child, perhaps of a process with other threads: no allocation, no lock, no
+//! panic. What it needs was written down in a [`Plan`] before the fork.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use super::landlock::{Handles, Ruleset};
+use super::plan::Plan;
+use crate::sys::{self, Ended, Pid, Signals};
+
+/// Asks the first process to end everything. A signal that means nothing else to anybody.
+pub(crate) const END_ALL: i32 = 63;
+
+/// What the first process tells the supervisor: a stage, a number that says which of several, an error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) stage: Stage,
+    pub(crate) index: u8,
+    pub(crate) errno: i32,
+}
+
+/// How far the start came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Stage {
+    /// Everything stands; with this report comes the descriptor for the watch, if there is one.
+    Ready = 0,
+    Identity,
+    Loopback,
+    Mount,
+    Folder,
+    Privileges,
+    Limits,
+    Landlock,
+    Seccomp,
+    Fork,
+    SelfTest,
+    Exec,
+}
+
+impl Report {
+    pub(crate) fn encode(self) -> [u8; 6] {
+        let [a, b, c, d] = self.errno.to_le_bytes();
+        [self.stage as u8, self.index, a, b, c, d]
+    }
+
+    pub(crate) fn decode(bytes: [u8; 6]) -> Option<Self> {
+        const STAGES: [Stage; 12] = [
+            Stage::Ready,
+            Stage::Identity,
+            Stage::Loopback,
+            Stage::Mount,
+            Stage::Folder,
+            Stage::Privileges,
+            Stage::Limits,
+            Stage::Landlock,
+            Stage::Seccomp,
+            Stage::Fork,
+            Stage::SelfTest,
+            Stage::Exec,
+        ];
+        let [stage, index, a, b, c, d] = bytes;
+        let stage = *STAGES.get(usize::from(stage))?;
+        Some(Self { stage, index, errno: i32::from_le_bytes([a, b, c, d]) })
+    }
+}
+
+/// A failure on the way, with the stage it happened in.
+struct Failed {
+    stage: Stage,
+    index: usize,
+    error: io::Error,
+}
+
+fn at(stage: Stage) -> impl Fn(io::Error) -> Failed {
+    move |error| Failed { stage, index: 0, error }
+}
+
+/// Runs the first process to its end. Reports go to `supervisor`.
+pub(crate) fn run(plan: &mut Plan, supervisor: OwnedFd) -> ! {
+    if let Err(failed) = prepare(plan, supervisor.as_fd()) {
+        give_up(supervisor.as_fd(), &failed);
+    }
+    match sys::fork_command() {
+        Err(error) => give_up(supervisor.as_fd(), &Failed { stage: Stage::Fork, index: 0, error }),
+        Ok(None) => give_up(supervisor.as_fd(), &command(plan)),
+        Ok(Some(command)) => {
+            // The command's own copy closes when it becomes the command: that is how the supervisor knows.
+            drop(supervisor);
+            keep(command, plan)
+        }
+    }
+}
+
+fn give_up(to: BorrowedFd<'_>, failed: &Failed) -> ! {
+    let report = Report {
+        stage: failed.stage,
+        index: u8::try_from(failed.index).unwrap_or(u8::MAX),
+        errno: failed.error.raw_os_error().unwrap_or(libc::EIO),
+    };
+    let _ = sys::send(to, &report.encode(), None);
+    sys::exit_now(EXIT_NOT_STARTED)
+}
+
+/// The exit status of a first process that could not build its walls. The report says more.
+const EXIT_NOT_STARTED: i32 = 125;
+
+/// The walls, in the order in which they can be built.
+fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
+    plan.before.all.block().map_err(at(Stage::Privileges))?;
+    die_with_supervisor(plan)?;
+    if sys::hung_up(to) {
+        sys::exit_now(EXIT_NOT_STARTED);
+    }
+    if plan.namespaces != 0 {
+        identity(plan).map_err(at(Stage::Identity))?;
+    }
+    if plan.loopback {
+        sys::loopback_up().map_err(at(Stage::Loopback))?;
+    }
+    mounts(plan)?;
+    sys::change_dir(&plan.cwd).map_err(at(Stage::Folder))?;
+    if plan.new_session {
+        sys::new_session();
+    }
+    for &(resource, value) in &plan.limits {
+        sys::limit(resource, value).map_err(at(Stage::Limits))?;
+    }
+    let ruleset = landlock(plan).map_err(at(Stage::Landlock))?;
+    privileges(plan).map_err(at(Stage::Privileges))?;
+    if let Some(ruleset) = ruleset {
+        ruleset.restrict().map_err(at(Stage::Landlock))?;
+    }
+    let listener = sys::install_filter(&plan.filter, plan.watched).map_err(at(Stage::Seccomp))?;
+    let ready = Report { stage: Stage::Ready, index: 0, errno: 0 };
+    sys::send(to, &ready.encode(), listener.as_ref().map(AsFd::as_fd)).map_err(at(Stage::Seccomp))
+}
+
+/// Ends with the supervisor: at once where the kernel ends the others too, else by a signal that makes this
+/// process end them first.
+fn die_with_supervisor(plan: &Plan) -> Result<(), Failed> {
+    let signal = if plan.namespaces == 0 { libc::SIGTERM } else { libc::SIGKILL };
+    sys::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong, 0).map_err(at(Stage::Privileges)).map(drop)
+}
+
+/// The user and group inside are those outside, and no others exist.
+/// [user_namespaces(7)](https://man7.org/linux/man-pages/man7/user_namespaces.7.html)
+fn identity(plan: &Plan) -> io::Result<()> {
+    for (path, text) in [
+        (c"/proc/self/setgroups", b"deny".as_slice()),
+        (c"/proc/self/uid_map", &plan.uid_map),
+        (c"/proc/self/gid_map", &plan.gid_map),
+    ] {
+        sys::write_all(sys::open(path, libc::O_WRONLY)?.as_fd(), text)?;
+    }
+    Ok(())
+}
+
+fn mounts(plan: &mut Plan) -> Result<(), Failed> {
+    let umask = sys::umask(0);
+    for (index, step) in plan.steps.iter().enumerate() {
+        step.perform(&mut plan.slots).map_err(|error| Failed { stage: Stage::Mount, index, error })?;
+    }
+    sys::umask(umask);
+    Ok(())
+}
+
+fn landlock(plan: &Plan) -> io::Result<Option<Ruleset>> {
+    let Some(version) = plan.landlock else { return Ok(None) };
+    let ruleset = match Ruleset::new(version, plan.handles) {
+        // Nothing that this version could hold was asked for.
+        Err(e) if e.raw_os_error() == Some(libc::ENOMSG) => return Ok(None),
+        other => other?,
+    };
+    let Handles { writes, reads, .. } = plan.handles;
+    if writes {
+        for place in &plan.writable {
+            ruleset.allow_writing(sys::open_held(place)?.as_fd())?;
+        }
+        for device in [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"] {
+            ruleset.allow_device(device)?;
+        }
+        for terminals in [c"/dev/pts", c"/dev/ptmx"] {
+            ruleset.allow_device(terminals)?;
+        }
+    }
+    if reads {
+        for place in &plan.readable {
+            match sys::open_held(place) {
+                Ok(place) => ruleset.allow_reading(place.as_fd())?,
+                // Gone since it was listed, or closed to us anyway.
+                Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::EACCES)) => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+    Ok(Some(ruleset))
+}
+
+fn privileges(plan: &Plan) -> io::Result<()> {
+    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
+    sys::drop_capabilities()?;
+    // SAFETY: one thread, and this process starts the command with an environment of its own.
+    unsafe { sys::scrub_environment() };
+    if plan.namespaces == 0 {
+        sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0)?;
+    }
+    // Not being dumpable keeps this process, a copy of the supervisor, from being read inside.
+    sys::prctl(libc::PR_SET_DUMPABLE, 0, 0).map(drop)
+}
+
+/// The command itself: test the walls from inside, then become it.
+fn command(plan: &Plan) -> Failed {
+    if let Err(error) = sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0) {
+        return Failed { stage: Stage::Exec, index: 0, error };
+    }
+    for (index, probe) in plan.self_test.iter().enumerate() {
+        if let Err(error) = probe.run() {
+            return Failed { stage: Stage::SelfTest, index, error };
+        }
+    }
+    for (number, fd) in (0..).zip(&plan.stdio) {
+        if let Some(fd) = fd
+            && let Err(error) = sys::place(fd.as_fd(), number)
+        {
+            return Failed { stage: Stage::Exec, index: 0, error };
+        }
+    }
+    let error = become_it(plan);
+    Failed { stage: Stage::Exec, index: 0, error }
+}
+
+fn become_it(plan: &Plan) -> io::Error {
+    if let Err(error) = sys::close_on_exec_from(3) {
+        return error;
+    }
+    for signal in [libc::SIGPIPE, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        if !plan.before.ignored.contains(&signal) {
+            sys::default_action(signal);
+        }
+    }
+    if let Err(error) = plan.before.mask.restore() {
+        return error;
+    }
+    // As execvp(3): the first that can be started; a refusal is remembered over a mere absence.
+    let mut worst = io::Error::from_raw_os_error(libc::ENOENT);
+    for candidate in &plan.candidates {
+        let error = sys::exec(candidate, &plan.argv, &plan.envp);
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR) => {}
+            Some(libc::EACCES) => worst = error,
+            _ => return error,
+        }
+    }
+    worst
+}
+
+/// Reaps until the command has ended, passes signals on, then ends all that is left and says how it went.
+fn keep(command: Pid, plan: &Plan) -> ! {
+    let namespace = plan.namespaces != 0;
+    let all = Signals::all();
+    loop {
+        let signal = all.wait();
+        if !namespace && sys::parent_pid() != plan.supervisor {
+            finish(Ended::Signalled(libc::SIGKILL), namespace);
+        }
+        match signal {
+            Ok(signal) if signal.number == libc::SIGCHLD => {
+                while let Ok(Some((pid, ended))) = sys::reap(-1, false) {
+                    if pid == command {
+                        finish(ended, namespace);
+                    }
+                }
+            }
+            Ok(signal) if signal.sent_by_process && signal.number == END_ALL => {
+                finish(Ended::Signalled(libc::SIGKILL), namespace);
+            }
+            // From the supervisor. What a terminal sends, it sends to the command as well.
+            Ok(signal) if signal.sent_by_process => drop(sys::kill(command, signal.number)),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+fn finish(ended: Ended, namespace: bool) -> ! {
+    if !namespace {
+        // With a process namespace the kernel does this when its first process ends.
+        while sys::kill_children() {
+            while let Ok(Some(_)) = sys::reap(-1, false) {}
+        }
+    }
+    sys::exit_now(match ended {
+        Ended::Exited(code) => code,
+        Ended::Signalled(signal) => 128 + signal,
+    })
+}

@@ -1,0 +1,198 @@
+//! Everything that a child needs between `fork` and `exec`, written down before the fork.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::filter::{self, Backing};
+use super::landlock::Handles;
+use super::steps::Step;
+use super::view;
+use crate::command::Command;
+use crate::profile::{Limits, Network, Profile, Temp, Writes};
+use crate::self_test::Probe;
+use crate::strength::Tier;
+use crate::sys::{self, Pid, Signals, Strings};
+
+/// The prepared start of one command.
+pub(crate) struct Plan {
+    pub(crate) namespaces: u64,
+    pub(crate) uid_map: Vec<u8>,
+    pub(crate) gid_map: Vec<u8>,
+    pub(crate) loopback: bool,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) slots: Vec<Option<OwnedFd>>,
+    pub(crate) cwd: CString,
+    pub(crate) new_session: bool,
+    pub(crate) limits: Vec<(libc::c_uint, u64)>,
+    /// The Landlock version to use, if the kernel has one.
+    pub(crate) landlock: Option<u32>,
+    pub(crate) handles: Handles,
+    pub(crate) writable: Vec<CString>,
+    pub(crate) readable: Vec<CString>,
+    pub(crate) filter: Vec<libc::sock_filter>,
+    pub(crate) watched: bool,
+    pub(crate) self_test: Vec<Probe>,
+    pub(crate) candidates: Vec<CString>,
+    pub(crate) argv: Strings,
+    pub(crate) envp: Strings,
+    pub(crate) stdio: [Option<OwnedFd>; 3],
+    pub(crate) before: Before,
+    pub(crate) supervisor: Pid,
+}
+
+/// How the supervisor stood towards signals before it became one.
+pub(crate) struct Before {
+    pub(crate) mask: Signals,
+    pub(crate) all: Signals,
+    /// Signals that the person's shell had ignored for us (`nohup`, background jobs): they stay so.
+    pub(crate) ignored: Vec<libc::c_int>,
+}
+
+impl Plan {
+    /// Writes the plan. Opens and changes nothing but what `command` hands over.
+    pub(crate) fn new(
+        profile: &Profile,
+        command: Command,
+        tier: Tier,
+        watched: bool,
+        before: Before,
+    ) -> io::Result<Self> {
+        let (uid, gid) = sys::effective_ids();
+        let full = tier == Tier::Full;
+        let view = if full { Some(view::view(profile)?) } else { None };
+        let (steps, slots, scratch) = view.map_or_else(Default::default, |v| (v.steps, v.slots, v.scratch));
+        let backing = if full { Backing::Namespaces } else { Backing::Landlock };
+        let environment = profile.environment.iter().map(|(name, value)| pair(name, value));
+        Ok(Self {
+            namespaces: if full { namespaces(profile.network) } else { 0 },
+            uid_map: format!("{uid} {uid} 1").into_bytes(),
+            gid_map: format!("{gid} {gid} 1").into_bytes(),
+            loopback: full && profile.network == Network::Off,
+            steps,
+            slots: (0..slots).map(|_| None).collect(),
+            cwd: c_string(profile.cwd.as_os_str())?,
+            new_session: command.new_session,
+            limits: limits(profile.limits),
+            landlock: sys::landlock_version().ok(),
+            handles: handles(profile, full),
+            writable: writable(profile, &scratch)?,
+            readable: if full { Vec::new() } else { readable(&profile.hidden)? },
+            filter: filter::program(profile, backing, watched),
+            watched,
+            self_test: Probe::all(profile, full),
+            candidates: candidates(&command.program, &profile.environment, &profile.cwd)?,
+            argv: Strings::new(c_strings(std::iter::once(command.program).chain(command.args))?),
+            envp: Strings::new(c_strings(environment)?),
+            stdio: command.stdio,
+            before,
+            supervisor: sys::own_pid(),
+        })
+    }
+}
+
+fn namespaces(network: Network) -> u64 {
+    let mut flags = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWCGROUP;
+    if network == Network::Off {
+        flags |= libc::CLONE_NEWNET;
+    }
+    u64::from(flags.cast_unsigned())
+}
+
+fn handles(profile: &Profile, full: bool) -> Handles {
+    Handles {
+        writes: profile.writes != Writes::Anywhere,
+        // With mounts, what is hidden is covered.
+        reads: !full && !profile.hidden.is_empty(),
+        network: !full && profile.network == Network::Off,
+    }
+}
+
+fn writable(profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<CString>> {
+    let granted: &[PathBuf] = match &profile.writes {
+        Writes::Beneath(places) => places,
+        Writes::Nowhere | Writes::Anywhere => &[],
+    };
+    let layers = profile.layers.iter().map(|layer| &layer.shared);
+    let temporary = match &profile.temp {
+        Temp::Directory(directory) if scratch.is_empty() => Some(directory),
+        Temp::Directory(_) | Temp::Private => None,
+    };
+    let all = granted.iter().chain(scratch).chain(layers.filter(|_| !scratch.is_empty())).chain(temporary);
+    all.map(|path| c_string(path.as_os_str())).collect()
+}
+
+/// Everything but what is hidden: at each level the siblings of what leads there. Names that appear later are
+/// not in the list, and so unreadable: the safe side of an allow-list.
+fn readable(hidden: &[PathBuf]) -> io::Result<Vec<CString>> {
+    let mut found = Vec::new();
+    siblings(Path::new("/"), hidden, &mut found)?;
+    found.iter().map(|path| c_string(path.as_os_str())).collect()
+}
+
+fn siblings(directory: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) -> io::Result<()> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Ok(()) };
+    for entry in entries {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_symlink() || hidden.contains(&path) {
+            continue;
+        }
+        if hidden.iter().any(|h| h.starts_with(&path)) {
+            siblings(&path, hidden, found)?;
+        } else {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn limits(limits: Limits) -> Vec<(libc::c_uint, u64)> {
+    let Limits { memory, processes, cpu_time, wall_time: _, file_size } = limits;
+    // A core file of a confined process belongs to nobody.
+    [
+        (libc::RLIMIT_CORE, Some(0)),
+        (libc::RLIMIT_DATA, memory),
+        (libc::RLIMIT_NPROC, processes),
+        (libc::RLIMIT_CPU, cpu_time.map(|t| t.as_secs().max(1))),
+        (libc::RLIMIT_FSIZE, file_size),
+    ]
+    .into_iter()
+    .filter_map(|(resource, value)| Some((resource, value?)))
+    .collect()
+}
+
+/// Where the program may be, as execvp(3) looks for it, along the path that it will see.
+fn candidates(program: &OsStr, environment: &[(OsString, OsString)], cwd: &Path) -> io::Result<Vec<CString>> {
+    if program.as_bytes().contains(&b'/') {
+        return Ok(vec![c_string(program)?]);
+    }
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let path = path.unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    path.as_bytes()
+        .split(|&b| b == b':')
+        .map(|directory| c_string(cwd.join(OsStr::from_bytes(directory)).join(program).as_os_str()))
+        .collect()
+}
+
+fn pair(name: &OsStr, value: &OsStr) -> OsString {
+    let mut text = name.as_bytes().to_vec();
+    text.push(b'=');
+    text.extend_from_slice(value.as_bytes());
+    OsString::from_vec(text)
+}
+
+fn c_strings(strings: impl Iterator<Item = OsString>) -> io::Result<Vec<CString>> {
+    strings.map(|s| c_string(&s)).collect()
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+}

@@ -1,0 +1,275 @@
+//! The order of mounts that makes a profile true.
+//!
+//! Nothing is pivoted: the child stands in its own copy of the mounts outside, makes all of them read-only and
+//! puts on top what differs. What lies below cannot be uncovered again without capabilities, which are gone
+//! before the command starts.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::steps::{Slot, Step};
+use crate::profile::{Layer, Profile, Temp, Writes};
+
+/// Device nodes that programs cannot do without. None of them stores anything.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// What programs read below `/run` although the rest of it is full of sockets: name resolution, and the
+/// software itself on systems that keep it there.
+const KEPT: [&str; 6] = [
+    "/run/current-system",
+    "/run/booted-system",
+    "/run/opengl-driver",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager/resolv.conf",
+];
+
+/// Where the private file system keeps its parts. All of them are read-only or seen at their real place too.
+const BASE: &str = "/run/pinfold";
+
+/// The steps, and how many slots they use.
+pub(crate) struct View {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) slots: usize,
+    /// Private places that can be written inside, beside the granted ones.
+    pub(crate) scratch: Vec<PathBuf>,
+}
+
+/// Writes down the steps for a profile. Looks at which places exist; changes nothing.
+pub(crate) fn view(profile: &Profile) -> io::Result<View> {
+    let mut writer = Writer { steps: vec![Step::Unshare], slots: 0 };
+    let granted = writer.take_granted(profile)?;
+    let temporary = writer.take_temporary(&profile.temp)?;
+    let devices = writer.take_devices()?;
+    let visible = writer.take_visible(profile)?;
+    let layers = writer.make_layers(&profile.layers)?;
+    if profile.writes != Writes::Anywhere {
+        writer.steps.push(Step::ReadOnlyAll);
+    }
+    let scratch = writer.private_parts(temporary)?;
+    writer.devices(devices)?;
+    writer.attach_all(visible, &scratch)?;
+    writer.attach_all(layers, &scratch)?;
+    writer.attach_all(granted, &scratch)?;
+    writer.guards(profile)?;
+    writer.steps.push(Step::ReadOnly(c_path(Path::new("/run"))?));
+    writer.steps.push(Step::Processes);
+    Ok(View { steps: writer.steps, slots: writer.slots, scratch })
+}
+
+/// A place and the slot that waits to be attached there; whether it is a directory.
+struct Waiting {
+    at: PathBuf,
+    slot: Slot,
+    directory: bool,
+}
+
+/// What is put on top of a place; the order is that of two at one place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Guard {
+    Pinned,
+    ReadOnly,
+    Hidden,
+}
+
+struct Writer {
+    steps: Vec<Step>,
+    slots: usize,
+}
+
+impl Writer {
+    fn slot(&mut self) -> Slot {
+        self.slots += 1;
+        self.slots - 1
+    }
+
+    fn take(&mut self, at: &Path, writable: bool) -> io::Result<Waiting> {
+        let found = std::fs::symlink_metadata(at)?;
+        let slot = self.slot();
+        let is = writable.then(|| (found.dev(), found.ino()));
+        self.steps.push(Step::Take { at: c_path(at)?, writable, is, slot });
+        Ok(Waiting { at: at.to_owned(), slot, directory: found.is_dir() })
+    }
+
+    fn take_granted(&mut self, profile: &Profile) -> io::Result<Vec<Waiting>> {
+        let Writes::Beneath(places) = &profile.writes else { return Ok(Vec::new()) };
+        shallow_first(places).into_iter().map(|at| self.take(at, true)).collect()
+    }
+
+    /// A temporary directory of the caller's, for each place where it will be seen.
+    fn take_temporary(&mut self, temp: &Temp) -> io::Result<Option<[Slot; 2]>> {
+        match temp {
+            Temp::Private => Ok(None),
+            Temp::Directory(at) => Ok(Some([self.take(at, true)?.slot, self.take(at, true)?.slot])),
+        }
+    }
+
+    fn take_devices(&mut self) -> io::Result<Vec<Waiting>> {
+        let nodes = DEVICES.iter().map(|name| Path::new("/dev").join(name));
+        nodes.filter(|at| at.exists()).map(|at| self.take(&at, false)).collect()
+    }
+
+    fn take_visible(&mut self, profile: &Profile) -> io::Result<Vec<Waiting>> {
+        let kept = KEPT.iter().map(PathBuf::from).filter(|at| at.symlink_metadata().is_ok_and(|m| !m.is_symlink()));
+        let all: Vec<PathBuf> = kept.chain(profile.visible.iter().cloned()).collect();
+        shallow_first(&all).into_iter().map(|at| self.take(at, false)).collect()
+    }
+
+    /// Layers are mounted on the spot, while their private part can still be written, and moved on top later.
+    fn make_layers(&mut self, layers: &[Layer]) -> io::Result<Vec<Waiting>> {
+        layers
+            .iter()
+            .map(|layer| {
+                let at = c_path(&layer.shared)?;
+                let options = layer_options(layer)?;
+                self.steps.push(Step::Layer { at: at.clone(), options });
+                let slot = self.slot();
+                self.steps.push(Step::Take { at, writable: true, is: None, slot });
+                Ok(Waiting { at: layer.shared.clone(), slot, directory: true })
+            })
+            .collect()
+    }
+
+    /// One memory file system carries everything private; its parts are put where programs look for them.
+    fn private_parts(&mut self, temporary: Option<[Slot; 2]>) -> io::Result<Vec<PathBuf>> {
+        self.steps.push(Step::Memory { at: c_path(Path::new("/run"))?, options: c"mode=0755".to_owned() });
+        for (name, mode) in [("", 0o755), ("/tmp", 0o1777), ("/shm", 0o1777), ("/dev", 0o755), ("/void", 0)] {
+            self.steps.push(Step::MakeDir(c_string(format!("{BASE}{name}").as_bytes())?, mode));
+        }
+        self.steps.push(Step::MakeFile(c_string(format!("{BASE}/blank").as_bytes())?, 0));
+        let mut scratch = Vec::new();
+        for (i, at) in ["/tmp", "/var/tmp"].map(Path::new).into_iter().enumerate() {
+            if !at.symlink_metadata().is_ok_and(|m| m.is_dir()) {
+                continue;
+            }
+            match temporary.and_then(|slots| slots.get(i).copied()) {
+                Some(slot) => self.steps.push(Step::Attach { slot, at: c_path(at)? }),
+                None => self.put(&Path::new(BASE).join("tmp"), at)?,
+            }
+            scratch.push(at.to_owned());
+        }
+        self.put(&Path::new(BASE).join("dev"), Path::new("/dev"))?;
+        for (name, mode) in [("shm", 0o755), ("pts", 0o755)] {
+            self.steps.push(Step::MakeDir(c_path(&Path::new("/dev").join(name))?, mode));
+        }
+        self.put(&Path::new(BASE).join("shm"), Path::new("/dev/shm"))?;
+        scratch.push(PathBuf::from("/dev/shm"));
+        self.steps.push(Step::Terminals(c_path(Path::new("/dev/pts"))?));
+        Ok(scratch)
+    }
+
+    /// Mounts what is at `from` at `at` too.
+    fn put(&mut self, from: &Path, at: &Path) -> io::Result<()> {
+        let slot = self.slot();
+        self.steps.push(Step::Take { at: c_path(from)?, writable: false, is: None, slot });
+        self.steps.push(Step::Attach { slot, at: c_path(at)? });
+        Ok(())
+    }
+
+    fn devices(&mut self, nodes: Vec<Waiting>) -> io::Result<()> {
+        for node in nodes {
+            self.steps.push(Step::MakeFile(c_path(&node.at)?, 0o666));
+            self.steps.push(Step::Attach { slot: node.slot, at: c_path(&node.at)? });
+        }
+        for (name, target) in [
+            ("fd", "/proc/self/fd"),
+            ("stdin", "/proc/self/fd/0"),
+            ("stdout", "/proc/self/fd/1"),
+            ("stderr", "/proc/self/fd/2"),
+            ("ptmx", "pts/ptmx"),
+        ] {
+            let at = c_path(&Path::new("/dev").join(name))?;
+            self.steps.push(Step::MakeLink { target: c_string(target.as_bytes())?, at });
+        }
+        Ok(())
+    }
+
+    fn attach_all(&mut self, waiting: Vec<Waiting>, scratch: &[PathBuf]) -> io::Result<()> {
+        let covers: Vec<&Path> = scratch.iter().map(PathBuf::as_path).chain([Path::new("/run")]).collect();
+        for place in waiting {
+            self.make_way(&place, &covers)?;
+            self.steps.push(Step::Attach { slot: place.slot, at: c_path(&place.at)? });
+        }
+        Ok(())
+    }
+
+    /// Below a covered directory the place to mount on has to be made first.
+    fn make_way(&mut self, place: &Waiting, covers: &[&Path]) -> io::Result<()> {
+        let Some((cover, below)) = covers.iter().find_map(|c| Some((c, place.at.strip_prefix(c).ok()?))) else {
+            return Ok(());
+        };
+        let mut at = cover.to_path_buf();
+        let mut names = below.components().peekable();
+        while let Some(name) = names.next() {
+            at.push(name);
+            if names.peek().is_some() || place.directory {
+                self.steps.push(Step::MakeDir(c_path(&at)?, 0o755));
+            } else {
+                self.steps.push(Step::MakeFile(c_path(&at)?, 0o644));
+            }
+        }
+        Ok(())
+    }
+
+    /// Pins, read-only places and covers, outer ones first so that inner ones stay on top.
+    fn guards(&mut self, profile: &Profile) -> io::Result<()> {
+        let kinds = [
+            (&profile.pinned, Guard::Pinned),
+            (&profile.read_only, Guard::ReadOnly),
+            (&profile.absent, Guard::ReadOnly),
+            (&profile.hidden, Guard::Hidden),
+        ];
+        let mut all: Vec<(&PathBuf, Guard)> =
+            kinds.iter().flat_map(|(paths, kind)| paths.iter().map(move |path| (path, *kind))).collect();
+        all.sort_by_key(|(path, kind)| (path.components().count(), *kind));
+        for (path, kind) in all {
+            match kind {
+                Guard::Pinned => self.steps.push(Step::Pin { at: c_path(path)?, read_only: false }),
+                Guard::ReadOnly => self.steps.push(Step::Pin { at: c_path(path)?, read_only: true }),
+                Guard::Hidden => {
+                    let cover = if std::fs::symlink_metadata(path)?.is_dir() { "void" } else { "blank" };
+                    self.put(&Path::new(BASE).join(cover), path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Parents before children, so that a child is mounted on top.
+fn shallow_first(paths: &[PathBuf]) -> Vec<&Path> {
+    let mut paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    paths.sort_by_key(|path| path.components().count());
+    paths.dedup();
+    paths
+}
+
+/// [overlayfs](https://docs.kernel.org/filesystems/overlayfs.html): `:` and `\` are escaped; a comma cannot be.
+fn layer_options(layer: &Layer) -> io::Result<CString> {
+    let mut options = Vec::new();
+    for (key, path) in [("lowerdir", &layer.shared), ("upperdir", &layer.private), ("workdir", &layer.work)] {
+        options.extend_from_slice(key.as_bytes());
+        options.push(b'=');
+        for &byte in path.as_os_str().as_bytes() {
+            match byte {
+                b',' => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
+                b':' | b'\\' => options.extend_from_slice(&[b'\\', byte]),
+                _ => options.push(byte),
+            }
+        }
+        options.push(b',');
+    }
+    options.extend_from_slice(b"userxattr");
+    c_string(&options)
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    c_string(path.as_os_str().as_bytes())
+}
+
+fn c_string(bytes: &[u8]) -> io::Result<CString> {
+    CString::new(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+}

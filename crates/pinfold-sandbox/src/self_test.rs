@@ -1,0 +1,102 @@
+//! A few attempts to get out, made by the command's own process before it becomes the command.
+//!
+//! A wall that does not hold stops the start. Each attempt is harmless when it succeeds: it opens, it asks, it
+//! never writes.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::profile::{Profile, Writes};
+use crate::sys;
+
+/// One attempt that must fail.
+#[derive(Debug)]
+pub(crate) enum Probe {
+    /// A nameless file can be made in a directory outside the line.
+    WriteIn(CString),
+    /// A socket to daemons outside can be had.
+    UnixSocket,
+    /// A new user namespace, with all its capabilities, can be had.
+    UserNamespace,
+    /// Text can be typed into the terminal.
+    TypeIntoTerminal,
+    /// A program could still gain privileges at `exec`.
+    NewPrivileges,
+}
+
+impl Probe {
+    pub(crate) fn all(profile: &Profile, full: bool) -> Vec<Self> {
+        let mut probes = vec![Self::NewPrivileges, Self::TypeIntoTerminal];
+        if !profile.openings.unix_sockets {
+            probes.push(Self::UnixSocket);
+        }
+        if !profile.openings.user_namespaces {
+            probes.push(Self::UserNamespace);
+        }
+        if profile.writes != Writes::Anywhere {
+            probes.extend(outside(profile, full).into_iter().map(Self::WriteIn));
+        }
+        probes
+    }
+
+    /// Makes the attempt. An error means that the attempt succeeded: the wall does not hold.
+    pub(crate) fn run(&self) -> io::Result<()> {
+        let held = match self {
+            Self::WriteIn(directory) => {
+                sys::open(directory, libc::O_TMPFILE | libc::O_WRONLY).is_err()
+            }
+            Self::UnixSocket => {
+                let (unix, stream) = (libc::AF_UNIX as libc::c_ulong, libc::SOCK_STREAM as libc::c_ulong);
+                sys::raw(libc::SYS_socket, [unix, stream, 0, 0, 0]).is_err()
+            }
+            Self::UserNamespace => {
+                let flag = libc::CLONE_NEWUSER as libc::c_ulong;
+                sys::raw(libc::SYS_unshare, [flag, 0, 0, 0, 0]).is_err()
+            }
+            Self::TypeIntoTerminal => {
+                // No such descriptor, so that nothing is typed: the filter answers EPERM before that is seen.
+                let none = libc::c_ulong::MAX;
+                let answer = sys::raw(libc::SYS_ioctl, [none, libc::TIOCSTI as libc::c_ulong, 0, 0, 0]);
+                answer.err().and_then(|e| e.raw_os_error()) == Some(libc::EPERM)
+            }
+            Self::NewPrivileges => sys::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0)? == 1,
+        };
+        if held { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EPERM)) }
+    }
+
+    /// What it means when this attempt succeeds.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::WriteIn(directory) => {
+                format!("a file could be made in `{}`, outside the line", directory.to_string_lossy())
+            }
+            Self::UnixSocket => "a socket to programs outside could be opened".into(),
+            Self::UserNamespace => "a new user namespace could be made".into(),
+            Self::TypeIntoTerminal => "text could be typed into the terminal".into(),
+            Self::NewPrivileges => "a set-user-id program could gain privileges".into(),
+        }
+    }
+}
+
+/// Directories where the caller could write, and the command must not: above the folder, and the home.
+fn outside(profile: &Profile, full: bool) -> Vec<CString> {
+    let granted = match &profile.writes {
+        Writes::Beneath(places) => places.as_slice(),
+        Writes::Nowhere | Writes::Anywhere => &[],
+    };
+    let home = profile.environment.iter().find(|(name, _)| name == "HOME").map(|(_, value)| Path::new(value));
+    let inside = |path: &Path| {
+        let covered = full && ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|c| path.starts_with(c));
+        covered
+            || granted.iter().any(|g| path.starts_with(g))
+            || profile.layers.iter().any(|l| path.starts_with(&l.shared))
+    };
+    [profile.cwd.parent(), home]
+        .into_iter()
+        .flatten()
+        .filter(|path| path.is_absolute() && !inside(path))
+        .filter_map(|path| CString::new(path.as_os_str().as_bytes()).ok())
+        .collect()
+}

@@ -1,0 +1,364 @@
+//! From a profile and a command to a confined process, and from there to its end.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use crate::command::Command;
+use crate::linux::init::{self, Report, Stage};
+use crate::linux::plan::{Before, Plan};
+use crate::placeholder::Placeholders;
+use crate::profile::Profile;
+use crate::strength::Tier;
+use crate::sys::{self, Ended, Forked, Pid, Signals};
+use crate::watch::{Blind, Watch, Watcher};
+
+/// Signals that a supervisor passes on instead of dying of them.
+const PASSED_ON: [libc::c_int; 6] =
+    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+
+/// How long a command has to end by itself after its time is over.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How the caller wants to accompany the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signalling {
+    /// This process stands for the command: signals sent to it are passed on. For a program that does nothing
+    /// else.
+    PassOn,
+    /// Signals of this process are its own business. For a library in a larger program.
+    Own,
+}
+
+/// Why a command could not be started. Nothing of it has run.
+#[derive(Debug)]
+pub struct StartError {
+    stage: Stage,
+    detail: String,
+    error: io::Error,
+}
+
+impl StartError {
+    /// Whether this machine cannot build the walls of the tier, so that a weaker one is the only way.
+    pub fn is_machine(&self) -> bool {
+        matches!(
+            self.stage,
+            Stage::Identity | Stage::Mount | Stage::Loopback | Stage::Fork | Stage::Landlock | Stage::Seccomp
+        ) && matches!(
+            self.error.raw_os_error(),
+            Some(libc::EPERM | libc::EACCES | libc::ENOSPC | libc::EINVAL | libc::ENOSYS | libc::EUSERS)
+        )
+    }
+
+    /// Whether the program was not found (exit code 127) or could not be run (126).
+    pub fn exit_code(&self) -> i32 {
+        match (self.stage, self.error.raw_os_error()) {
+            (Stage::Exec, Some(libc::ENOENT)) => 127,
+            (Stage::Exec, _) => 126,
+            _ => 125,
+        }
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.detail, self.error)
+    }
+}
+
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// A command that runs inside its walls.
+#[derive(Debug)]
+pub struct Confined {
+    init: Pid,
+    process: OwnedFd,
+    watch: Option<WatchHandle>,
+    signals: Option<OwnedFd>,
+    deadline: Option<Instant>,
+    tier: Tier,
+    /// Taken away when the run is over.
+    _placeholders: Placeholders,
+}
+
+struct WatchHandle(Watch);
+
+impl fmt::Debug for WatchHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// How a confined command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this exit code; 128 and more for a signal, as shells count.
+    Code(i32),
+    /// Its wall time was over.
+    TimedOut,
+}
+
+/// Starts a command within a profile. `watched` asks for the calls that change files to be shown to a
+/// [`Watcher`]; where another filter of this process tree is watched already there can be no second one, and the
+/// command runs unwatched.
+///
+/// # Errors
+/// When a wall cannot be built or does not hold, or the program cannot be started: then nothing has run.
+pub fn start(
+    profile: &Profile,
+    command: Command,
+    tier: Tier,
+    signalling: Signalling,
+    watched: bool,
+) -> Result<Confined, StartError> {
+    let program = command.program.to_string_lossy().into_owned();
+    let failed = |stage, detail: &str| {
+        let detail = detail.to_owned();
+        move |error| StartError { stage, detail, error }
+    };
+    let absent = if tier == Tier::Full { profile.absent.as_slice() } else { &[] };
+    let placeholders = Placeholders::hold(absent).map_err(failed(Stage::Folder, "holding a protected name"))?;
+    let (ours, theirs) = sys::socket_pair().map_err(failed(Stage::Fork, "preparing the start"))?;
+    let before = hold_signals(signalling).map_err(failed(Stage::Fork, "preparing the start"))?;
+    let mask = before.mask;
+    let prepared = Plan::new(profile, command, tier, watched, before);
+    let mut plan = prepared.map_err(failed(Stage::Mount, "looking at the granted places"))?;
+    // SAFETY: the child runs `init::run`, which allocates nothing, takes no lock and never returns.
+    match unsafe { sys::fork(plan.namespaces) } {
+        Err(error) => {
+            let _ = mask.restore();
+            Err(StartError { stage: Stage::Fork, detail: "making the namespaces".into(), error })
+        }
+        Ok(Forked::Child) => {
+            drop(ours);
+            init::run(&mut plan, theirs)
+        }
+        Ok(Forked::Parent { pid, pidfd }) => {
+            drop(theirs);
+            let signals = after_fork(mask, signalling).map_err(failed(Stage::Fork, "preparing the start"))?;
+            let deadline = profile.limits.wall_time.map(|t| Instant::now() + t);
+            let mut confined =
+                Confined { init: pid, process: pidfd, watch: None, signals, deadline, tier, _placeholders: placeholders };
+            match confined.await_start(&ours) {
+                Ok(()) => Ok(confined),
+                Err((report, error)) => {
+                    let _ = sys::reap(pid, true);
+                    let stage = report.map_or(Stage::Fork, |r| r.stage);
+                    Err(StartError { stage, detail: explain(&plan, report, &program), error })
+                }
+            }
+        }
+    }
+}
+
+/// Blocks every signal, so that none is lost between the fork and the moment when both sides are ready.
+fn hold_signals(signalling: Signalling) -> io::Result<Before> {
+    let all = Signals::all();
+    let ignored = match signalling {
+        Signalling::PassOn => PASSED_ON.into_iter().filter(|s| sys::is_ignored(*s)).collect(),
+        Signalling::Own => Vec::new(),
+    };
+    Ok(Before { mask: all.block()?, all, ignored })
+}
+
+fn after_fork(mask: Signals, signalling: Signalling) -> io::Result<Option<OwnedFd>> {
+    mask.restore()?;
+    match signalling {
+        Signalling::Own => Ok(None),
+        Signalling::PassOn => {
+            let passed_on = Signals::of(&PASSED_ON);
+            passed_on.block()?;
+            passed_on.descriptor().map(Some)
+        }
+    }
+}
+
+fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
+    let Some(Report { stage, index, .. }) = report else { return "the first process died".into() };
+    match stage {
+        Stage::Ready | Stage::Fork => "starting the command".into(),
+        Stage::Identity => "becoming the same user inside".into(),
+        Stage::Loopback => "bringing up the private network".into(),
+        Stage::Mount => plan.steps.get(usize::from(index)).map_or_else(String::new, ToString::to_string),
+        Stage::Folder => format!("entering `{}`", plan.cwd.to_string_lossy()),
+        Stage::Privileges => "giving up privileges".into(),
+        Stage::Limits => "setting limits".into(),
+        Stage::Landlock => "closing the file line (Landlock)".into(),
+        Stage::Seccomp => "closing system calls (seccomp)".into(),
+        Stage::SelfTest => {
+            let what = plan.self_test.get(usize::from(index)).map_or_else(String::new, |p| p.describe());
+            format!("the walls do not hold: {what}")
+        }
+        Stage::Exec => format!("starting `{program}`"),
+    }
+}
+
+impl Confined {
+    /// The number of the first process inside.
+    pub fn pid(&self) -> i32 {
+        self.init
+    }
+
+    /// Which walls stand.
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    /// Whether attempts are shown to the watcher.
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// A handle with which another thread can signal or end the command.
+    ///
+    /// # Errors
+    /// When no descriptor is to be had.
+    pub fn remote(&self) -> io::Result<Remote> {
+        Ok(Remote { process: self.process.try_clone()?, tier: self.tier })
+    }
+
+    /// Waits until the command has become itself, or says why it has not.
+    fn await_start(&mut self, reports: &OwnedFd) -> Result<(), (Option<Report>, io::Error)> {
+        let wrap = |error| (None, error);
+        let mut ready = false;
+        loop {
+            let watch = self.watch.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
+            let [report, question] = sys::poll([reports.as_raw_fd(), watch], None).map_err(wrap)?;
+            if report != 0 {
+                let mut bytes = [0u8; 6];
+                let (len, fd) = sys::receive(reports.as_fd(), &mut bytes).map_err(wrap)?;
+                match (len, Report::decode(bytes)) {
+                    (0, _) if ready => return Ok(()),
+                    (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
+                    (_, Some(Report { stage: Stage::Ready, .. })) => {
+                        self.watch = fd.map(|fd| WatchHandle(Watch::new(fd)));
+                        ready = true;
+                    }
+                    (_, report) => {
+                        let errno = report.map_or(libc::EPROTO, |r| r.errno);
+                        return Err((report, io::Error::from_raw_os_error(errno)));
+                    }
+                }
+            } else if question != 0
+                && let Some(watch) = &mut self.watch
+            {
+                // The self-test of the walls; it is meant to meet them.
+                watch.0.answer_one(&mut Blind).map_err(wrap)?;
+            }
+        }
+    }
+
+    /// Accompanies the command to its end: shows attempts to `watcher`, passes signals on, keeps the time.
+    ///
+    /// # Errors
+    /// When the kernel stops telling what happens inside. The whole tree is ended then.
+    pub fn supervise(mut self, watcher: &mut dyn Watcher) -> io::Result<End> {
+        let ended = self.accompany(watcher);
+        if ended.is_err() {
+            let _ = end_all(&self.process, self.tier);
+        }
+        let (_, how) = sys::reap(self.init, true)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ECHILD))?;
+        if self.signals.is_some() {
+            sys::take_terminal_back();
+        }
+        match (ended?, how) {
+            (Ending::Late, _) => Ok(End::TimedOut),
+            (Ending::ByItself, Ended::Exited(code)) => Ok(End::Code(code)),
+            (Ending::ByItself, Ended::Signalled(signal)) => Ok(End::Code(128 + signal)),
+        }
+    }
+
+    fn accompany(&mut self, watcher: &mut dyn Watcher) -> io::Result<Ending> {
+        let mut ending = Ending::ByItself;
+        loop {
+            let watch = self.watch.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
+            let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+            let fds = [watch, self.process.as_raw_fd(), signals];
+            let [question, end, signal] = sys::poll(fds, self.remaining())?;
+            if question & libc::POLLIN != 0 {
+                if let Some(watch) = &mut self.watch {
+                    watch.0.answer_one(watcher)?;
+                }
+            } else if end != 0 {
+                return Ok(ending);
+            } else if question != 0 {
+                // Nobody is left who could ask.
+                self.watch = None;
+            }
+            if signal != 0 {
+                self.pass_on();
+            }
+            if self.deadline.is_some_and(|at| Instant::now() >= at) {
+                // First politely, then not.
+                match ending {
+                    Ending::ByItself => sys::signal(self.process.as_fd(), libc::SIGTERM)?,
+                    Ending::Late => end_all(&self.process, self.tier)?,
+                }
+                self.deadline = (ending == Ending::ByItself).then(|| Instant::now() + GRACE);
+                ending = Ending::Late;
+            }
+        }
+    }
+
+    /// Milliseconds until the deadline, rounded up.
+    fn remaining(&self) -> Option<i32> {
+        let left = self.deadline?.saturating_duration_since(Instant::now());
+        Some(i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1)
+    }
+
+    fn pass_on(&self) {
+        let Some(signals) = &self.signals else { return };
+        while let Some(signal) = sys::read_signal(signals.as_fd()) {
+            // What the terminal sends, it sends to the command too.
+            if signal.sent_by_process {
+                let _ = sys::signal(self.process.as_fd(), signal.number);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    ByItself,
+    Late,
+}
+
+/// Signals a confined command from another thread.
+#[derive(Debug)]
+pub struct Remote {
+    process: OwnedFd,
+    tier: Tier,
+}
+
+/// Ends the first process, and with it everything: the kernel sees to that where there is a process namespace,
+/// else it has to be asked.
+fn end_all(process: &OwnedFd, tier: Tier) -> io::Result<()> {
+    let signal = match tier {
+        Tier::Full => libc::SIGKILL,
+        Tier::Landlock => init::END_ALL,
+    };
+    sys::signal(process.as_fd(), signal)
+}
+
+impl Remote {
+    /// Sends a signal to the command.
+    ///
+    /// # Errors
+    /// When it has ended already.
+    pub fn signal(&self, number: i32) -> io::Result<()> {
+        sys::signal(self.process.as_fd(), number)
+    }
+
+    /// Ends the command and everything it started, at once.
+    ///
+    /// # Errors
+    /// When it has ended already.
+    pub fn kill(&self) -> io::Result<()> {
+        end_all(&self.process, self.tier)
+    }
+}

@@ -1,0 +1,41 @@
+//! How strong the walls are that this machine can build.
+
+use std::fmt;
+
+/// Which set of kernel means holds a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// Landlock and seccomp: for machines and containers that forbid user namespaces.
+    Landlock,
+    /// User, mount, process, IPC, host-name, cgroup and (offline) network namespaces, with Landlock and seccomp
+    /// as a second ring.
+    Full,
+}
+
+impl Tier {
+    /// What this tier cannot hold that the full one does: one sentence each, for the person.
+    pub fn gaps(self) -> &'static [&'static str] {
+        match self {
+            Self::Full => &[],
+            Self::Landlock => &[
+                "protected names inside the folder (`.git/config`, `.mcp.json`, …) are watched, not walled: a \
+                 program that races the watch can change them",
+                "mode, owner, times and attributes of your own files outside the folder can be changed",
+                "`/tmp` is shared with the machine and read-only but for a private directory at `TMPDIR`",
+                "files that appear beside a hidden credential after the start cannot be read inside",
+                "processes outside can be seen in `/proc`, though neither read nor signalled",
+                "descendants that outlive a killed supervisor are not ended",
+                "with `--network host` the abstract sockets of other programs are reachable before Linux 6.12",
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "full",
+            Self::Landlock => "landlock",
+        })
+    }
+}

@@ -1,0 +1,780 @@
+//! The system calls, one function each: what it does, its man page, why the block is sound.
+//!
+//! Everything here may run between `fork` and `exec` in a process with other threads: nothing allocates, locks
+//! or panics. Everything above deals in owned descriptors and ordinary results.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+use libc::{c_int, c_long, c_uint, c_ulong, c_void};
+
+/// A process number as the kernel gives it.
+pub(crate) type Pid = libc::pid_t;
+
+fn check(rc: c_long) -> io::Result<c_long> {
+    if rc < 0 { Err(io::Error::last_os_error()) } else { Ok(rc) }
+}
+
+fn check_int(rc: c_int) -> io::Result<c_int> {
+    check(c_long::from(rc)).map(|_| rc)
+}
+
+/// Takes ownership of a descriptor that a system call has just returned.
+fn owned(fd: c_long) -> io::Result<OwnedFd> {
+    let fd = RawFd::try_from(fd).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+    // SAFETY: the kernel returned this descriptor to us a moment ago and nobody else knows its number.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Which side of a [`fork`] we are on.
+pub(crate) enum Forked {
+    Child,
+    Parent { pid: Pid, pidfd: OwnedFd },
+}
+
+/// A new process in new namespaces (`CLONE_NEW*` flags; none makes it a plain fork).
+///
+/// [clone(2)](https://man7.org/linux/man-pages/man2/clone.2.html)
+///
+/// # Safety
+/// In a process with several threads the child may only make system calls until it calls `exec`: locks that
+/// other threads held stay locked for ever.
+pub(crate) unsafe fn fork(namespaces: u64) -> io::Result<Forked> {
+    let mut pidfd: c_int = -1;
+    // SAFETY: all zero is a valid `clone_args`; the kernel defines every field so.
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = namespaces | u64::try_from(libc::CLONE_PIDFD).unwrap_or(0);
+    args.pidfd = ptr::from_mut(&mut pidfd) as u64;
+    args.exit_signal = u64::try_from(libc::SIGCHLD).unwrap_or(0);
+    // SAFETY: `args` outlives the call; without CLONE_VM the child has its own copy of all memory, so that both
+    // sides may go on using theirs. The caller keeps to the rule for threads above.
+    let rc = unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<libc::clone_args>()) };
+    match check(rc)? {
+        0 => Ok(Forked::Child),
+        pid => Ok(Forked::Parent {
+            pid: Pid::try_from(pid).map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?,
+            pidfd: owned(c_long::from(pidfd))?,
+        }),
+    }
+}
+
+/// A second child of a process that has one thread (itself a fresh fork); `None` is the child.
+///
+/// Plain clone(2): by now the filter stands, and refuses clone3.
+pub(crate) fn fork_command() -> io::Result<Option<Pid>> {
+    let flags = c_ulong::from(libc::SIGCHLD.cast_unsigned());
+    // SAFETY: no CLONE_VM and no stack: a copy of this process, which has one thread.
+    let rc = check(unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize) })?;
+    Ok(Some(Pid::try_from(rc).unwrap_or(0)).filter(|pid| *pid != 0))
+}
+
+/// Ends this process at once, with no destructors and no buffers flushed.
+pub(crate) fn exit_now(code: c_int) -> ! {
+    // SAFETY: `_exit` has no preconditions and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// [execve(2)](https://man7.org/linux/man-pages/man2/execve.2.html): returns only when it failed.
+pub(crate) fn exec(program: &CStr, argv: &Strings, envp: &Strings) -> io::Error {
+    // SAFETY: both arrays end in a null pointer and their strings live as long as `Strings` does.
+    unsafe { libc::execve(program.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// A null-terminated array of C strings, ready for `execve`.
+pub(crate) struct Strings {
+    // Never read, but the pointers below lead into it.
+    _owned: Vec<std::ffi::CString>,
+    pointers: Vec<*const libc::c_char>,
+}
+
+impl Strings {
+    pub(crate) fn new(strings: Vec<std::ffi::CString>) -> Self {
+        let pointers = strings.iter().map(|s| s.as_ptr()).chain([ptr::null()]).collect();
+        Self { _owned: strings, pointers }
+    }
+
+    fn as_ptr(&self) -> *const *const libc::c_char {
+        self.pointers.as_ptr()
+    }
+}
+
+// SAFETY: the pointers lead into heap memory that `_owned` keeps alive and nobody writes to.
+unsafe impl Send for Strings {}
+// SAFETY: as above; all access is reading.
+unsafe impl Sync for Strings {}
+
+/// Overwrites this process's own copy of its environment, so that `/proc/PID/environ` shows nothing.
+///
+/// # Safety
+/// Only for a process that has one thread and no further use for its environment.
+pub(crate) unsafe fn scrub_environment() {
+    unsafe extern "C" {
+        static mut environ: *mut *mut libc::c_char;
+    }
+    // SAFETY: `environ` is null or a null-terminated array of writable strings (C standard library contract);
+    // one thread, so nobody reads them meanwhile.
+    unsafe {
+        let mut at = environ;
+        while !at.is_null() && !(*at).is_null() {
+            let text = *at;
+            ptr::write_bytes(text, 0, libc::strlen(text));
+            at = at.add(1);
+        }
+    }
+}
+
+/// [prctl(2)](https://man7.org/linux/man-pages/man2/prctl.2.html) for the options that take plain numbers.
+pub(crate) fn prctl(option: c_int, a: c_ulong, b: c_ulong) -> io::Result<c_int> {
+    // SAFETY: the options used here take numbers only; the kernel touches no memory of ours.
+    check_int(unsafe { libc::prctl(option, a, b, 0 as c_ulong, 0 as c_ulong) })
+}
+
+/// Gives up every capability of this process.
+///
+/// [capset(2)](https://man7.org/linux/man-pages/man2/capset.2.html)
+pub(crate) fn drop_capabilities() -> io::Result<()> {
+    const VERSION_3: u32 = 0x2008_0522;
+    // The highest number is not a constant of the ABI: drop until the kernel says there is no such one.
+    for capability in 0..64 {
+        if prctl(libc::PR_CAPBSET_DROP, capability, 0).is_err() {
+            break;
+        }
+    }
+    let header: [u32; 2] = [VERSION_3, 0];
+    let none = [0u32; 6];
+    // SAFETY: a version 3 header is followed by two triples of 32-bit words, which is what `none` holds.
+    check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) }).map(drop)
+}
+
+/// [setrlimit(2)](https://man7.org/linux/man-pages/man2/setrlimit.2.html): soft and hard limit alike, never
+/// above the hard limit that there is.
+pub(crate) fn limit(resource: c_uint, value: u64) -> io::Result<()> {
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `now` is a valid `rlimit` for the kernel to fill.
+    check_int(unsafe { libc::getrlimit(resource, &raw mut now) })?;
+    let value = value.min(now.rlim_max);
+    let wanted = libc::rlimit { rlim_cur: value, rlim_max: value };
+    // SAFETY: `wanted` is read only during the call.
+    check_int(unsafe { libc::setrlimit(resource, &raw const wanted) }).map(drop)
+}
+
+/// [open(2)](https://man7.org/linux/man-pages/man2/open.2.html) with `O_CLOEXEC`.
+pub(crate) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
+    // SAFETY: `path` is a C string; no flag used here needs a mode.
+    owned(check_int(unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) })?.into())
+}
+
+/// Opens a place by a path with no link anywhere in it, for holding only.
+///
+/// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html)
+pub(crate) fn open_held(path: &CStr) -> io::Result<OwnedFd> {
+    // SAFETY: all zero is a valid `open_how`.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = u64::try_from(libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC).unwrap_or(0);
+    how.resolve = libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
+    let size = size_of::<libc::open_how>();
+    // SAFETY: `path` and `how` are valid for the call, and `size` is the size of `how`.
+    let rc = unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path.as_ptr(), &raw const how, size) };
+    owned(check(rc)?)
+}
+
+/// [mkdirat(2)](https://man7.org/linux/man-pages/man2/mkdir.2.html). One that exists is as good.
+pub(crate) fn make_dir(path: &CStr, mode: u32) -> io::Result<()> {
+    // SAFETY: `path` is a C string.
+    match check_int(unsafe { libc::mkdir(path.as_ptr(), mode) }) {
+        Err(e) if e.raw_os_error() != Some(libc::EEXIST) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// An empty file for something to be mounted on.
+pub(crate) fn make_file(path: &CStr, mode: u32) -> io::Result<()> {
+    let flags = libc::O_CREAT | libc::O_CLOEXEC | libc::O_RDONLY | libc::O_NOFOLLOW;
+    // SAFETY: `path` is a C string and the flags come with a mode.
+    owned(check_int(unsafe { libc::open(path.as_ptr(), flags, mode) })?.into()).map(drop)
+}
+
+/// [symlink(2)](https://man7.org/linux/man-pages/man2/symlink.2.html)
+pub(crate) fn make_link(target: &CStr, path: &CStr) -> io::Result<()> {
+    // SAFETY: both are C strings.
+    check_int(unsafe { libc::symlink(target.as_ptr(), path.as_ptr()) }).map(drop)
+}
+
+/// Which file a descriptor stands for: device and inode.
+pub(crate) fn identity(fd: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
+    // SAFETY: all zero is a valid `stat` for the kernel to fill.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` is valid for writing.
+    check_int(unsafe { libc::fstat(fd.as_raw_fd(), &raw mut stat) })?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+/// Whether a held place is a directory.
+pub(crate) fn is_directory(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    // SAFETY: all zero is a valid `stat` for the kernel to fill.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` is valid for writing.
+    check_int(unsafe { libc::fstat(fd.as_raw_fd(), &raw mut stat) })?;
+    Ok(stat.st_mode & libc::S_IFMT == libc::S_IFDIR)
+}
+
+/// [write(2)](https://man7.org/linux/man-pages/man2/write.2.html), once; a short write is an error.
+pub(crate) fn write_all(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: pointer and length are those of one slice.
+    let rc = unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+    match usize::try_from(rc) {
+        Ok(n) if n == bytes.len() => Ok(()),
+        Ok(_) => Err(io::Error::from_raw_os_error(libc::EIO)),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}
+
+/// [chdir(2)](https://man7.org/linux/man-pages/man2/chdir.2.html)
+pub(crate) fn change_dir(path: &CStr) -> io::Result<()> {
+    // SAFETY: `path` is a C string.
+    check_int(unsafe { libc::chdir(path.as_ptr()) }).map(drop)
+}
+
+/// Marks every descriptor from `first` on as closed at `exec`.
+///
+/// [close_range(2)](https://man7.org/linux/man-pages/man2/close_range.2.html)
+pub(crate) fn close_on_exec_from(first: c_uint) -> io::Result<()> {
+    const CLOEXEC: c_uint = 1 << 2;
+    // SAFETY: changes descriptor flags only.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, c_uint::MAX, CLOEXEC) }).map(drop)
+}
+
+/// [mount(2)](https://man7.org/linux/man-pages/man2/mount.2.html)
+pub(crate) fn mount(
+    source: &CStr,
+    target: &CStr,
+    kind: &CStr,
+    flags: c_ulong,
+    data: Option<&CStr>,
+) -> io::Result<()> {
+    let data = data.map_or(ptr::null(), |d| d.as_ptr().cast::<c_void>());
+    // SAFETY: all are C strings or null, as mount(2) allows.
+    check_int(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data) }).map(drop)
+}
+
+/// A detached copy of the mount at a held place, with everything mounted below it when `whole`.
+///
+/// [open_tree(2)](https://man7.org/linux/man-pages/man2/open_tree.2.html)
+pub(crate) fn clone_mount(at: BorrowedFd<'_>, whole: bool) -> io::Result<OwnedFd> {
+    const OPEN_TREE_CLONE: c_uint = 1;
+    const AT_RECURSIVE: c_uint = 0x8000;
+    let mut flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned() | libc::AT_EMPTY_PATH.cast_unsigned();
+    if whole {
+        flags |= AT_RECURSIVE;
+    }
+    // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor itself.
+    owned(check(unsafe { libc::syscall(libc::SYS_open_tree, at.as_raw_fd(), c"".as_ptr(), flags) })?)
+}
+
+/// Attaches a detached mount at a held place.
+///
+/// [move_mount(2)](https://man7.org/linux/man-pages/man2/move_mount.2.html)
+pub(crate) fn attach_mount(tree: BorrowedFd<'_>, at: BorrowedFd<'_>) -> io::Result<()> {
+    const FROM_EMPTY: c_uint = 0x4;
+    const TO_EMPTY: c_uint = 0x40;
+    let (tree, at) = (tree.as_raw_fd(), at.as_raw_fd());
+    let flags = FROM_EMPTY | TO_EMPTY;
+    // SAFETY: empty paths with the EMPTY flags mean the descriptors themselves.
+    check(unsafe { libc::syscall(libc::SYS_move_mount, tree, c"".as_ptr(), at, c"".as_ptr(), flags) })
+        .map(drop)
+}
+
+/// Mount attributes to set and to clear.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Attributes {
+    pub(crate) set: u64,
+    pub(crate) clear: u64,
+}
+
+pub(crate) const RDONLY: u64 = 0x1;
+pub(crate) const NOSUID: u64 = 0x2;
+pub(crate) const NODEV: u64 = 0x4;
+
+/// Changes attributes of the mount at a held place, and of all below it when `whole`.
+///
+/// [mount_setattr(2)](https://man7.org/linux/man-pages/man2/mount_setattr.2.html)
+pub(crate) fn set_mount(at: BorrowedFd<'_>, attributes: Attributes, whole: bool) -> io::Result<()> {
+    const AT_RECURSIVE: c_int = 0x8000;
+    let flags = libc::AT_EMPTY_PATH | if whole { AT_RECURSIVE } else { 0 };
+    let attr: [u64; 4] = [attributes.set, attributes.clear, 0, 0];
+    let size = size_of_val(&attr);
+    // SAFETY: `attr` has the layout of `struct mount_attr` (four 64-bit words), and `size` is its size.
+    let rc = unsafe {
+        libc::syscall(libc::SYS_mount_setattr, at.as_raw_fd(), c"".as_ptr(), flags, attr.as_ptr(), size)
+    };
+    check(rc).map(drop)
+}
+
+/// Brings the loopback interface of this network namespace up.
+///
+/// [netdevice(7)](https://man7.org/linux/man-pages/man7/netdevice.7.html)
+pub(crate) fn loopback_up() -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    let rc = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    let socket = owned(check_int(rc)?.into())?;
+    // SAFETY: all zero is a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    // SAFETY: SIOCSIFFLAGS reads one `ifreq`, which `request` is.
+    check_int(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
+}
+
+/// Landlock's newest interface version that this kernel speaks; an error where it has none.
+///
+/// [landlock_create_ruleset(2)](https://man7.org/linux/man-pages/man2/landlock_create_ruleset.2.html)
+pub(crate) fn landlock_version() -> io::Result<u32> {
+    const VERSION: c_uint = 1;
+    // SAFETY: a null attribute with size 0 and the version flag is how the version is asked for.
+    let rc = unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<c_void>(), 0usize, VERSION)
+    };
+    check(rc).map(|v| u32::try_from(v).unwrap_or(0))
+}
+
+/// A new, empty Landlock ruleset that handles the given accesses (file system, network, scopes).
+pub(crate) fn landlock_ruleset(handled: [u64; 3], size: usize) -> io::Result<OwnedFd> {
+    let size = size.min(size_of_val(&handled));
+    // SAFETY: `handled` has the layout of `struct landlock_ruleset_attr`, of which older kernels know the first
+    // `size` bytes.
+    let rc = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, handled.as_ptr(), size, 0 as c_uint) };
+    owned(check(rc)?)
+}
+
+/// Allows `access` for everything beneath a held place.
+///
+/// [landlock_add_rule(2)](https://man7.org/linux/man-pages/man2/landlock_add_rule.2.html)
+pub(crate) fn landlock_allow(ruleset: BorrowedFd<'_>, access: u64, at: BorrowedFd<'_>) -> io::Result<()> {
+    const PATH_BENEATH: c_int = 1;
+    #[repr(C, packed)]
+    struct PathBeneath {
+        access: u64,
+        parent: i32,
+    }
+    let rule = PathBeneath { access, parent: at.as_raw_fd() };
+    // SAFETY: `rule` has the packed layout of `struct landlock_path_beneath_attr`.
+    let rc = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            ruleset.as_raw_fd(),
+            PATH_BENEATH,
+            &raw const rule,
+            0 as c_uint,
+        )
+    };
+    check(rc).map(drop)
+}
+
+/// Applies the ruleset to this thread and its later children. Cannot be undone.
+///
+/// [landlock_restrict_self(2)](https://man7.org/linux/man-pages/man2/landlock_restrict_self.2.html)
+pub(crate) fn landlock_restrict(ruleset: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: takes an open descriptor and a flag word; the kernel touches no memory of ours.
+    check(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0 as c_uint) })
+        .map(drop)
+}
+
+/// Installs a seccomp filter. With `watched` the descriptor on which its questions arrive is returned.
+///
+/// [seccomp(2)](https://man7.org/linux/man-pages/man2/seccomp.2.html)
+pub(crate) fn install_filter(program: &[libc::sock_filter], watched: bool) -> io::Result<Option<OwnedFd>> {
+    const WAIT_KILLABLE_RECV: c_ulong = 1 << 5;
+    let Ok(len) = u16::try_from(program.len()) else {
+        return Err(io::Error::from_raw_os_error(libc::E2BIG));
+    };
+    let program = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };
+    let install = |flags: c_ulong| {
+        // SAFETY: `program` describes a slice that outlives the call; the kernel copies and verifies it.
+        check(unsafe {
+            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
+        })
+    };
+    if !watched {
+        return install(0).map(|_| None);
+    }
+    // Without WAIT_KILLABLE_RECV (Linux 5.19) a signal may restart a call whose answer is under way; harmless.
+    install(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV)
+        .or_else(|_| install(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER))
+        .and_then(owned)
+        .map(Some)
+}
+
+/// Asks that answering a question wakes the asker on the same processor: a third of the cost (Linux 6.6).
+pub(crate) fn wake_in_step(listener: BorrowedFd<'_>) {
+    const SECCOMP_IOCTL_NOTIF_SET_FLAGS: c_ulong = 0x4008_2104;
+    const SYNC_WAKE_UP: c_ulong = 1;
+    // SAFETY: takes a number; an older kernel answers with an error, which changes nothing.
+    unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
+}
+
+/// The next question of a watched process. Blocks: poll first.
+pub(crate) fn next_question(listener: BorrowedFd<'_>) -> io::Result<libc::seccomp_notif> {
+    const SECCOMP_IOCTL_NOTIF_RECV: c_ulong = 0xc050_2100;
+    // SAFETY: all zero is what the kernel demands of the structure it fills.
+    let mut question: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    // SAFETY: `question` is valid for writing.
+    check_int(unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_RECV, &raw mut question) })?;
+    Ok(question)
+}
+
+/// Whether the asker still waits, so that its process number still means the same process.
+pub(crate) fn still_asking(listener: BorrowedFd<'_>, id: u64) -> bool {
+    const SECCOMP_IOCTL_NOTIF_ID_VALID: c_ulong = 0x4008_2102;
+    // SAFETY: reads one 64-bit word.
+    unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
+}
+
+/// Answers a question: the call goes on as the kernel judges it (`None`) or fails with an error number.
+pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, errno: Option<c_int>) -> io::Result<()> {
+    const SECCOMP_IOCTL_NOTIF_SEND: c_ulong = 0xc018_2101;
+    const CONTINUE: u32 = 1;
+    let response = libc::seccomp_notif_resp {
+        id,
+        val: 0,
+        error: errno.map_or(0, |e| -e),
+        flags: if errno.is_none() { CONTINUE } else { 0 },
+    };
+    // SAFETY: `response` is read during the call only.
+    check_int(unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_SEND, &raw const response) })
+        .map(drop)
+}
+
+/// Reads memory of another process into `buffer`; returns how much could be read.
+///
+/// [process_vm_readv(2)](https://man7.org/linux/man-pages/man2/process_vm_readv.2.html)
+pub(crate) fn read_memory(pid: Pid, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let Ok(address) = usize::try_from(address) else {
+        return Err(io::Error::from_raw_os_error(libc::EFAULT));
+    };
+    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let remote = libc::iovec { iov_base: ptr::without_provenance_mut(address), iov_len: buffer.len() };
+    // SAFETY: `local` describes `buffer`; `remote` is an address in the other process, checked by the kernel.
+    let rc = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(rc).map_err(|_| io::Error::last_os_error())
+}
+
+/// A connected pair of sockets that keeps message boundaries.
+pub(crate) fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds: [c_int; 2] = [-1; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: `fds` has room for two descriptors.
+    check_int(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) })?;
+    Ok((owned(fds[0].into())?, owned(fds[1].into())?))
+}
+
+/// Room for one descriptor in a control message, aligned as `cmsghdr` wants it.
+#[repr(C, align(8))]
+struct Control([u8; 24]);
+
+/// Sends one message, with a descriptor when there is one.
+///
+/// [unix(7)](https://man7.org/linux/man-pages/man7/unix.7.html), `SCM_RIGHTS`
+pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8], fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut control = Control([0; 24]);
+    // SAFETY: all zero is a valid `msghdr`.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    if let Some(fd) = fd {
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = size_of::<Control>() as _;
+        // SAFETY: `control` is aligned and has room for one header and one descriptor (CMSG_SPACE(4) is 24).
+        unsafe {
+            let header = libc::CMSG_FIRSTHDR(&raw const message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(4) as _;
+            ptr::write_unaligned(libc::CMSG_DATA(header).cast::<c_int>(), fd.as_raw_fd());
+        }
+    }
+    // SAFETY: everything that `message` points to lives until the call returns.
+    let rc = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+    check(rc as c_long).map(drop)
+}
+
+/// Receives one message, with a descriptor when one came along. Length 0 means that the other side is gone.
+pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut control = Control([0; 24]);
+    // SAFETY: all zero is a valid `msghdr`.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = size_of::<Control>() as _;
+    // SAFETY: everything that `message` points to lives until the call returns.
+    let rc = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
+    let len = usize::try_from(rc).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel filled `control` up to `msg_controllen`; CMSG_FIRSTHDR returns null when that is too
+    // short for a header, and a rights message of this length holds one descriptor, new and ours.
+    let fd = unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        if !header.is_null()
+            && (*header).cmsg_type == libc::SCM_RIGHTS
+            && (*header).cmsg_len as usize >= libc::CMSG_LEN(4) as usize
+        {
+            Some(OwnedFd::from_raw_fd(ptr::read_unaligned(libc::CMSG_DATA(header).cast::<c_int>())))
+        } else {
+            None
+        }
+    };
+    Ok((len, fd))
+}
+
+/// Whether the other end of a socket is gone, without waiting.
+pub(crate) fn hung_up(socket: BorrowedFd<'_>) -> bool {
+    let mut one = [0u8; 1];
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: `one` has room for one byte.
+    unsafe { libc::recv(socket.as_raw_fd(), one.as_mut_ptr().cast(), 1, flags) == 0 }
+}
+
+/// Waits until one of `fds` is ready or `timeout` has passed; returns the events of each.
+///
+/// [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html)
+pub(crate) fn poll<const N: usize>(fds: [RawFd; N], timeout: Option<i32>) -> io::Result<[i16; N]> {
+    let mut list = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // SAFETY: `list` has N entries; a negative descriptor is passed over by the kernel.
+    let rc = unsafe { libc::poll(list.as_mut_ptr(), N as libc::nfds_t, timeout.unwrap_or(-1)) };
+    match check_int(rc) {
+        Err(e) if e.raw_os_error() != Some(libc::EINTR) => Err(e),
+        Err(_) => Ok([0; N]),
+        Ok(_) => Ok(list.map(|p| p.revents)),
+    }
+}
+
+/// A set of signals.
+#[derive(Clone, Copy)]
+pub(crate) struct Signals(libc::sigset_t);
+
+impl Signals {
+    pub(crate) fn of(list: &[c_int]) -> Self {
+        // SAFETY: `sigemptyset` makes any memory a valid set; signal numbers out of range are refused.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for &signal in list {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            Self(set)
+        }
+    }
+
+    pub(crate) fn all() -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&raw mut set);
+            Self(set)
+        }
+    }
+
+    /// Blocks these signals in this thread; returns what was blocked before.
+    pub(crate) fn block(&self) -> io::Result<Self> {
+        self.change(libc::SIG_BLOCK)
+    }
+
+    /// Makes these the blocked signals of this thread.
+    pub(crate) fn restore(&self) -> io::Result<()> {
+        self.change(libc::SIG_SETMASK).map(drop)
+    }
+
+    fn change(&self, how: c_int) -> io::Result<Self> {
+        let mut before = Self::of(&[]);
+        // SAFETY: both sets are valid.
+        match unsafe { libc::pthread_sigmask(how, &raw const self.0, &raw mut before.0) } {
+            0 => Ok(before),
+            e => Err(io::Error::from_raw_os_error(e)),
+        }
+    }
+
+    /// Waits for one of these (blocked) signals.
+    pub(crate) fn wait(&self) -> io::Result<Signal> {
+        // SAFETY: all zero is a valid `siginfo_t` for the kernel to fill.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: both are valid.
+        let number = check_int(unsafe { libc::sigwaitinfo(&raw const self.0, &raw mut info) })?;
+        Ok(Signal { number, sent_by_process: info.si_code <= 0 })
+    }
+
+    /// A descriptor on which these (blocked) signals can be read.
+    pub(crate) fn descriptor(&self) -> io::Result<OwnedFd> {
+        // SAFETY: the set is valid; -1 asks for a new descriptor.
+        let rc = unsafe { libc::signalfd(-1, &raw const self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        owned(check_int(rc)?.into())
+    }
+}
+
+/// A signal that arrived.
+pub(crate) struct Signal {
+    pub(crate) number: c_int,
+    /// Sent with kill(2) or its kind, not by a terminal or the kernel.
+    pub(crate) sent_by_process: bool,
+}
+
+/// The next signal of a [`Signals::descriptor`], if there is one.
+pub(crate) fn read_signal(fd: BorrowedFd<'_>) -> Option<Signal> {
+    // SAFETY: all zero is a valid `signalfd_siginfo`.
+    let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::signalfd_siginfo>();
+    // SAFETY: `info` has room for `size` bytes.
+    let rc = unsafe { libc::read(fd.as_raw_fd(), (&raw mut info).cast(), size) };
+    (usize::try_from(rc).ok()? == size)
+        .then(|| Signal { number: info.ssi_signo.cast_signed(), sent_by_process: info.ssi_code <= 0 })
+}
+
+/// Gives a signal back its default action, which a child inherits.
+pub(crate) fn default_action(signal: c_int) {
+    // SAFETY: sets a disposition; SIG_DFL is always valid.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// Whether a signal is ignored.
+pub(crate) fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: all zero is a valid `sigaction` for the kernel to fill; a null new action changes nothing.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// [kill(2)](https://man7.org/linux/man-pages/man2/kill.2.html)
+pub(crate) fn kill(pid: Pid, signal: c_int) -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    check_int(unsafe { libc::kill(pid, signal) }).map(drop)
+}
+
+/// Sends a signal to exactly the process that the descriptor stands for.
+///
+/// [pidfd_send_signal(2)](https://man7.org/linux/man-pages/man2/pidfd_send_signal.2.html)
+pub(crate) fn signal(process: BorrowedFd<'_>, signal: c_int) -> io::Result<()> {
+    let none = ptr::null::<c_void>();
+    // SAFETY: a null siginfo means the same as kill(2).
+    let rc = unsafe {
+        libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, none, 0 as c_uint)
+    };
+    check(rc).map(drop)
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Exited(c_int),
+    Signalled(c_int),
+}
+
+/// Reaps a child (-1: any); `None` when `wait` is false and none has ended.
+///
+/// [waitpid(2)](https://man7.org/linux/man-pages/man2/waitpid.2.html)
+pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, Ended)>> {
+    let mut status: c_int = 0;
+    let flags = if wait { 0 } else { libc::WNOHANG };
+    loop {
+        // SAFETY: `status` is valid for writing.
+        match check_int(unsafe { libc::waitpid(pid, &raw mut status, flags) }) {
+            Err(e) if e.raw_os_error() == Some(libc::EINTR) => {}
+            Err(e) => return Err(e),
+            Ok(0) => return Ok(None),
+            Ok(pid) if libc::WIFSIGNALED(status) => {
+                return Ok(Some((pid, Ended::Signalled(libc::WTERMSIG(status)))));
+            }
+            Ok(pid) => return Ok(Some((pid, Ended::Exited(libc::WEXITSTATUS(status))))),
+        }
+    }
+}
+
+/// Puts this process group back into the foreground of the terminal, if standard input is one.
+pub(crate) fn take_terminal_back() {
+    // SAFETY: take numbers only; on something that is no terminal they fail and change nothing.
+    unsafe {
+        if libc::tcgetpgrp(0) > 0 && libc::tcgetpgrp(0) != libc::getpgrp() {
+            let before = libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+            libc::tcsetpgrp(0, libc::getpgrp());
+            libc::signal(libc::SIGTTOU, before);
+        }
+    }
+}
+
+/// The first argument of a raw system call made to see whether it is refused (self-test, doctor).
+pub(crate) fn raw(number: c_long, args: [c_ulong; 5]) -> io::Result<c_long> {
+    let [a, b, c, d, e] = args;
+    // SAFETY: used only with arguments that are numbers, null or C strings of static storage, for calls that the
+    // kernel answers with an error or that have no effect on our memory.
+    check(unsafe { libc::syscall(number, a, b, c, d, e) })
+}
+
+/// The effective user and group of this process.
+pub(crate) fn effective_ids() -> (u32, u32) {
+    // SAFETY: no preconditions, cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// The number of this process.
+pub(crate) fn own_pid() -> Pid {
+    // SAFETY: no preconditions, cannot fail.
+    unsafe { libc::getpid() }
+}
+
+/// The number of the parent, 0 when it is outside this process namespace.
+pub(crate) fn parent_pid() -> Pid {
+    // SAFETY: no preconditions, cannot fail.
+    unsafe { libc::getppid() }
+}
+
+/// Kills every child of this process; false when there is none left.
+///
+/// Reads `/proc/self/task/PID/children` into a buffer on the stack, so that it may run after a fork.
+pub(crate) fn kill_children() -> bool {
+    let Ok(list) = open(c"/proc/thread-self/children", libc::O_RDONLY) else { return false };
+    let mut text = [0u8; 4096];
+    // SAFETY: pointer and length are those of `text`.
+    let read = unsafe { libc::read(list.as_raw_fd(), text.as_mut_ptr().cast(), text.len()) };
+    let Some(text) = usize::try_from(read).ok().and_then(|n| text.get(..n)) else { return false };
+    let mut any = false;
+    // The last number may be cut off at the end of the buffer; it is found in the next round.
+    for number in text.split_inclusive(|b| *b == b' ') {
+        let Some(digits) = number.strip_suffix(b" ") else { continue };
+        let pid = digits.iter().fold(0, |n: Pid, d| n.saturating_mul(10).saturating_add(Pid::from(d.wrapping_sub(b'0'))));
+        if pid > 1 {
+            any = true;
+            let _ = kill(pid, libc::SIGKILL);
+        }
+    }
+    any
+}
+
+/// Makes `fd` this process's descriptor number `number` (standard input, output or error).
+pub(crate) fn place(fd: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
+    // SAFETY: both are descriptor numbers; dup2 on the same number is a no-op that keeps close-on-exec, hence
+    // the fcntl.
+    unsafe {
+        if fd.as_raw_fd() == number {
+            check_int(libc::fcntl(number, libc::F_SETFD, 0)).map(drop)
+        } else {
+            check_int(libc::dup2(fd.as_raw_fd(), number)).map(drop)
+        }
+    }
+}
+
+/// Sets which mode bits new files do not get; returns what it was.
+pub(crate) fn umask(mask: u32) -> u32 {
+    // SAFETY: takes a number, cannot fail.
+    unsafe { libc::umask(mask) }
+}
+
+/// Starts a new session, away from any terminal.
+pub(crate) fn new_session() {
+    // SAFETY: takes nothing; fails only for a group leader, which then stays as it is.
+    unsafe { libc::setsid() };
+}
