@@ -155,9 +155,10 @@ impl Contained {
     }
 
     /// Sets the permission bits (`rwx` for owner, group and others; nothing else) of a file or folder.
+    /// A file with several names is refused: all of them would change, wherever they lie.
     ///
     /// # Errors
-    /// [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
+    /// [`DeedError::Shared`], [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
     pub fn set_mode(&self, mode: u32) -> Result<(), DeedError> {
         self.still_held()?;
         let mode = mode & PERMISSION_BITS;
@@ -165,6 +166,10 @@ impl Contained {
             return Ok(sys::set_mode(self.open_dir()?.fd(), mode)?);
         }
         let file = self.open_file()?;
+        match sys::look_at(file.as_fd())?.links {
+            0 | 1 => {}
+            links => return Err(DeedError::Shared(links)),
+        }
         Ok(sys::set_mode(file.as_fd(), mode)?)
     }
 

@@ -156,13 +156,13 @@ fn quick(line: &Line, spelling: &Spelling, last: LastLink) -> Option<Held> {
 /// Walks as the kernel would, then holds what was found; again when something moved in between.
 fn careful(line: &Line, spelling: &Spelling, last: LastLink) -> Resolution {
     for _ in 0..ATTEMPTS {
-        let walked = match follow(line, spelling, last) {
-            Ok(walked) => walked,
-            Err(lost) => return unresolved(lost.why, spelling.path.clone(), lost.leads_to),
+        let reached = match follow(line, spelling, last) {
+            Ok(reached) => reached,
+            Err(end) => return unresolved(end.why, spelling.path.clone(), end.leads_to),
         };
-        match hold(line, &walked.real, walked.missing_dirs, walked.must_be_folder) {
-            Ok(held) if held.agrees_with(&walked) => {
-                return sort(line, held, walked.asked, Some(walked.real), walked.left);
+        match hold(line, &reached.real, reached.missing_dirs, reached.must_be_folder) {
+            Ok(held) if held.agrees_with(&reached) => {
+                return sort(line, held, reached.asked, Some(reached.real), reached.left);
             }
             Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::AGAIN) => {}
             Err(errno) => return unresolved(Why::from_errno(errno), spelling.path.clone(), None),
