@@ -17,6 +17,8 @@ pub enum Operation {
     Write,
     /// Change a file that is there.
     Edit,
+    /// Change the lines of a file that a patch names; the patch itself says what it expects to find.
+    Patch,
     /// Create a file that must not be there yet.
     Create,
     /// Create a folder.
@@ -40,6 +42,7 @@ impl Operation {
             Self::Read | Self::List | Self::Search | Self::CopyFrom => false,
             Self::Write
             | Self::Edit
+            | Self::Patch
             | Self::Create
             | Self::MakeDir
             | Self::Delete
@@ -57,6 +60,7 @@ impl Operation {
             | Self::Search
             | Self::Write
             | Self::Edit
+            | Self::Patch
             | Self::Create
             | Self::MakeDir
             | Self::CopyFrom
@@ -69,7 +73,7 @@ impl Operation {
     /// would be concerned too.
     pub fn replaces_content(self) -> bool {
         match self {
-            Self::Write | Self::Edit | Self::CopyTo => true,
+            Self::Write | Self::Edit | Self::Patch | Self::CopyTo => true,
             Self::Read
             | Self::List
             | Self::Search
@@ -95,6 +99,7 @@ impl Operation {
             Self::Search => "search",
             Self::Write => "write",
             Self::Edit => "edit",
+            Self::Patch => "patch",
             Self::Create => "create",
             Self::MakeDir => "make-dir",
             Self::Delete => "delete",
@@ -156,7 +161,7 @@ fn patched(patch: &Patch) -> Vec<PathClaim> {
         match change {
             FileChange::Add { path, .. } => claims.push(claim(path, Operation::Create)),
             FileChange::Delete { path, .. } => claims.push(claim(path, Operation::Delete)),
-            FileChange::Update { path, move_to: None, .. } => claims.push(claim(path, Operation::Edit)),
+            FileChange::Update { path, move_to: None, .. } => claims.push(claim(path, Operation::Patch)),
             FileChange::Update { path, move_to: Some(to), .. } => {
                 claims.push(claim(path, Operation::MoveFrom));
                 claims.push(claim(to, Operation::Create));

@@ -111,6 +111,7 @@ fn takes_the_name(operation: Operation) -> bool {
         | Operation::Search
         | Operation::Write
         | Operation::Edit
+        | Operation::Patch
         | Operation::Create
         | Operation::MakeDir
         | Operation::CopyFrom
@@ -138,7 +139,6 @@ fn beyond_the_line(_: &Case<'_>, fact: &PathFact) -> Option<Opinion> {
 }
 
 /// The folder is the grant: what stays within the line needs no further word.
-// Both arguments are there because every row of the table has the same shape; `Some` for the same reason.
 #[expect(clippy::unnecessary_wraps, reason = "a row of the table may have no opinion")]
 fn mode_default(_: &Case<'_>, _: &PathFact) -> Option<Opinion> {
     Some(Opinion { decision: Decision::Allow, reason: Reason::WithinTheLine })

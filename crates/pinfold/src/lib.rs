@@ -1,1 +1,63 @@
-//! To come.
+//! The gate: calls in, permits out.
+//!
+//! A call is understood, what it claims to touch is looked at and held, a verdict is reached and recorded, and
+//! out comes a permit, a question or a refusal. The deed is done through the permit, by whoever carries out tools.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use pinfold::{Ambient, Plan, RawCall, Ruling, Session, audit::Memory};
+//! use serde_json::json;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let session = Session::open(&Ambient::claim(), Plan::for_folder(folder.path()), Arc::new(Memory::default()))?;
+//!
+//! let inside = RawCall::new("Write", json!({"file_path": "notes.md", "content": "hello\n"}));
+//! let Ruling::Permit(permit) = session.submit(&inside) else { panic!("it is inside") };
+//! let (_call, mut targets, receipt) = permit.spend();
+//! targets.next_write()?.create_new(b"hello\n")?;
+//! receipt.close(&pinfold::Outcome::Done)?;
+//!
+//! let outside = RawCall::new("Write", json!({"file_path": "/etc/motd", "content": "hello\n"}));
+//! let Ruling::Question(question) = session.submit(&outside) else { panic!("it is outside") };
+//! assert!(question.refusal().message.contains("/etc/motd is outside the folder"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Vocabulary
+//! [`Session`], [`RawCall`], [`Ruling`], [`Permit`], [`Question`], [`Refusal`], [`Journal`](audit::Journal).
+//!
+//! # Invariants
+//! 1. No deed without a permit, no permit without a verdict, no verdict without a record.
+//! 2. What was judged is what is touched: a permit holds the places that were looked at.
+//! 3. A permit is spent once; one that is not spent is recorded as abandoned.
+//! 4. A headless session never gets a question.
+//! 5. An error on the road is a refusal.
+//!
+//! # What this does not stop
+//! What a process does after it was started: that line is the kernel's. What is read can be told on: that line is
+//! the network's.
+
+pub mod audit;
+mod gate;
+mod guarded;
+mod outcome;
+mod permit;
+mod question;
+mod refusal;
+mod ruling;
+mod session;
+mod survey;
+mod target;
+
+pub use gate::Considered;
+pub use outcome::{Failure, Outcome};
+pub use permit::{Permit, Receipt};
+pub use pinfold_paths as paths;
+pub use pinfold_paths::Ambient;
+pub use pinfold_policy as policy;
+pub use pinfold_policy::{RawCall, ToolCall};
+pub use question::Question;
+pub use refusal::{Refusal, RefusalCode};
+pub use ruling::Ruling;
+pub use session::{Plan, Session, SessionError};
+pub use target::{ReadTarget, Targets, WriteTarget};

@@ -3,12 +3,13 @@
 use super::*;
 use crate::fact::{Disguise, GuardHit, Why};
 
-const OPERATIONS: [Operation; 12] = [
+const OPERATIONS: [Operation; 13] = [
     Operation::Read,
     Operation::List,
     Operation::Search,
     Operation::Write,
     Operation::Edit,
+    Operation::Patch,
     Operation::Create,
     Operation::MakeDir,
     Operation::Delete,
@@ -85,7 +86,8 @@ fn spec(w: &World) -> Decision {
     let disguised = matches!(f.standing, Standing::Outside { disguise: Some(_) });
     let special = matches!(f.kind, Kind::Special(_));
     let name_only = matches!(f.operation, Operation::Delete | Operation::MoveFrom | Operation::MoveTo);
-    let new_bytes = matches!(f.operation, Operation::Write | Operation::Edit | Operation::CopyTo);
+    let new_bytes =
+        matches!(f.operation, Operation::Write | Operation::Edit | Operation::Patch | Operation::CopyTo);
     let denied = matches!(f.standing, Standing::Unresolved(_))
         || write && w.access == Access::ReadOnly
         || write && outside && w.scope.enforce_write

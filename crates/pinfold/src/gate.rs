@@ -1,0 +1,198 @@
+//! The road of one call, top to bottom. Every way in goes down here and nowhere else.
+
+use pinfold_paths::{Freshness, Resolution};
+use pinfold_policy::{BadCall, Case, Claims, Decision, Facts, PathFact, RawCall, ToolCall, Verdict, judge};
+
+use crate::audit::{RecordKind, RecordedPath, Ruled};
+use crate::permit::{Permit, Receipt, record};
+use crate::question::Question;
+use crate::refusal::{About, Refusal};
+use crate::ruling::Ruling;
+use crate::session::{Session, Shared};
+use crate::survey::{Survey, survey};
+use crate::target::Targets;
+
+/// What would be decided about a call, without asking for the deed.
+#[derive(Debug, Clone)]
+pub struct Considered {
+    /// What the call says it will touch.
+    pub claims: Claims,
+    /// What the look at the world found.
+    pub facts: Facts,
+    /// What was decided.
+    pub verdict: Verdict,
+}
+
+impl Session {
+    /// Decides about a call and records the decision. The deed needs the permit that comes out.
+    pub fn submit(&self, raw: &RawCall) -> Ruling {
+        let id = self.shared().next_call();
+        let call = match ToolCall::parse(raw) {
+            Ok(call) => call,
+            Err(bad) => return self.not_understood(id, &bad),
+        };
+        let claims = Claims::of(&call);
+        let survey = survey(self.shared(), raw.cwd.as_ref(), &claims);
+        let verdict = judge(&self.case(&survey.facts));
+        self.rule(id, raw, call, &claims, survey, &verdict)
+    }
+
+    /// Decides about a call and leaves it at that: nothing is recorded, no permit comes out. Text that only the
+    /// deed would use may be missing from the input.
+    ///
+    /// # Errors
+    /// When the call is not understood.
+    pub fn consider(&self, raw: &RawCall) -> Result<Considered, BadCall> {
+        let claims = Claims::of(&ToolCall::parse_for_verdict(raw)?);
+        let facts = survey(self.shared(), raw.cwd.as_ref(), &claims).facts;
+        let verdict = judge(&self.case(&facts));
+        Ok(Considered { claims, facts, verdict })
+    }
+
+    fn case<'a>(&'a self, facts: &'a Facts) -> Case<'a> {
+        Case { facts, scope: self.scope(), access: self.access(), interaction: self.interaction() }
+    }
+
+    fn rule(
+        &self,
+        id: u64,
+        raw: &RawCall,
+        call: ToolCall,
+        claims: &Claims,
+        survey: Survey,
+        verdict: &Verdict,
+    ) -> Ruling {
+        let facts = &survey.facts;
+        let tool = call.tool().as_str();
+        let decided = Decided { session: self, id, tool, facts, verdict };
+        match verdict.decision {
+            Decision::Deny => decided.refuse(decided.words(false)),
+            Decision::Ask => {
+                let question = Question::new(id, raw.clone(), verdict.clone(), decided.words(true));
+                match decided.record(Ruled::Question, Some(question.refusal())) {
+                    Ok(()) => Ruling::Question(Box::new(question)),
+                    Err(refusal) => Ruling::Refusal(refusal),
+                }
+            }
+            // Not a question of permission: the same call goes through once the file was read.
+            Decision::Allow if survey.unread.is_some() => decided.refuse(decided.unread(&survey)),
+            Decision::Allow => {
+                if let Err(refusal) = decided.record(Ruled::Permit, None) {
+                    return Ruling::Refusal(refusal);
+                }
+                let operations = claims.paths.iter().map(|claim| claim.operation);
+                self.permit(id, call, operations.zip(survey.found).collect())
+            }
+        }
+    }
+
+    fn permit(&self, id: u64, call: ToolCall, found: Vec<(pinfold_policy::Operation, Resolution)>) -> Ruling {
+        let tool = call.tool().as_str();
+        let receipt = Receipt::new(self.shared().clone(), id, tool.to_owned());
+        match Targets::hold(self.shared(), found) {
+            Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt))),
+            // The judge allowed what cannot be held: the type system's last word is no.
+            None => Ruling::Refusal(Box::new(Refusal::plain(
+                crate::RefusalCode::Denied,
+                tool,
+                None,
+                "a place outside the line cannot be held for writing",
+                "choose a place inside",
+            ))),
+        }
+    }
+
+    fn not_understood(&self, id: u64, bad: &BadCall) -> Ruling {
+        let refusal = Refusal::invalid(bad);
+        let kind = RecordKind::Decision {
+            decision: None,
+            step: None,
+            ruling: Ruled::Refusal,
+            code: Some(refusal.code),
+            reason: Some(refusal.reason.clone()),
+            paths: Vec::new(),
+        };
+        let shared = self.shared();
+        Ruling::Refusal(Box::new(
+            match shared.journal.append(&record(shared, id, bad.tool().to_owned(), kind)) {
+                Ok(()) => refusal,
+                Err(error) => Refusal::not_recorded(bad.tool(), &error),
+            },
+        ))
+    }
+}
+
+/// A verdict with all that its words need.
+struct Decided<'a> {
+    session: &'a Session,
+    id: u64,
+    tool: &'a str,
+    facts: &'a Facts,
+    verdict: &'a Verdict,
+}
+
+impl Decided<'_> {
+    fn shared(&self) -> &Shared {
+        self.session.shared()
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Ruling {
+        match self.record(Ruled::Refusal, Some(&refusal)) {
+            Ok(()) => Ruling::Refusal(Box::new(refusal)),
+            Err(unrecorded) => Ruling::Refusal(unrecorded),
+        }
+    }
+
+    /// The no in words. `approvable`: somebody could still say yes.
+    fn words(&self, approvable: bool) -> Refusal {
+        let part = self.verdict.deciding().and_then(|entry| Some((self.facts.paths.get(entry.part)?, entry)));
+        let Some((fact, entry)) = part else {
+            let message = "the call has no part that could be judged";
+            return Refusal::plain(crate::RefusalCode::Denied, self.tool, None, message, "name a place");
+        };
+        self.about(fact).refusal(&entry.opinion.reason, approvable)
+    }
+
+    fn about<'b>(&'b self, fact: &'b PathFact) -> About<'b> {
+        let shared = self.shared();
+        About {
+            tool: self.tool,
+            principal: &shared.principal,
+            shown: &fact.shown,
+            operation: fact.operation,
+            line: &shared.line_shown,
+            roots: &shared.roots,
+        }
+    }
+
+    fn unread(&self, survey: &Survey) -> Refusal {
+        let (index, how) = survey.unread.unwrap_or((0, Freshness::Unread));
+        let shown = self.facts.paths.get(index).map_or("", |fact| fact.shown.as_str());
+        match how {
+            Freshness::Changed => Refusal::stale(self.tool, shown),
+            Freshness::Unread | Freshness::Fresh => Refusal::not_read(self.tool, shown),
+        }
+    }
+
+    /// No record, no deed.
+    fn record(&self, ruling: Ruled, refusal: Option<&Refusal>) -> Result<(), Box<Refusal>> {
+        let paths = self.facts.paths.iter().map(|fact| RecordedPath {
+            operation: fact.operation.word(),
+            asked: fact.shown.clone(),
+            real: fact.real.as_ref().map(|real| self.shared().show(real)).filter(|real| *real != fact.shown),
+        });
+        let kind = RecordKind::Decision {
+            decision: Some(self.verdict.decision),
+            step: Some(self.verdict.step),
+            ruling,
+            code: refusal.map(|refusal| refusal.code),
+            reason: refusal.map(|refusal| refusal.reason.clone()),
+            paths: paths.collect(),
+        };
+        let record = record(self.shared(), self.id, self.tool.to_owned(), kind);
+        self.shared()
+            .journal
+            .append(&record)
+            .map_err(|error| Box::new(Refusal::not_recorded(self.tool, &error)))
+    }
+}

@@ -1,0 +1,43 @@
+//! How a deed ended.
+
+use crate::refusal::{Refusal, RefusalCode};
+
+/// How a deed ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// As the call wanted.
+    Done,
+    /// Not as the call wanted; the failure says how far it came.
+    Failed(Failure),
+}
+
+/// Why a permitted deed did not come to its end. Nothing was changed unless the message says so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// Which failure.
+    pub code: RefusalCode,
+    /// The path it is about, as the caller knows it.
+    pub path: Option<String>,
+    /// What happened, in one clause.
+    pub message: String,
+    /// What to do instead.
+    pub hint: String,
+}
+
+impl Failure {
+    /// A failure about `path`.
+    pub fn at(code: RefusalCode, path: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code, path: Some(path.to_owned()), message: message.into(), hint: hint.into() }
+    }
+
+    /// A failure about the input, not about a place.
+    pub fn input(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code: RefusalCode::InvalidInput, path: None, message: message.into(), hint: hint.into() }
+    }
+
+    /// The same in the envelope of every no.
+    pub fn into_refusal(self, tool: &str) -> Refusal {
+        Refusal::plain(self.code, tool, self.path, &self.message, &self.hint)
+    }
+}

@@ -1,0 +1,93 @@
+//! The right to carry out one call, once; and the receipt that says how it ended.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use pinfold_policy::ToolCall;
+
+use crate::audit::record::VERSION;
+use crate::audit::{Record, RecordKind};
+use crate::outcome::Outcome;
+use crate::session::Shared;
+use crate::target::Targets;
+
+/// The right to carry out one call, once. Only the gate mints it; it cannot be cloned.
+#[must_use = "an unspent permit is recorded as abandoned"]
+pub struct Permit {
+    call: ToolCall,
+    targets: Targets,
+    receipt: Receipt,
+}
+
+impl Permit {
+    pub(crate) fn mint(call: ToolCall, targets: Targets, receipt: Receipt) -> Self {
+        Self { call, targets, receipt }
+    }
+
+    /// Which call it is for.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// Takes the permit apart for the deed: the call, the places held for it, and the receipt to close.
+    pub fn spend(self) -> (ToolCall, Targets, Receipt) {
+        (self.call, self.targets, self.receipt)
+    }
+}
+
+/// Waits for the end of a permitted deed. Dropped without being closed, it records that the deed was abandoned.
+#[must_use = "a dropped receipt is recorded as abandoned"]
+pub struct Receipt {
+    shared: Arc<Shared>,
+    id: u64,
+    tool: String,
+    started: Instant,
+    open: bool,
+}
+
+impl Receipt {
+    pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: String) -> Self {
+        Self { shared, id, tool, started: Instant::now(), open: true }
+    }
+
+    /// Records how the deed ended.
+    ///
+    /// # Errors
+    /// When the journal did not take it. The deed has happened; the caller can only say so.
+    pub fn close(mut self, outcome: &Outcome) -> io::Result<()> {
+        self.open = false;
+        match outcome {
+            Outcome::Done => self.record("done", None),
+            Outcome::Failed(failure) => self.record("failed", Some(failure.code)),
+        }
+    }
+
+    fn record(&self, end: &'static str, code: Option<crate::RefusalCode>) -> io::Result<()> {
+        let ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let kind = RecordKind::Outcome { end, code, ms };
+        self.shared.journal.append(&record(&self.shared, self.id, self.tool.clone(), kind))
+    }
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        if self.open {
+            // Nobody is left to tell when this fails too; the missing outcome tells as much.
+            let _ = self.record("abandoned", None);
+        }
+    }
+}
+
+/// A record of this session, now.
+pub(crate) fn record(shared: &Shared, id: u64, tool: String, kind: RecordKind) -> Record {
+    Record {
+        v: VERSION,
+        at: jiff::Timestamp::now().to_string(),
+        session: shared.id.clone(),
+        id,
+        principal: shared.principal.name().to_owned(),
+        tool,
+        kind,
+    }
+}

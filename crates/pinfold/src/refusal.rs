@@ -1,0 +1,319 @@
+//! Every no, in one envelope: where it was tried, where the line is, what to do instead.
+//!
+//! The code is stable; the words may improve. They are written for a model to act on.
+
+use pinfold_policy::{BadCall, Disguise, Operation, Principal, Reason};
+use serde::Serialize;
+
+/// Why a call did not happen, or did not come to an end. Stable names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
+pub enum RefusalCode {
+    /// A write beyond the folder of this agent.
+    OutOfScope,
+    /// A person would have to say yes first.
+    RequiresApproval,
+    /// Denied, whoever says yes.
+    Denied,
+    /// The session only reads.
+    ReadOnly,
+    /// It is not known where the path leads.
+    Unresolved,
+    /// The path looks inside and leads outside.
+    Disguised,
+    /// A FIFO, socket or device.
+    SpecialFile,
+    /// The file has to be read first.
+    NotRead,
+    /// The file changed since it was read.
+    StaleRead,
+    /// The tool or its input was not understood.
+    InvalidInput,
+    /// Nothing is there.
+    NotFound,
+    /// Something is there already.
+    AlreadyExists,
+    /// A folder stands where a file is needed.
+    IsAFolder,
+    /// Something else stands where a folder is needed.
+    NotAFolder,
+    /// A folder that is not empty.
+    NotEmpty,
+    /// The text to replace does not occur.
+    NoMatch,
+    /// The text to replace occurs more than once.
+    NotUnique,
+    /// The edit would change nothing.
+    NoChange,
+    /// More than the tool takes or returns.
+    TooLarge,
+    /// The content is not text.
+    NotText,
+    /// The place changed between the look and the deed; nothing was done.
+    Changed,
+    /// The decision could not be recorded, so nothing was done.
+    NotRecorded,
+    /// What the system answers otherwise.
+    Io,
+}
+
+/// A no, in the one envelope of every way in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// Which no.
+    #[serde(rename = "error")]
+    pub code: RefusalCode,
+    /// Where it was tried, where the line is, what to do instead.
+    pub message: String,
+    /// The tool, as said.
+    pub tool_name: String,
+    /// The path it is about, as the caller knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Where the same would be allowed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed_paths: Vec<String>,
+    /// The rule or guard that decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Where that rule stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Why, in one clause.
+    pub reason: String,
+    /// What to do instead; it fits who can act.
+    pub hint: String,
+    /// Whether a person could let it pass.
+    pub approvable: bool,
+    /// The same call will never succeed in this session.
+    pub do_not_retry: bool,
+}
+
+/// What a refusal speaks about.
+pub(crate) struct About<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) principal: &'a Principal,
+    /// The path as the caller knows it.
+    pub(crate) shown: &'a str,
+    pub(crate) operation: Operation,
+    /// The folders that may be written, as the caller knows them.
+    pub(crate) line: &'a str,
+    /// The same, absolute.
+    pub(crate) roots: &'a [String],
+}
+
+impl About<'_> {
+    /// The no in words. `approvable`: somebody could still say yes.
+    pub(crate) fn refusal(&self, reason: &Reason, approvable: bool) -> Refusal {
+        let words = self.words(reason);
+        let writes = self.operation.writes();
+        Refusal {
+            code: words.code,
+            message: words.message,
+            tool_name: self.tool.to_owned(),
+            path: Some(self.shown.to_owned()),
+            allowed_paths: if writes { self.roots.to_vec() } else { Vec::new() },
+            rule: words.rule,
+            source: words.source,
+            reason: words.reason,
+            hint: words.hint.to_owned(),
+            approvable,
+            do_not_retry: true,
+        }
+    }
+
+    fn words(&self, reason: &Reason) -> Words {
+        let shown = self.shown;
+        let line = self.line;
+        match reason {
+            Reason::OutOfScope => Words::new(
+                RefusalCode::OutOfScope,
+                format!("{shown} is outside this scope ({line}). Defer it to the parent in your summary."),
+                "a write outside the scope of this agent",
+                "finish what is inside the scope and report this change in your summary",
+            ),
+            Reason::ReadOnly => Words::new(
+                RefusalCode::ReadOnly,
+                format!(
+                    "{shown} was not changed: this session only reads. Describe the change instead of making it."
+                ),
+                "the session only reads",
+                "describe the change in your answer",
+            ),
+            Reason::Unresolved(why) => Words::new(
+                if why.missing { RefusalCode::NotFound } else { RefusalCode::Unresolved },
+                format!("{shown} was not touched: {}. Name the place by a plain path.", why.reason),
+                &why.reason,
+                "list the folder and name the place by a plain path",
+            ),
+            Reason::Disguised(Disguise::Link) => Words::new(
+                RefusalCode::Disguised,
+                format!(
+                    "{shown} leads through a link out of the folder that may be written ({line}). Write to a place inside."
+                ),
+                "a link leads out of the folder",
+                "choose a path inside, or name the real place outside plainly so that a person can be asked",
+            ),
+            Reason::Disguised(Disguise::DotDot) => Words::new(
+                RefusalCode::Disguised,
+                format!(
+                    "{shown} climbs with `..` out of the folder that may be written ({line}). Write to a place inside."
+                ),
+                "`..` climbs out of the folder",
+                "choose a path inside, or name the real place outside plainly so that a person can be asked",
+            ),
+            Reason::Special(kind) => Words::new(
+                RefusalCode::SpecialFile,
+                format!("{shown} is a {kind}, not a file. Only files and folders are read and written."),
+                &format!("it is a {kind}"),
+                "leave it alone; use a file",
+            ),
+            Reason::TheLineItself => Words::new(
+                RefusalCode::Denied,
+                format!(
+                    "{shown} is the folder that this session works in ({line}). Name something inside it."
+                ),
+                "it is the folder itself",
+                "name the files and folders inside it instead",
+            ),
+            Reason::WriteOutside => Words::new(
+                RefusalCode::RequiresApproval,
+                format!("{shown} is outside the folder that may be written ({line}). {}", self.ask()),
+                "a write outside the folder",
+                self.hint(),
+            ),
+            Reason::GuardedWrite(hit) => Words::new(
+                RefusalCode::RequiresApproval,
+                format!("{shown} is guarded ({}): {}. {}", hit.pattern, hit.why, self.ask()),
+                &hit.why,
+                self.hint(),
+            )
+            .by(&hit.pattern),
+            Reason::GuardedRead(hit) => Words::new(
+                RefusalCode::RequiresApproval,
+                format!("{shown} is guarded against reading ({}): {}. {}", hit.pattern, hit.why, self.ask()),
+                &hit.why,
+                self.hint(),
+            )
+            .by(&hit.pattern),
+            Reason::OtherNames(names) => Words::new(
+                RefusalCode::RequiresApproval,
+                format!(
+                    "{shown} has {names} names (hard links), and the others may lie outside ({line}). {}",
+                    self.ask()
+                ),
+                &format!("the file has {names} names"),
+                self.hint(),
+            ),
+            Reason::OtherMount => Words::new(
+                RefusalCode::RequiresApproval,
+                format!(
+                    "{shown} lies in another mount below the folder ({line}), which may show files from outside. {}",
+                    self.ask()
+                ),
+                "another file system is mounted there",
+                self.hint(),
+            ),
+            Reason::NothingToJudge | Reason::WithinTheLine => Words::new(
+                RefusalCode::Denied,
+                format!("{shown} was not touched: no step of the judgement allows it."),
+                "nothing allows it",
+                "do without it",
+            ),
+        }
+    }
+
+    fn ask(&self) -> &'static str {
+        match self.principal {
+            Principal::Main => "A person has to approve it first; ask, or do without it.",
+            Principal::Subagent(_) => "Defer it to the parent in your summary.",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self.principal {
+            Principal::Main => "tell the person what you need there and why, or find a way inside the folder",
+            Principal::Subagent(_) => "finish the rest and report this in your summary",
+        }
+    }
+}
+
+struct Words {
+    code: RefusalCode,
+    message: String,
+    reason: String,
+    hint: &'static str,
+    rule: Option<String>,
+    source: Option<String>,
+}
+
+impl Words {
+    fn new(code: RefusalCode, message: String, reason: &str, hint: &'static str) -> Self {
+        Self { code, message, reason: reason.to_owned(), hint, rule: None, source: None }
+    }
+
+    fn by(self, guard: &str) -> Self {
+        Self { rule: Some(guard.to_owned()), source: Some("built-in guards".to_owned()), ..self }
+    }
+}
+
+impl Refusal {
+    /// A call that was not understood.
+    pub(crate) fn invalid(bad: &BadCall) -> Self {
+        let hint = bad.hint();
+        Self::plain(RefusalCode::InvalidInput, bad.tool(), None, &bad.to_string(), &hint)
+    }
+
+    /// A refusal or failure that no line and no rule is behind: the message says it all.
+    pub fn plain(code: RefusalCode, tool: &str, path: Option<String>, message: &str, hint: &str) -> Self {
+        Self {
+            code,
+            reason: message.to_owned(),
+            message: format!("{message}; {hint}."),
+            tool_name: tool.to_owned(),
+            path,
+            allowed_paths: Vec::new(),
+            rule: None,
+            source: None,
+            hint: hint.to_owned(),
+            approvable: false,
+            do_not_retry: false,
+        }
+    }
+
+    /// An overwrite or edit of a file that was not read in this session.
+    pub(crate) fn not_read(tool: &str, shown: &str) -> Self {
+        let message = format!("{shown} has not been read in this session");
+        Self::plain(
+            RefusalCode::NotRead,
+            tool,
+            Some(shown.to_owned()),
+            &message,
+            "read it first, then try again",
+        )
+    }
+
+    /// An overwrite or edit of a file that changed since it was read.
+    pub(crate) fn stale(tool: &str, shown: &str) -> Self {
+        let message = format!("{shown} changed since it was read");
+        Self::plain(
+            RefusalCode::StaleRead,
+            tool,
+            Some(shown.to_owned()),
+            &message,
+            "read it again, then try again",
+        )
+    }
+
+    /// The journal did not take the decision.
+    pub(crate) fn not_recorded(tool: &str, error: &std::io::Error) -> Self {
+        let message = format!("nothing was done, since the decision could not be recorded ({error})");
+        Self::plain(
+            RefusalCode::NotRecorded,
+            tool,
+            None,
+            &message,
+            "tell the person that the audit log cannot be written",
+        )
+    }
+}

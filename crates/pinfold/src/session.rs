@@ -1,0 +1,233 @@
+//! One agent's run: its line, who it is, what it has read, where its record goes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
+use pinfold_policy::{Access, Guards, Interaction, Principal, Scope};
+
+use crate::audit::Journal;
+
+/// What a session is to be, before any folder is opened.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// A name for the record.
+    pub id: String,
+    /// The confinement.
+    pub scope: Scope,
+    /// More folders that may be written.
+    pub also_writable: Vec<PathBuf>,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+    /// Who acts.
+    pub principal: Principal,
+    /// Whether anything may be changed.
+    pub access: Access,
+    /// Whether a person can be asked.
+    pub interaction: Interaction,
+    /// The guarded places.
+    pub guards: Guards,
+}
+
+impl Plan {
+    /// The plan of an agent that a person started in `folder`: it reads anywhere, writes there, and what lies
+    /// beyond is a question.
+    pub fn for_folder(folder: impl Into<PathBuf>) -> Self {
+        let folder = folder.into();
+        Self {
+            id: "main".to_owned(),
+            scope: Scope {
+                root: folder.clone(),
+                display_root: folder,
+                enforce_write: false,
+                allow_bash: true,
+            },
+            also_writable: Vec::new(),
+            home: None,
+            principal: Principal::Main,
+            access: Access::ReadWrite,
+            interaction: Interaction::Interactive,
+            guards: Guards::default(),
+        }
+    }
+}
+
+/// Why a session cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// A folder cannot be opened.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The scope does not lie in the workspace.
+    #[error(transparent)]
+    NotInside(#[from] NotInside),
+}
+
+/// One agent's run. Cheap to clone; clones are the same session.
+#[derive(Clone)]
+pub struct Session {
+    shared: Arc<Shared>,
+}
+
+/// What a session, its permits and its targets have in common.
+pub(crate) struct Shared {
+    pub(crate) id: String,
+    pub(crate) line: Line,
+    pub(crate) scope: Scope,
+    pub(crate) principal: Principal,
+    pub(crate) access: Access,
+    pub(crate) interaction: Interaction,
+    pub(crate) guards: Guards,
+    pub(crate) seen: Seen,
+    pub(crate) journal: Arc<dyn Journal>,
+    /// The folders that may be written, as the caller knows them: for the words of a refusal.
+    pub(crate) line_shown: String,
+    /// The same as absolute paths.
+    pub(crate) roots: Vec<String>,
+    calls: AtomicU64,
+}
+
+impl Session {
+    /// Opens the folders of the plan and starts the session.
+    ///
+    /// # Errors
+    /// When a folder of the plan is missing, is no folder, or the scope lies outside the display root.
+    pub fn open(ambient: &Ambient, plan: Plan, journal: Arc<dyn Journal>) -> Result<Self, SessionError> {
+        let display = Workspace::open(ambient, &plan.scope.display_root)?;
+        // Guards compare resolved paths, so home is resolved once; a home that does not exist guards nothing more.
+        let home = plan.home.map(|home| match Workspace::open(ambient, &home) {
+            Ok(opened) => opened.path().to_owned(),
+            Err(_) => home,
+        });
+        let mut line = Line::new(display, home);
+        if plan.scope.root != plan.scope.display_root {
+            line = line.scoped(Workspace::open(ambient, &plan.scope.root)?)?;
+        }
+        for folder in &plan.also_writable {
+            line = line.with_root(Workspace::open(ambient, folder)?);
+        }
+        Ok(Self::with_line(
+            line,
+            plan.scope,
+            plan.id,
+            plan.principal,
+            plan.access,
+            plan.interaction,
+            plan.guards,
+            journal,
+        ))
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a plan, one by one, behind a single private door"
+    )]
+    fn with_line(
+        line: Line,
+        scope: Scope,
+        id: String,
+        principal: Principal,
+        access: Access,
+        interaction: Interaction,
+        guards: Guards,
+        journal: Arc<dyn Journal>,
+    ) -> Self {
+        let roots: Vec<String> = line.roots().map(|root| root.display().to_string()).collect();
+        let shown = |root: PathBuf| match line.display(&root) {
+            // `.` says nothing to somebody who is told where to stay.
+            dot if dot == "." => root.display().to_string(),
+            below => below,
+        };
+        let line_shown = line.roots().map(shown).collect::<Vec<_>>().join(", ");
+        let calls = AtomicU64::new(0);
+        let seen = Seen::new();
+        let shared = Shared {
+            id,
+            line,
+            scope,
+            principal,
+            access,
+            interaction,
+            guards,
+            seen,
+            journal,
+            line_shown,
+            roots,
+            calls,
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The same session over another line: for tests that force how paths are resolved.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn map_line(&self, map: impl FnOnce(Line) -> Line) -> Self {
+        let s = &self.shared;
+        Self::with_line(
+            map(s.line.clone()),
+            s.scope.clone(),
+            s.id.clone(),
+            s.principal.clone(),
+            s.access,
+            s.interaction,
+            s.guards.clone(),
+            Arc::clone(&s.journal),
+        )
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// What inside and outside are measured against.
+    pub fn line(&self) -> &Line {
+        &self.shared.line
+    }
+
+    /// The confinement.
+    pub fn scope(&self) -> &Scope {
+        &self.shared.scope
+    }
+
+    /// Who acts.
+    pub fn principal(&self) -> &Principal {
+        &self.shared.principal
+    }
+
+    /// Whether anything may be changed.
+    pub fn access(&self) -> Access {
+        self.shared.access
+    }
+
+    /// Whether a person can be asked.
+    pub fn interaction(&self) -> Interaction {
+        self.shared.interaction
+    }
+
+    /// The guarded places.
+    pub fn guards(&self) -> &Guards {
+        &self.shared.guards
+    }
+}
+
+impl Shared {
+    /// A number for the next call.
+    pub(crate) fn next_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Shows a path as the caller knows it.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        self.line.display(path)
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("id", &self.shared.id)
+            .field("scope", &self.shared.scope)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,167 @@
+//! One look at the world: each claim becomes a fact for the judge and a held place for the deed.
+//! Looks, never changes.
+
+use std::path::{Path, PathBuf};
+
+use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
+use pinfold_policy::{
+    Claims, Disguise, Facts, Kind, Operation, PathClaim, PathFact, PathText, Standing, Why,
+};
+
+use crate::guarded;
+use crate::session::Shared;
+
+/// What one look found.
+pub(crate) struct Survey {
+    pub(crate) facts: Facts,
+    /// The held places, in the order of the claims.
+    pub(crate) found: Vec<Resolution>,
+    /// The first claim whose file has to be read before it is overwritten.
+    pub(crate) unread: Option<(usize, Freshness)>,
+}
+
+/// Looks at every claim.
+pub(crate) fn survey(shared: &Shared, cwd: Option<&PathText>, claims: &Claims) -> Survey {
+    let start = working_folder(shared, cwd);
+    let resolve = |claim: &PathClaim| {
+        let words = claim.path.as_ref().map_or(start.as_os_str(), PathText::as_os_str);
+        let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
+        shared.line.resolve(&start, &paths::PathClaim::new(words), last)
+    };
+    let found: Vec<Resolution> = claims.paths.iter().map(resolve).collect();
+    let mut facts = Facts { paths: Vec::with_capacity(found.len()) };
+    let mut unread = None;
+    for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
+        let becomes = goes_to(claim.operation, found.get(index + 1));
+        facts.paths.push(fact(shared, claim.operation, resolution, becomes));
+        if unread.is_none() && claim.operation.needs_read() {
+            unread = freshness(shared, resolution).map(|how| (index, how));
+        }
+    }
+    Survey { facts, found, unread }
+}
+
+/// The folder that relative paths start from.
+fn working_folder(shared: &Shared, cwd: Option<&PathText>) -> PathBuf {
+    let workspace = shared.line.display_root().path();
+    cwd.map_or_else(|| workspace.to_owned(), |cwd| workspace.join(cwd.as_os_str()))
+}
+
+/// Where the thing goes that is moved or copied: the claim behind it.
+fn goes_to(operation: Operation, next: Option<&Resolution>) -> Option<&Path> {
+    match operation {
+        Operation::MoveFrom | Operation::CopyFrom => place(next?).map(Place::real),
+        Operation::Read
+        | Operation::List
+        | Operation::Search
+        | Operation::Write
+        | Operation::Edit
+        | Operation::Patch
+        | Operation::Create
+        | Operation::MakeDir
+        | Operation::Delete
+        | Operation::MoveTo
+        | Operation::CopyTo => None,
+    }
+}
+
+fn place(resolution: &Resolution) -> Option<&Place> {
+    match resolution {
+        Resolution::Contained(place) => Some(place),
+        Resolution::Outside(place) => Some(place),
+        Resolution::Unresolved(_) => None,
+    }
+}
+
+fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes: Option<&Path>) -> PathFact {
+    let standing = match resolution {
+        Resolution::Contained(_) => Standing::Inside,
+        Resolution::Outside(outside) => Standing::Outside { disguise: outside.disguise().map(disguise) },
+        Resolution::Unresolved(lost) => return unresolved(shared, operation, lost),
+    };
+    let Some(place) = place(resolution) else {
+        return unknown(shared, operation);
+    };
+    let (kind, names) = kind(place.kind());
+    let whole = matches!(operation, Operation::Delete | Operation::MoveFrom | Operation::CopyFrom);
+    let guarded = guarded::of_place(shared, place, operation)
+        .or_else(|| if whole { guarded::below(shared, place, operation, becomes) } else { None });
+    PathFact {
+        shown: shared.show(place.asked()),
+        operation,
+        real: Some(place.real().to_owned()),
+        line_itself: matches!(resolution, Resolution::Contained(_)) && place.is_root(),
+        other_mount: place.crosses_mount(),
+        standing,
+        kind,
+        names,
+        guarded,
+    }
+}
+
+fn unresolved(shared: &Shared, operation: Operation, lost: &paths::Unresolved) -> PathFact {
+    let missing = lost.why == paths::Why::ClimbsFromMissing;
+    let standing = Standing::Unresolved(Why { reason: lost.why.to_string(), missing });
+    PathFact {
+        shown: shared.show(&lost.asked),
+        standing,
+        real: lost.leads_to.clone(),
+        ..unknown(shared, operation)
+    }
+}
+
+fn unknown(shared: &Shared, operation: Operation) -> PathFact {
+    PathFact {
+        shown: shared.show(Path::new("")),
+        operation,
+        real: None,
+        standing: Standing::Unresolved(Why {
+            reason: "it is not known where it leads".to_owned(),
+            missing: false,
+        }),
+        kind: Kind::Missing,
+        names: 0,
+        guarded: None,
+        other_mount: false,
+        line_itself: false,
+    }
+}
+
+fn disguise(disguise: paths::Disguise) -> Disguise {
+    match disguise {
+        paths::Disguise::Link => Disguise::Link,
+        paths::Disguise::DotDot => Disguise::DotDot,
+    }
+}
+
+fn kind(kind: paths::Kind) -> (Kind, u64) {
+    match kind {
+        paths::Kind::Missing { .. } => (Kind::Missing, 0),
+        paths::Kind::File { links, .. } => (Kind::File, links),
+        paths::Kind::Directory => (Kind::Folder, 1),
+        paths::Kind::Link => (Kind::Link, 1),
+        paths::Kind::Special(special) => (Kind::Special(special_name(special)), 1),
+    }
+}
+
+fn special_name(special: Special) -> &'static str {
+    match special {
+        Special::Fifo => "FIFO",
+        Special::Socket => "socket",
+        Special::Char => "character device",
+        Special::Block => "block device",
+        Special::Unknown => "special file",
+    }
+}
+
+/// Whether a file that is there has to be read before its content is replaced.
+fn freshness(shared: &Shared, resolution: &Resolution) -> Option<Freshness> {
+    let place = place(resolution)?;
+    if !matches!(place.kind(), paths::Kind::File { .. }) {
+        return None;
+    }
+    match shared.seen.check(place.real(), place.version()?) {
+        Freshness::Fresh => None,
+        stale @ (Freshness::Unread | Freshness::Changed) => Some(stale),
+    }
+}

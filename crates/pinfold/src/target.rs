@@ -1,0 +1,295 @@
+//! The held places of a permitted call, each with the deeds it was permitted for and no other.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use pinfold_paths::{Contained, DeedError, Directory, Expect, Kind, Outside, Place, Resolution, Version};
+use pinfold_policy::{GuardHit, Operation};
+
+use crate::guarded;
+use crate::outcome::Failure;
+use crate::refusal::RefusalCode;
+use crate::session::Shared;
+
+/// The targets of one call, handed out in the order of its claims.
+pub struct Targets {
+    list: std::vec::IntoIter<Target>,
+}
+
+enum Target {
+    Read(ReadTarget),
+    Write(WriteTarget),
+}
+
+impl Targets {
+    /// The held places of a call that may go ahead; `None` when one of them may not be held for its operation.
+    pub(crate) fn hold(shared: &Arc<Shared>, found: Vec<(Operation, Resolution)>) -> Option<Self> {
+        let list =
+            found.into_iter().map(|(operation, resolution)| Target::new(shared, operation, resolution));
+        Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter() })
+    }
+
+    /// The next target, which the call reads.
+    ///
+    /// # Errors
+    /// When the call claimed nothing more to read: a mistake in the tool, answered like any failure.
+    pub fn next_read(&mut self) -> Result<ReadTarget, Failure> {
+        match self.list.next() {
+            Some(Target::Read(target)) => Ok(target),
+            Some(Target::Write(_)) | None => Err(unclaimed()),
+        }
+    }
+
+    /// The next target, which the call writes.
+    ///
+    /// # Errors
+    /// When the call claimed nothing more to write.
+    pub fn next_write(&mut self) -> Result<WriteTarget, Failure> {
+        match self.list.next() {
+            Some(Target::Write(target)) => Ok(target),
+            Some(Target::Read(_)) | None => Err(unclaimed()),
+        }
+    }
+}
+
+fn unclaimed() -> Failure {
+    Failure::input(
+        "the tool wanted a place that its call does not claim",
+        "report this as a defect of the tool",
+    )
+}
+
+impl Target {
+    fn new(shared: &Arc<Shared>, operation: Operation, resolution: Resolution) -> Option<Self> {
+        let shared = Arc::clone(shared);
+        match (resolution, operation.writes()) {
+            (Resolution::Contained(place), true) => Some(Self::Write(WriteTarget { place, shared })),
+            (Resolution::Contained(place), false) => {
+                Some(Self::Read(ReadTarget { place: Held::Inside(place), shared }))
+            }
+            (Resolution::Outside(place), false) => {
+                Some(Self::Read(ReadTarget { place: Held::Outside(place), shared }))
+            }
+            (Resolution::Outside(_), true) | (Resolution::Unresolved(_), _) => None,
+        }
+    }
+}
+
+enum Held {
+    Inside(Contained),
+    Outside(Outside),
+}
+
+/// A place that may be read.
+pub struct ReadTarget {
+    place: Held,
+    shared: Arc<Shared>,
+}
+
+impl ReadTarget {
+    fn place(&self) -> &Place {
+        match &self.place {
+            Held::Inside(place) => place,
+            Held::Outside(place) => place,
+        }
+    }
+
+    /// The place as the caller knows it.
+    pub fn shown(&self) -> String {
+        self.shared.show(self.place().asked())
+    }
+
+    /// Where it really is: for names to show and to compare with guards, never for opening.
+    pub fn real(&self) -> &Path {
+        self.place().real()
+    }
+
+    /// What stands there.
+    pub fn kind(&self) -> Kind {
+        self.place().kind()
+    }
+
+    /// Opens the file, with the state it is in.
+    ///
+    /// # Errors
+    /// In the words of a failure.
+    pub fn open_file(&self) -> Result<(File, Version), Failure> {
+        self.place().open_file_with_version().map_err(|error| failure(&self.shown(), &error))
+    }
+
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// In the words of a failure.
+    pub fn open_dir(&self) -> Result<Directory, Failure> {
+        self.place().open_dir().map_err(|error| failure(&self.shown(), &error))
+    }
+
+    /// Notes that the caller has now seen the file in this state.
+    pub fn mark_read(&self, version: Version) {
+        self.shared.seen.mark(self.place().real(), version);
+    }
+
+    /// A path below, as the caller knows it.
+    pub fn show(&self, path: &Path) -> String {
+        self.shared.show(path)
+    }
+
+    /// The guard that keeps a file met on a walk from being read.
+    pub fn guard_of(&self, real: &Path, open: impl FnOnce() -> Option<File>) -> Option<GuardHit> {
+        guarded::of_member(&self.shared, real, open)
+    }
+
+    /// Copies the file or folder to a place where nothing stands.
+    ///
+    /// # Errors
+    /// In the words of a failure; a folder may have been copied in part.
+    pub fn copy_to(&self, to: &WriteTarget) -> Result<(), Failure> {
+        self.place().copy_to(&to.place).map_err(|error| failure(&to.shown(), &error))
+    }
+}
+
+/// A place that may be changed. It lies inside the line.
+pub struct WriteTarget {
+    place: Contained,
+    shared: Arc<Shared>,
+}
+
+impl WriteTarget {
+    /// The place as the caller knows it.
+    pub fn shown(&self) -> String {
+        self.shared.show(self.place.asked())
+    }
+
+    /// Where it really is: for showing and comparing, never for opening.
+    pub fn real(&self) -> &Path {
+        self.place.real()
+    }
+
+    /// What stood there when it was judged.
+    pub fn kind(&self) -> Kind {
+        self.place.kind()
+    }
+
+    /// Opens the file for reading, in the state that was judged.
+    ///
+    /// # Errors
+    /// [`RefusalCode::StaleRead`] when it is in another state by now.
+    pub fn open_file(&self) -> Result<(File, Version), Failure> {
+        let (file, version) = self.place.open_file_with_version().map_err(|error| self.failure(&error))?;
+        if Some(version) == self.place.version() {
+            Ok((file, version))
+        } else {
+            Err(self.failure(&DeedError::Stale))
+        }
+    }
+
+    /// Puts `bytes` in place of the content that was judged, in one step; creates the file when nothing stood there.
+    ///
+    /// # Errors
+    /// In the words of a failure; the old content is then untouched.
+    pub fn replace(&self, bytes: &[u8]) -> Result<(), Failure> {
+        // A file with more names is asked about; a permit without a question is for one name.
+        let expect = Expect { version: self.place.version(), links: Some(1) };
+        let written = self.place.replace(bytes, expect).map_err(|error| self.failure(&error))?;
+        self.shared.seen.mark(self.place.real(), written);
+        Ok(())
+    }
+
+    /// Creates the file with its content; nothing may stand there.
+    ///
+    /// # Errors
+    /// In the words of a failure.
+    pub fn create_new(&self, bytes: &[u8]) -> Result<(), Failure> {
+        self.create_with_mode(bytes, pinfold_paths::NEW_FILE_MODE)
+    }
+
+    /// The same with permission bits.
+    ///
+    /// # Errors
+    /// In the words of a failure.
+    pub fn create_with_mode(&self, bytes: &[u8], mode: u32) -> Result<(), Failure> {
+        let written = self.place.create_new(bytes, mode).map_err(|error| self.failure(&error))?;
+        self.shared.seen.mark(self.place.real(), written);
+        Ok(())
+    }
+
+    /// Makes the folder and those above it. `false` when it was there.
+    ///
+    /// # Errors
+    /// In the words of a failure.
+    pub fn make_dirs(&self) -> Result<bool, Failure> {
+        self.place.make_dirs().map_err(|error| self.failure(&error))
+    }
+
+    /// Removes the file or link.
+    ///
+    /// # Errors
+    /// In the words of a failure.
+    pub fn remove(&self) -> Result<(), Failure> {
+        self.place.remove().map_err(|error| self.failure(&error))?;
+        self.shared.seen.forget(self.place.real());
+        Ok(())
+    }
+
+    /// Removes the empty folder.
+    ///
+    /// # Errors
+    /// In the words of a failure.
+    pub fn remove_dir(&self) -> Result<(), Failure> {
+        self.place.remove_dir().map_err(|error| self.failure(&error))
+    }
+
+    /// Removes the folder with all that is in it.
+    ///
+    /// # Errors
+    /// In the words of a failure; part of it may be gone.
+    pub fn remove_tree(&self) -> Result<(), Failure> {
+        self.place.remove_tree().map_err(|error| self.failure(&error))
+    }
+
+    /// Gives what stands here the name `to`.
+    ///
+    /// # Errors
+    /// In the words of a failure.
+    pub fn rename_to(&self, to: &Self, overwrite: bool) -> Result<(), Failure> {
+        self.place.rename_to(&to.place, overwrite).map_err(|error| match error {
+            // These speak of the destination; the others of the source.
+            DeedError::Exists | DeedError::IsFolder | DeedError::Special => to.failure(&error),
+            other => self.failure(&other),
+        })?;
+        self.shared.seen.forget(self.place.real());
+        self.shared.seen.forget(to.place.real());
+        Ok(())
+    }
+
+    fn failure(&self, error: &DeedError) -> Failure {
+        failure(&self.shown(), error)
+    }
+}
+
+/// A deed that did not happen, in words for a model.
+fn failure(shown: &str, error: &DeedError) -> Failure {
+    let (code, hint) = match error {
+        DeedError::Changed => (RefusalCode::Changed, "look at it again, then try again"),
+        DeedError::Stale => (RefusalCode::StaleRead, "read it again, then try again"),
+        DeedError::Shared(_) => {
+            (RefusalCode::RequiresApproval, "ask, since another name of it may lie outside")
+        }
+        DeedError::Missing => (RefusalCode::NotFound, "list the folder to find the right name"),
+        DeedError::Exists => {
+            (RefusalCode::AlreadyExists, "choose another name, or say that it may be overwritten")
+        }
+        DeedError::IsFolder => (RefusalCode::IsAFolder, "name a file, or use LS for the folder"),
+        DeedError::NotAFolder => (RefusalCode::NotAFolder, "name a folder"),
+        DeedError::IsLink => (RefusalCode::Unresolved, "name what the link points to"),
+        DeedError::Special => (RefusalCode::SpecialFile, "leave it alone; use a file"),
+        DeedError::Root => (RefusalCode::Denied, "name the files and folders inside it"),
+        DeedError::NotEmpty => (RefusalCode::NotEmpty, "set recursive to delete it with everything in it"),
+        DeedError::Mount => (RefusalCode::Denied, "stay within one file system: copy, then delete"),
+        DeedError::TooDeep => (RefusalCode::TooLarge, "take the tree in parts"),
+        _ => (RefusalCode::Io, "look at the place, then decide"),
+    };
+    Failure::at(code, shown, format!("{shown}: {error}"), hint)
+}
