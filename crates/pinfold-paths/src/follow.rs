@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
@@ -17,6 +17,7 @@ use crate::line::Line;
 use crate::outside::Disguise;
 use crate::resolve::{LastLink, Why};
 use crate::sys;
+use crate::workspace::Base;
 
 /// Links followed in one walk: the kernel's own limit (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
@@ -68,11 +69,25 @@ struct Step {
     origin: Origin,
 }
 
+/// The folder that a walk has reached.
+enum At<'a> {
+    Base(&'a Base),
+    Opened(OwnedFd),
+}
+
+impl At<'_> {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Base(base) => base.fd(),
+            Self::Opened(fd) => fd.as_fd(),
+        }
+    }
+}
+
 struct Walk<'a> {
     line: &'a Line,
     ahead: VecDeque<Step>,
-    /// The folder reached; `None` stands for `/`.
-    at: Option<OwnedFd>,
+    at: At<'a>,
     real: PathBuf,
     /// As named, and for each name whether a link stands there.
     asked: Vec<(OsString, bool)>,
@@ -85,14 +100,16 @@ struct Walk<'a> {
 
 /// Walks a claim to its end.
 pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result<Found, Lost> {
+    // A root's path was free of links when the root was opened, so the walk may begin in the open root itself.
+    let base = line.nearest(&spelling.path);
     let mut walk = Walk {
         line,
-        ahead: steps(spelling),
-        at: None,
-        real: PathBuf::from("/"),
-        asked: Vec::new(),
+        ahead: steps(spelling, base),
+        at: At::Base(base),
+        real: base.path().into(),
+        asked: base.path().iter().skip(1).map(|name| (name.to_owned(), false)).collect(),
         links: 0,
-        inside: line.covers(Path::new("/")),
+        inside: line.covers(base.path()),
         left: None,
         keep_last: last == LastLink::Keep && !spelling.must_be_folder,
         must_be_folder: spelling.must_be_folder,
@@ -107,13 +124,15 @@ pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result
     Ok(walk.found(Some(file_type), 0))
 }
 
-fn steps(spelling: &Spelling) -> VecDeque<Step> {
-    let mut bytes = 0;
-    let names =
-        spelling.path.as_os_str().as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty());
+/// The names of the claim that lie below `base`.
+fn steps(spelling: &Spelling, base: &Base) -> VecDeque<Step> {
+    let below = base.below(&spelling.path).unwrap_or(&spelling.path).as_os_str().as_bytes();
+    let mut bytes = spelling.path.as_os_str().len() - below.len();
+    let names = below.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
     let step = |name: &[u8]| {
-        bytes += 1 + name.len();
+        bytes += name.len();
         let origin = if bytes <= spelling.from_cwd { Origin::WorkingDirectory } else { Origin::Claim };
+        bytes += 1;
         Step { name: OsStr::from_bytes(name).into(), origin }
     };
     names.map(step).collect()
@@ -130,8 +149,16 @@ impl Walk<'_> {
             self.climb(step.origin)?;
             return Ok(Taken::Stands(FileType::Directory));
         }
-        let folder = self.at.as_ref().map_or(self.line.slash().fd(), AsFd::as_fd);
-        let look = match sys::look(folder, &step.name) {
+        if !self.ahead.is_empty() {
+            // Most names on the way are folders: one call instead of two.
+            match sys::open_child_folder(self.at.fd(), &step.name) {
+                Ok(next) => return Ok(self.go_down(next, step)),
+                Err(Errno::NOENT) => return self.stop_at_missing(step),
+                Err(Errno::NOTDIR | Errno::LOOP) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        let look = match sys::look(self.at.fd(), &step.name) {
             Ok(look) => look,
             Err(Errno::NOENT) => return self.stop_at_missing(step),
             Err(errno) => return Err(errno.into()),
@@ -144,10 +171,8 @@ impl Walk<'_> {
                 Ok(Taken::Stands(FileType::Directory))
             }
             FileType::Directory => {
-                let next = sys::open_child_folder(folder, &step.name)?;
-                self.at = Some(next);
-                self.enter(step);
-                Ok(Taken::Stands(FileType::Directory))
+                let next = sys::open_child_folder(self.at.fd(), &step.name)?;
+                Ok(self.go_down(next, step))
             }
             other if self.ahead.is_empty() && !self.must_be_folder => {
                 self.enter(step);
@@ -155,6 +180,12 @@ impl Walk<'_> {
             }
             _ => Err(Why::NotADirectory.into()),
         }
+    }
+
+    fn go_down(&mut self, next: OwnedFd, step: Step) -> Taken {
+        self.at = At::Opened(next);
+        self.enter(step);
+        Taken::Stands(FileType::Directory)
     }
 
     /// Goes to a name that stands, or may stand, where the walk is.
@@ -169,18 +200,20 @@ impl Walk<'_> {
     /// Takes `..` from where the walk really is.
     fn climb(&mut self, origin: Origin) -> Result<(), Lost> {
         self.real.pop();
-        let below = self.real.strip_prefix("/").unwrap_or(Path::new(""));
+        let line = self.line;
+        let base = line.nearest(&self.real);
+        let below = base.below(&self.real).unwrap_or(Path::new(""));
         self.at = if below.as_os_str().is_empty() {
-            None
+            At::Base(base)
         } else {
-            Some(sys::open_folder(self.line.slash().fd(), below, self.line.strategy())?)
+            At::Opened(sys::open_folder(base.fd(), below, line.strategy())?)
         };
         if origin == Origin::Link {
             self.moved(Disguise::Link);
             return Ok(());
         }
         if self.asked.last().is_some_and(|(_, link)| *link) {
-            self.asked = below.iter().map(|name| (name.to_owned(), false)).collect();
+            self.asked = self.real.iter().skip(1).map(|name| (name.to_owned(), false)).collect();
         } else {
             self.asked.pop();
         }
@@ -194,11 +227,10 @@ impl Walk<'_> {
         if self.links > MOST_LINKS {
             return Err(Why::LinkLoop.into());
         }
-        let folder = self.at.as_ref().map_or(self.line.slash().fd(), AsFd::as_fd);
-        if sys::has_magic_links(folder)? {
+        if sys::has_magic_links(self.at.fd())? {
             return Err(Why::Magic.into());
         }
-        let target = sys::read_link(folder, &step.name)?;
+        let target = sys::read_link(self.at.fd(), &step.name)?;
         let words = target.as_bytes();
         if matches!(words.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."))
             && self.ahead.is_empty()
@@ -206,7 +238,7 @@ impl Walk<'_> {
             self.must_be_folder = true;
         }
         if words.first() == Some(&b'/') {
-            self.at = None;
+            self.at = At::Base(self.line.slash());
             self.real = PathBuf::from("/");
             self.moved(Disguise::Link);
         }

@@ -31,7 +31,7 @@ pub(crate) struct Root {
 
 impl Root {
     fn covers(&self, path: &Path) -> bool {
-        let Ok(below) = path.strip_prefix(self.workspace.path()) else { return false };
+        let Some(below) = self.workspace.base.below(path) else { return false };
         self.only.as_ref().is_none_or(|only| below.iter().next() == Some(only))
     }
 }
@@ -156,7 +156,14 @@ impl Line {
 
     /// Whether a path lies inside, as a reader would say: in the display root or in any root.
     pub(crate) fn covers(&self, path: &Path) -> bool {
-        path.starts_with(self.display.path()) || self.root_of(path).is_some()
+        self.display.base.below(path).is_some() || self.root_of(path).is_some()
+    }
+
+    /// The deepest open folder on the way to `path`: where looking can begin.
+    pub(crate) fn nearest(&self, path: &Path) -> &Arc<Base> {
+        let open = self.roots.iter().map(|root| &root.workspace.base).chain([&self.display.base]);
+        let on_the_way = open.filter(|base| base.below(path).is_some());
+        on_the_way.max_by_key(|base| base.path().as_os_str().len()).unwrap_or(&self.display.slash)
     }
 
     pub(crate) fn slash(&self) -> &Arc<Base> {

@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -190,12 +191,17 @@ impl Place {
 
     /// The plain names below the base.
     pub(crate) fn below(&self) -> &Path {
-        self.real().strip_prefix(self.base.path()).unwrap_or(Path::new(""))
+        self.base.below(self.real()).unwrap_or(Path::new(""))
     }
 
     /// The last name; `.` for the root itself.
     pub(crate) fn name(&self) -> &OsStr {
-        self.below().file_name().unwrap_or(OsStr::new("."))
+        let below = self.below().as_os_str().as_bytes();
+        // By bytes, as the path is plain names with single slashes: taking components apart costs as much as a system call.
+        match below.rsplit(|byte| *byte == b'/').next() {
+            None | Some(b"") => OsStr::new("."),
+            Some(name) => OsStr::from_bytes(name),
+        }
     }
 
     /// The folder that stands, and holds the rest.

@@ -3,6 +3,8 @@
 //! Promise: what is held was opened beneath its root by plain names only, whatever the claim said.
 //! Trap: the quick way must answer exactly like the careful one; it gives up rather than guess.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -186,8 +188,7 @@ impl Held {
 fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> Result<Held, Errno> {
     let root = line.root_of(real);
     let base = root.map_or_else(|| line.slash(), |root| &root.workspace.base);
-    let below = real.strip_prefix(base.path()).unwrap_or(Path::new(""));
-    let folder = below.ancestors().nth(missing_dirs + 1).unwrap_or(Path::new(""));
+    let (folder, first) = split(base.below(real).unwrap_or(Path::new("")), missing_dirs);
     let parent = if folder.as_os_str().is_empty() {
         Parent::Base
     } else {
@@ -197,7 +198,6 @@ fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> 
         Parent::Base => base.fd(),
         Parent::Opened(fd) => fd.as_fd(),
     };
-    let first = below.strip_prefix(folder).unwrap_or(Path::new("")).iter().next();
     let (seen, look) = match first.map(|name| sys::look(fd, name)) {
         // The root itself.
         None => (Seen::There(*base.look()), *base.look()),
@@ -207,6 +207,18 @@ fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> 
     };
     let crosses_mount = !look.same_mount(base.look());
     Ok(Held { base: Arc::clone(base), inside: root.is_some(), parent, seen, crosses_mount, must_be_folder })
+}
+
+/// Splits plain names into the folders that stand and the first name below them; no name for the base itself.
+/// By bytes: taking components apart costs as much as a system call.
+fn split(below: &Path, missing_dirs: usize) -> (&Path, Option<&OsStr>) {
+    let bytes = below.as_os_str().as_bytes();
+    if bytes.is_empty() {
+        return (below, None);
+    }
+    let mut from_the_end = bytes.rsplitn(missing_dirs + 2, |byte| *byte == b'/');
+    let first = from_the_end.nth(missing_dirs);
+    (Path::new(OsStr::from_bytes(from_the_end.next().unwrap_or_default())), first.map(OsStr::from_bytes))
 }
 
 fn sort(

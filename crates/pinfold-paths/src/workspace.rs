@@ -3,7 +3,9 @@
 //! Promise: once open, the folder is reached by its descriptor, whatever happens to its name.
 //! Trap: opening one takes all the rights of this process, so it takes an [`Ambient`] as well.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,6 +61,20 @@ impl Base {
 
     pub(crate) fn look(&self) -> &Look {
         &self.look
+    }
+
+    /// What follows this folder's path in `path`; empty for the folder itself, `None` for a path elsewhere.
+    /// Both are spelled plainly (single slashes, no `.` or `..`), so that comparing bytes up to a slash compares
+    /// components: `/a/core-utils` is not below `/a/core`.
+    pub(crate) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        let (base, path) = (self.path.as_os_str().as_bytes(), path.as_os_str().as_bytes());
+        let rest = path.strip_prefix(base)?;
+        let below = match (rest.first(), base) {
+            (None, _) | (Some(_), b"/") => rest,
+            (Some(b'/'), _) => rest.get(1..)?,
+            (Some(_), _) => return None,
+        };
+        Some(Path::new(OsStr::from_bytes(below)))
     }
 }
 
@@ -151,6 +167,25 @@ mod tests {
         assert!(matches!(refused(Path::new("rel")), WorkspaceError::Relative(_)));
         assert!(matches!(refused(&temp.path().join("file")), WorkspaceError::NotAFolder(_)));
         assert!(matches!(refused(&temp.path().join("none")), WorkspaceError::Io { .. }));
+    }
+
+    #[test]
+    fn below_is_by_components() {
+        let temp = tempfile::tempdir().unwrap();
+        let core = temp.path().canonicalize().unwrap().join("core");
+        std::fs::create_dir(&core).unwrap();
+        let workspace = Workspace::open(&Ambient::claim(), &core).unwrap();
+        let below = |path: &str| workspace.base.below(Path::new(path)).map(Path::to_owned);
+        let core = core.to_str().unwrap();
+        assert_eq!(below(core).unwrap(), Path::new(""));
+        assert_eq!(below(&format!("{core}/x/y")).unwrap(), Path::new("x/y"));
+        for elsewhere in
+            [format!("{core}-utils"), format!("{core}2/x"), format!("{core}.bak"), "/".into(), "/x".into()]
+        {
+            assert_eq!(below(&elsewhere), None, "{elsewhere}");
+        }
+        assert_eq!(workspace.slash.below(Path::new("/")).unwrap(), Path::new(""));
+        assert_eq!(workspace.slash.below(Path::new("/x/y")).unwrap(), Path::new("x/y"));
     }
 
     #[test]

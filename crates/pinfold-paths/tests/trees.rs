@@ -74,13 +74,13 @@ fn bytes(text: &str) -> Vec<u8> {
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
         let hex = |at: &[u8]| u8::from_str_radix(std::str::from_utf8(at.get(1..3)?).ok()?, 16).ok();
-        match (first, after.first()) {
-            (b'\\', Some(b'0')) => (out.push(0), rest = &after[1..]).1,
-            (b'\\', Some(b'x')) if hex(after).is_some() => {
-                (out.push(hex(after).unwrap()), rest = &after[3..]).1
-            }
-            _ => (out.push(first), rest = after).1,
-        }
+        let (byte, left) = match (first, after.first()) {
+            (b'\\', Some(b'0')) => (0, &after[1..]),
+            (b'\\', Some(b'x')) => hex(after).map_or((first, after), |byte| (byte, &after[3..])),
+            _ => (first, after),
+        };
+        out.push(byte);
+        rest = left;
     }
     out
 }

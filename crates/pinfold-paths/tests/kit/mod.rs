@@ -110,7 +110,7 @@ fn note(path: &Path, all: &mut BTreeMap<PathBuf, String>) {
     if meta.is_file() {
         let _ = write!(state, " {:?}", fs::read(path).unwrap());
     } else if meta.is_symlink() {
-        let _ = write!(state, " {:?}", fs::read_link(path).unwrap());
+        let _ = write!(state, " {}", fs::read_link(path).unwrap().display());
     }
     all.insert(path.into(), state);
     if meta.is_dir() {
