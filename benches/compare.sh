@@ -1,0 +1,131 @@
+#!/bin/bash
+# pinfold beside what it is measured against, in one go, interleaved, as an ordinary user: `benches/compare.sh`.
+#
+#   ROUNDS=200 benches/compare.sh          start-up rounds (heavier parts use fewer)
+#   PINFOLD=path benches/compare.sh        a binary that is there already (else: cargo build --release)
+#   ONLY='start memory' benches/compare.sh parts: start memory compile files
+#
+# Needs cc and python3; bubblewrap is left out, and said so, when it is missing. As root everything is run as user
+# BENCH_UID (60001). What the columns mean: benches/README.md.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+rounds=${ROUNDS:-200}
+parts=${ONLY:-start memory compile files}
+
+if [ -z "${PINFOLD:-}" ]; then
+  (cd "$here/.." && cargo build --release --quiet -p pinfold-cli)
+  PINFOLD=$(cd "$here/.." && realpath "${CARGO_TARGET_DIR:-target}")/release/pinfold
+fi
+
+bed=$(mktemp -d "${TMPDIR:-/tmp}/pinfold-bench.XXXXXX")
+trap 'rm -rf "$bed"' EXIT
+chmod 755 "$bed"
+mkdir -p "$bed/folder" "$bed/outside" "$bed/home"
+cp "$PINFOLD" "$bed/pinfold"
+for program in minimal rounds; do cc -O2 -static -o "$bed/$program" "$here/$program.c"; done
+printf 'int main(void) { return 0; }\n' | cc -O2 -static -x c -o "$bed/true" -
+as=()
+if [ "$(id -u)" = 0 ]; then
+  uid=${BENCH_UID:-60001}
+  as=(setpriv "--reuid=$uid" "--regid=$uid" --clear-groups --)
+  chown -R "$uid:$uid" "$bed/folder" "$bed/outside" "$bed/home"
+fi
+cd "$bed/folder"
+# A plain place to work in: no cache, no configuration of the person at the keyboard.
+run() { "${as[@]}" env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$bed/home" LANG=C.UTF-8 ${LOUD:+LOUD=1} "$@"; }
+
+full=("$bed/pinfold" run --)
+light=("$bed/pinfold" run --landlock-only --allow-degraded --)
+bubblewrap=()
+if command -v bwrap >/dev/null; then
+  bubblewrap=(bwrap --unshare-all --die-with-parent --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --tmpfs /run
+    --bind "$bed/folder" "$bed/folder" --chdir "$bed/folder" --)
+  run "${bubblewrap[@]}" "$BASH" -c : 2>/dev/null || { bubblewrap=(); echo "bubblewrap cannot run here: left out"; }
+else
+  echo "bubblewrap is not installed: left out"
+fi
+
+table() { python3 "$here/table.py" "$@"; }
+
+start() {
+  echo; echo "start to end of a program that does nothing ($rounds rounds, interleaved)"
+  local extra=()
+  [ ${#bubblewrap[@]} -eq 0 ] || extra=(-- bubblewrap "${bubblewrap[@]}" "$bed/true")
+  run "$bed/rounds" "$rounds" bare "$bed/true" -- minimal "$bed/minimal" full "$bed/true" -- pinfold "${full[@]}" "$bed/true" \
+    -- minimal-landlock "$bed/minimal" light "$bed/true" -- pinfold-landlock "${light[@]}" "$bed/true" "${extra[@]}" |
+    table minimal minimal-landlock bubblewrap
+}
+
+# What stays in memory while a command runs: the supervisor, and the processes of ours inside.
+memory() {
+  echo; echo "memory while a command runs (KiB: resident now, resident at most, of that private)"
+  local tier
+  for tier in full light; do
+    local -n command=$tier
+    run "${command[@]}" sleep 3 2>/dev/null &
+    local waiter=$!
+    sleep 1
+    python3 - "$bed/pinfold" "$tier" <<'P'
+import os, sys
+binary, tier = sys.argv[1:]
+def status(pid):
+    return dict(l.split(":", 1) for l in open(f"/proc/{pid}/status").read().splitlines() if ":" in l)
+ours = []
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        if os.path.samefile(f"/proc/{pid}/exe", binary): ours.append((int(pid), status(pid)))
+    except OSError: pass
+kib = lambda s, key: int(s.get(key, "0 kB").split()[0])
+if not ours: sys.exit("no process of pinfold found: it has ended")
+for index, (pid, s) in enumerate(sorted(ours)):
+    role = "supervisor" if index == 0 else "first process inside"
+    print(f"{tier:8}{role:24}{kib(s, 'VmRSS'):8}{kib(s, 'VmHWM'):8}{kib(s, 'RssAnon'):8}")
+P
+    wait "$waiter" || true
+  done
+}
+
+compile() {
+  local n=${COMPILE_ROUNDS:-5}
+  echo; echo "compiling 24 C files with make, clean each time ($n rounds, interleaved)"
+  python3 - "$bed/folder/project" <<'P'
+import os, sys
+at = sys.argv[1]; os.makedirs(at)
+for i in range(24):
+    with open(f"{at}/part{i}.c", "w") as f:
+        f.write("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n")
+        for j in range(60):
+            f.write(f"double work_{i}_{j}(double x, int n) {{ double s = x; for (int k = 0; k < n; k++) {{ s += sqrt(s * k + {j}); if (s > 1e6) s = fmod(s, {j + 2}); }} return s; }}\n")
+with open(f"{at}/main.c", "w") as f: f.write("int main(void) { return 0; }\n")
+with open(f"{at}/Makefile", "w") as f:
+    f.write("OBJECTS = main.o " + " ".join(f"part{i}.o" for i in range(24)) + "\nall: program\nprogram: $(OBJECTS)\n\t$(CC) -o $@ $^ -lm\n%.o: %.c\n\t$(CC) -O1 -c -o $@ $<\nclean:\n\trm -f program *.o\n")
+P
+  [ ${#as[@]} -eq 0 ] || chown -R "$uid:$uid" "$bed/folder/project"
+  local job=(sh -c 'make -C project -s clean && make -C project -s')
+  run "$bed/rounds" "$n" outside "${job[@]}" -- pinfold "${full[@]}" "${job[@]}" -- pinfold-landlock "${light[@]}" "${job[@]}" |
+    table outside
+}
+
+files() {
+  local n=${FILES_ROUNDS:-5}
+  echo; echo "5000 small files: unpacked, copied, removed ($n rounds, interleaved)"
+  run python3 - "$bed/folder" <<'P'
+import os, sys, tarfile, io
+with tarfile.open(f"{sys.argv[1]}/small.tar", "w") as tar:
+    for i in range(5000):
+        text = f"file {i}\n".encode() * 20
+        entry = tarfile.TarInfo(f"small/{i % 50}/{i}.txt"); entry.size = len(text)
+        tar.addfile(entry, io.BytesIO(text))
+P
+  local job=(sh -c 'tar xf small.tar && cp -r small copy && rm -rf small copy')
+  run "$bed/rounds" "$n" outside "${job[@]}" -- pinfold "${full[@]}" "${job[@]}" -- pinfold-landlock "${light[@]}" "${job[@]}" |
+    table outside
+}
+
+echo "$(uname -sr), $(nproc) processors, user $("${as[@]}" id -u), load $(cut -d' ' -f1 /proc/loadavg), binary $(stat -c %s "$bed/pinfold") bytes"
+for part in $parts; do
+  case $part in
+    start | memory | compile | files) "$part" ;;
+    *) echo "no such part: $part" >&2; exit 2 ;;
+  esac
+done
