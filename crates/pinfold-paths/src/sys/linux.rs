@@ -272,17 +272,15 @@ pub(crate) fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) {
 }
 
 fn attribute_names(file: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
-    let len = fs::flistxattr(file, &mut [0_u8; 0])?;
-    let mut names = vec![0; len];
-    let len = if len == 0 { 0 } else { fs::flistxattr(file, &mut names)? };
+    let mut names = vec![0; fs::flistxattr_query(file)?];
+    let len = fs::flistxattr(file, names.as_mut_slice())?;
     names.truncate(len);
     Ok(names)
 }
 
 fn attribute(file: BorrowedFd<'_>, name: &[u8]) -> Result<Vec<u8>, Errno> {
-    let len = fs::fgetxattr(file, name, &mut [0_u8; 0])?;
-    let mut value = vec![0; len];
-    let len = if len == 0 { 0 } else { fs::fgetxattr(file, name, &mut value)? };
+    let mut value = vec![0; fs::fgetxattr_query(file, name)?];
+    let len = fs::fgetxattr(file, name, value.as_mut_slice())?;
     value.truncate(len);
     Ok(value)
 }

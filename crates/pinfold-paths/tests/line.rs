@@ -1,0 +1,130 @@
+//! Which folders count as inside: scopes, further roots, single names, and lines that narrow.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod kit;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use kit::Bed;
+use pinfold_paths::{Disguise, LastLink, Line, PathClaim, Resolution, Strategy};
+
+fn bed() -> Bed {
+    Bed::build(&[
+        "root/packages/adapters/x = x".into(),
+        "root/packages/adapters-utils/x = x".into(),
+        "root/packages/core/x = x".into(),
+        "root/packages/adapters/c => ../core".into(),
+        "root/packages/adapters/o => $T/outside".into(),
+        "root/s => $T/shared".into(),
+        "shared/x = x".into(),
+        "shared-evil/x = x".into(),
+        "outside/one = x".into(),
+        "outside/two = x".into(),
+        "root/file = x".into(),
+    ])
+}
+
+fn line(bed: &Bed) -> Line {
+    bed.line(Strategy::probed())
+}
+
+/// `inside`, `outside`, or how it left.
+fn side(bed: &Bed, line: &Line, claim: &str) -> &'static str {
+    let claim = PathClaim::new(bed.put(claim));
+    match line.resolve(line.display_root().path(), &claim, LastLink::Follow) {
+        Resolution::Contained(_) => "inside",
+        Resolution::Outside(place) => match place.disguise() {
+            None => "outside",
+            Some(Disguise::Link) => "link",
+            Some(Disguise::DotDot) => "dotdot",
+        },
+        Resolution::Unresolved(lost) => panic!("{claim:?}: {}", lost.why),
+    }
+}
+
+#[test]
+fn a_scope_is_the_only_place_to_write_and_shows_paths_as_before() {
+    let bed = bed();
+    let scope = line(&bed).scoped(bed.workspace("root/packages/adapters")).unwrap();
+    for (claim, expected) in [
+        ("packages/adapters/x", "inside"),
+        ("packages/adapters/new/y", "inside"),
+        ("packages/adapters", "inside"),
+        ("packages/core/x", "outside"),
+        ("packages/adapters-utils/x", "outside"),
+        // Still in the workspace: plainly another package, not a way out of it.
+        ("packages/adapters/../core/x", "outside"),
+        ("packages/adapters/c/x", "outside"),
+        ("packages/adapters/o/one", "link"),
+        ("../outside/one", "dotdot"),
+        ("file", "outside"),
+    ] {
+        assert_eq!(side(&bed, &scope, claim), expected, "{claim}");
+    }
+    assert_eq!(scope.display(&bed.path("root/packages/adapters/x")), "packages/adapters/x");
+    assert_eq!(scope.display(&bed.path("root")), ".");
+    assert_eq!(scope.display(&bed.path("root-evil/x")), bed.path("root-evil/x").to_str().unwrap());
+    assert_eq!(scope.roots().collect::<Vec<_>>(), [bed.path("root/packages/adapters")]);
+}
+
+#[test]
+fn a_line_only_narrows() {
+    let bed = bed();
+    let scope = line(&bed).narrow(Path::new("packages/adapters")).unwrap();
+    assert_eq!(side(&bed, &scope, "packages/adapters/x"), "inside");
+    assert_eq!(side(&bed, &scope, "packages/core/x"), "outside");
+    for wider in
+        ["packages/core", ".", "packages", "packages/adapters/c", "packages/adapters/o", "/", "file", "none"]
+    {
+        assert!(scope.narrow(Path::new(wider)).is_err(), "{wider}");
+    }
+    for (inside, beyond) in [(".", "../outside"), ("packages", "s")] {
+        assert!(line(&bed).narrow(Path::new(inside)).is_ok(), "{inside}");
+        assert!(line(&bed).narrow(Path::new(beyond)).is_err(), "{beyond}");
+    }
+    assert!(line(&bed).scoped(bed.workspace("outside")).is_err());
+    assert!(line(&bed).scoped(bed.workspace("shared-evil")).is_err());
+}
+
+#[test]
+fn another_root_is_inside_by_any_name() {
+    let bed = bed();
+    assert_eq!(side(&bed, &line(&bed), "s/x"), "link");
+    let wider = line(&bed).with_root(bed.workspace("shared"));
+    for (claim, expected) in [
+        ("s/x", "inside"),
+        ("$T/shared/new", "inside"),
+        ("../shared/x", "inside"),
+        ("$T/shared-evil/x", "outside"),
+        ("file", "inside"),
+    ] {
+        assert_eq!(side(&bed, &wider, claim), expected, "{claim}");
+    }
+}
+
+#[test]
+fn a_single_name_is_inside_alone() {
+    let bed = bed();
+    let wider = line(&bed).with_name(bed.workspace("outside"), OsStr::new("one"));
+    for (claim, expected) in [
+        ("$T/outside/one", "inside"),
+        ("$T/outside/two", "outside"),
+        ("$T/outside/one2", "outside"),
+        ("$T/outside", "outside"),
+    ] {
+        assert_eq!(side(&bed, &wider, claim), expected, "{claim}");
+    }
+    let new = line(&bed).with_name(bed.workspace("outside"), OsStr::new("new"));
+    assert_eq!(side(&bed, &new, "$T/outside/new"), "inside");
+    assert_eq!(side(&bed, &new, "$T/outside/new/below"), "inside");
+}
+
+#[test]
+fn a_read_only_line_has_no_inside() {
+    let bed = bed();
+    let reading = line(&bed).read_only();
+    assert_eq!(side(&bed, &reading, "file"), "outside");
+    assert_eq!(reading.roots().count(), 0);
+}
