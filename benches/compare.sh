@@ -23,7 +23,8 @@ chmod 755 "$bed"
 mkdir -p "$bed/folder" "$bed/outside" "$bed/home"
 cp "$PINFOLD" "$bed/pinfold"
 for program in minimal rounds; do cc -O2 -static -o "$bed/$program" "$here/$program.c"; done
-printf 'int main(void) { return 0; }\n' | cc -O2 -static -x c -o "$bed/true" -
+# In the folder: the rest of a temporary place is covered inside.
+printf 'int main(void) { return 0; }\n' | cc -O2 -static -x c -o "$bed/folder/true" -
 as=()
 if [ "$(id -u)" = 0 ]; then
   uid=${BENCH_UID:-60001}
@@ -50,9 +51,9 @@ table() { python3 "$here/table.py" "$@"; }
 start() {
   echo; echo "start to end of a program that does nothing ($rounds rounds, interleaved)"
   local extra=()
-  [ ${#bubblewrap[@]} -eq 0 ] || extra=(-- bubblewrap "${bubblewrap[@]}" "$bed/true")
-  run "$bed/rounds" "$rounds" bare "$bed/true" -- minimal "$bed/minimal" full "$bed/true" -- pinfold "${full[@]}" "$bed/true" \
-    -- minimal-landlock "$bed/minimal" light "$bed/true" -- pinfold-landlock "${light[@]}" "$bed/true" "${extra[@]}" |
+  [ ${#bubblewrap[@]} -eq 0 ] || extra=(--next bubblewrap "${bubblewrap[@]}" "$bed/folder/true")
+  run "$bed/rounds" "$rounds" bare "$bed/folder/true" --next minimal "$bed/minimal" full "$bed/folder/true" --next pinfold "${full[@]}" "$bed/folder/true" \
+    --next minimal-landlock "$bed/minimal" light "$bed/folder/true" --next pinfold-landlock "${light[@]}" "$bed/folder/true" "${extra[@]}" |
     table minimal minimal-landlock bubblewrap
 }
 
@@ -102,7 +103,7 @@ with open(f"{at}/Makefile", "w") as f:
 P
   [ ${#as[@]} -eq 0 ] || chown -R "$uid:$uid" "$bed/folder/project"
   local job=(sh -c 'make -C project -s clean && make -C project -s')
-  run "$bed/rounds" "$n" outside "${job[@]}" -- pinfold "${full[@]}" "${job[@]}" -- pinfold-landlock "${light[@]}" "${job[@]}" |
+  run "$bed/rounds" "$n" outside "${job[@]}" --next pinfold "${full[@]}" "${job[@]}" --next pinfold-landlock "${light[@]}" "${job[@]}" |
     table outside
 }
 
@@ -118,7 +119,7 @@ with tarfile.open(f"{sys.argv[1]}/small.tar", "w") as tar:
         tar.addfile(entry, io.BytesIO(text))
 P
   local job=(sh -c 'tar xf small.tar && cp -r small copy && rm -rf small copy')
-  run "$bed/rounds" "$n" outside "${job[@]}" -- pinfold "${full[@]}" "${job[@]}" -- pinfold-landlock "${light[@]}" "${job[@]}" |
+  run "$bed/rounds" "$n" outside "${job[@]}" --next pinfold "${full[@]}" "${job[@]}" --next pinfold-landlock "${light[@]}" "${job[@]}" |
     table outside
 }
 

@@ -1,6 +1,6 @@
 /* Times commands in turn, so that a busy moment of the machine falls on all of them alike.
  *
- *   rounds N NAME CMD… [-- NAME CMD…]…
+ *   rounds N NAME CMD… [--next NAME CMD…]…
  *
  * One untimed round, then N timed ones; prints a line per command: name, then every time in nanoseconds in the order of
  * the rounds. A command that fails ends everything: a fast failure is not a result. Output of the commands is discarded.
@@ -51,11 +51,11 @@ int main(int argc, char **argv) {
     for (int i = 2; i + 1 < argc && count < MOST; i++) {
         names[count] = argv[i++];
         commands[count++] = argv + i;
-        while (i < argc && strcmp(argv[i], "--")) i++;
+        while (i < argc && strcmp(argv[i], "--next")) i++;
         if (i < argc) argv[i] = NULL;
     }
     if (rounds < 1 || count < 1) {
-        fprintf(stderr, "usage: rounds N NAME CMD… [-- NAME CMD…]…\n");
+        fprintf(stderr, "usage: rounds N NAME CMD… [--next NAME CMD…]…\n");
         return 2;
     }
     long long *took = calloc((size_t)rounds * count, sizeof *took);
