@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part")]
 
+pub mod kernel;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
