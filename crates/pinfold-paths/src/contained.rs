@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::directory::Directory;
 use crate::error::DeedError;
-use crate::place::{Kind, Place, Seen};
+use crate::place::{Kind, Place, Sight};
 use crate::sys;
 use crate::tree;
 use crate::version::Version;
@@ -191,7 +191,7 @@ impl Contained {
     /// that somebody else made meanwhile, never through a link.
     pub(crate) fn folder_for_new(&self) -> Result<Folder<'_>, DeedError> {
         self.still_held()?;
-        let Seen::Missing { missing_dirs } = self.seen else { return Ok(Folder::Held(self.parent())) };
+        let Sight::Missing { missing_dirs } = self.seen else { return Ok(Folder::Held(self.parent())) };
         let mut folder = Folder::Held(self.parent());
         for name in self.missing_folders(missing_dirs) {
             match sys::make_folder(folder.as_fd(), name) {

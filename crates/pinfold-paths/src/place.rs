@@ -88,7 +88,7 @@ pub struct Place {
     pub(crate) asked: PathBuf,
     /// `None` when it is spelled like `asked`.
     pub(crate) real: Option<PathBuf>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: Sight,
     pub(crate) must_be_folder: bool,
     pub(crate) crosses_mount: bool,
     pub(crate) strategy: Strategy,
@@ -96,7 +96,7 @@ pub struct Place {
 
 /// What the look found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Seen {
+pub(crate) enum Sight {
     Missing { missing_dirs: usize },
     There(Look),
 }
@@ -127,8 +127,8 @@ impl Place {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.seen {
-            Seen::Missing { missing_dirs } => Kind::Missing { missing_dirs: *missing_dirs },
-            Seen::There(look) => Kind::of(look),
+            Sight::Missing { missing_dirs } => Kind::Missing { missing_dirs: *missing_dirs },
+            Sight::There(look) => Kind::of(look),
         }
     }
 
@@ -146,8 +146,8 @@ impl Place {
 
     pub(crate) fn look(&self) -> Option<&Look> {
         match &self.seen {
-            Seen::Missing { .. } => None,
-            Seen::There(look) => Some(look),
+            Sight::Missing { .. } => None,
+            Sight::There(look) => Some(look),
         }
     }
 
@@ -215,8 +215,8 @@ impl Place {
     /// Names of the folders between the base and the last one that exists.
     fn held_folders(&self) -> Vec<OsString> {
         let missing = match self.seen {
-            Seen::Missing { missing_dirs } => missing_dirs,
-            Seen::There(_) => 0,
+            Sight::Missing { missing_dirs } => missing_dirs,
+            Sight::There(_) => 0,
         };
         let names: Vec<_> = self.below().iter().map(OsString::from).collect();
         let keep = names.len().saturating_sub(missing + 1);

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
@@ -67,9 +68,17 @@ impl Contained {
     /// [`DeedError::Stale`] and [`DeedError::Shared`] for what was not expected, [`DeedError::Changed`] when another
     /// object stands there, [`DeedError::IsLink`], [`DeedError::IsFolder`], [`DeedError::Special`].
     pub fn replace(&self, bytes: &[u8], expect: Expect) -> Result<Version, DeedError> {
+        self.replace_from(&mut &*bytes, expect)
+    }
+
+    /// The same with content that is read while it is written.
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace), and what reading answers.
+    pub fn replace_from(&self, content: &mut dyn Read, expect: Expect) -> Result<Version, DeedError> {
         match self.kind() {
             Kind::Missing { .. } if expect.version.is_some() => return Err(DeedError::Stale),
-            Kind::Missing { .. } => return self.create_new(bytes, NEW_FILE_MODE),
+            Kind::Missing { .. } => return self.create_from(content, NEW_FILE_MODE),
             Kind::File { .. } if self.must_be_folder() => return Err(DeedError::NotAFolder),
             Kind::File { .. } => {}
             Kind::Directory => return Err(DeedError::IsFolder),
@@ -79,7 +88,7 @@ impl Contained {
         self.still_held()?;
         let old = self.look_again()?;
         expect.met_by(&old)?;
-        let staged = Staged::write(self.parent(), &mut &*bytes, WHILE_WRITING)?;
+        let staged = Staged::write(self.parent(), content, WHILE_WRITING)?;
         self.dress(&staged, &old)?;
         self.swap_in(&staged, &old)?;
         staged.settle()
@@ -96,9 +105,16 @@ impl Contained {
         Ok(sys::set_mode(file, old.mode & PERMISSION_BITS)?)
     }
 
-    /// Lets the names change places and looks at what came out: if that is not what was judged, they change back.
-    /// Where the file system cannot exchange names, the new file takes the name over.
+    /// Looks a last time, lets the names change places, and looks at what came out: if that is not what was judged,
+    /// because somebody else wrote in between, they change back. Where the file system cannot exchange names, the new
+    /// file takes the name over right after the last look.
     fn swap_in(&self, staged: &Staged<'_>, old: &Look) -> Result<(), DeedError> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        // A few microseconds, so that two threads of this process never take each other's new file for the old one.
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.look_again()?.version != old.version {
+            return Err(DeedError::Changed);
+        }
         let here = (self.parent(), self.name());
         match sys::exchange(staged.at(), here) {
             Ok(()) => {}

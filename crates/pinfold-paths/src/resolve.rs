@@ -17,7 +17,7 @@ use crate::contained::Contained;
 use crate::follow::{Found, follow};
 use crate::line::Line;
 use crate::outside::{Disguise, Outside};
-use crate::place::{Parent, Place, Seen};
+use crate::place::{Parent, Place, Sight};
 use crate::sys;
 use crate::workspace::Base;
 
@@ -137,7 +137,7 @@ struct Held {
     base: Arc<Base>,
     inside: bool,
     parent: Parent,
-    seen: Seen,
+    seen: Sight,
     crosses_mount: bool,
     must_be_folder: bool,
 }
@@ -150,8 +150,8 @@ fn quick(line: &Line, spelling: &Spelling, last: LastLink) -> Option<Held> {
     }
     let held = hold(line, &spelling.path, 0, false).ok()?;
     match &held.seen {
-        Seen::There(look) if look.file_type == FileType::Symlink && last == LastLink::Follow => None,
-        Seen::There(_) | Seen::Missing { .. } => Some(held),
+        Sight::There(look) if look.file_type == FileType::Symlink && last == LastLink::Follow => None,
+        Sight::There(_) | Sight::Missing { .. } => Some(held),
     }
 }
 
@@ -177,9 +177,9 @@ impl Held {
     /// What was held is of the type that the walk met: no link slipped in, nothing appeared where nothing was.
     fn agrees_with(&self, found: &Found) -> bool {
         match (&self.seen, found.file_type) {
-            (Seen::There(look), Some(file_type)) => look.file_type == file_type,
-            (Seen::Missing { .. }, None) => true,
-            (Seen::There(_), None) | (Seen::Missing { .. }, Some(_)) => false,
+            (Sight::There(look), Some(file_type)) => look.file_type == file_type,
+            (Sight::Missing { .. }, None) => true,
+            (Sight::There(_), None) | (Sight::Missing { .. }, Some(_)) => false,
         }
     }
 }
@@ -200,9 +200,9 @@ fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> 
     };
     let (seen, look) = match first.map(|name| sys::look(fd, name)) {
         // The root itself.
-        None => (Seen::There(*base.look()), *base.look()),
-        Some(Ok(look)) => (Seen::There(look), look),
-        Some(Err(Errno::NOENT)) => (Seen::Missing { missing_dirs }, sys::look_at(fd)?),
+        None => (Sight::There(*base.look()), *base.look()),
+        Some(Ok(look)) => (Sight::There(look), look),
+        Some(Err(Errno::NOENT)) => (Sight::Missing { missing_dirs }, sys::look_at(fd)?),
         Some(Err(errno)) => return Err(errno),
     };
     let crosses_mount = !look.same_mount(base.look());

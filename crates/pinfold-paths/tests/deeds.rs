@@ -123,6 +123,37 @@ fn only_the_version_that_was_seen_is_replaced() {
     assert_eq!(names(&bed, "root"), Vec::<OsString>::new());
 }
 
+/// Threads that read, add one and write back the version they read: no addition is lost, and none is made twice.
+#[test]
+fn no_update_is_lost_between_threads() {
+    const THREADS: usize = 3;
+    const ADDITIONS: usize = 30;
+    let bed = Bed::build(&["root/f = 0".into()]);
+    let add = || {
+        let file = at(&bed, "f");
+        let Ok((content, version)) = file.open_file_with_version() else { return false };
+        let number: usize = std::io::read_to_string(content).unwrap().parse().unwrap();
+        let expect = Expect { version: Some(version), ..Expect::default() };
+        match file.replace((number + 1).to_string().as_bytes(), expect) {
+            Ok(_) => true,
+            Err(DeedError::Changed | DeedError::Stale) => false,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    std::thread::scope(|threads| {
+        for _ in 0..THREADS {
+            threads.spawn(|| {
+                let mut left = ADDITIONS;
+                while left > 0 {
+                    left -= usize::from(add());
+                }
+            });
+        }
+    });
+    assert_eq!(text(&bed, "root/f"), (THREADS * ADDITIONS).to_string());
+    assert_eq!(names(&bed, "root"), ["f"]);
+}
+
 #[test]
 fn a_link_is_moved_copied_and_removed_as_a_link() {
     let bed = Bed::build(&["outside/f = x".into(), "root/l => $T/outside/f".into()]);

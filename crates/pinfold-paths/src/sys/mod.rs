@@ -3,6 +3,11 @@
 //! Promise: nothing here follows a link, whatever strategy is used.
 //! Trap: an `openat` elsewhere in the crate would be a second way in; there is none.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "places are held by Linux's O_PATH descriptors; another system needs its own file beside `linux.rs`"
+);
+
 mod linux;
 mod walk_by_hand;
 
