@@ -149,9 +149,10 @@ impl Line {
         }
     }
 
-    /// The first root that a real path lies in.
+    /// The deepest root that a real path lies in: a mount that was granted by itself is not crossed.
     pub(crate) fn root_of(&self, real: &Path) -> Option<&Root> {
-        self.roots.iter().find(|root| root.covers(real))
+        let covering = self.roots.iter().filter(|root| root.covers(real));
+        covering.max_by_key(|root| root.workspace.path().as_os_str().len())
     }
 
     /// Whether a path lies inside, as a reader would say: in the display root or in any root.

@@ -245,3 +245,28 @@ fn sort(
         Resolution::Outside(Outside::new(place, left))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folders_that_stand_are_split_from_the_first_name_below() {
+        for (below, missing_dirs, folder, first) in [
+            ("", 0, "", None),
+            ("a", 0, "", Some("a")),
+            ("a/b", 0, "a", Some("b")),
+            ("a/b", 1, "", Some("a")),
+            ("a/b/c/d", 0, "a/b/c", Some("d")),
+            ("a/b/c/d", 2, "a", Some("b")),
+            ("a/b/c/d", 3, "", Some("a")),
+        ] {
+            let (folder_got, first_got) = split(Path::new(below), missing_dirs);
+            assert_eq!(
+                (folder_got, first_got),
+                (Path::new(folder), first.map(OsStr::new)),
+                "{below} {missing_dirs}"
+            );
+        }
+    }
+}

@@ -19,7 +19,7 @@ use std::path::Path;
 use kit::Bed;
 use pinfold_paths::{
     Contained, DeedError, Expect, Freshness, Kind, LastLink, MAX_TREE_DEPTH, PathClaim, Resolution, Seen,
-    Strategy,
+    Strategy, Why,
 };
 
 fn at(bed: &Bed, claim: &str) -> Contained {
@@ -297,4 +297,30 @@ fn names_need_not_be_utf8() {
     assert!(resolve().real().as_os_str().as_bytes().ends_with(b"/root/d\xff/f\xfe"));
     assert_eq!(line.display(resolve().real()), r"d\xff/f\xfe");
     assert_eq!(std::io::read_to_string(resolve().open_file().unwrap()).unwrap(), "x");
+}
+
+#[test]
+fn a_folder_that_may_not_be_searched_hides_what_is_below() {
+    let bed = Bed::build(&["root/d/f = x".into()]);
+    fs::set_permissions(bed.path("root/d"), fs::Permissions::from_mode(0o000)).unwrap();
+    // The superuser may search every folder: then the file is simply found, and that is the control.
+    let may_search = fs::metadata(bed.path("root/d/f")).is_ok();
+    for strategy in kit::strategies() {
+        match bed.resolve(strategy, "d/f", LastLink::Follow) {
+            Resolution::Contained(_) => assert!(may_search),
+            Resolution::Unresolved(lost) => assert!(!may_search && lost.why == Why::Denied, "{lost:?}"),
+            Resolution::Outside(place) => panic!("{place:?}"),
+        }
+    }
+    fs::set_permissions(bed.path("root/d"), fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_dangling_link_tells_where_it_points() {
+    let bed = Bed::build(&["root/l => ../outside/none".into()]);
+    let Resolution::Unresolved(lost) = bed.resolve(Strategy::probed(), "l/x", LastLink::Follow) else {
+        panic!("it leads to nothing")
+    };
+    assert_eq!((lost.why, lost.leads_to), (Why::Dangling, Some(bed.path("outside/none/x"))));
+    assert_eq!(lost.asked, bed.path("root/l/x"));
 }

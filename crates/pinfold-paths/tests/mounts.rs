@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 
 use kit::Bed;
-use pinfold_paths::{Contained, DeedError, LastLink, Resolution, Strategy};
+use pinfold_paths::{Contained, DeedError, LastLink, PathClaim, Resolution, Strategy};
 
 const INSIDE: &str = "PINFOLD_TEST_IN_OWN_MOUNTS";
 
@@ -70,6 +70,12 @@ fn a_mount_inside_is_told() {
             (".", false),
         ] {
             assert_eq!(at(&bed, strategy, claim).crosses_mount(), crosses, "{claim} {strategy:?}");
+        }
+        // A mount that was granted by itself is a root, not a crossing.
+        let granted = bed.line(strategy).with_root(bed.workspace("root/m"));
+        match granted.resolve(&bed.path("root"), &PathClaim::new("m/f"), LastLink::Follow) {
+            Resolution::Contained(place) => assert!(!place.crosses_mount()),
+            other => panic!("{other:?}"),
         }
     }
 }

@@ -58,3 +58,34 @@ pub(crate) fn open_folder(
         Strategy::Openat2 | Strategy::ByHand => walk_by_hand::open_folder(base, relative),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn every_strategy_goes_down_and_never_through_a_link_or_up() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path();
+        std::fs::create_dir_all(top.join("base/d/e")).unwrap();
+        std::fs::write(top.join("base/f"), "x").unwrap();
+        symlink("d", top.join("base/l")).unwrap();
+        symlink("/", top.join("base/slash")).unwrap();
+        let base = open_folder_unheld(&top.join("base")).unwrap();
+        for strategy in [Strategy::probed(), Strategy::ByHand] {
+            let open = |relative: &str| open_folder(base.as_fd(), Path::new(relative), strategy);
+            let id = |relative: &str| look_at(open(relative).unwrap().as_fd()).unwrap().version.id();
+            assert_eq!(id("d/e"), look(open("d").unwrap().as_fd(), "e".as_ref()).unwrap().version.id());
+            assert_eq!(id(""), look_at(base.as_fd()).unwrap().version.id());
+            for closed in
+                ["l", "l/e", "slash", "slash/etc", "..", "d/../..", "/etc", "f", "f/x", "none", "none/x"]
+            {
+                assert!(open(closed).is_err(), "{closed} {strategy:?}");
+            }
+        }
+    }
+}
