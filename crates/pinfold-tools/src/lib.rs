@@ -1,1 +1,68 @@
-//! To come.
+//! The tools of a coding agent, each behind a permit.
+//!
+//! One function carries a call down the whole road: [`call`] hands it to the gate, performs it through the places
+//! that the gate holds, closes the record and answers. Failures are answers too.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use pinfold::{Ambient, Plan, RawCall, Session, audit::Memory};
+//! use pinfold_tools::{Ended, call};
+//! use serde_json::json;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let session = Session::open(&Ambient::claim(), Plan::for_folder(folder.path()), Arc::new(Memory::default()))?;
+//! let write = |path: &str| RawCall::new("Write", json!({"file_path": path, "content": "hello\n"}));
+//!
+//! assert_eq!(call(&session, &write("notes/today.md")).ended, Ended::Done);
+//!
+//! let refused = call(&session, &write("/etc/motd"));
+//! assert_eq!(refused.ended, Ended::Refused);
+//! assert_eq!(refused.structured["error"], "RequiresApproval");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Vocabulary
+//! [`call`], [`Reply`], [`tools`].
+//!
+//! # Invariants
+//! 1. Nothing here opens a path: every deed goes through a target of a permit.
+//! 2. Every answer is bounded in size, and every read in time, whatever lies on the disk.
+//! 3. A file is changed in one step or not at all; a patch of several files says how far it came.
+//!
+//! # What this does not stop
+//! What the words of a file make a model do.
+
+mod notebook;
+mod registry;
+mod reply;
+mod text;
+mod tools;
+mod walk;
+
+use pinfold::{Outcome, Permit, RawCall, Ruling, Session};
+
+pub use registry::{Tool, tools};
+pub use reply::{Content, Ended, Reply};
+
+/// Carries one call down the whole road. A question is answered with the refusal that stands until somebody says yes.
+pub fn call(session: &Session, raw: &RawCall) -> Reply {
+    match session.submit(raw) {
+        Ruling::Permit(permit) => perform(*permit),
+        Ruling::Question(question) => Reply::refused(question.refusal()),
+        Ruling::Refusal(refusal) => Reply::refused(&refusal),
+    }
+}
+
+/// Spends a permit: the deed, then the record of how it ended.
+pub fn perform(permit: Permit) -> Reply {
+    let (call, mut targets, receipt) = permit.spend();
+    let (outcome, mut reply) = match tools::perform(&call, &mut targets) {
+        Ok(done) => (Outcome::Done, Reply::from(done)),
+        Err(failure) => (Outcome::Failed(failure.clone()), Reply::failed(failure, call.tool().as_str())),
+    };
+    if let Err(error) = receipt.close(&outcome) {
+        let text = format!("[the outcome could not be recorded: {error}; tell the person]");
+        reply.content.push(Content::Text { text });
+    }
+    reply
+}

@@ -1,10 +1,14 @@
 //! The held places of a permitted call, each with the deeds it was permitted for and no other.
 
 use std::fs::File;
+use std::io::Read;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold_paths::{Contained, DeedError, Directory, Expect, Kind, Outside, Place, Resolution, Version};
+use pinfold_paths::{
+    Contained, DeedError, Directory, Expect, Kind, LastLink, Outside, PathClaim, Place, Resolution, Version,
+};
 use pinfold_policy::{GuardHit, Operation};
 
 use crate::guarded;
@@ -87,12 +91,23 @@ pub struct ReadTarget {
     shared: Arc<Shared>,
 }
 
+impl Deref for Held {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        match self {
+            Self::Inside(place) => place,
+            Self::Outside(place) => place,
+        }
+    }
+}
+
+/// The longest ignore file that is read: far longer than anyone writes.
+const LONGEST_RULES: u64 = 1024 * 1024;
+
 impl ReadTarget {
     fn place(&self) -> &Place {
-        match &self.place {
-            Held::Inside(place) => place,
-            Held::Outside(place) => place,
-        }
+        &self.place
     }
 
     /// The place as the caller knows it.
@@ -134,6 +149,29 @@ impl ReadTarget {
     /// A path below, as the caller knows it.
     pub fn show(&self, path: &Path) -> String {
         self.shared.show(path)
+    }
+
+    /// The text of a file elsewhere that says how to walk here (`.gitignore` of a folder above), when it is a small one.
+    pub fn walking_rules(&self, path: &Path) -> Option<String> {
+        let place = self.elsewhere(path)?;
+        let mut text = String::new();
+        let file = place.open_file().ok()?;
+        file.take(LONGEST_RULES).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    /// Whether anything stands at a place elsewhere.
+    pub fn stands(&self, path: &Path) -> bool {
+        self.elsewhere(path).is_some_and(|place| !matches!(place.kind(), Kind::Missing { .. }))
+    }
+
+    /// Reads range over everything, so that looking beside the target needs no further word.
+    fn elsewhere(&self, path: &Path) -> Option<Held> {
+        match self.shared.line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow) {
+            Resolution::Contained(place) => Some(Held::Inside(place)),
+            Resolution::Outside(place) => Some(Held::Outside(place)),
+            Resolution::Unresolved(_) => None,
+        }
     }
 
     /// The guard that keeps a file met on a walk from being read.

@@ -1,0 +1,80 @@
+//! The tools as they are offered to a model: name, level, what it does, what it takes.
+
+use pinfold::policy::{Level, ToolName};
+use serde::Serialize;
+use serde_json::Value;
+
+/// One tool as it is offered to a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it can do at most.
+    pub level: Level,
+    /// What it does, for a model.
+    pub description: &'static str,
+    /// The JSON Schema of its input.
+    #[serde(rename = "inputSchema")]
+    pub input_schema: Value,
+}
+
+/// Every tool, in the order they are shown.
+pub fn tools() -> Vec<Tool> {
+    let offer = |tool: &ToolName| Tool {
+        name: tool.as_str(),
+        level: tool.level(),
+        description: description(*tool),
+        input_schema: tool.schema(),
+    };
+    ToolName::ALL.iter().map(offer).collect()
+}
+
+fn description(tool: ToolName) -> &'static str {
+    match tool {
+        ToolName::Read => {
+            "Reads a file and returns its lines with line numbers, 2000 lines unless limit says otherwise; use offset for the rest. \
+             Pictures are returned as pictures. Any file may be read, inside the workspace or not, but for credentials. \
+             Read a file before you change it."
+        }
+        ToolName::Write => {
+            "Creates a file with its folders, or replaces the whole content of one that you have read. \
+             Prefer Edit for a change of a part. Works inside the workspace folder; anywhere else a person is asked."
+        }
+        ToolName::Edit => {
+            "Replaces old_string by new_string in a file that you have read. old_string must be exactly what stands in the file, \
+             without the line numbers of Read, and must occur once, unless replace_all is set."
+        }
+        ToolName::MultiEdit => {
+            "Makes several replacements in one file that you have read, in order, each on the result of the one before. \
+             Either all are made or none."
+        }
+        ToolName::NotebookEdit => {
+            "Replaces, inserts or deletes one cell of a Jupyter notebook that you have read. Name the cell by cell_id or cell_number \
+             (from 0). A replaced code cell loses its old output."
+        }
+        ToolName::ApplyPatch => {
+            "Changes several files as one patch says: `*** Begin Patch` with Add File, Update File, Delete File and Move to sections, \
+             or a unified diff. All hunks must fit, or nothing is changed."
+        }
+        ToolName::Delete => {
+            "Deletes a file, a link or an empty folder; with recursive a folder and everything in it. A link is deleted itself."
+        }
+        ToolName::MoveFile => {
+            "Gives a file or folder another name, making missing folders. What is there already stays, unless overwrite is set."
+        }
+        ToolName::CopyFile => {
+            "Copies a file or folder, making missing folders. What is there already stays, unless overwrite is set."
+        }
+        ToolName::MakeDir => "Creates a folder and the missing folders above it.",
+        ToolName::Ls => "Lists the names in a folder, folders with a slash. For whole trees use Glob.",
+        ToolName::Glob => {
+            "Finds files by a glob relative to path, for example **/*.rs or src/**/test_*.py; * stays within one folder, \
+             ** passes through folders. Files that git ignores are left out. Sorted by path."
+        }
+        ToolName::Grep => {
+            "Searches the content of files with a regular expression (ripgrep's syntax). output_mode: files_with_matches (default), \
+             content (with -A, -B, -C for lines around, -n for numbers) or count. Narrow it down with path, glob or type. \
+             Files that git ignores, binary files and credentials are left out."
+        }
+    }
+}

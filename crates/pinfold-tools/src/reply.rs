@@ -1,0 +1,91 @@
+//! What a caller gets back: text for the model, data for the program.
+
+use pinfold::{Failure, Refusal};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The answer to one call. Failures are answers too, never crashes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reply {
+    /// How the call ended.
+    pub ended: Ended,
+    /// What the model reads.
+    pub content: Vec<Content>,
+    /// The same as data; for a refusal or a failure its envelope.
+    pub structured: Value,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// As the call wanted.
+    Done,
+    /// The gate said no; nothing was done.
+    Refused,
+    /// The gate said yes, and it did not work out.
+    Failed,
+}
+
+/// A piece of what the model reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Content {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A picture.
+    Image {
+        /// Its bytes in base64.
+        data: String,
+        /// What kind of picture.
+        #[serde(rename = "mimeType")]
+        media_type: &'static str,
+    },
+}
+
+impl Reply {
+    /// A no of the gate.
+    pub fn refused(refusal: &Refusal) -> Self {
+        Self::no(Ended::Refused, refusal)
+    }
+
+    pub(crate) fn failed(failure: Failure, tool: &str) -> Self {
+        Self::no(Ended::Failed, &failure.into_refusal(tool))
+    }
+
+    fn no(ended: Ended, refusal: &Refusal) -> Self {
+        let structured =
+            serde_json::to_value(refusal).unwrap_or_else(|_| json!({"message": refusal.message}));
+        Self { ended, content: vec![Content::Text { text: refusal.message.clone() }], structured }
+    }
+
+    /// The text of the answer.
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|piece| match piece {
+            Content::Text { text } => Some(text.as_str()),
+            Content::Image { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What a tool that came to its end has to say.
+pub(crate) struct Done {
+    pub(crate) content: Vec<Content>,
+    pub(crate) structured: Value,
+}
+
+impl Done {
+    pub(crate) fn text(text: impl Into<String>, structured: Value) -> Self {
+        Self { content: vec![Content::Text { text: text.into() }], structured }
+    }
+}
+
+impl From<Done> for Reply {
+    fn from(done: Done) -> Self {
+        Self { ended: Ended::Done, content: done.content, structured: done.structured }
+    }
+}

@@ -1,0 +1,230 @@
+//! `ApplyPatch`: several files as one patch says. Everything that can be known beforehand is looked at before the
+//! first change; should a change fail after that, the answer says which were made.
+
+use std::collections::HashSet;
+
+use pinfold::paths::Kind;
+use pinfold::policy::patch::{FileChange, Hunk, Patch};
+use pinfold::{Failure, RefusalCode, Targets, WriteTarget};
+use serde_json::{Value, json};
+
+use super::edit::{bytes_of, text_of};
+use crate::reply::Done;
+use crate::text::{Text, diff, hunks};
+
+pub(super) fn perform(patch: &Patch, targets: &mut Targets) -> Result<Done, Failure> {
+    let changes = patch.files().iter().map(|change| plan(change, targets)).collect::<Result<Vec<_>, _>>()?;
+    each_place_once(&changes)?;
+    let mut made: Vec<&Planned> = Vec::with_capacity(changes.len());
+    for change in &changes {
+        if let Err(failure) = change.make() {
+            return Err(partly(failure, &made, changes.len()));
+        }
+        made.push(change);
+    }
+    let text: Vec<_> = changes.iter().map(Planned::line).collect();
+    let diffs: String = changes.iter().map(Planned::diff).collect();
+    let data: Vec<_> = changes.iter().map(Planned::data).collect();
+    Ok(Done::text(format!("{}\n{}", text.join("\n"), bounded(diffs)), json!({"files": data})))
+}
+
+/// How much of all diffs together is shown.
+const MOST_DIFF: usize = 32 * 1024;
+
+fn bounded(mut diffs: String) -> String {
+    if diffs.len() > MOST_DIFF {
+        diffs.truncate(diffs.floor_char_boundary(MOST_DIFF));
+        diffs.push_str("\n[the rest of the diffs is not shown]\n");
+    }
+    diffs
+}
+
+/// One change, ready to be made.
+struct Planned {
+    target: WriteTarget,
+    shown: String,
+    how: How,
+}
+
+enum How {
+    Add {
+        bytes: Vec<u8>,
+    },
+    Delete,
+    Change {
+        before: String,
+        after: String,
+        bytes: Vec<u8>,
+    },
+    Move {
+        to: WriteTarget,
+        to_shown: String,
+    },
+    MoveAndChange {
+        to: WriteTarget,
+        to_shown: String,
+        before: String,
+        after: String,
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+}
+
+fn plan(change: &FileChange, targets: &mut Targets) -> Result<Planned, Failure> {
+    let target = targets.next_write()?;
+    let shown = target.shown();
+    let how = match change {
+        FileChange::Add { content, .. } => {
+            free(&target, &shown)?;
+            How::Add { bytes: content.clone().into_bytes() }
+        }
+        FileChange::Delete { hunks, .. } => {
+            deletable(&target, &shown, hunks)?;
+            How::Delete
+        }
+        FileChange::Update { move_to: None, hunks, .. } => {
+            let (text, after, bytes) = changed(&target, &shown, hunks)?;
+            How::Change { before: text.content, after, bytes }
+        }
+        FileChange::Update { move_to: Some(_), hunks, .. } => {
+            let mode = there(&target, &shown)?;
+            let to = targets.next_write()?;
+            let to_shown = to.shown();
+            free(&to, &to_shown)?;
+            if hunks.is_empty() {
+                How::Move { to, to_shown }
+            } else {
+                let (text, after, bytes) = changed(&target, &shown, hunks)?;
+                How::MoveAndChange { to, to_shown, before: text.content, after, bytes, mode }
+            }
+        }
+    };
+    Ok(Planned { target, shown, how })
+}
+
+/// Nothing may stand where a file is to appear.
+fn free(target: &WriteTarget, shown: &str) -> Result<(), Failure> {
+    if matches!(target.kind(), Kind::Missing { .. }) {
+        return Ok(());
+    }
+    let message = format!("{shown} is there already; nothing was changed");
+    Err(Failure::at(RefusalCode::AlreadyExists, shown, message, "update it instead of adding it"))
+}
+
+/// The mode of a file that has to be there.
+fn there(target: &WriteTarget, shown: &str) -> Result<u32, Failure> {
+    let (code, what) = match target.kind() {
+        Kind::File { mode, .. } => return Ok(mode),
+        Kind::Missing { .. } => (RefusalCode::NotFound, "is not there"),
+        Kind::Directory => (RefusalCode::IsAFolder, "is a folder"),
+        Kind::Link => (RefusalCode::Unresolved, "is a link"),
+        Kind::Special(_) => (RefusalCode::SpecialFile, "is not a file"),
+    };
+    Err(Failure::at(code, shown, format!("{shown} {what}; nothing was changed"), "name the file itself"))
+}
+
+fn deletable(target: &WriteTarget, shown: &str, hunks: &[Hunk]) -> Result<(), Failure> {
+    if target.kind() == Kind::Link && hunks.is_empty() {
+        return Ok(());
+    }
+    there(target, shown)?;
+    if hunks.is_empty() {
+        return Ok(());
+    }
+    let (_, left, _) = changed(target, shown, hunks)?;
+    if left.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{shown} holds more than the patch deletes; nothing was changed");
+    Err(Failure::at(RefusalCode::NoMatch, shown, message, "read it and make the patch afresh"))
+}
+
+fn changed(target: &WriteTarget, shown: &str, hunks: &[Hunk]) -> Result<(Text, String, Vec<u8>), Failure> {
+    there(target, shown)?;
+    let text = text_of(target, shown)?;
+    let after = hunks::apply(&text.content, hunks).map_err(|misfit| {
+        let message =
+            format!("hunk {} of {shown} does not fit: {}; nothing was changed", misfit.hunk, misfit.why);
+        Failure::at(RefusalCode::NoMatch, shown, message, "read the file and make the patch afresh")
+    })?;
+    let bytes = bytes_of(&text, &after, shown)?;
+    Ok((text, after, bytes))
+}
+
+/// Two spellings of one place would be two changes of one file, of which the second was planned on old content.
+fn each_place_once(changes: &[Planned]) -> Result<(), Failure> {
+    let mut places = HashSet::new();
+    for change in changes {
+        let to = match &change.how {
+            How::Move { to, .. } | How::MoveAndChange { to, .. } => Some(to),
+            How::Add { .. } | How::Delete | How::Change { .. } => None,
+        };
+        for target in std::iter::once(&change.target).chain(to) {
+            if !places.insert(target.real()) {
+                let shown = target.shown();
+                let message = format!("{shown} is named twice by the patch; nothing was changed");
+                return Err(Failure::at(RefusalCode::InvalidInput, &shown, message, "name each file once"));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Planned {
+    fn make(&self) -> Result<(), Failure> {
+        match &self.how {
+            How::Add { bytes } => self.target.create_new(bytes),
+            How::Delete => self.target.remove(),
+            How::Change { bytes, .. } => self.target.replace(bytes),
+            How::Move { to, .. } => self.target.rename_to(to, false),
+            How::MoveAndChange { to, bytes, mode, .. } => {
+                to.create_with_mode(bytes, *mode)?;
+                self.target.remove()
+            }
+        }
+    }
+
+    fn line(&self) -> String {
+        let shown = &self.shown;
+        match &self.how {
+            How::Add { .. } => format!("A {shown}"),
+            How::Delete => format!("D {shown}"),
+            How::Change { .. } => format!("M {shown}"),
+            How::Move { to_shown, .. } | How::MoveAndChange { to_shown, .. } => {
+                format!("R {shown} -> {to_shown}")
+            }
+        }
+    }
+
+    fn diff(&self) -> String {
+        match &self.how {
+            How::Change { before, after, .. } => diff::unified(&self.shown, before, after),
+            How::MoveAndChange { before, after, to_shown, .. } => diff::unified(to_shown, before, after),
+            How::Add { .. } | How::Delete | How::Move { .. } => String::new(),
+        }
+    }
+
+    fn data(&self) -> Value {
+        let path = &self.shown;
+        match &self.how {
+            How::Add { .. } => json!({"path": path, "change": "added"}),
+            How::Delete => json!({"path": path, "change": "deleted"}),
+            How::Change { .. } => json!({"path": path, "change": "modified"}),
+            How::Move { to_shown, .. } | How::MoveAndChange { to_shown, .. } => {
+                json!({"path": path, "change": "moved", "to": to_shown})
+            }
+        }
+    }
+}
+
+/// A change failed after others were made: say so, since they stay made.
+fn partly(failure: Failure, made: &[&Planned], all: usize) -> Failure {
+    let done = match made {
+        [] => "nothing was changed before".to_owned(),
+        made => {
+            let lines: Vec<_> = made.iter().map(|change| change.line()).collect();
+            format!("{} of {all} changes were made before and stay: {}", made.len(), lines.join(", "))
+        }
+    };
+    Failure { message: format!("{}; {done}", failure.message), ..failure }
+}

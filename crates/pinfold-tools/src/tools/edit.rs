@@ -1,0 +1,109 @@
+//! `Edit` and `MultiEdit`: exact replacements in a file that was read. All of them are made or none.
+
+use std::io::Read;
+
+use pinfold::policy::input::{EditInput, MultiEditInput};
+use pinfold::{Failure, RefusalCode, Targets, WriteTarget};
+use serde_json::json;
+
+use super::{LARGEST_EDITED, io_failure};
+use crate::reply::Done;
+use crate::text::replace::{NoReplacement, replace_each};
+use crate::text::{NotText, Text, diff};
+
+pub(super) fn perform(input: &EditInput, targets: &mut Targets) -> Result<Done, Failure> {
+    let target = targets.next_write()?;
+    let step = (input.old.as_str(), input.new.as_str(), input.replace_all.unwrap_or(false));
+    let edited = edit(&target, |text, shown| {
+        replace_each(text, std::iter::once(step)).map_err(|(_, no)| no_replacement(shown, "", &no))
+    })?;
+    Ok(edited.done())
+}
+
+pub(super) fn perform_several(input: &MultiEditInput, targets: &mut Targets) -> Result<Done, Failure> {
+    let target = targets.next_write()?;
+    if input.edits.is_empty() {
+        return Err(Failure::input("there are no edits", "give at least one"));
+    }
+    let steps = input.edits.iter().map(|e| (e.old.as_str(), e.new.as_str(), e.replace_all.unwrap_or(false)));
+    let edited = edit(&target, |text, shown| {
+        replace_each(text, steps).map_err(|(index, no)| {
+            no_replacement(shown, &format!("edit {} of {}: ", index + 1, input.edits.len()), &no)
+        })
+    })?;
+    Ok(edited.done())
+}
+
+fn no_replacement(shown: &str, which: &str, no: &NoReplacement) -> Failure {
+    let code = match no {
+        NoReplacement::Same => RefusalCode::NoChange,
+        NoReplacement::Empty => RefusalCode::InvalidInput,
+        NoReplacement::Missing { .. } => RefusalCode::NoMatch,
+        NoReplacement::Ambiguous { .. } => RefusalCode::NotUnique,
+    };
+    let (message, hint) = no.words();
+    Failure::at(code, shown, format!("{which}{shown} was not changed: {message}"), hint)
+}
+
+/// A file that was changed.
+pub(super) struct Edited {
+    shown: String,
+    count: usize,
+    before: String,
+    after: String,
+}
+
+impl Edited {
+    pub(super) fn done(self) -> Done {
+        let diff = diff::unified(&self.shown, &self.before, &self.after);
+        let places = if self.count == 1 { "1 place".to_owned() } else { format!("{} places", self.count) };
+        let text = format!("changed {} in {places}\n{diff}", self.shown);
+        Done::text(text, json!({"path": self.shown, "replacements": self.count, "diff": diff}))
+    }
+}
+
+/// Changes the text of a file; `change` gives the new content and in how many places it differs.
+pub(super) fn edit(
+    target: &WriteTarget,
+    change: impl FnOnce(&Text, &str) -> Result<(String, usize), Failure>,
+) -> Result<Edited, Failure> {
+    let shown = target.shown();
+    let text = text_of(target, &shown)?;
+    let (after, count) = change(&text, &shown)?;
+    target.replace(&bytes_of(&text, &after, &shown)?)?;
+    Ok(Edited { shown, count, before: text.content, after })
+}
+
+/// Changed text in the encoding of its file.
+pub(super) fn bytes_of(text: &Text, after: &str, shown: &str) -> Result<Vec<u8>, Failure> {
+    text.encode(after).map_err(|lost| {
+        let name = text.encoding.name().unwrap_or("UTF-8");
+        let message = format!("{shown} was not changed: it is encoded as {name}, which has no `{lost}`");
+        let hint = "use other characters, or convert the file to UTF-8 with Write";
+        Failure::at(RefusalCode::NotText, shown, message, hint)
+    })
+}
+
+/// The whole text of a file, to be changed.
+pub(super) fn text_of(target: &WriteTarget, shown: &str) -> Result<Text, Failure> {
+    let (file, version) = target.open_file()?;
+    if version.len() > LARGEST_EDITED {
+        let message = format!("{shown} has {} bytes; at most {LARGEST_EDITED} are edited", version.len());
+        return Err(Failure::at(
+            RefusalCode::TooLarge,
+            shown,
+            message,
+            "change it with a command that streams",
+        ));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(version.len()).unwrap_or(0));
+    file.take(LARGEST_EDITED).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
+    Text::decode(bytes).map_err(|why| {
+        let why = match why {
+            NotText::Binary => "it is binary",
+            NotText::BadUtf16 => "it is marked as UTF-16, but not all of it is",
+        };
+        let message = format!("{shown} was not changed: {why}");
+        Failure::at(RefusalCode::NotText, shown, message, "write it as a whole if that is meant")
+    })
+}

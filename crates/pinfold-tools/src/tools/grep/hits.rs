@@ -1,0 +1,163 @@
+//! What a search found in one file, and how it is put into lines.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
+use pinfold::policy::input::{GrepInput, OutputMode};
+
+/// Bytes of a line that are shown: longer lines are made by programs.
+const LONGEST_LINE: usize = 1000;
+/// Bytes of lines kept of one file.
+const MOST_OF_A_FILE: usize = 1024 * 1024;
+
+/// What a search is to return.
+pub(super) struct Wanted {
+    pub(super) output: OutputMode,
+    pub(super) numbers: bool,
+    pub(super) before: usize,
+    pub(super) after: usize,
+    pub(super) multiline: bool,
+}
+
+impl Wanted {
+    pub(super) fn of(input: &GrepInput) -> Self {
+        let output = input.output.unwrap_or(OutputMode::Files);
+        let context = |own: Option<u64>| match output {
+            OutputMode::Content => {
+                usize::try_from(own.or(input.around).unwrap_or(0)).unwrap_or(usize::MAX).min(1000)
+            }
+            OutputMode::Files | OutputMode::Count => 0,
+        };
+        Self {
+            output,
+            numbers: output == OutputMode::Content && input.numbers.unwrap_or(true),
+            before: context(input.before),
+            after: context(input.after),
+            multiline: input.multiline.unwrap_or(false),
+        }
+    }
+
+    /// All results as lines, in the order of the files.
+    pub(super) fn lines(&self, files: &[(PathBuf, FileHits)], show: impl Fn(&Path) -> String) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (path, hits) in files {
+            let shown = show(path);
+            match self.output {
+                OutputMode::Files => lines.push(shown),
+                OutputMode::Count => lines.push(format!("{shown}:{}", hits.matches)),
+                OutputMode::Content => {
+                    if self.before + self.after > 0 && !lines.is_empty() {
+                        lines.push("--".to_owned());
+                    }
+                    lines.extend(hits.lines.iter().map(|line| line.put(&shown)));
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// What was found in one file.
+pub(super) struct FileHits {
+    output: OutputMode,
+    matches: u64,
+    lines: Vec<Line>,
+    bytes: usize,
+}
+
+enum Line {
+    Match { number: Option<u64>, text: String },
+    Around { number: Option<u64>, text: String },
+    Gap,
+}
+
+impl Line {
+    /// As grep writes it: `:` marks a match, `-` a line around one.
+    fn put(&self, shown: &str) -> String {
+        let (mark, number, text) = match self {
+            Self::Match { number, text } => (':', number, text),
+            Self::Around { number, text } => ('-', number, text),
+            Self::Gap => return "--".to_owned(),
+        };
+        match number {
+            Some(number) => format!("{shown}{mark}{number}{mark}{text}"),
+            None => format!("{shown}{mark}{text}"),
+        }
+    }
+}
+
+impl FileHits {
+    pub(super) fn new(wanted: &Wanted) -> Self {
+        Self { output: wanted.output, matches: 0, lines: Vec::new(), bytes: 0 }
+    }
+
+    pub(super) fn any(&self) -> bool {
+        self.matches > 0
+    }
+
+    pub(super) fn matches(&self) -> u64 {
+        self.matches
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn keep(&mut self, line: Line, len: usize) -> bool {
+        self.bytes += len;
+        self.lines.push(line);
+        self.bytes < MOST_OF_A_FILE
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    match bytes.get(..LONGEST_LINE) {
+        Some(start) if bytes.len() > LONGEST_LINE => {
+            format!("{}… [{} more bytes]", String::from_utf8_lossy(start), bytes.len() - LONGEST_LINE)
+        }
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+impl Sink for FileHits {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        match self.output {
+            OutputMode::Files => {
+                self.matches = 1;
+                Ok(false)
+            }
+            OutputMode::Count => {
+                self.matches += found.lines().count() as u64;
+                Ok(true)
+            }
+            OutputMode::Content => {
+                let mut number = found.line_number();
+                for line in found.lines() {
+                    self.matches += 1;
+                    let text = text(line);
+                    let len = text.len();
+                    if !self.keep(Line::Match { number, text }, len) {
+                        return Ok(false);
+                    }
+                    number = number.map(|number| number + 1);
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
+        let text = text(around.bytes());
+        let len = text.len();
+        Ok(self.keep(Line::Around { number: around.line_number(), text }, len))
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
+        Ok(self.keep(Line::Gap, 2))
+    }
+}

@@ -1,0 +1,45 @@
+//! The deeds, one file each. None acts without the targets of a permit.
+
+mod apply_patch;
+mod copy_file;
+mod delete;
+mod edit;
+mod glob;
+mod grep;
+mod ls;
+mod make_dir;
+mod move_file;
+mod notebook_edit;
+mod read;
+mod write;
+
+use pinfold::{Failure, RefusalCode, Targets, ToolCall};
+
+use crate::reply::Done;
+
+/// The largest file that is changed in memory. Source files are far smaller; a larger one is data.
+pub(crate) const LARGEST_EDITED: u64 = 32 * 1024 * 1024;
+
+/// Carries out a call through the places that are held for it.
+pub(crate) fn perform(call: &ToolCall, targets: &mut Targets) -> Result<Done, Failure> {
+    match call {
+        ToolCall::Read(input) => read::perform(input, targets),
+        ToolCall::Write(input) => write::perform(input, targets),
+        ToolCall::Edit(input) => edit::perform(input, targets),
+        ToolCall::MultiEdit(input) => edit::perform_several(input, targets),
+        ToolCall::NotebookEdit(input) => notebook_edit::perform(input, targets),
+        ToolCall::ApplyPatch(patch) => apply_patch::perform(patch, targets),
+        ToolCall::Delete(input) => delete::perform(input, targets),
+        ToolCall::MoveFile(input) => move_file::perform(input, targets),
+        ToolCall::CopyFile(input) => copy_file::perform(input, targets),
+        ToolCall::MakeDir(_) => make_dir::perform(targets),
+        ToolCall::Ls(input) => ls::perform(input, targets),
+        ToolCall::Glob(input) => glob::perform(input, targets),
+        ToolCall::Grep(input) => grep::perform(input, targets),
+    }
+}
+
+/// What the system answered while a file was read.
+pub(crate) fn io_failure(shown: &str, error: &std::io::Error) -> Failure {
+    Failure::at(RefusalCode::Io, shown, format!("{shown}: {error}"), "look at the place, then decide")
+}

@@ -1,0 +1,14 @@
+//! `MoveFile`: another name for the same thing, in one step.
+
+use pinfold::policy::input::MoveFileInput;
+use pinfold::{Failure, Targets};
+use serde_json::json;
+
+use crate::reply::Done;
+
+pub(super) fn perform(input: &MoveFileInput, targets: &mut Targets) -> Result<Done, Failure> {
+    let (source, destination) = (targets.next_write()?, targets.next_write()?);
+    source.rename_to(&destination, input.overwrite.unwrap_or(false))?;
+    let (from, to) = (source.shown(), destination.shown());
+    Ok(Done::text(format!("moved {from} to {to}"), json!({"source": from, "destination": to})))
+}

@@ -1,0 +1,266 @@
+//! `Read`: a file's lines with their numbers, a picture as a picture, anything else by name only.
+//! Bounded in time and memory, whatever the size of the file.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use pinfold::policy::input::ReadInput;
+use pinfold::{Failure, RefusalCode, Targets};
+use serde_json::json;
+
+use super::{LARGEST_EDITED, io_failure};
+use crate::reply::{Content, Done};
+use crate::text::{self, Encoding, SNIFFED, Text};
+
+/// Lines returned when the call does not say how many: enough for most files, little enough for a context.
+const USUAL_LINES: u64 = 2000;
+/// Characters of a line that are shown: longer lines are made by programs.
+const LONGEST_LINE: usize = 2000;
+/// Bytes returned at most, line numbers included.
+const MOST_BYTES: usize = 256 * 1024;
+/// Files up to this size are read at once; larger ones line by line.
+const READ_WHOLE: u64 = 4 * 1024 * 1024;
+/// Bytes looked through for the lines that are wanted before giving up.
+const MOST_SCANNED: u64 = 256 * 1024 * 1024;
+/// The largest picture that is returned: models take 5 MB, which base64 makes of three quarters of it.
+const LARGEST_IMAGE: u64 = 5_000_000 / 4 * 3;
+/// The pictures that models can look at.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+pub(super) fn perform(input: &ReadInput, targets: &mut Targets) -> Result<Done, Failure> {
+    let target = targets.next_read()?;
+    let shown = target.shown();
+    let (mut file, version) = target.open_file()?;
+    let whole = version.len() <= READ_WHOLE;
+    let mut head = Vec::new();
+    let first = if whole { READ_WHOLE } else { SNIFFED as u64 };
+    (&mut file).take(first).read_to_end(&mut head).map_err(|error| io_failure(&shown, &error))?;
+    let done = if let Some(media_type) = image(&head) {
+        picture(&shown, media_type, head, &mut file, version.len())?
+    } else if text::encoding_of(&head).is_none() && text::is_binary(&head) {
+        binary(&shown, &head, version.len())
+    } else {
+        let wanted = Wanted::of(input);
+        let page = if whole {
+            page_of(&shown, head, &wanted)?
+        } else {
+            page_of_large(&shown, &head, file, &wanted)?
+        };
+        page.done(&shown, version.len(), &wanted)?
+    };
+    target.mark_read(version);
+    Ok(done)
+}
+
+/// Which lines are wanted.
+struct Wanted {
+    first: u64,
+    count: u64,
+}
+
+impl Wanted {
+    fn of(input: &ReadInput) -> Self {
+        Self { first: input.offset.unwrap_or(1).max(1), count: input.limit.unwrap_or(USUAL_LINES).max(1) }
+    }
+}
+
+fn image(head: &[u8]) -> Option<&'static str> {
+    let found = infer::get(head)?.mime_type();
+    IMAGES.into_iter().find(|known| *known == found)
+}
+
+fn picture(
+    shown: &str,
+    media_type: &'static str,
+    mut bytes: Vec<u8>,
+    rest: &mut File,
+    len: u64,
+) -> Result<Done, Failure> {
+    if len > LARGEST_IMAGE {
+        let message = format!("{shown} is a picture of {len} bytes; at most {LARGEST_IMAGE} can be shown");
+        return Err(Failure::at(RefusalCode::TooLarge, shown, message, "make it smaller first"));
+    }
+    rest.take(LARGEST_IMAGE).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
+    let structured = json!({"path": shown, "kind": "image", "media_type": media_type, "bytes": bytes.len()});
+    let image = Content::Image { data: BASE64_STANDARD.encode(bytes), media_type };
+    Ok(Done { content: vec![image], structured })
+}
+
+fn binary(shown: &str, head: &[u8], len: u64) -> Done {
+    let kind = infer::get(head).map_or("application/octet-stream", |kind| kind.mime_type());
+    let text = format!("[{shown} is binary ({kind}), {len} bytes; its content is not shown]");
+    Done::text(text, json!({"path": shown, "kind": "binary", "media_type": kind, "bytes": len}))
+}
+
+/// The lines that were wanted.
+struct Page {
+    text: String,
+    /// Lines in `text`.
+    lines: u64,
+    /// All lines of the file, when it was read to the end.
+    total: Option<u64>,
+    encoding: Encoding,
+    crlf: bool,
+    /// The page ended because it is full, not because enough lines were there.
+    full: bool,
+    /// So much was looked through that the search was given up.
+    gave_up: bool,
+}
+
+impl Page {
+    fn new(encoding: Encoding, crlf: bool) -> Self {
+        Self { text: String::new(), lines: 0, total: None, encoding, crlf, full: false, gave_up: false }
+    }
+
+    /// Takes one line, of which `dropped` bytes are missing. `false` when the page takes no more.
+    fn take(&mut self, number: u64, line: &str, dropped: u64, wanted: &Wanted) -> bool {
+        if number < wanted.first {
+            return true;
+        }
+        if self.lines == wanted.count {
+            return false;
+        }
+        if self.text.len() >= MOST_BYTES {
+            self.full = true;
+            return false;
+        }
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let cut = line.char_indices().nth(LONGEST_LINE).map_or(line.len(), |(at, _)| at);
+        let (kept, over) = line.split_at(cut);
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "{number:>6}\t{kept}");
+        let over = over.len() as u64 + dropped;
+        if over > 0 {
+            let _ = write!(self.text, "… [{over} more bytes in this line]");
+        }
+        self.text.push('\n');
+        self.lines += 1;
+        true
+    }
+
+    fn done(self, shown: &str, bytes: u64, wanted: &Wanted) -> Result<Done, Failure> {
+        if self.lines == 0 && bytes > 0 && !self.gave_up {
+            let lines = self.total.unwrap_or(0);
+            let message = format!("{shown} has {lines} lines, line {} is beyond its end", wanted.first);
+            return Err(Failure::at(RefusalCode::InvalidInput, shown, message, "give a smaller offset"));
+        }
+        let last = wanted.first + self.lines.saturating_sub(1);
+        let complete = self.total.is_some_and(|total| last >= total);
+        let notes = self.notes(shown, bytes, wanted.first, last, complete);
+        let structured = json!({
+            "path": shown, "kind": "text", "bytes": bytes, "first_line": wanted.first, "lines": self.lines,
+            "total_lines": self.total, "complete": complete, "encoding": self.encoding.name().unwrap_or("UTF-8"),
+            "line_breaks": if self.crlf { "CRLF" } else { "LF" },
+        });
+        Ok(Done::text(self.text + &notes.join("\n"), structured))
+    }
+
+    fn notes(&self, shown: &str, bytes: u64, first: u64, last: u64, complete: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        if bytes == 0 {
+            notes.push(format!("[{shown} is empty]"));
+        }
+        notes.extend(self.encoding.name().map(|name| format!("[encoded as {name}]")));
+        if self.crlf {
+            notes.push("[lines end in CRLF]".to_owned());
+        }
+        if self.gave_up {
+            notes.push(format!("[only the first {MOST_SCANNED} of {bytes} bytes were looked at]"));
+        } else if !complete && bytes > 0 {
+            let all = self.total.map_or_else(|| format!("{bytes} bytes"), |total| format!("{total} lines"));
+            let why = if self.full { "the page is full" } else { "there is more" };
+            let next = last + 1;
+            notes.push(format!("[{why}: lines {first}-{last} of {all} are shown; go on with offset {next}]"));
+        }
+        notes
+    }
+}
+
+fn page_of(shown: &str, bytes: Vec<u8>, wanted: &Wanted) -> Result<Page, Failure> {
+    let text = Text::decode(bytes).map_err(|_| not_text(shown))?;
+    let mut page = Page::new(text.encoding, text::ends_in_crlf(&text.content));
+    let body = text.content.strip_suffix('\n').unwrap_or(&text.content);
+    let mut total = 0;
+    if !text.content.is_empty() {
+        let mut open = true;
+        for line in body.split('\n') {
+            total += 1;
+            open = open && page.take(total, line, 0, wanted);
+        }
+    }
+    page.total = Some(total);
+    Ok(page)
+}
+
+fn not_text(shown: &str) -> Failure {
+    let message = format!("{shown} is marked as text, but cannot be read as that text");
+    Failure::at(RefusalCode::NotText, shown, message, "treat it as binary")
+}
+
+/// A file too large to be read at once. UTF-16 has no bytes to look for, so it is read whole or not at all.
+fn page_of_large(shown: &str, head: &[u8], mut file: File, wanted: &Wanted) -> Result<Page, Failure> {
+    let encoding = text::encoding_of(head).unwrap_or(Encoding::Utf8 { mark: false });
+    let io = |error| io_failure(shown, &error);
+    file.rewind().map_err(io)?;
+    if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
+        let mut bytes = Vec::new();
+        (&mut file).take(LARGEST_EDITED + 1).read_to_end(&mut bytes).map_err(io)?;
+        if bytes.len() as u64 > LARGEST_EDITED {
+            let message = format!("{shown} is UTF-16 of more than {LARGEST_EDITED} bytes");
+            return Err(Failure::at(RefusalCode::TooLarge, shown, message, "convert it to UTF-8 first"));
+        }
+        return page_of(shown, bytes, wanted);
+    }
+    let mark = if encoding == (Encoding::Utf8 { mark: true }) { 3 } else { 0 };
+    let mut lines =
+        Lines { reader: BufReader::with_capacity(64 * 1024, file.take(MOST_SCANNED)), scanned: 0 };
+    let mut page = Page::new(encoding, head.windows(2).any(|pair| pair == b"\r\n"));
+    let mut number = 0;
+    loop {
+        let Some((line, dropped)) = lines.next().map_err(io)? else {
+            page.gave_up = lines.scanned >= MOST_SCANNED;
+            page.total = (!page.gave_up).then_some(number);
+            return Ok(page);
+        };
+        number += 1;
+        let line = if number == 1 { line.get(mark..).unwrap_or_default() } else { &line };
+        if !page.take(number, &String::from_utf8_lossy(line), dropped, wanted) {
+            return Ok(page);
+        }
+    }
+}
+
+/// Lines of a large file; of a long line only the beginning is kept.
+struct Lines<R> {
+    reader: R,
+    scanned: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The next line without its break, and how many of its bytes were dropped.
+    fn next(&mut self) -> std::io::Result<Option<(Vec<u8>, u64)>> {
+        let (mut line, mut dropped, mut any) = (Vec::new(), 0, false);
+        loop {
+            let buffer = self.reader.fill_buf()?;
+            if buffer.is_empty() {
+                return Ok(any.then_some((line, dropped)));
+            }
+            any = true;
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let piece = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
+            // A character has at most four bytes.
+            let keep = piece.len().min((4 * LONGEST_LINE).saturating_sub(line.len()));
+            line.extend_from_slice(piece.get(..keep).unwrap_or_default());
+            dropped += (piece.len() - keep) as u64;
+            let used = piece.len() + usize::from(end.is_some());
+            self.reader.consume(used);
+            self.scanned += used as u64;
+            if end.is_some() {
+                return Ok(Some((line, dropped)));
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `Write`: a file's whole content, in one step. Encoding, line breaks and mode of what was there stay.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use pinfold::paths::Kind;
+use pinfold::policy::input::WriteInput;
+use pinfold::{Failure, Targets, WriteTarget};
+use serde_json::json;
+
+use super::{LARGEST_EDITED, io_failure};
+use crate::reply::Done;
+use crate::text::{Text, diff};
+
+pub(super) fn perform(input: &WriteInput, targets: &mut Targets) -> Result<Done, Failure> {
+    let target = targets.next_write()?;
+    let shown = target.shown();
+    match target.kind() {
+        Kind::File { len, .. } if len <= LARGEST_EDITED => {
+            let old = previous(&target, &shown)?;
+            overwrite(&target, &shown, old, &input.content)
+        }
+        // A folder, a link or a special file makes the deed answer for itself.
+        kind @ (Kind::Missing { .. }
+        | Kind::File { .. }
+        | Kind::Directory
+        | Kind::Link
+        | Kind::Special(_)) => {
+            target.replace(input.content.as_bytes())?;
+            let created = matches!(kind, Kind::Missing { .. });
+            let lines = input.content.lines().count();
+            let text = format!("{} {shown} ({lines} lines)", if created { "created" } else { "wrote" });
+            let bytes = input.content.len();
+            Ok(Done::text(text, json!({"path": shown, "created": created, "bytes": bytes, "lines": lines})))
+        }
+    }
+}
+
+/// The text that was there; `None` when it was none.
+fn previous(target: &WriteTarget, shown: &str) -> Result<Option<Text>, Failure> {
+    let (file, version) = target.open_file()?;
+    let mut bytes = Vec::with_capacity(usize::try_from(version.len()).unwrap_or(0));
+    file.take(LARGEST_EDITED).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
+    Ok(Text::decode(bytes).ok())
+}
+
+fn overwrite(target: &WriteTarget, shown: &str, old: Option<Text>, content: &str) -> Result<Done, Failure> {
+    let before = old.unwrap_or_else(|| Text::new(String::new()));
+    let after = before.with_own_breaks(content);
+    // A whole new content may need characters that the old encoding lacks; then it becomes UTF-8, and that is said.
+    let (bytes, converted) = match before.encode(&after) {
+        Ok(bytes) => (Cow::Owned(bytes), false),
+        Err(_) => (Cow::Borrowed(after.as_bytes()), true),
+    };
+    target.replace(&bytes)?;
+    let diff = diff::unified(shown, &before.content, &after);
+    let lines = after.lines().count();
+    let mut text = format!("wrote {shown} ({lines} lines)\n{diff}");
+    if converted {
+        text.push_str(
+            "[the file is UTF-8 now: its old encoding has no bytes for some of the new characters]\n",
+        );
+    }
+    let bytes = bytes.len();
+    Ok(Done::text(
+        text,
+        json!({"path": shown, "created": false, "bytes": bytes, "lines": lines, "diff": diff}),
+    ))
+}
