@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p pinfold-sandbox --example confine -- sh -c 'echo hi > in; echo hi > ../out'`
 
-use pinfold_sandbox::{Attempt, Command, Profile, Reply, Signalling, Tier, Watcher, Writes, start};
+use pinfold_sandbox::{Attempt, Command, End, Profile, Reply, Signalling, Tier, Watcher, Writes, start};
 
 struct Tell;
 
@@ -25,6 +25,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let command = Command::new(args.next().ok_or("no command")?).args(args);
     let confined = start(&profile, command, tier, Signalling::PassOn, std::env::var_os("BLIND").is_none())?;
-    println!("{:?}", confined.supervise(&mut Tell)?);
-    Ok(())
+    std::process::exit(match confined.supervise(&mut Tell)? {
+        End::Code(code) => code,
+        End::TimedOut => 124,
+    })
 }

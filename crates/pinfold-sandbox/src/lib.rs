@@ -3,6 +3,7 @@
 mod command;
 mod linux;
 mod placeholder;
+mod probe;
 mod profile;
 mod self_test;
 mod start;
@@ -12,6 +13,7 @@ mod watch;
 
 pub use command::Command;
 pub use placeholder::is_placeholder;
+pub use probe::{Finding, probe, strongest};
 pub use profile::{Layer, Limits, Network, Openings, Profile, Temp, Writes};
 pub use start::{Confined, End, Remote, Signalling, StartError, start};
 pub use strength::Tier;

@@ -86,6 +86,7 @@ pub enum Network {
 /// Doors to brokers that act outside on the caller's behalf, and kernel interfaces with a record of holes.
 /// All are closed unless opened by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent doors, each open or closed")]
 pub struct Openings {
     /// `socket(AF_UNIX)`: any daemon whose socket file can be seen.
     pub unix_sockets: bool,

@@ -1,4 +1,4 @@
-//! A few attempts to get out, made by the command's own process before it becomes the command.
+//! A few attempts to get out, made by the first process inside before it starts the command.
 //!
 //! A wall that does not hold stops the start. Each attempt is harmless when it succeeds: it opens, it asks, it
 //! never writes.
@@ -44,21 +44,19 @@ impl Probe {
     /// Makes the attempt. An error means that the attempt succeeded: the wall does not hold.
     pub(crate) fn run(&self) -> io::Result<()> {
         let held = match self {
-            Self::WriteIn(directory) => {
-                sys::open(directory, libc::O_TMPFILE | libc::O_WRONLY).is_err()
-            }
+            Self::WriteIn(directory) => sys::open(directory, libc::O_TMPFILE | libc::O_WRONLY).is_err(),
             Self::UnixSocket => {
                 let (unix, stream) = (libc::AF_UNIX as libc::c_ulong, libc::SOCK_STREAM as libc::c_ulong);
-                sys::raw(libc::SYS_socket, [unix, stream, 0, 0, 0]).is_err()
+                sys::raw(libc::SYS_socket, [unix, stream, 0]).is_err()
             }
             Self::UserNamespace => {
                 let flag = libc::CLONE_NEWUSER as libc::c_ulong;
-                sys::raw(libc::SYS_unshare, [flag, 0, 0, 0, 0]).is_err()
+                sys::raw(libc::SYS_unshare, [flag, 0, 0]).is_err()
             }
             Self::TypeIntoTerminal => {
                 // No such descriptor, so that nothing is typed: the filter answers EPERM before that is seen.
                 let none = libc::c_ulong::MAX;
-                let answer = sys::raw(libc::SYS_ioctl, [none, libc::TIOCSTI as libc::c_ulong, 0, 0, 0]);
+                let answer = sys::raw(libc::SYS_ioctl, [none, libc::TIOCSTI as libc::c_ulong, 0]);
                 answer.err().and_then(|e| e.raw_os_error()) == Some(libc::EPERM)
             }
             Self::NewPrivileges => sys::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0)? == 1,

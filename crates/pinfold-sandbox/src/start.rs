@@ -10,6 +10,7 @@ use crate::linux::init::{self, Report, Stage};
 use crate::linux::plan::{Before, Plan};
 use crate::placeholder::Placeholders;
 use crate::profile::Profile;
+use crate::self_test::Probe;
 use crate::strength::Tier;
 use crate::sys::{self, Ended, Forked, Pid, Signals};
 use crate::watch::{Blind, Watch, Watcher};
@@ -122,7 +123,8 @@ pub fn start(
         move |error| StartError { stage, detail, error }
     };
     let absent = if tier == Tier::Full { profile.absent.as_slice() } else { &[] };
-    let placeholders = Placeholders::hold(absent).map_err(failed(Stage::Folder, "holding a protected name"))?;
+    let placeholders =
+        Placeholders::hold(absent).map_err(failed(Stage::Folder, "holding a protected name"))?;
     let (ours, theirs) = sys::socket_pair().map_err(failed(Stage::Fork, "preparing the start"))?;
     let before = hold_signals(signalling).map_err(failed(Stage::Fork, "preparing the start"))?;
     let mask = before.mask;
@@ -134,16 +136,20 @@ pub fn start(
             let _ = mask.restore();
             Err(StartError { stage: Stage::Fork, detail: "making the namespaces".into(), error })
         }
-        Ok(Forked::Child) => {
-            drop(ours);
-            init::run(&mut plan, theirs)
-        }
+        Ok(Forked::Child) => init::run(&mut plan, &theirs),
         Ok(Forked::Parent { pid, pidfd }) => {
             drop(theirs);
             let signals = after_fork(mask, signalling).map_err(failed(Stage::Fork, "preparing the start"))?;
             let deadline = profile.limits.wall_time.map(|t| Instant::now() + t);
-            let mut confined =
-                Confined { init: pid, process: pidfd, watch: None, signals, deadline, tier, _placeholders: placeholders };
+            let mut confined = Confined {
+                init: pid,
+                process: pidfd,
+                watch: None,
+                signals,
+                deadline,
+                tier,
+                _placeholders: placeholders,
+            };
             match confined.await_start(&ours) {
                 Ok(()) => Ok(confined),
                 Err((report, error)) => {
@@ -181,7 +187,7 @@ fn after_fork(mask: Signals, signalling: Signalling) -> io::Result<Option<OwnedF
 fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
     let Some(Report { stage, index, .. }) = report else { return "the first process died".into() };
     match stage {
-        Stage::Ready | Stage::Fork => "starting the command".into(),
+        Stage::Ready | Stage::Closed | Stage::Fork => "starting the command".into(),
         Stage::Identity => "becoming the same user inside".into(),
         Stage::Loopback => "bringing up the private network".into(),
         Stage::Mount => plan.steps.get(usize::from(index)).map_or_else(String::new, ToString::to_string),
@@ -191,7 +197,7 @@ fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
         Stage::Landlock => "closing the file line (Landlock)".into(),
         Stage::Seccomp => "closing system calls (seccomp)".into(),
         Stage::SelfTest => {
-            let what = plan.self_test.get(usize::from(index)).map_or_else(String::new, |p| p.describe());
+            let what = plan.self_test.get(usize::from(index)).map_or_else(String::new, Probe::describe);
             format!("the walls do not hold: {what}")
         }
         Stage::Exec => format!("starting `{program}`"),
@@ -225,30 +231,37 @@ impl Confined {
     /// Waits until the command has become itself, or says why it has not.
     fn await_start(&mut self, reports: &OwnedFd) -> Result<(), (Option<Report>, io::Error)> {
         let wrap = |error| (None, error);
+        let mut testing = false;
         let mut ready = false;
         loop {
-            let watch = self.watch.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
+            // Once the command is on its way its questions wait for the real watcher.
+            let watch = self.watch.as_ref().filter(|_| testing).map_or(-1, |w| w.0.fd().as_raw_fd());
             let [report, question] = sys::poll([reports.as_raw_fd(), watch], None).map_err(wrap)?;
-            if report != 0 {
-                let mut bytes = [0u8; 6];
-                let (len, fd) = sys::receive(reports.as_fd(), &mut bytes).map_err(wrap)?;
-                match (len, Report::decode(bytes)) {
-                    (0, _) if ready => return Ok(()),
-                    (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
-                    (_, Some(Report { stage: Stage::Ready, .. })) => {
-                        self.watch = fd.map(|fd| WatchHandle(Watch::new(fd)));
-                        ready = true;
-                    }
-                    (_, report) => {
-                        let errno = report.map_or(libc::EPROTO, |r| r.errno);
-                        return Err((report, io::Error::from_raw_os_error(errno)));
-                    }
+            if report == 0 {
+                // Only now: with a report waiting, the question may be the command's own.
+                if question != 0
+                    && let Some(watch) = &mut self.watch
+                {
+                    // The self-test, which is meant to meet the walls.
+                    watch.0.answer_one(&mut Blind).map_err(wrap)?;
                 }
-            } else if question != 0
-                && let Some(watch) = &mut self.watch
-            {
-                // The self-test of the walls; it is meant to meet them.
-                watch.0.answer_one(&mut Blind).map_err(wrap)?;
+                continue;
+            }
+            let mut bytes = [0u8; 6];
+            let (len, fd) = sys::receive(reports.as_fd(), &mut bytes).map_err(wrap)?;
+            match (len, Report::decode(bytes)) {
+                // The last who could have reported became the command.
+                (0, _) if ready => return Ok(()),
+                (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
+                (_, Some(Report { stage: Stage::Closed, .. })) => {
+                    self.watch = fd.map(|fd| WatchHandle(Watch::new(fd)));
+                    testing = true;
+                }
+                (_, Some(Report { stage: Stage::Ready, .. })) => (testing, ready) = (false, true),
+                (_, report) => {
+                    let errno = report.map_or(libc::EPROTO, |r| r.errno);
+                    return Err((report, io::Error::from_raw_os_error(errno)));
+                }
             }
         }
     }
@@ -262,7 +275,8 @@ impl Confined {
         if ended.is_err() {
             let _ = end_all(&self.process, self.tier);
         }
-        let (_, how) = sys::reap(self.init, true)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ECHILD))?;
+        let (_, how) =
+            sys::reap(self.init, true)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ECHILD))?;
         if self.signals.is_some() {
             sys::take_terminal_back();
         }

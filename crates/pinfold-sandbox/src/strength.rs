@@ -20,7 +20,7 @@ impl Tier {
             Self::Landlock => &[
                 "protected names inside the folder (`.git/config`, `.mcp.json`, …) are watched, not walled: a \
                  program that races the watch can change them",
-                "mode, owner, times and attributes of your own files outside the folder can be changed",
+                "mode, owner, times and attributes of your own files outside the folder are watched, not walled",
                 "`/tmp` is shared with the machine and read-only but for a private directory at `TMPDIR`",
                 "files that appear beside a hidden credential after the start cannot be read inside",
                 "processes outside can be seen in `/proc`, though neither read nor signalled",

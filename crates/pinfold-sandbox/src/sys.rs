@@ -132,6 +132,11 @@ pub(crate) fn prctl(option: c_int, a: c_ulong, b: c_ulong) -> io::Result<c_int> 
     check_int(unsafe { libc::prctl(option, a, b, 0 as c_ulong, 0 as c_ulong) })
 }
 
+/// Has the kernel send `signal` to this process when the thread that forked it ends.
+pub(crate) fn die_with_parent(signal: c_int) -> io::Result<()> {
+    prctl(libc::PR_SET_PDEATHSIG, c_ulong::from(signal.cast_unsigned()), 0).map(drop)
+}
+
 /// Gives up every capability of this process.
 ///
 /// [capset(2)](https://man7.org/linux/man-pages/man2/capset.2.html)
@@ -173,7 +178,8 @@ pub(crate) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
 pub(crate) fn open_held(path: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: all zero is a valid `open_how`.
     let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = u64::try_from(libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC).unwrap_or(0);
+    // Not O_NOFOLLOW: with it a link in the last component would be opened itself instead of refused.
+    how.flags = u64::try_from(libc::O_PATH | libc::O_CLOEXEC).unwrap_or(0);
     how.resolve = libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
     let size = size_of::<libc::open_how>();
     // SAFETY: `path` and `how` are valid for the call, and `size` is the size of `how`.
@@ -325,7 +331,7 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
         *to = from.cast_signed();
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(0);
     // SAFETY: SIOCSIFFLAGS reads one `ifreq`, which `request` is.
     check_int(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
 }
@@ -336,9 +342,8 @@ pub(crate) fn loopback_up() -> io::Result<()> {
 pub(crate) fn landlock_version() -> io::Result<u32> {
     const VERSION: c_uint = 1;
     // SAFETY: a null attribute with size 0 and the version flag is how the version is asked for.
-    let rc = unsafe {
-        libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<c_void>(), 0usize, VERSION)
-    };
+    let rc =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<c_void>(), 0usize, VERSION) };
     check(rc).map(|v| u32::try_from(v).unwrap_or(0))
 }
 
@@ -661,9 +666,8 @@ pub(crate) fn kill(pid: Pid, signal: c_int) -> io::Result<()> {
 pub(crate) fn signal(process: BorrowedFd<'_>, signal: c_int) -> io::Result<()> {
     let none = ptr::null::<c_void>();
     // SAFETY: a null siginfo means the same as kill(2).
-    let rc = unsafe {
-        libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, none, 0 as c_uint)
-    };
+    let rc =
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, none, 0 as c_uint) };
     check(rc).map(drop)
 }
 
@@ -707,11 +711,11 @@ pub(crate) fn take_terminal_back() {
 }
 
 /// The first argument of a raw system call made to see whether it is refused (self-test, doctor).
-pub(crate) fn raw(number: c_long, args: [c_ulong; 5]) -> io::Result<c_long> {
-    let [a, b, c, d, e] = args;
-    // SAFETY: used only with arguments that are numbers, null or C strings of static storage, for calls that the
-    // kernel answers with an error or that have no effect on our memory.
-    check(unsafe { libc::syscall(number, a, b, c, d, e) })
+pub(crate) fn raw(number: c_long, args: [c_ulong; 3]) -> io::Result<c_long> {
+    let [first, second, third] = args;
+    // SAFETY: used only with arguments that are numbers or null, for calls that the kernel answers with an error
+    // or that have no effect on our memory.
+    check(unsafe { libc::syscall(number, first, second, third) })
 }
 
 /// The effective user and group of this process.
@@ -745,7 +749,9 @@ pub(crate) fn kill_children() -> bool {
     // The last number may be cut off at the end of the buffer; it is found in the next round.
     for number in text.split_inclusive(|b| *b == b' ') {
         let Some(digits) = number.strip_suffix(b" ") else { continue };
-        let pid = digits.iter().fold(0, |n: Pid, d| n.saturating_mul(10).saturating_add(Pid::from(d.wrapping_sub(b'0'))));
+        let pid = digits
+            .iter()
+            .fold(0, |n: Pid, d| n.saturating_mul(10).saturating_add(Pid::from(d.wrapping_sub(b'0'))));
         if pid > 1 {
             any = true;
             let _ = kill(pid, libc::SIGKILL);
@@ -771,6 +777,20 @@ pub(crate) fn place(fd: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
 pub(crate) fn umask(mask: u32) -> u32 {
     // SAFETY: takes a number, cannot fail.
     unsafe { libc::umask(mask) }
+}
+
+/// Moves `fd` to `number` and closes every descriptor above. The only one left there is returned.
+pub(crate) fn keep_only_below(number: RawFd, fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    if fd.as_raw_fd() != number {
+        // SAFETY: both are descriptor numbers. Whatever stood at `number` belonged to another owner, which, in
+        // the forked child that calls this, will never use or close it.
+        check_int(unsafe { libc::dup3(fd.as_raw_fd(), number, libc::O_CLOEXEC) })?;
+    }
+    // SAFETY: as above, for all others.
+    check(unsafe {
+        libc::syscall(libc::SYS_close_range, number.cast_unsigned() + 1, c_uint::MAX, 0 as c_uint)
+    })?;
+    owned(number.into())
 }
 
 /// Starts a new session, away from any terminal.

@@ -20,8 +20,10 @@ use crate::sys::{self, Pid};
 /// What a call would do to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Intent {
-    /// Open for writing what exists, or make a file.
+    /// Open for writing, or cut short, what exists.
     Write,
+    /// Open for writing, making the file if need be; or make a special file.
+    Create,
     /// Make a directory.
     MakeDir,
     /// Remove a name.
@@ -32,7 +34,7 @@ pub enum Intent {
     MoveTo,
     /// Make a symbolic link.
     Symlink,
-    /// Change mode or owner.
+    /// Change mode, owner, times or attributes.
     Metadata,
     /// Connect to an address of another machine, where there is no way to it.
     Connect,
@@ -116,10 +118,11 @@ impl Watch {
         let pid = question.pid.cast_signed();
         let args = &question.data.args;
         let mut found = Vec::with_capacity(2);
-        for (intent, directory, path) in operands(question.data.nr.into(), args) {
+        for (intent, directory, path) in operands(pid, question.data.nr.into(), args) {
             let place = match directory {
                 Where::Socket(family) => Some(PathBuf::from(family)),
                 Where::Address => address(pid, path, args[2]),
+                Where::Open(fd) => std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok(),
                 Where::Directory(fd) => self.place(pid, fd, path),
             };
             found.extend(place.map(|place| Attempt { pid, intent, place }));
@@ -142,45 +145,75 @@ impl Watch {
     }
 }
 
+const FCHMODAT2: i64 = 452;
+
 enum Where {
+    /// A path, from this directory.
     Directory(i32),
+    /// What this descriptor stands for.
+    Open(i32),
     Address,
     Socket(&'static str),
 }
 
 /// Which arguments of a call are places, and what it does to them.
-fn operands(number: i64, args: &[u64; 6]) -> Vec<(Intent, Where, u64)> {
-    use Intent::{MakeDir, Metadata, MoveFrom, MoveTo, Remove, Symlink, Write};
+fn operands(pid: Pid, number: i64, args: &[u64; 6]) -> Vec<(Intent, Where, u64)> {
+    use Intent::{Create, MakeDir, Metadata, MoveFrom, MoveTo, Remove, Symlink, Write};
     let here = || Where::Directory(libc::AT_FDCWD);
     #[expect(clippy::cast_possible_truncation, reason = "a descriptor is the low 32 bits of its argument")]
-    let at = |i: usize| Where::Directory(args.get(i).map_or(-1, |fd| *fd as i32));
+    let fd = |i: usize| args.get(i).map_or(-1, |fd| *fd as i32);
+    let at = |i: usize| Where::Directory(fd(i));
+    let open = |i: usize| Where::Open(fd(i));
     let [a, b, c, d, ..] = *args;
+    let writing = |flags: u64| if flags & libc::O_CREAT as u64 == 0 { Write } else { Create };
+    // The times of an open file are set by utimensat without a path.
+    let named_or_open = |i: usize, path: u64| if path == 0 { open(i) } else { at(i) };
     #[cfg(target_arch = "x86_64")]
     match number {
-        libc::SYS_open | libc::SYS_creat => return vec![(Write, here(), a)],
+        libc::SYS_open => return vec![(writing(b), here(), a)],
+        libc::SYS_creat => return vec![(Create, here(), a)],
         libc::SYS_mkdir => return vec![(MakeDir, here(), a)],
         libc::SYS_rename => return vec![(MoveFrom, here(), a), (MoveTo, here(), b)],
         libc::SYS_link => return vec![(MoveTo, here(), b)],
         libc::SYS_symlink => return vec![(Symlink, here(), b)],
         libc::SYS_unlink | libc::SYS_rmdir => return vec![(Remove, here(), a)],
-        libc::SYS_chmod | libc::SYS_chown | libc::SYS_lchown => return vec![(Metadata, here(), a)],
+        libc::SYS_chmod | libc::SYS_chown | libc::SYS_lchown | libc::SYS_utime | libc::SYS_utimes => {
+            return vec![(Metadata, here(), a)];
+        }
+        libc::SYS_futimesat => return vec![(Metadata, named_or_open(0, b), b)],
         _ => {}
     }
     match number {
-        libc::SYS_openat => vec![(Write, at(0), b)],
-        libc::SYS_openat2 => vec![(Write, at(0), b)],
+        libc::SYS_openat => vec![(writing(c), at(0), b)],
+        libc::SYS_openat2 => {
+            let flags = read_word(pid, c).unwrap_or(0);
+            let changes = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u64;
+            if flags & changes == 0 { Vec::new() } else { vec![(writing(flags), at(0), b)] }
+        }
         libc::SYS_mkdirat => vec![(MakeDir, at(0), b)],
         libc::SYS_renameat | libc::SYS_renameat2 => vec![(MoveFrom, at(0), b), (MoveTo, at(2), d)],
         libc::SYS_linkat => vec![(MoveTo, at(2), d)],
         libc::SYS_symlinkat => vec![(Symlink, at(1), c)],
         libc::SYS_unlinkat => vec![(Remove, at(0), b)],
         libc::SYS_truncate => vec![(Write, here(), a)],
-        libc::SYS_fchmodat | libc::SYS_fchownat => vec![(Metadata, at(0), b)],
+        libc::SYS_fchmodat | libc::SYS_fchownat | FCHMODAT2 => vec![(Metadata, at(0), b)],
+        libc::SYS_utimensat => vec![(Metadata, named_or_open(0, b), b)],
+        libc::SYS_setxattr | libc::SYS_lsetxattr | libc::SYS_removexattr | libc::SYS_lremovexattr => {
+            vec![(Metadata, here(), a)]
+        }
+        libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
+            vec![(Metadata, open(0), 0)]
+        }
         libc::SYS_connect => vec![(Intent::Connect, Where::Address, b)],
         libc::SYS_socket if a == libc::AF_UNIX as u64 => vec![(Intent::Socket, Where::Socket("unix"), 0)],
         libc::SYS_socket => vec![(Intent::Socket, Where::Socket("internet"), 0)],
         _ => Vec::new(),
     }
+}
+
+fn read_word(pid: Pid, at: u64) -> Option<u64> {
+    let mut word = [0u8; 8];
+    (sys::read_memory(pid, at, &mut word).ok()? == word.len()).then(|| u64::from_ne_bytes(word))
 }
 
 /// The longest path that the kernel takes, with its final NUL.
@@ -237,7 +270,8 @@ impl Parents {
 
     /// The path with the links of its parent followed, as far as the parent exists outside.
     fn real(&mut self, path: &Path) -> PathBuf {
-        let (Some(parent), Some(Component::Normal(name))) = (path.parent(), path.components().next_back()) else {
+        let (Some(parent), Some(Component::Normal(name))) = (path.parent(), path.components().next_back())
+        else {
             return path.to_owned();
         };
         if let Some(real) = self.known.get(parent) {

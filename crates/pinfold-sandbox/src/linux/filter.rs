@@ -16,7 +16,9 @@ enum Action {
     /// Fails with this error number.
     Refuse(c_int),
     /// The supervisor is told, and says whether the call goes on. The error number where nobody watches.
-    Watch { unwatched: Option<c_int> },
+    Watch {
+        unwatched: Option<c_int>,
+    },
 }
 
 /// A test of the low 32 bits of an argument.
@@ -71,13 +73,34 @@ fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
     rules.extend(closed_unless_opened(profile));
     if backing == Backing::Landlock {
         rules.extend(without_namespaces());
+        rules.extend(metadata());
     }
     rules
 }
 
+/// Calls that change a file without writing to it, which Landlock does not govern. Mounts do, so that they are
+/// watched only where there are none.
+fn metadata() -> Vec<Rule> {
+    const FCHMODAT2: c_long = 452;
+    let mut numbers = vec![
+        FCHMODAT2,
+        libc::SYS_fchmod,
+        libc::SYS_fchown,
+        libc::SYS_utimensat,
+        libc::SYS_setxattr,
+        libc::SYS_lsetxattr,
+        libc::SYS_fsetxattr,
+        libc::SYS_removexattr,
+        libc::SYS_lremovexattr,
+        libc::SYS_fremovexattr,
+    ];
+    #[cfg(target_arch = "x86_64")]
+    numbers.extend([libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat]);
+    numbers.into_iter().map(|number| always(number, SEEN)).collect()
+}
+
 /// Calls that change what a path names. The kernel decides them; the supervisor hears of them, and may refuse.
 fn watched_calls() -> Vec<Rule> {
-    #[expect(clippy::cast_sign_loss, reason = "open flags are a bit set")]
     let writing = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u32;
     let mut rules = vec![
         Rule {
@@ -238,7 +261,6 @@ fn closed_unless_opened(profile: &Profile) -> Vec<Rule> {
 }
 
 fn namespaces_and_mounts() -> Vec<Rule> {
-    #[expect(clippy::cast_sign_loss, reason = "clone flags are a bit set")]
     const NEW: u32 = (libc::CLONE_NEWCGROUP
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWNET
@@ -248,11 +270,7 @@ fn namespaces_and_mounts() -> Vec<Rule> {
         | libc::CLONE_NEWUTS) as u32;
     const NEWTIME: u32 = 0x80;
     let mut rules = vec![
-        Rule {
-            number: libc::SYS_clone,
-            tests: vec![(Test::AnyOf(0, NEW), EPERM)],
-            otherwise: Action::Allow,
-        },
+        Rule { number: libc::SYS_clone, tests: vec![(Test::AnyOf(0, NEW), EPERM)], otherwise: Action::Allow },
         // Its flags are in memory. The C library falls back to clone.
         always(libc::SYS_clone3, ENOSYS),
         Rule {

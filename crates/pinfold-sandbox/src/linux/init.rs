@@ -25,8 +25,10 @@ pub(crate) struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Stage {
-    /// Everything stands; with this report comes the descriptor for the watch, if there is one.
+    /// The walls hold, from inside; the command is next.
     Ready = 0,
+    /// The walls are closed; with this report comes the descriptor for the watch, if there is one.
+    Closed,
     Identity,
     Loopback,
     Mount,
@@ -47,8 +49,9 @@ impl Report {
     }
 
     pub(crate) fn decode(bytes: [u8; 6]) -> Option<Self> {
-        const STAGES: [Stage; 12] = [
+        const STAGES: [Stage; 13] = [
             Stage::Ready,
+            Stage::Closed,
             Stage::Identity,
             Stage::Loopback,
             Stage::Mount,
@@ -79,7 +82,8 @@ fn at(stage: Stage) -> impl Fn(io::Error) -> Failed {
 }
 
 /// Runs the first process to its end. Reports go to `supervisor`.
-pub(crate) fn run(plan: &mut Plan, supervisor: OwnedFd) -> ! {
+pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
+    let Ok(supervisor) = own_descriptors(plan, supervisor.as_fd()) else { sys::exit_now(EXIT_NOT_STARTED) };
     if let Err(failed) = prepare(plan, supervisor.as_fd()) {
         give_up(supervisor.as_fd(), &failed);
     }
@@ -92,6 +96,18 @@ pub(crate) fn run(plan: &mut Plan, supervisor: OwnedFd) -> ! {
             keep(command, plan)
         }
     }
+}
+
+/// Keeps the standard streams and the way to the supervisor, and closes all else: this process is a copy of one
+/// that may have opened anything, and another run that waits for an end of file must not wait for us.
+fn own_descriptors(plan: &Plan, supervisor: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    const SUPERVISOR: i32 = 3;
+    for (number, fd) in (0..).zip(&plan.stdio) {
+        if let Some(fd) = fd {
+            sys::place(fd.as_fd(), number)?;
+        }
+    }
+    sys::keep_only_below(SUPERVISOR, supervisor)
 }
 
 fn give_up(to: BorrowedFd<'_>, failed: &Failed) -> ! {
@@ -134,15 +150,22 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
         ruleset.restrict().map_err(at(Stage::Landlock))?;
     }
     let listener = sys::install_filter(&plan.filter, plan.watched).map_err(at(Stage::Seccomp))?;
-    let ready = Report { stage: Stage::Ready, index: 0, errno: 0 };
-    sys::send(to, &ready.encode(), listener.as_ref().map(AsFd::as_fd)).map_err(at(Stage::Seccomp))
+    reached(Stage::Closed, to, listener.as_ref().map(AsFd::as_fd))?;
+    for (index, probe) in plan.self_test.iter().enumerate() {
+        probe.run().map_err(|error| Failed { stage: Stage::SelfTest, index, error })?;
+    }
+    reached(Stage::Ready, to, None)
+}
+
+fn reached(stage: Stage, to: BorrowedFd<'_>, listener: Option<BorrowedFd<'_>>) -> Result<(), Failed> {
+    sys::send(to, &Report { stage, index: 0, errno: 0 }.encode(), listener).map_err(at(stage))
 }
 
 /// Ends with the supervisor: at once where the kernel ends the others too, else by a signal that makes this
 /// process end them first.
 fn die_with_supervisor(plan: &Plan) -> Result<(), Failed> {
     let signal = if plan.namespaces == 0 { libc::SIGTERM } else { libc::SIGKILL };
-    sys::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong, 0).map_err(at(Stage::Privileges)).map(drop)
+    sys::die_with_parent(signal).map_err(at(Stage::Privileges))
 }
 
 /// The user and group inside are those outside, and no others exist.
@@ -179,7 +202,8 @@ fn landlock(plan: &Plan) -> io::Result<Option<Ruleset>> {
         for place in &plan.writable {
             ruleset.allow_writing(sys::open_held(place)?.as_fd())?;
         }
-        for device in [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"] {
+        for device in [c"/dev/null", c"/dev/zero", c"/dev/full", c"/dev/random", c"/dev/urandom", c"/dev/tty"]
+        {
             ruleset.allow_device(device)?;
         }
         for terminals in [c"/dev/pts", c"/dev/ptmx"] {
@@ -211,22 +235,10 @@ fn privileges(plan: &Plan) -> io::Result<()> {
     sys::prctl(libc::PR_SET_DUMPABLE, 0, 0).map(drop)
 }
 
-/// The command itself: test the walls from inside, then become it.
+/// The command's own process.
 fn command(plan: &Plan) -> Failed {
-    if let Err(error) = sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0) {
+    if let Err(error) = sys::die_with_parent(libc::SIGKILL) {
         return Failed { stage: Stage::Exec, index: 0, error };
-    }
-    for (index, probe) in plan.self_test.iter().enumerate() {
-        if let Err(error) = probe.run() {
-            return Failed { stage: Stage::SelfTest, index, error };
-        }
-    }
-    for (number, fd) in (0..).zip(&plan.stdio) {
-        if let Some(fd) = fd
-            && let Err(error) = sys::place(fd.as_fd(), number)
-        {
-            return Failed { stage: Stage::Exec, index: 0, error };
-        }
     }
     let error = become_it(plan);
     Failed { stage: Stage::Exec, index: 0, error }

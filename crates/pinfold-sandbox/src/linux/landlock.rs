@@ -92,7 +92,8 @@ impl Ruleset {
     pub(crate) fn allow_device(&self, path: &CStr) -> io::Result<()> {
         match sys::open_held(path) {
             Ok(device) => self.allow_content(device.as_fd()),
-            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+            // Not there, or a link (`/dev/ptmx`) to one that is allowed by its own name.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => Ok(()),
             Err(e) => Err(e),
         }
     }

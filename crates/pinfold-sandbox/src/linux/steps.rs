@@ -21,26 +21,46 @@ pub(crate) enum Step {
     Unshare,
     /// Takes a copy of what is mounted at `at`, to be attached later. Other file systems mounted below it come
     /// along read-only: they are not part of what was granted. `is` is the file that was judged.
-    Take { at: CString, writable: bool, is: Option<(u64, u64)>, slot: Slot },
+    Take {
+        at: CString,
+        writable: bool,
+        is: Option<(u64, u64)>,
+        slot: Slot,
+    },
     /// Everything becomes read-only.
     ReadOnlyAll,
     /// What is mounted at this place, and below it, becomes read-only.
     ReadOnly(CString),
     /// A memory file system.
-    Memory { at: CString, options: CString },
+    Memory {
+        at: CString,
+        options: CString,
+    },
     /// The processes of this process namespace.
     Processes,
     /// Terminals of this run's own.
     Terminals(CString),
     /// A directory read shared and written privately.
-    Layer { at: CString, options: CString },
+    Layer {
+        at: CString,
+        options: CString,
+    },
     MakeDir(CString, u32),
     MakeFile(CString, u32),
-    MakeLink { target: CString, at: CString },
+    MakeLink {
+        target: CString,
+        at: CString,
+    },
     /// Attaches what was taken.
-    Attach { slot: Slot, at: CString },
+    Attach {
+        slot: Slot,
+        at: CString,
+    },
     /// A mount of its own on the very same place, which so cannot be renamed, removed or replaced.
-    Pin { at: CString, read_only: bool },
+    Pin {
+        at: CString,
+        read_only: bool,
+    },
 }
 
 impl Step {

@@ -113,7 +113,8 @@ impl Writer {
     }
 
     fn take_visible(&mut self, profile: &Profile) -> io::Result<Vec<Waiting>> {
-        let kept = KEPT.iter().map(PathBuf::from).filter(|at| at.symlink_metadata().is_ok_and(|m| !m.is_symlink()));
+        let kept =
+            KEPT.iter().map(PathBuf::from).filter(|at| at.symlink_metadata().is_ok_and(|m| !m.is_symlink()));
         let all: Vec<PathBuf> = kept.chain(profile.visible.iter().cloned()).collect();
         shallow_first(&all).into_iter().map(|at| self.take(at, false)).collect()
     }
@@ -198,7 +199,8 @@ impl Writer {
 
     /// Below a covered directory the place to mount on has to be made first.
     fn make_way(&mut self, place: &Waiting, covers: &[&Path]) -> io::Result<()> {
-        let Some((cover, below)) = covers.iter().find_map(|c| Some((c, place.at.strip_prefix(c).ok()?))) else {
+        let Some((cover, below)) = covers.iter().find_map(|c| Some((c, place.at.strip_prefix(c).ok()?)))
+        else {
             return Ok(());
         };
         let mut at = cover.to_path_buf();

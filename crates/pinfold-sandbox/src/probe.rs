@@ -1,0 +1,220 @@
+//! What this machine can hold, found out by doing it in a child.
+//!
+//! Nothing is concluded from version numbers or files: a container may forbid what its kernel can do.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use crate::linux::filter::{self, Backing};
+use crate::linux::landlock::{Handles, Ruleset};
+use crate::profile::Profile;
+use crate::strength::Tier;
+use crate::sys::{self, Ended, Forked};
+
+/// One means of the kernel, and whether it can be had here.
+#[derive(Debug)]
+pub struct Finding {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is used for.
+    pub holds: &'static str,
+    /// What is weaker without it.
+    pub without: &'static str,
+    /// Whether the full tier needs it.
+    pub needed: bool,
+    /// How it went: a word of detail (such as a version), or why it cannot be had.
+    pub result: Result<String, io::Error>,
+}
+
+/// Tries every means once. Takes a few milliseconds; leaves nothing behind.
+pub fn probe() -> Vec<Finding> {
+    let mut findings: Vec<Finding> = MEANS.iter().map(Means::find).collect();
+    findings.extend([landlock(), seccomp()]);
+    findings
+}
+
+/// The strongest tier that this machine can hold.
+pub fn strongest(findings: &[Finding]) -> Option<Tier> {
+    let has = |name: &str| findings.iter().any(|f| f.name == name && f.result.is_ok());
+    if findings.iter().filter(|f| f.needed).all(|f| f.result.is_ok()) {
+        Some(Tier::Full)
+    } else {
+        (has("landlock") && has("seccomp")).then_some(Tier::Landlock)
+    }
+}
+
+/// Something that needs namespaces, tried inside them.
+struct Means {
+    name: &'static str,
+    holds: &'static str,
+    without: &'static str,
+    needed: bool,
+    namespaces: libc::c_int,
+    attempt: fn() -> io::Result<()>,
+}
+
+const FILES: libc::c_int = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
+
+const MEANS: [Means; 6] = [
+    Means {
+        name: "user namespace",
+        holds: "everything below, without privileges",
+        without: "only Landlock and seccomp hold",
+        needed: true,
+        namespaces: libc::CLONE_NEWUSER,
+        attempt: || Ok(()),
+    },
+    Means {
+        name: "mounts",
+        holds: "the file line, protected names, hidden credentials, private /tmp",
+        without: "protected names and file attributes are watched, not walled",
+        needed: true,
+        namespaces: FILES,
+        attempt: mounts,
+    },
+    Means {
+        name: "processes",
+        holds: "processes outside are out of sight, and all inside end together",
+        without: "processes outside can be seen; descendants may outlive a killed supervisor",
+        needed: true,
+        namespaces: FILES | libc::CLONE_NEWPID,
+        attempt: || {
+            let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+            sys::mount(c"proc", c"/proc", c"proc", flags, None)
+        },
+    },
+    Means {
+        name: "ipc",
+        holds: "shared memory, semaphores and queues are the run's own",
+        without: "System V and POSIX queues are refused",
+        needed: true,
+        namespaces: libc::CLONE_NEWUSER | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP,
+        attempt: || Ok(()),
+    },
+    Means {
+        name: "network",
+        holds: "no way out, and a loopback of the run's own",
+        without: "sockets are refused altogether",
+        needed: true,
+        namespaces: libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
+        attempt: sys::loopback_up,
+    },
+    Means {
+        name: "layers",
+        holds: "package caches read shared and written privately",
+        without: "package caches are private and start empty",
+        needed: false,
+        namespaces: FILES,
+        attempt: layer,
+    },
+];
+
+fn mounts() -> io::Result<()> {
+    use sys::{Attributes, RDONLY};
+    sys::mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE, None)?;
+    let root = sys::open_held(c"/")?;
+    sys::clone_mount(root.as_fd(), true)?;
+    sys::set_mount(root.as_fd(), Attributes { set: RDONLY, clear: 0 }, true)?;
+    sys::mount(c"pinfold", c"/run", c"tmpfs", libc::MS_NOSUID | libc::MS_NODEV, None)
+}
+
+fn layer() -> io::Result<()> {
+    sys::mount(c"pinfold", c"/run", c"tmpfs", libc::MS_NOSUID | libc::MS_NODEV, None)?;
+    for directory in [c"/run/lower", c"/run/upper", c"/run/work", c"/run/merged"] {
+        sys::make_dir(directory, 0o755)?;
+    }
+    let options = c"lowerdir=/run/lower,upperdir=/run/upper,workdir=/run/work,userxattr";
+    sys::mount(c"pinfold", c"/run/merged", c"overlay", 0, Some(options))
+}
+
+impl Means {
+    fn find(&self) -> Finding {
+        let result = self.attempt().map(|()| String::new());
+        let &Self { name, holds, without, needed, .. } = self;
+        Finding { name, holds, without, needed, result }
+    }
+
+    fn attempt(&self) -> io::Result<()> {
+        let (uid, gid) = sys::effective_ids();
+        let (uid, gid) = (format!("{uid} {uid} 1"), format!("{gid} {gid} 1"));
+        in_child(u64::from(self.namespaces.cast_unsigned()), || {
+            for (path, text) in [
+                (c"/proc/self/setgroups", "deny"),
+                (c"/proc/self/uid_map", &uid),
+                (c"/proc/self/gid_map", &gid),
+            ] {
+                sys::write_all(sys::open(path, libc::O_WRONLY)?.as_fd(), text.as_bytes())?;
+            }
+            (self.attempt)()
+        })
+    }
+}
+
+fn landlock() -> Finding {
+    let handles = Handles { writes: true, reads: false, network: false };
+    let version = sys::landlock_version();
+    let result = version.and_then(|version| {
+        in_child(0, || {
+            sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
+            Ruleset::new(version, handles)?.restrict()
+        })?;
+        Ok(format!("version {version}"))
+    });
+    Finding {
+        name: "landlock",
+        holds: "the file line, a second time; sockets and signals to programs outside",
+        without: "mounts alone hold the file line",
+        needed: false,
+        result,
+    }
+}
+
+fn seccomp() -> Finding {
+    let install = |watched: bool| {
+        let program = filter::program(&Profile::default(), Backing::Namespaces, watched);
+        in_child(0, || {
+            sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
+            sys::install_filter(&program, watched).map(drop::<Option<OwnedFd>>)
+        })
+    };
+    let result = install(true)
+        .map(|()| "watched".to_owned())
+        .or_else(|_| install(false).map(|()| "not watched: a program above watches already".to_owned()));
+    Finding {
+        name: "seccomp",
+        holds: "sockets to daemons, kernel interfaces with a record of holes",
+        without: "these are open",
+        needed: true,
+        result,
+    }
+}
+
+/// Runs something in a child that ends with it. Only system calls: there may be other threads.
+fn in_child(namespaces: u64, attempt: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    // SAFETY: the child makes system calls only and ends.
+    match unsafe { sys::fork(namespaces) }? {
+        Forked::Child => sys::exit_now(match attempt() {
+            Ok(()) => 0,
+            Err(error) => error.raw_os_error().filter(|e| (1..=255).contains(e)).unwrap_or(libc::EIO),
+        }),
+        Forked::Parent { pid, .. } => match sys::reap(pid, true)? {
+            Some((_, Ended::Exited(0))) => Ok(()),
+            Some((_, Ended::Exited(errno))) => Err(io::Error::from_raw_os_error(errno)),
+            _ => Err(io::Error::from_raw_os_error(libc::ECHILD)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probing_leaves_this_process_as_it_was() {
+        let findings = probe();
+        assert!(findings.len() >= 8);
+        assert_eq!(sys::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0).unwrap(), 0);
+        std::fs::write(std::env::temp_dir().join("pinfold-probe-test"), "x").unwrap();
+        std::fs::remove_file(std::env::temp_dir().join("pinfold-probe-test")).unwrap();
+    }
+}

@@ -1,0 +1,299 @@
+//! What a profile says is what a command meets: every limit with its control.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pinfold_sandbox::{
+    Attempt, Blind, Command, End, Intent, Layer, Limits, Network, Profile, Reply, Signalling, Temp, Tier,
+    Watcher, Writes, start,
+};
+
+/// A folder, and beside it an outside, below a directory that is not covered by a private `/tmp`.
+struct Bed {
+    _all: tempfile::TempDir,
+    folder: PathBuf,
+    outside: PathBuf,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let base = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let all = tempfile::tempdir_in(base).unwrap();
+        let root = all.path().canonicalize().unwrap();
+        let (folder, outside) = (root.join("folder"), root.join("outside"));
+        fs::create_dir(&folder).unwrap();
+        fs::create_dir(&outside).unwrap();
+        Self { _all: all, folder, outside }
+    }
+
+    fn profile(&self) -> Profile {
+        Profile {
+            cwd: self.folder.clone(),
+            writes: Writes::Beneath(vec![self.folder.clone()]),
+            environment: vec![
+                ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+                ("OUT".into(), self.outside.clone().into()),
+                ("HOME".into(), self.outside.clone().into()),
+            ],
+            ..Profile::default()
+        }
+    }
+
+    /// Runs a shell script; its end and what it printed.
+    fn run(&self, tier: Tier, profile: &Profile, script: &str) -> (End, String) {
+        self.run_watched(tier, profile, script, &mut Blind)
+    }
+
+    fn run_watched(
+        &self,
+        tier: Tier,
+        profile: &Profile,
+        script: &str,
+        by: &mut dyn Watcher,
+    ) -> (End, String) {
+        assert!(profile.cwd.starts_with(&self.folder));
+        let (mut read, write) = std::io::pipe().unwrap();
+        let error: OwnedFd = write.try_clone().unwrap().into();
+        let args: [OsString; 2] = ["-c".into(), script.into()];
+        let command = Command::new("sh").args(args).stdio([None, Some(write.into()), Some(error)]);
+        let confined = start(profile, command, tier, Signalling::Own, true).unwrap();
+        let end = confined.supervise(by).unwrap();
+        let mut said = String::new();
+        read.read_to_string(&mut said).unwrap();
+        (end, said)
+    }
+}
+
+const TIERS: [Tier; 2] = [Tier::Full, Tier::Landlock];
+
+#[test]
+fn the_folder_can_be_written_and_nothing_else() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        let (end, said) = bed.run(tier, &bed.profile(), "echo in > in && ! echo out > $OUT/out && cat in");
+        assert_eq!(end, End::Code(0), "{tier}: {said}");
+        assert!(bed.folder.join("in").exists() && !bed.outside.join("out").exists());
+        let mut wider = bed.profile();
+        wider.writes = Writes::Beneath(vec![bed.folder.clone(), bed.outside.clone()]);
+        assert_eq!(bed.run(tier, &wider, "echo out > $OUT/out").0, End::Code(0), "the control");
+        assert!(bed.outside.join("out").exists());
+    }
+}
+
+#[test]
+fn reading_is_free_but_for_what_is_hidden() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        fs::write(bed.outside.join("plain"), "plain").unwrap();
+        fs::write(bed.outside.join("key"), "key").unwrap();
+        fs::create_dir(bed.outside.join("keys")).unwrap();
+        fs::write(bed.outside.join("keys/one"), "one").unwrap();
+        let mut profile = bed.profile();
+        let script = "cat $OUT/plain; cat $OUT/key $OUT/keys/one; true";
+        let (_, said) = bed.run(tier, &profile, script);
+        assert_eq!(said, "plainkeyone", "the control");
+        profile.hidden = vec![bed.outside.join("key"), bed.outside.join("keys")];
+        let (_, said) = bed.run(tier, &profile, script);
+        assert!(
+            said.starts_with("plain") && !said.contains("plainkey") && said.contains("denied"),
+            "{tier}: {said}"
+        );
+    }
+}
+
+#[test]
+fn read_only_pinned_and_absent_names_hold_inside_the_folder() {
+    let bed = Bed::new();
+    fs::create_dir_all(bed.folder.join("repo/hooks")).unwrap();
+    let attack =
+        "echo x > repo/hooks/x; mv repo away; rm -rf repo/hooks; mkdir .claude/x; echo {} > .mcp.json; true";
+    let mut profile = bed.profile();
+    profile.pinned = vec![bed.folder.join("repo")];
+    profile.read_only = vec![bed.folder.join("repo/hooks")];
+    profile.absent = vec![bed.folder.join(".claude"), bed.folder.join(".mcp.json")];
+    let (end, _) = bed.run(Tier::Full, &profile, &format!("echo y > repo/y; {attack}"));
+    assert_eq!(end, End::Code(0));
+    let mut left: Vec<_> = fs::read_dir(&bed.folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["repo"], "no name appeared, none was left behind");
+    assert!(bed.folder.join("repo/y").exists(), "a pinned directory can be written");
+    assert_eq!(fs::read_dir(bed.folder.join("repo/hooks")).unwrap().count(), 0);
+    bed.run(Tier::Full, &bed.profile(), attack);
+    assert!(bed.folder.join("away").exists() && bed.folder.join(".mcp.json").exists(), "the control");
+}
+
+#[test]
+fn a_layer_is_read_shared_and_written_privately() {
+    let bed = Bed::new();
+    let (shared, private, work) = (bed.outside.join("shared"), bed.outside.join("p"), bed.outside.join("w"));
+    for directory in [&shared, &private, &work] {
+        fs::create_dir(directory).unwrap();
+    }
+    fs::write(shared.join("old"), "old").unwrap();
+    let mut profile = bed.profile();
+    profile.layers = vec![Layer { shared: shared.clone(), private: private.clone(), work }];
+    let script = "cat $OUT/shared/old && echo new > $OUT/shared/new && echo changed > $OUT/shared/old";
+    assert_eq!(bed.run(Tier::Full, &profile, script), (End::Code(0), "old".into()));
+    assert_eq!(fs::read_to_string(shared.join("old")).unwrap(), "old");
+    assert!(!shared.join("new").exists() && private.join("new").exists());
+    let (_, said) = bed.run(Tier::Full, &profile, "cat $OUT/shared/old");
+    assert_eq!(said, "changed\n", "the private layer is kept for the next run");
+}
+
+#[test]
+fn temporary_files_are_private_and_may_be_shared_by_a_session() {
+    let bed = Bed::new();
+    let token = format!("pinfold-test-{}", std::process::id());
+    let script = format!("echo x > /tmp/{token} && cat /var/tmp/{token}");
+    assert_eq!(bed.run(Tier::Full, &bed.profile(), &script), (End::Code(0), "x\n".into()));
+    assert!(!Path::new("/tmp").join(&token).exists());
+    let mut profile = bed.profile();
+    profile.temp = Temp::Directory(bed.outside.clone());
+    assert_eq!(bed.run(Tier::Full, &profile, &script).0, End::Code(0));
+    assert!(bed.outside.join(token).exists());
+}
+
+#[test]
+fn a_run_that_only_reads_still_has_its_temporary_directory() {
+    let bed = Bed::new();
+    let profile = Profile { writes: Writes::Nowhere, ..bed.profile() };
+    assert_eq!(bed.run(Tier::Full, &profile, "! echo x > x && echo y > /tmp/y").0, End::Code(0));
+}
+
+#[test]
+fn exit_codes_and_signals_come_out_as_shells_count_them() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        assert_eq!(bed.run(tier, &bed.profile(), "exit 3").0, End::Code(3));
+        assert_eq!(bed.run(tier, &bed.profile(), "kill -TERM $$").0, End::Code(143));
+        let missing = start(&bed.profile(), Command::new("no-such-program"), tier, Signalling::Own, false);
+        assert_eq!(missing.unwrap_err().exit_code(), 127);
+        let folder = start(&bed.profile(), Command::new("/etc"), tier, Signalling::Own, false);
+        assert_eq!(folder.unwrap_err().exit_code(), 126);
+    }
+}
+
+#[test]
+fn everything_ends_with_the_command() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        let script = "setsid sh -c 'sleep 0.4; echo x > survived' </dev/null >/dev/null 2>&1 & exit 0";
+        assert_eq!(bed.run(tier, &bed.profile(), script).0, End::Code(0));
+        std::thread::sleep(Duration::from_millis(800));
+        assert!(!bed.folder.join("survived").exists(), "{tier}");
+    }
+}
+
+#[test]
+fn time_that_is_over_ends_the_whole_tree() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        let mut profile = bed.profile();
+        profile.limits = Limits { wall_time: Some(Duration::from_millis(200)), ..Limits::default() };
+        assert_eq!(bed.run(tier, &profile, "trap '' TERM; sleep 30 & wait").0, End::TimedOut);
+    }
+}
+
+#[test]
+fn limits_have_their_own_clear_end() {
+    let bed = Bed::new();
+    let mut profile = bed.profile();
+    profile.limits.file_size = Some(4096);
+    let (end, _) = bed.run(Tier::Full, &profile, "head -c 9000 /dev/zero > big");
+    assert_ne!(end, End::Code(0));
+    assert_eq!(fs::metadata(bed.folder.join("big")).unwrap().len(), 4096);
+    profile.limits = Limits { processes: Some(8), ..Limits::default() };
+    let many = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 5 & done; exit 7";
+    if std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").unwrap()) == 0 {
+        let refused = start(&profile, Command::new("true"), Tier::Full, Signalling::Own, false);
+        assert!(refused.unwrap_err().to_string().contains("ordinary user"));
+        return;
+    }
+    assert_ne!(bed.run(Tier::Full, &profile, many).0, End::Code(7));
+    assert_eq!(bed.run(Tier::Full, &bed.profile(), many).0, End::Code(7), "the control");
+}
+
+#[test]
+fn the_network_is_off_and_loopback_is_the_runs_own() {
+    let bed = Bed::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+    let bash = |profile: &Profile| {
+        let args: [OsString; 2] = ["-c".into(), script.clone().into()];
+        let command = Command::new("bash").args(args);
+        start(profile, command, Tier::Full, Signalling::Own, true).unwrap().supervise(&mut Blind).unwrap()
+    };
+    assert_ne!(bash(&bed.profile()), End::Code(0));
+    assert_eq!(bash(&Profile { network: Network::Host, ..bed.profile() }), End::Code(0), "the control");
+}
+
+#[test]
+fn a_granted_place_that_was_swapped_is_not_granted() {
+    let bed = Bed::new();
+    let mut profile = bed.profile();
+    std::os::unix::fs::symlink(&bed.outside, bed.folder.join("link")).unwrap();
+    profile.writes = Writes::Beneath(vec![bed.folder.join("link")]);
+    assert!(start(&profile, Command::new("true"), Tier::Full, Signalling::Own, false).is_err());
+}
+
+/// Remembers, and refuses one name.
+#[derive(Default)]
+struct Witness(Vec<(Intent, PathBuf)>);
+
+impl Watcher for Witness {
+    fn attempt(&mut self, attempt: &Attempt) -> Reply {
+        self.0.push((attempt.intent, attempt.place.clone()));
+        if attempt.place.ends_with("never") { Reply::Refuse } else { Reply::GoOn }
+    }
+}
+
+#[test]
+fn what_is_tried_is_seen_and_can_be_refused() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        let mut witness = Witness::default();
+        let script =
+            "echo a > a; mkdir d; mv a d/b; ln -s x l; rm l; echo n > never; echo o > $OUT/o; cat d/b";
+        let (_, said) = bed.run_watched(tier, &bed.profile(), script, &mut witness);
+        assert!(said.ends_with("a\n"), "{said}");
+        assert!(!bed.folder.join("never").exists());
+        let at = |name: &str| bed.folder.join(name);
+        for expected in [
+            (Intent::Create, at("a")),
+            (Intent::MakeDir, at("d")),
+            (Intent::MoveFrom, at("a")),
+            (Intent::MoveTo, at("d/b")),
+            (Intent::Symlink, at("l")),
+            (Intent::Remove, at("l")),
+            (Intent::Create, at("never")),
+            (Intent::Create, bed.outside.join("o")),
+        ] {
+            assert!(witness.0.contains(&expected), "{tier}: {expected:?} not in {:?}", witness.0);
+        }
+    }
+}
+
+#[test]
+fn a_hundred_runs_side_by_side_leave_nothing_behind() {
+    let bed = Bed::new();
+    let mut profile = bed.profile();
+    profile.absent = vec![bed.folder.join(".mcp.json")];
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..12 {
+                    let (end, said) = bed.run(Tier::Full, &profile, "! echo x 2>/dev/null > .mcp.json");
+                    assert_eq!(end, End::Code(0), "{said}");
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_dir(&bed.folder).unwrap().count(), 0);
+}
