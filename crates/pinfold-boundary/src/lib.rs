@@ -1,1 +1,40 @@
-//! To come.
+//! What a folder grant means: which places a confined process can write, which are held, which are hidden.
+//!
+//! A [`Grant`] is what a person wishes; [`Boundary::compile`] meets it with the file system (git layouts, autorun
+//! files, credentials, caches, the environment) and gives one [`Boundary`]. Its profile goes to the kernel, its
+//! standing answers the file tools, and after the run it says what a person should look at. Nothing of a
+//! repository is run, and no git command is started.
+//!
+//! # Vocabulary
+//! [`Grant`], [`Boundary`], [`Place`], [`Standing`], [`RunReport`].
+//!
+//! # Invariants
+//! 1. Kernel and file tools are told the same: both answers are read off one list of places.
+//! 2. A pointer in the folder grants nothing outside it unless the place it names points back.
+//! 3. What a run stored in git's configuration comes back only if it says which branch follows which.
+//!
+//! # What this does not stop
+//! - A repository that is made during the run: it is writable, and reported.
+//! - Guarded names that are made at a depth or after the start, beyond the autorun names at the top of each
+//!   project: the file tools ask, the run reports.
+//! - Programs of the project that the person runs afterwards: changed build files are reported.
+//! - Somebody outside who replaces a held file during the run (`git config` in another terminal): the kernel then
+//!   lets go of the name inside. The next run holds it again, and the report compares with the state before.
+
+mod boundary;
+mod caches;
+mod credentials;
+mod environment;
+mod folder;
+mod git;
+mod grant;
+mod place;
+mod report;
+mod scan;
+mod snapshot;
+
+pub use boundary::{Boundary, CompileError};
+pub use git::settle::ConfigOutcome;
+pub use grant::{CacheChoice, EnvironmentWish, Grant, SandboxMode};
+pub use place::{Place, Standing};
+pub use report::RunReport;

@@ -12,9 +12,9 @@ mod sys;
 mod watch;
 
 pub use command::Command;
-pub use placeholder::is_placeholder;
+pub use placeholder::{is_placeholder, is_stand_in};
 pub use probe::{Finding, probe, strongest};
-pub use profile::{Layer, Limits, Network, Openings, Profile, Temp, Writes};
+pub use profile::{Detour, Layer, Limits, Network, Openings, Profile, StandIn, Temp, Writes};
 pub use start::{Confined, End, Remote, Signalling, StartError, start};
 pub use strength::Tier;
 pub use watch::{Attempt, Blind, Intent, Reply, Watcher};

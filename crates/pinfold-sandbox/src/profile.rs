@@ -22,6 +22,12 @@ pub struct Profile {
     /// Names that do not exist and must not appear. Their parents exist. Held by an empty, marked directory
     /// for the length of the run; nothing is left behind.
     pub absent: Vec<PathBuf>,
+    /// Files that do not exist and must not appear with any other content than this. Held like [`Self::absent`],
+    /// for names where a directory would disturb those who read them.
+    pub stand_ins: Vec<StandIn>,
+    /// Existing files and links over which a link to another place is mounted: who opens one inside is led to
+    /// the other place, and the name itself can be neither removed nor replaced.
+    pub detours: Vec<Detour>,
     /// Places that stay visible, read-only, although a directory above them is covered (`/tmp`, `/run`, …).
     pub visible: Vec<PathBuf>,
     /// Files and directories whose content cannot be read.
@@ -38,6 +44,24 @@ pub struct Profile {
     pub environment: Vec<(OsString, OsString)>,
     /// What the process may use up.
     pub limits: Limits,
+}
+
+/// A missing file that is held by one with harmless content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandIn {
+    /// The missing name. Its parent exists.
+    pub path: PathBuf,
+    /// What a reader finds there for the length of the run.
+    pub content: &'static [u8],
+}
+
+/// A link mounted over an existing file or link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detour {
+    /// The covered name.
+    pub at: PathBuf,
+    /// Where the link leads; taken as it stands, like the target of any link.
+    pub to: PathBuf,
 }
 
 /// Which part of the file system can be written.

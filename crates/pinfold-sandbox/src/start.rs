@@ -122,9 +122,12 @@ pub fn start(
         let detail = detail.to_owned();
         move |error| StartError { stage, detail, error }
     };
-    let absent = if tier == Tier::Full { profile.absent.as_slice() } else { &[] };
+    let (absent, stand_ins) = match tier {
+        Tier::Full => (profile.absent.as_slice(), profile.stand_ins.as_slice()),
+        Tier::Landlock => Default::default(),
+    };
     let placeholders =
-        Placeholders::hold(absent).map_err(failed(Stage::Folder, "holding a protected name"))?;
+        Placeholders::hold(absent, stand_ins).map_err(failed(Stage::Folder, "holding a protected name"))?;
     let (ours, theirs) = sys::socket_pair().map_err(failed(Stage::Fork, "preparing the start"))?;
     let before = hold_signals(signalling).map_err(failed(Stage::Fork, "preparing the start"))?;
     let mask = before.mask;

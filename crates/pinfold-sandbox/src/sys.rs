@@ -176,10 +176,19 @@ pub(crate) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
 ///
 /// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html)
 pub(crate) fn open_held(path: &CStr) -> io::Result<OwnedFd> {
+    // Not O_NOFOLLOW: with it a link in the last component would be opened itself instead of refused.
+    open_path(path, 0)
+}
+
+/// Opens a name, be it a link or not, by a path with no link before it, for holding only.
+pub(crate) fn open_name(path: &CStr) -> io::Result<OwnedFd> {
+    open_path(path, libc::O_NOFOLLOW)
+}
+
+fn open_path(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
     // SAFETY: all zero is a valid `open_how`.
     let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    // Not O_NOFOLLOW: with it a link in the last component would be opened itself instead of refused.
-    how.flags = u64::try_from(libc::O_PATH | libc::O_CLOEXEC).unwrap_or(0);
+    how.flags = u64::try_from(libc::O_PATH | libc::O_CLOEXEC | flags).unwrap_or(0);
     how.resolve = libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
     let size = size_of::<libc::open_how>();
     // SAFETY: `path` and `how` are valid for the call, and `size` is the size of `how`.

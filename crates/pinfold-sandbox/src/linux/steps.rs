@@ -56,6 +56,8 @@ pub(crate) enum Step {
         slot: Slot,
         at: CString,
     },
+    /// Mounts a link over a name, which may be a link itself.
+    Detour { link: CString, at: CString },
     /// A mount of its own on the very same place, which so cannot be renamed, removed or replaced.
     Pin {
         at: CString,
@@ -92,6 +94,10 @@ impl Step {
                 let missing = || io::Error::from_raw_os_error(libc::EBADF);
                 let tree = slots.get(*slot).and_then(Option::as_ref).ok_or_else(missing)?;
                 sys::attach_mount(tree.as_fd(), sys::open_held(at)?.as_fd())
+            }
+            Self::Detour { link, at } => {
+                let tree = sys::clone_mount(sys::open_name(link)?.as_fd(), false)?;
+                sys::attach_mount(tree.as_fd(), sys::open_name(at)?.as_fd())
             }
             Self::Pin { at, read_only } => pin(at, *read_only),
         }
@@ -149,6 +155,7 @@ impl fmt::Display for Step {
                 write!(f, "making `{}`", at(path))
             }
             Self::Attach { at: path, .. } => write!(f, "mounting at `{}`", at(path)),
+            Self::Detour { at: path, .. } => write!(f, "leading away from `{}`", at(path)),
             Self::Pin { at: path, read_only: true } => write!(f, "protecting `{}`", at(path)),
             Self::Pin { at: path, .. } => write!(f, "pinning `{}`", at(path)),
         }

@@ -69,9 +69,10 @@ struct Waiting {
 
 /// What is put on top of a place; the order is that of two at one place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Guard {
+enum Guard<'a> {
     Pinned,
     ReadOnly,
+    Detour(&'a Path),
     Hidden,
 }
 
@@ -224,13 +225,20 @@ impl Writer {
             (&profile.absent, Guard::ReadOnly),
             (&profile.hidden, Guard::Hidden),
         ];
-        let mut all: Vec<(&PathBuf, Guard)> =
+        let mut all: Vec<(&PathBuf, Guard<'_>)> =
             kinds.iter().flat_map(|(paths, kind)| paths.iter().map(move |path| (path, *kind))).collect();
+        all.extend(profile.stand_ins.iter().map(|file| (&file.path, Guard::ReadOnly)));
+        all.extend(profile.detours.iter().map(|detour| (&detour.at, Guard::Detour(&detour.to))));
         all.sort_by_key(|(path, kind)| (path.components().count(), *kind));
-        for (path, kind) in all {
+        for (number, (path, kind)) in all.into_iter().enumerate() {
             match kind {
                 Guard::Pinned => self.steps.push(Step::Pin { at: c_path(path)?, read_only: false }),
                 Guard::ReadOnly => self.steps.push(Step::Pin { at: c_path(path)?, read_only: true }),
+                Guard::Detour(to) => {
+                    let link = Path::new(BASE).join(format!("way-{number}"));
+                    self.steps.push(Step::MakeLink { target: c_path(to)?, at: c_path(&link)? });
+                    self.steps.push(Step::Detour { link: c_path(&link)?, at: c_path(path)? });
+                }
                 Guard::Hidden => {
                     let cover = if std::fs::symlink_metadata(path)?.is_dir() { "void" } else { "blank" };
                     self.put(&Path::new(BASE).join(cover), path)?;

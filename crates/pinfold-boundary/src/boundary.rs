@@ -1,0 +1,374 @@
+//! A grant, compiled once: the limits for the kernel, and the same limits as answers for the file tools.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::{Guards, Held};
+use pinfold_sandbox::{Profile, Temp, Tier};
+
+use crate::caches::{self, Arrange, Caches};
+use crate::credentials;
+use crate::environment::{self, Filtered};
+use crate::folder::{Findings, Holder};
+use crate::git::layout;
+use crate::git::protect;
+use crate::grant::{CacheChoice, Grant, SandboxMode};
+use crate::place::{Hold, Places, Standing};
+use crate::report::RunReport;
+use crate::snapshot::Snapshot;
+
+/// Why a grant cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// A place that was named cannot be resolved.
+    #[error("`{}` cannot be granted: {error}", path.display())]
+    Unresolved {
+        /// The place as it was named.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The folder is a file.
+    #[error("`{}` is not a directory", path.display())]
+    NotADirectory {
+        /// The place.
+        path: PathBuf,
+    },
+    /// A place that is no folder of a person.
+    #[error("`{}` is not a folder to work in: name the directory of one project", path.display())]
+    NotAFolder {
+        /// The place.
+        path: PathBuf,
+    },
+    /// A cache profile that does not exist.
+    #[error("there is no cache profile `{name}`; known are: {known}")]
+    UnknownCache {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
+}
+
+/// A compiled grant. One boundary drives the mounts, Landlock and the file tools.
+///
+/// # Invariants
+/// - [`Boundary::profile`] and [`Boundary::standing`] are read off one list of places.
+/// - Whatever was granted was resolved once, at compile time.
+#[derive(Debug)]
+pub struct Boundary {
+    profile: Profile,
+    places: Places,
+    guards: Guards,
+    home: Option<PathBuf>,
+    granted: Vec<PathBuf>,
+    findings: Findings,
+    unfinished: Vec<PathBuf>,
+    removed: Vec<String>,
+    /// Layers of this run are used by no other while this lives.
+    _caches: Option<fs::File>,
+}
+
+/// Directories with which git remembers an operation that is not finished.
+const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
+
+impl Boundary {
+    /// Resolves and compiles a grant for a machine of this strength. Looks at the places that it speaks of and
+    /// makes private directories below `grant.private` and `grant.cache_home`; changes nothing else.
+    ///
+    /// # Errors
+    /// When a place that is granted for writing does not exist or is not a folder to work in.
+    pub fn compile(grant: &Grant, guards: &Guards, tier: Tier) -> Result<Self, CompileError> {
+        known_caches(&grant.caches)?;
+        let home = grant.home.as_deref().and_then(|h| fs::canonicalize(h).ok());
+        let folder = resolve_folder(&grant.cwd, &grant.folder)?;
+        let cwd =
+            if grant.cwd.as_os_str().is_empty() { folder.clone() } else { resolve(&folder, &grant.cwd)? };
+        let mut drawing = Drawing {
+            places: Places::new(grant.mode == SandboxMode::DefaultWrite),
+            findings: Findings::default(),
+            granted: vec![folder.clone()],
+            opened: Vec::new(),
+        };
+        for path in &grant.add {
+            drawing.granted.push(resolve_folder(&cwd, path)?);
+        }
+        for path in &grant.allow_write {
+            drawing.allow_write(resolve(&cwd, path)?, guards, home.as_deref());
+        }
+        let read: Vec<PathBuf> =
+            grant.allow_read.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
+        if grant.mode != SandboxMode::ReadOnly {
+            drawing.writable(grant, guards, home.as_deref(), tier);
+        }
+        drawing.hide(grant, guards, home.as_deref(), &cwd, read);
+        Ok(drawing.finish(grant, guards.clone(), home, cwd, tier))
+    }
+
+    /// The limits for the kernel.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What a confined process can do at a resolved path, which is what a file tool may do there.
+    ///
+    /// Two places differ on purpose, to the strict side: a shell has a `/tmp` and caches of its own, which are not
+    /// the ones that a file tool would reach; to it both lie outside.
+    pub fn standing(&self, real: &Path) -> Standing<'_> {
+        self.places.standing(real)
+    }
+
+    /// The folder and the directories added to it, resolved; the folder is the first.
+    pub fn granted(&self) -> &[PathBuf] {
+        &self.granted
+    }
+
+    /// Names of environment variables that are not passed on.
+    pub fn environment_removed(&self) -> &[String] {
+        &self.removed
+    }
+
+    /// What a person should know about how the boundary was drawn.
+    pub fn notes(&self) -> &[String] {
+        &self.findings.notes
+    }
+
+    /// Looks at the folder after the run, brings harmless git configuration back and says what is left to look
+    /// at. To be called once, when no process of the run lives any more.
+    pub fn settle(&self) -> RunReport {
+        let mut after = Snapshot::default();
+        if !matches!(self.profile.writes, pinfold_sandbox::Writes::Nowhere) {
+            for folder in self.granted.iter().filter(|f| f.is_dir()) {
+                Snapshot::of(folder, &mut after, &self.guards, self.home.as_deref());
+            }
+        }
+        let before = &self.findings.before;
+        let unfinished = unfinished(&self.findings.git.git_dirs);
+        RunReport {
+            new_repositories: before.new_repositories(&after),
+            changed_autorun: before.changed_files(&after),
+            unfinished: unfinished.into_iter().filter(|u| !self.unfinished.contains(u)).collect(),
+            git_config: self.findings.git.configs.iter().filter_map(protect::PrivateConfig::settle).collect(),
+            environment_removed: self.removed.clone(),
+            notes: self.findings.notes.clone(),
+        }
+    }
+}
+
+/// A boundary while it is drawn.
+struct Drawing {
+    places: Places,
+    findings: Findings,
+    granted: Vec<PathBuf>,
+    /// Guarded places that the person opened by name.
+    opened: Vec<PathBuf>,
+}
+
+impl Drawing {
+    /// A guarded place is opened as it is; any other directory is treated like the folder.
+    fn allow_write(&mut self, path: PathBuf, guards: &Guards, home: Option<&Path>) {
+        if guards.write(&path, home, false).is_some() || !path.is_dir() {
+            self.opened.push(path);
+        } else {
+            self.granted.push(path);
+        }
+    }
+
+    fn writable(&mut self, grant: &Grant, guards: &Guards, home: Option<&Path>, tier: Tier) {
+        let granted = self.granted.clone();
+        for folder in &granted {
+            self.places.add(folder.clone(), Hold::Writable, "it was granted");
+        }
+        if grant.mode == SandboxMode::DefaultWrite {
+            self.hold_everywhere(guards, home);
+        }
+        let private = (tier == Tier::Full).then_some(grant.private.as_path());
+        let holder = Holder { guards, home, folds_case: false, private, granted: &granted };
+        for folder in &granted {
+            holder.hold(folder, &mut self.places, &mut self.findings);
+        }
+        for path in std::mem::take(&mut self.opened) {
+            self.places.open(&path);
+        }
+    }
+
+    /// Where everything can be written, guarded places of the person and of the system are held.
+    fn hold_everywhere(&mut self, guards: &Guards, home: Option<&Path>) {
+        for guard in guards.write_list().iter().filter(|g| g.held() != Held::Asked) {
+            let pattern = guard.pattern();
+            let below = pattern.strip_prefix("**/").or_else(|| pattern.strip_prefix("~/"));
+            let path = match (below, home) {
+                (Some(below), Some(home)) => home.join(below),
+                (Some(_), None) => continue,
+                (None, _) => PathBuf::from(pattern),
+            };
+            if let Ok(real) = fs::canonicalize(path) {
+                self.places.add(real, Hold::ReadOnly, guard.why().to_owned());
+            }
+        }
+    }
+
+    fn hide(&mut self, grant: &Grant, guards: &Guards, home: Option<&Path>, cwd: &Path, read: Vec<PathBuf>) {
+        let mut open = read;
+        open.extend(self.granted.iter().cloned());
+        for (cover, why) in credentials::existing(guards, home) {
+            if self.granted.iter().any(|g| g != &cover && g.starts_with(&cover)) {
+                self.findings.notes.push(format!(
+                    "`{}` holds the granted folder; only its other parts are hidden",
+                    cover.display()
+                ));
+            }
+            // What lies in a granted folder is hidden like elsewhere; only what the person names is not.
+            let open: Vec<PathBuf> = open
+                .iter()
+                .filter(|o| !cover.starts_with(o) || grant_names(o, &self.granted))
+                .cloned()
+                .collect();
+            for part in credentials::around(&cover, &open) {
+                self.places.add(part, Hold::Hidden, why.clone());
+            }
+        }
+        for path in &grant.deny_read {
+            match resolve(cwd, path) {
+                Ok(real) if self.places.grants_beneath(&real) => {
+                    for part in credentials::around(&real, &self.granted) {
+                        self.places.add(part, Hold::Hidden, "reading it was denied");
+                    }
+                }
+                Ok(real) => self.places.add(real, Hold::Hidden, "reading it was denied"),
+                Err(_) => self
+                    .findings
+                    .notes
+                    .push(format!("`{}` is denied for reading but does not exist", path.display())),
+            }
+        }
+        self.places.prune();
+    }
+
+    fn finish(
+        mut self,
+        grant: &Grant,
+        guards: Guards,
+        home: Option<PathBuf>,
+        cwd: PathBuf,
+        tier: Tier,
+    ) -> Boundary {
+        let caches = if grant.mode == SandboxMode::ReadOnly {
+            Caches::default()
+        } else {
+            self.caches(grant, home.as_deref(), tier)
+        };
+        let mut profile = Profile {
+            cwd: cwd.clone(),
+            visible: self.granted.iter().chain([&cwd]).cloned().collect(),
+            temp: temporary(grant, tier),
+            layers: caches.layers,
+            network: grant.network,
+            openings: grant.openings,
+            limits: grant.limits,
+            ..Profile::default()
+        };
+        for fixed in caches.fixed {
+            self.places.add(fixed, Hold::ReadOnly, "it is run or read outside too");
+        }
+        for place in caches.writable {
+            self.places.add(place, Hold::Writable, "it is a private cache");
+        }
+        let mut added = caches.variables;
+        if let (Temp::Directory(directory), Tier::Landlock) = (&profile.temp, tier) {
+            added.push(("TMPDIR".into(), directory.into()));
+        }
+        self.findings.notes.extend(caches.notes);
+        let Filtered { kept, removed } =
+            environment::filter(&grant.environment, added, &grant.environment_wishes);
+        profile.environment = kept;
+        self.places.prune();
+        self.places.enter(&mut profile);
+        let unfinished = unfinished(&self.findings.git.git_dirs);
+        Boundary {
+            profile,
+            places: self.places,
+            guards,
+            home,
+            granted: self.granted,
+            findings: self.findings,
+            unfinished,
+            removed,
+            _caches: caches.lock,
+        }
+    }
+
+    fn caches(&self, grant: &Grant, home: Option<&Path>, tier: Tier) -> Caches {
+        let (Some(home), Some(cache_home), Some(folder)) = (home, &grant.cache_home, self.granted.first())
+        else {
+            return Caches::default();
+        };
+        Arrange {
+            choice: &grant.caches,
+            home,
+            cache_home,
+            folder,
+            environment: &grant.environment,
+            layered: tier == Tier::Full,
+        }
+        .arrange()
+    }
+}
+
+/// Whether `open` was named for reading and is not merely a granted folder.
+fn grant_names(open: &Path, granted: &[PathBuf]) -> bool {
+    !granted.iter().any(|g| g == open)
+}
+
+/// Without mounts there is no private `/tmp`: a directory of the run takes its place.
+fn temporary(grant: &Grant, tier: Tier) -> Temp {
+    match (&grant.temp, tier) {
+        (Temp::Private, Tier::Landlock) => {
+            let directory = grant.private.join("tmp");
+            match fs::create_dir(&directory) {
+                Ok(()) => Temp::Directory(directory),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Temp::Directory(directory),
+                Err(_) => Temp::Private,
+            }
+        }
+        (temp, _) => temp.clone(),
+    }
+}
+
+fn unfinished(git_dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let all = git_dirs.iter().flat_map(|d| layout::worktrees(d).into_iter().chain([d.clone()]));
+    let states = all.flat_map(|dir| UNFINISHED.map(|name| dir.join(name)));
+    states.filter(|state| fs::symlink_metadata(state).is_ok()).collect()
+}
+
+fn known_caches(choice: &CacheChoice) -> Result<(), CompileError> {
+    let CacheChoice::Only(names) = choice else { return Ok(()) };
+    match names.iter().find(|name| !caches::names().any(|known| known == *name)) {
+        None => Ok(()),
+        Some(name) => {
+            let mut known: Vec<&str> = caches::names().collect();
+            known.dedup();
+            Err(CompileError::UnknownCache { name: name.clone(), known: known.join(", ") })
+        }
+    }
+}
+
+fn resolve(base: &Path, path: &Path) -> Result<PathBuf, CompileError> {
+    let joined = base.join(path);
+    fs::canonicalize(&joined).map_err(|error| CompileError::Unresolved { path: path.to_owned(), error })
+}
+
+/// Places of the kernel, and the root: holding a line around them would hold nothing.
+const NO_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+fn resolve_folder(base: &Path, path: &Path) -> Result<PathBuf, CompileError> {
+    let real = resolve(base, path)?;
+    if !real.is_dir() {
+        return Err(CompileError::NotADirectory { path: real });
+    }
+    if real.parent().is_none() || NO_FOLDERS.iter().any(|n| real.starts_with(n)) {
+        return Err(CompileError::NotAFolder { path: real });
+    }
+    Ok(real)
+}

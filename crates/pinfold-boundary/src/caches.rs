@@ -1,0 +1,266 @@
+//! Caches of package managers and compilers: read shared, written to a private layer of the project.
+//!
+//! Tools that keep a cache in the home directory work as they do outside, and what a run puts into its layer is
+//! seen only by later runs in the same folder: a poisoned cache does not reach the person's own builds. Where
+//! layers cannot be mounted, or where there is no cache yet, the tool is told to keep one in a private place.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use pinfold_sandbox::Layer;
+
+use crate::grant::CacheChoice;
+
+/// One tool's cache.
+struct CacheProfile {
+    name: &'static str,
+    /// The variable with which the person moves it, if there is one; also used to move it into a private place.
+    variable: Option<&'static str>,
+    /// Below the home directory.
+    usual: &'static str,
+    /// Below the cache: read-only although the layer is writable, since it is run or read outside a build.
+    fixed: &'static [&'static str],
+    /// Whether an empty private cache serves: false where the shared one holds what cannot be fetched again.
+    movable: bool,
+}
+
+const fn cache(name: &'static str, variable: Option<&'static str>, usual: &'static str) -> CacheProfile {
+    CacheProfile { name, variable, usual, fixed: &[], movable: true }
+}
+
+const PROFILES: [CacheProfile; 18] = [
+    CacheProfile {
+        name: "cargo",
+        variable: Some("CARGO_HOME"),
+        usual: ".cargo",
+        fixed: &["bin", "config.toml", "config", "env"],
+        movable: false,
+    },
+    cache("npm", Some("npm_config_cache"), ".npm"),
+    cache("node-gyp", Some("npm_config_devdir"), ".cache/node-gyp"),
+    cache("pnpm", Some("npm_config_store_dir"), ".local/share/pnpm/store"),
+    cache("yarn", Some("YARN_CACHE_FOLDER"), ".cache/yarn"),
+    cache("yarn", Some("YARN_GLOBAL_FOLDER"), ".yarn/berry"),
+    cache("bun", Some("BUN_INSTALL_CACHE_DIR"), ".bun/install/cache"),
+    cache("deno", Some("DENO_DIR"), ".cache/deno"),
+    cache("pip", Some("PIP_CACHE_DIR"), ".cache/pip"),
+    cache("uv", Some("UV_CACHE_DIR"), ".cache/uv"),
+    cache("poetry", Some("POETRY_CACHE_DIR"), ".cache/pypoetry"),
+    cache("go", Some("GOMODCACHE"), "go/pkg/mod"),
+    cache("go", Some("GOCACHE"), ".cache/go-build"),
+    CacheProfile {
+        name: "gradle",
+        variable: Some("GRADLE_USER_HOME"),
+        usual: ".gradle",
+        fixed: &["init.d", "init.gradle", "init.gradle.kts", "gradle.properties"],
+        movable: true,
+    },
+    CacheProfile {
+        name: "maven",
+        variable: None,
+        usual: ".m2",
+        fixed: &["settings.xml", "settings-security.xml"],
+        movable: false,
+    },
+    cache("composer", Some("COMPOSER_CACHE_DIR"), ".cache/composer"),
+    cache("ccache", Some("CCACHE_DIR"), ".cache/ccache"),
+    cache("sccache", Some("SCCACHE_DIR"), ".cache/sccache"),
+];
+
+/// Runs at one time that can share a folder's layers, one set each: two overlays cannot share an upper directory.
+const SLOTS: usize = 8;
+
+/// What the caches of one run come to.
+#[derive(Debug, Default)]
+pub(crate) struct Caches {
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) fixed: Vec<PathBuf>,
+    pub(crate) writable: Vec<PathBuf>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    pub(crate) notes: Vec<String>,
+    /// Held for the run: no other one uses these layers.
+    pub(crate) lock: Option<File>,
+}
+
+/// Where and for whom caches are arranged.
+pub(crate) struct Arrange<'a> {
+    pub(crate) choice: &'a CacheChoice,
+    pub(crate) home: &'a Path,
+    pub(crate) cache_home: &'a Path,
+    pub(crate) folder: &'a Path,
+    pub(crate) environment: &'a [(OsString, OsString)],
+    /// Whether the kernel can mount layers.
+    pub(crate) layered: bool,
+}
+
+/// The names of all profiles, for a message about one that does not exist.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PROFILES.iter().map(|p| p.name)
+}
+
+impl Arrange<'_> {
+    /// Finds the caches and makes the private places.
+    pub(crate) fn arrange(&self) -> Caches {
+        let mut caches = Caches::default();
+        let wanted: Vec<&CacheProfile> = PROFILES.iter().filter(|p| self.wants(p.name)).collect();
+        if wanted.is_empty() {
+            return caches;
+        }
+        let Some((slot, lock)) = self.take_slot() else {
+            caches.notes.push("no private place for caches: tools see theirs read-only".to_owned());
+            return caches;
+        };
+        caches.lock = Some(lock);
+        let moved = slot.join("moved");
+        if make(&moved).is_ok() {
+            caches.writable.push(moved);
+        }
+        for profile in wanted {
+            self.one(profile, &slot, &mut caches);
+        }
+        caches
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        match self.choice {
+            CacheChoice::All => true,
+            CacheChoice::None => false,
+            CacheChoice::Only(names) => names.iter().any(|n| n == name),
+        }
+    }
+
+    fn one(&self, profile: &CacheProfile, slot: &Path, caches: &mut Caches) {
+        let set = profile.variable.and_then(|v| self.environment.iter().find(|(name, _)| name == v));
+        let usual = set.map_or_else(|| self.home.join(profile.usual), |(_, value)| PathBuf::from(value));
+        let shared = fs::canonicalize(&usual).ok().filter(|p| p.is_dir());
+        match shared {
+            Some(shared) if self.granted(&shared) => {}
+            Some(shared) if self.layered && can_be_option(&shared) && can_be_option(slot) => {
+                self.layer(profile, shared, slot, caches);
+            }
+            Some(_) if !profile.movable => {}
+            _ => Self::relocate(profile, caches),
+        }
+    }
+
+    /// A cache within the folder needs no layer; one around it cannot have one.
+    fn granted(&self, shared: &Path) -> bool {
+        shared.starts_with(self.folder)
+            || self.folder.starts_with(shared)
+            || self.cache_home.starts_with(shared)
+    }
+
+    fn layer(&self, profile: &CacheProfile, shared: PathBuf, slot: &Path, caches: &mut Caches) {
+        let place = slot.join(slug(profile.usual));
+        let layer = Layer { private: place.join("upper"), work: place.join("work"), shared };
+        if make(&layer.private).is_err() || make(&layer.work).is_err() {
+            caches.notes.push(format!("no layer for the {} cache: it is read-only", profile.name));
+            return;
+        }
+        let fixed = profile.fixed.iter().map(|name| layer.shared.join(name));
+        caches.fixed.extend(fixed.filter(|p| fs::symlink_metadata(p).is_ok_and(|m| !m.is_symlink())));
+        caches.layers.push(layer);
+    }
+
+    /// The tool makes the directory itself when it needs it.
+    fn relocate(profile: &CacheProfile, caches: &mut Caches) {
+        if let (Some(variable), Some(moved)) = (profile.variable, caches.writable.first()) {
+            caches.variables.push((variable.into(), moved.join(slug(profile.usual)).into()));
+        }
+    }
+
+    /// A set of layers that no other run uses now.
+    fn take_slot(&self) -> Option<(PathBuf, File)> {
+        let project = self.cache_home.join(project_name(self.folder));
+        (0..SLOTS).find_map(|n| {
+            let slot = project.join(n.to_string());
+            make(&slot).ok()?;
+            let lock = File::create(slot.join("lock")).ok()?;
+            lock.try_lock().ok()?;
+            Some((fs::canonicalize(slot).ok()?, lock))
+        })
+    }
+}
+
+/// A comma cannot be escaped in the options of an overlay.
+fn can_be_option(path: &Path) -> bool {
+    !path.as_os_str().as_bytes().contains(&b',')
+}
+
+fn make(directory: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+fn slug(usual: &str) -> String {
+    usual.trim_start_matches('.').replace('/', "-")
+}
+
+/// The folder's name and a fingerprint of its whole path (FNV-1a; it tells folders apart, it protects nothing).
+fn project_name(folder: &Path) -> OsString {
+    let hash = folder.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut name = folder.file_name().unwrap_or(OsStr::new("root")).to_owned();
+    name.push(format!("-{hash:016x}"));
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bed() -> (tempfile::TempDir, PathBuf) {
+        let bed = tempfile::tempdir().unwrap();
+        let at = fs::canonicalize(bed.path()).unwrap();
+        for directory in ["home/.cargo/bin", "home/.npm", "cache", "work"] {
+            fs::create_dir_all(at.join(directory)).unwrap();
+        }
+        (bed, at)
+    }
+
+    fn arrange(at: &Path, choice: &CacheChoice, layered: bool) -> Caches {
+        Arrange {
+            choice,
+            home: &at.join("home"),
+            cache_home: &at.join("cache"),
+            folder: &at.join("work"),
+            environment: &[],
+            layered,
+        }
+        .arrange()
+    }
+
+    #[test]
+    fn an_existing_cache_gets_a_layer_and_a_missing_one_a_private_place() {
+        let (_bed, at) = bed();
+        let caches = arrange(&at, &CacheChoice::All, true);
+        let shared: Vec<_> = caches.layers.iter().map(|l| l.shared.clone()).collect();
+        assert_eq!(shared, [at.join("home/.cargo"), at.join("home/.npm")]);
+        assert_eq!(caches.fixed, [at.join("home/.cargo/bin")]);
+        let moved: Vec<_> = caches.variables.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert!(moved.contains(&"PIP_CACHE_DIR") && !moved.contains(&"npm_config_cache"), "{moved:?}");
+    }
+
+    #[test]
+    fn without_layers_a_cache_moves_unless_it_would_be_missed() {
+        let (_bed, at) = bed();
+        let caches = arrange(&at, &CacheChoice::All, false);
+        assert!(caches.layers.is_empty());
+        let moved: Vec<_> = caches.variables.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert!(moved.contains(&"npm_config_cache") && !moved.contains(&"CARGO_HOME"), "{moved:?}");
+    }
+
+    #[test]
+    fn two_runs_at_once_do_not_share_a_layer() {
+        let (_bed, at) = bed();
+        let only = CacheChoice::Only(vec!["npm".into()]);
+        let (first, second) = (arrange(&at, &only, true), arrange(&at, &only, true));
+        assert_ne!(first.layers, second.layers);
+        let again = first.layers.clone();
+        drop(first);
+        assert_eq!(arrange(&at, &only, true).layers, again);
+    }
+}

@@ -1,0 +1,89 @@
+//! What a confined process cannot read: the credential stores that exist, and what the person names.
+//!
+//! The places come from the guards for reading, so that the file tools ask about the same ones. A place that
+//! does not exist at the start cannot be covered; a directory that is a store as a whole is covered as a whole,
+//! so what appears in it later is unreadable too.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::{Guard, Guards, Held};
+
+/// Files are searched for marker words up to here; a login in a settings file stands near its top.
+const MAX_SEARCHED: u64 = 256 * 1024;
+
+/// The existing credential places, resolved.
+pub(crate) fn existing(guards: &Guards, home: Option<&Path>) -> Vec<(PathBuf, String)> {
+    let homes = homes(home);
+    let mut found = Vec::new();
+    for guard in guards.read_list().iter().filter(|g| g.held() >= Held::WhenPresent) {
+        let pattern = guard.pattern();
+        if let Some(below) = pattern.strip_prefix("~/") {
+            homes.iter().for_each(|home| expand(&home.join(below), guard, guards, home, &mut found));
+        } else if pattern.starts_with('/') {
+            expand(Path::new(pattern), guard, guards, Path::new("/"), &mut found);
+        }
+    }
+    found
+}
+
+/// The person's home and those of others that can be entered (all of them, for the superuser).
+fn homes(home: Option<&Path>) -> Vec<PathBuf> {
+    let mut homes: Vec<PathBuf> = home.map(Path::to_owned).into_iter().collect();
+    let listed = ["/home", "/Users"].iter().filter_map(|d| fs::read_dir(d).ok()).flatten().flatten();
+    for other in listed.map(|e| e.path()).chain([PathBuf::from("/root")]) {
+        // `.` can be looked up only where the directory may be entered.
+        if !homes.contains(&other) && fs::symlink_metadata(other.join(".")).is_ok_and(|m| m.is_dir()) {
+            homes.push(other);
+        }
+    }
+    homes
+}
+
+/// A `*` stands in the last component only; its directory is listed and each name asked about.
+fn expand(path: &Path, guard: &Guard, guards: &Guards, home: &Path, found: &mut Vec<(PathBuf, String)>) {
+    let is_pattern = path.file_name().is_some_and(|n| n.as_encoded_bytes().contains(&b'*'));
+    if !is_pattern {
+        return keep(path, guard, found);
+    }
+    let Some(entries) = path.parent().and_then(|parent| fs::read_dir(parent).ok()) else { return };
+    for entry in entries.flatten() {
+        if guards.read(&entry.path(), Some(home), false).is_some() {
+            keep(&entry.path(), guard, found);
+        }
+    }
+}
+
+fn keep(path: &Path, guard: &Guard, found: &mut Vec<(PathBuf, String)>) {
+    let Ok(meta) = fs::metadata(path) else { return };
+    if !(meta.is_file() || meta.is_dir())
+        || (!guard.markers().is_empty() && !is_marked(path, guard.markers()))
+    {
+        return;
+    }
+    if let Ok(real) = fs::canonicalize(path) {
+        found.push((real, guard.why().to_owned()));
+    }
+}
+
+/// A file that cannot be read by the person cannot be read inside either; it counts as marked.
+fn is_marked(path: &Path, markers: &[&str]) -> bool {
+    let mut text = Vec::new();
+    let read = fs::File::open(path).and_then(|f| f.take(MAX_SEARCHED).read_to_end(&mut text));
+    let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
+    read.is_err() || markers.iter().any(|m| text.contains(m))
+}
+
+/// The parts of `cover` that can be covered without covering anything in `open`.
+pub(crate) fn around(cover: &Path, open: &[PathBuf]) -> Vec<PathBuf> {
+    if open.iter().any(|o| cover.starts_with(o)) {
+        return Vec::new();
+    }
+    if !open.iter().any(|o| o.starts_with(cover)) {
+        return vec![cover.to_owned()];
+    }
+    let Ok(entries) = fs::read_dir(cover) else { return Vec::new() };
+    let plain = entries.flatten().filter(|e| e.file_type().is_ok_and(|t| !t.is_symlink()));
+    plain.flat_map(|e| around(&e.path(), open)).collect()
+}

@@ -1,0 +1,148 @@
+//! What is held inside a granted folder: repositories, autorun files, guarded names at any depth.
+//!
+//! Three classes, by [`Held`]:
+//! - *even missing*: `.pinfold`, `.mcp.json`, `.vscode`, … at the top of the folder and of every repository found
+//!   in it. Read-only; a missing one cannot be made.
+//! - *when present*: shell start-up files, `.env`, credentials, … wherever the bounded look finds them.
+//!   Read-only; one that is made later by a shell is reported at the end. The file tools ask.
+//! - *asked*: build configuration. Writable for a shell, reported at the end. The file tools ask.
+//!
+//! A repository that is made during the run is writable, as `git init` and `git clone` need, and reported.
+
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::{GuardKind, Guards, Held};
+
+use crate::git::layout::{self, Found};
+use crate::git::protect::{self, hold};
+use crate::place::Places;
+use crate::scan::{Descend, Entry, Reach, scan};
+use crate::snapshot::Snapshot;
+
+/// Repositories inside one folder for which missing autorun names are held too; each name costs a mount.
+const MAX_PROJECTS: usize = 16;
+
+/// What is needed to hold a folder.
+pub(crate) struct Holder<'a> {
+    pub(crate) guards: &'a Guards,
+    pub(crate) home: Option<&'a Path>,
+    pub(crate) folds_case: bool,
+    /// Where copies are kept that stand over a held file, if the kernel can do that.
+    pub(crate) private: Option<&'a Path>,
+    /// Everything the person granted.
+    pub(crate) granted: &'a [PathBuf],
+}
+
+/// What was found while holding folders.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) git: protect::Held,
+    pub(crate) before: Snapshot,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Holder<'_> {
+    /// Holds one folder.
+    pub(crate) fn hold(&self, folder: &Path, places: &mut Places, findings: &mut Findings) {
+        let mut projects = vec![folder.to_owned()];
+        if let Some(bare) = layout::bare(folder) {
+            self.repository(&bare, places, findings);
+        }
+        // Everything below a granted place that is itself guarded would be guarded: there the grant speaks.
+        let guarded = self.guards.write(folder, self.home, self.folds_case).is_some();
+        let mut bare = Vec::new();
+        let mut before = std::mem::take(&mut findings.before);
+        let reach = scan(folder, |entry| {
+            before.see(entry);
+            if entry.name == ".git" {
+                projects.extend(entry.path.parent().map(Path::to_owned));
+                return Descend::No;
+            }
+            if entry.kind.is_dir() && layout_like_bare(entry) {
+                bare.extend(layout::bare(entry.path));
+                return Descend::No;
+            }
+            if !guarded && self.holds(entry, places) { Descend::No } else { Descend::Yes }
+        });
+        findings.before = before;
+        if reach == Reach::Bounded {
+            findings.notes.push(format!(
+                "`{}` is large: only its upper part was searched for repositories and guarded files",
+                folder.display()
+            ));
+        }
+        for repository in &bare {
+            self.repository(repository, places, findings);
+        }
+        projects.dedup();
+        for (count, project) in projects.iter().enumerate() {
+            self.project(project, places, findings);
+            if count < MAX_PROJECTS {
+                self.autorun(project, places);
+            }
+        }
+        if projects.len() > MAX_PROJECTS {
+            findings
+                .notes
+                .push(format!("only {MAX_PROJECTS} projects have their missing autorun files held"));
+        }
+    }
+
+    fn repository(&self, repository: &layout::Repository, places: &mut Places, findings: &mut Findings) {
+        let inside = |path: &Path| self.granted.iter().any(|g| path.starts_with(g));
+        protect::protect(repository, &inside, self.private, places, &mut findings.git);
+    }
+
+    fn project(&self, top: &Path, places: &mut Places, findings: &mut Findings) {
+        match layout::at(top) {
+            Found::Nothing => {}
+            Found::Repository(repository) => self.repository(&repository, places, findings),
+            Found::Odd(dot_git) => hold(&dot_git, "git would follow it", places),
+            Found::Unproven { pointer, named } => {
+                findings.notes.push(format!(
+                    "`{}` names `{}`, which does not name it in turn: git cannot write there",
+                    pointer.display(),
+                    named.display()
+                ));
+                hold(&pointer, "git would follow it", places);
+            }
+        }
+    }
+
+    fn autorun(&self, project: &Path, places: &mut Places) {
+        for guard in self.guards.write_list().iter().filter(|g| g.held() == Held::EvenMissing) {
+            if let Some(name) = guard.pattern().strip_prefix("**/") {
+                hold(&project.join(name), autorun_why(guard.kind()), places);
+            }
+        }
+    }
+
+    /// Holds a guarded entry; whether it was one.
+    fn holds(&self, entry: &Entry<'_>, places: &mut Places) -> bool {
+        let Some(guard) = self.guards.write(entry.path, self.home, self.folds_case) else { return false };
+        if guard.held() == Held::Asked || guard.kind() == GuardKind::Git {
+            return false;
+        }
+        hold(entry.path, autorun_why(guard.kind()), places);
+        true
+    }
+}
+
+/// One clause for each kind; the full sentence stands in the guard's own list.
+fn autorun_why(kind: GuardKind) -> &'static str {
+    match kind {
+        GuardKind::Git => "git runs what stands there, or is told there what to run",
+        GuardKind::Policy => "it is pinfold's own policy: an agent does not write its own limits",
+        GuardKind::Autorun => "agents, editors and shells act on it by themselves when they open this folder",
+        GuardKind::ShellStartup => "a shell or interpreter runs it whenever it starts",
+        GuardKind::Secret => "it holds secrets and changes what programs started here do",
+        GuardKind::Credential => "it decides who can log in and as whom this person's tools act",
+        GuardKind::Persistence => "the system or the desktop starts what stands there by itself",
+        GuardKind::Build => "the next build or installation runs programs that it names",
+    }
+}
+
+/// Cheap first: a bare repository is usually named `x.git` or `.bare`; others show by `HEAD` beside `objects`.
+fn layout_like_bare(entry: &Entry<'_>) -> bool {
+    layout::is_git_dir(entry.path)
+}

@@ -1,0 +1,10 @@
+//! What a folder grant means for git: its commands work, and nothing done inside makes git outside run code.
+//!
+//! [`layout`] finds out which directories belong to a repository, and believes a pointer out of the folder only
+//! when the place it names points back. [`protect`] writes down what is held. [`config`] reads and edits git's
+//! configuration without running git. [`settle`] brings harmless keys back after the run.
+
+pub(crate) mod config;
+pub(crate) mod layout;
+pub(crate) mod protect;
+pub(crate) mod settle;

@@ -1,0 +1,159 @@
+//! Which directories belong to a repository.
+//!
+//! Nothing of the repository is run, and nothing in it is believed alone: a `.git` file is content of the
+//! folder, so it may name any directory. It counts only when that directory names this place in turn, which
+//! nobody can arrange who could not write there before.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::config::Config;
+
+/// Pointer files hold one path; more than this is something else.
+const MAX_POINTER: u64 = 4_096 + 16;
+
+/// How a working tree is tied to its repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// `.git` is the git directory.
+    Plain,
+    /// A linked worktree: its git directory lies in the `worktrees` of another one.
+    Worktree,
+    /// `.git` is a file that names the git directory (submodules, `--separate-git-dir`).
+    Separate,
+    /// The directory itself is the git directory.
+    Bare,
+}
+
+/// One repository as seen from one working tree (or from itself, when bare).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repository {
+    pub(crate) tie: Tie,
+    /// The working tree, or the bare repository.
+    pub(crate) top: PathBuf,
+    /// The git directory of this working tree.
+    pub(crate) git_dir: PathBuf,
+    /// The git directory that is shared by all worktrees; the same as `git_dir` but for linked worktrees.
+    pub(crate) common: PathBuf,
+}
+
+/// What was found at a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Nothing,
+    Repository(Repository),
+    /// A `.git` file that names a place which does not point back. Held in place, otherwise not followed.
+    Unproven {
+        pointer: PathBuf,
+        named: PathBuf,
+    },
+    /// A `.git` that is neither directory nor readable pointer.
+    Odd(PathBuf),
+}
+
+/// Looks at `top/.git`.
+pub(crate) fn at(top: &Path) -> Found {
+    let dot_git = top.join(".git");
+    let Ok(meta) = fs::symlink_metadata(&dot_git) else { return Found::Nothing };
+    if meta.is_dir() {
+        return Found::Repository(Repository {
+            tie: Tie::Plain,
+            top: top.to_owned(),
+            git_dir: dot_git.clone(),
+            common: dot_git,
+        });
+    }
+    let Some(named) = read_pointer(&dot_git, b"gitdir:") else { return Found::Odd(dot_git) };
+    let Ok(git_dir) = fs::canonicalize(top.join(&named)) else {
+        return Found::Unproven { pointer: dot_git, named };
+    };
+    match tied(top, &dot_git, &git_dir) {
+        Some((tie, common)) => Found::Repository(Repository { tie, top: top.to_owned(), git_dir, common }),
+        None => Found::Unproven { pointer: dot_git, named: git_dir },
+    }
+}
+
+/// Whether a directory is laid out like a git directory, so that git would take it for a bare repository.
+pub(crate) fn is_git_dir(directory: &Path) -> bool {
+    let is = |name: &str| fs::symlink_metadata(directory.join(name)).ok();
+    is("HEAD").is_some_and(|m| m.is_file() || m.is_symlink())
+        && is("objects").is_some_and(|m| m.is_dir())
+        && is("refs").is_some_and(|m| m.is_dir())
+}
+
+/// A bare repository at `directory`.
+pub(crate) fn bare(directory: &Path) -> Option<Repository> {
+    is_git_dir(directory).then(|| Repository {
+        tie: Tie::Bare,
+        top: directory.to_owned(),
+        git_dir: directory.to_owned(),
+        common: directory.to_owned(),
+    })
+}
+
+/// The proof that `git_dir` knows this working tree, and where its shared part is.
+fn tied(top: &Path, dot_git: &Path, git_dir: &Path) -> Option<(Tie, PathBuf)> {
+    if fs::symlink_metadata(git_dir.join("commondir")).is_ok() {
+        let common = fs::canonicalize(git_dir.join(read_pointer(&git_dir.join("commondir"), b"")?)).ok()?;
+        let back = git_dir.join(read_pointer(&git_dir.join("gitdir"), b"")?);
+        let listed = git_dir.parent() == Some(common.join("worktrees").as_path());
+        let points_back = fs::canonicalize(back).ok()? == dot_git;
+        return (listed && points_back && is_git_dir(&common)).then_some((Tie::Worktree, common));
+    }
+    let config = Config::read(&git_dir.join("config")).ok()?;
+    let worktree = config.last("core", None, "worktree")?;
+    let points_back = fs::canonicalize(git_dir.join(worktree)).ok()? == top;
+    (points_back && is_git_dir(git_dir)).then(|| (Tie::Separate, git_dir.to_owned()))
+}
+
+/// The git directories of submodules below `modules`, names with slashes included.
+pub(crate) fn modules(git_dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    collect_modules(&git_dir.join("modules"), 0, &mut found);
+    found
+}
+
+/// A submodule's name may hold slashes; deeper ones than this are not looked for.
+const MAX_NAME_DEPTH: usize = 6;
+
+/// More submodules than this would cost more to hold than a start may take.
+const MAX_MODULES: usize = 256;
+
+fn collect_modules(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    for path in directories(directory) {
+        if found.len() == MAX_MODULES || depth == MAX_NAME_DEPTH {
+            return;
+        }
+        if is_git_dir(&path) {
+            found.push(path.clone());
+            collect_modules(&path.join("modules"), depth + 1, found);
+        } else {
+            collect_modules(&path, depth + 1, found);
+        }
+    }
+}
+
+/// The git directories of linked worktrees.
+pub(crate) fn worktrees(common: &Path) -> Vec<PathBuf> {
+    directories(&common.join("worktrees"))
+}
+
+fn directories(parent: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
+    entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()).collect()
+}
+
+/// The path in a pointer file, after `prefix`; trailing line ends and leading blanks are not part of it.
+fn read_pointer(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
+    let meta = fs::symlink_metadata(file).ok()?;
+    if !meta.is_file() || meta.len() > MAX_POINTER {
+        return None;
+    }
+    let mut text = Vec::new();
+    fs::File::open(file).ok()?.take(MAX_POINTER).read_to_end(&mut text).ok()?;
+    let rest = text.strip_prefix(prefix)?.trim_ascii_start();
+    let end = rest.iter().rposition(|b| !matches!(b, b'\n' | b'\r'))?;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(rest.get(..=end)?)))
+}

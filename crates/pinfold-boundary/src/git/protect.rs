@@ -1,0 +1,230 @@
+//! What is held of a repository, so that git's commands work and nothing is planted for git outside.
+//!
+//! A git directory stays writable, since nearly every command renames something in it, but it is pinned in its
+//! place, and what names programs in it is held: `hooks`, `config`, `info`, `config.worktree`, `commondir`
+//! (which would lead git to another configuration), `objects/info/alternates` (to other objects). Held means
+//! read-only, also when missing. The person's `config` is covered by a private copy, so that commands which
+//! store a key go through; [`super::settle`] brings the harmless keys back.
+//!
+//! What stays possible: a running rebase's list may hold `exec` lines. It has to be writable for a rebase to
+//! work; one that is left behind is reported.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::config::{Config, Entry};
+use super::layout::{self, Repository, Tie};
+pub(crate) use super::settle::PrivateConfig;
+use crate::place::{Hold, Places};
+
+/// A git directory whose configuration is covered by a private copy, and those that are held at all.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) configs: Vec<PrivateConfig>,
+    pub(crate) git_dirs: Vec<PathBuf>,
+}
+
+/// Writes down what is held of one repository. `inside`: whether a path lies in what the person granted.
+/// `private`: where copies of configurations are kept, if the kernel can
+/// lead git there.
+pub(crate) fn protect(
+    repository: &Repository,
+    inside: &dyn Fn(&Path) -> bool,
+    private: Option<&Path>,
+    places: &mut Places,
+    held: &mut Held,
+) {
+    let Repository { tie, top, git_dir, common } = repository;
+    if *tie != Tie::Bare && *tie != Tie::Plain {
+        places.add(top.join(".git"), Hold::ReadOnly, "it tells git where the repository is");
+    }
+    for dir in [common, git_dir] {
+        if !inside(dir) {
+            places.add(dir.clone(), Hold::Writable, "it is the git directory of the granted folder");
+        }
+    }
+    git_directory(common, *tie == Tie::Bare && inside(common), private, places, held);
+    if *tie == Tie::Worktree {
+        main_tree(common, places);
+    }
+    for worktree in layout::worktrees(common) {
+        linked(&worktree, git_dir, inside(common), places);
+    }
+    for module in layout::modules(common).into_iter().chain(own_modules(git_dir, common)) {
+        git_directory(&module, false, private, places, held);
+    }
+}
+
+/// Submodules of a linked worktree have their git directories in the worktree's own.
+fn own_modules(git_dir: &Path, common: &Path) -> Vec<PathBuf> {
+    if git_dir == common { Vec::new() } else { layout::modules(git_dir) }
+}
+
+fn git_directory(dir: &Path, is_folder: bool, private: Option<&Path>, places: &mut Places, held: &mut Held) {
+    if held.git_dirs.iter().any(|d| d == dir) {
+        return;
+    }
+    held.git_dirs.push(dir.to_owned());
+    if !is_folder {
+        places.pin(dir.to_owned(), "a git directory stays where it is");
+    }
+    for name in ["hooks", "info"] {
+        hold(&dir.join(name), "git runs what stands there, or is told there what to run", places);
+    }
+    let config = Config::read(&dir.join("config"));
+    hold_config(dir, config.as_ref().ok(), private, places, held);
+    let worktree_config =
+        config.as_ref().is_ok_and(|c| is_true(c.last("extensions", None, "worktreeconfig")));
+    hold_worktree_config(dir, worktree_config, places);
+    stand_in(&dir.join("commondir"), b".\n", "it would lead git to another configuration", places);
+    objects(dir, places);
+    if let Ok(config) = &config {
+        named_by_config(dir, config, places);
+    }
+}
+
+/// `objects/info/alternates` names further object stores. Its parents are pinned: moved away with it, another
+/// one could be put in their place.
+fn objects(dir: &Path, places: &mut Places) {
+    for below in ["objects", "objects/info"] {
+        let path = dir.join(below);
+        if !is_dir(&path) {
+            return;
+        }
+        places.pin(path, "git's object store stays where it is");
+    }
+    stand_in(&dir.join("objects/info/alternates"), b"", "it names other object stores", places);
+}
+
+fn hold_config(
+    dir: &Path,
+    config: Option<&Config>,
+    private: Option<&Path>,
+    places: &mut Places,
+    held: &mut Held,
+) {
+    let path = dir.join("config");
+    let why = "git runs programs that are named there";
+    let copy = |config, private: &Path| {
+        PrivateConfig::new(dir, config, &private.join(format!("git-{}", held.configs.len()))).ok()
+    };
+    let copied = config.zip(private).and_then(|(config, private)| copy(config, private));
+    match copied {
+        Some(copy) => {
+            places.add(
+                copy.directory().to_owned(),
+                Hold::Writable,
+                "it is a private copy of git's configuration",
+            );
+            places.add(path, Hold::Detour(copy.file()), why);
+            held.configs.push(copy);
+        }
+        None => hold(&path, why, places),
+    }
+}
+
+/// Without the extension git does not look at `config.worktree`, and a command that turns the extension on only
+/// turns it on in the private copy. One that exists is held all the same.
+fn hold_worktree_config(dir: &Path, in_use: bool, places: &mut Places) {
+    let path = dir.join("config.worktree");
+    if in_use || fs::symlink_metadata(&path).is_ok() {
+        hold(&path, "git runs programs that are named there", places);
+    }
+}
+
+/// What belongs to the main tree of a linked worktree and to nobody else.
+fn main_tree(common: &Path, places: &mut Places) {
+    for name in ["HEAD", "index"] {
+        let path = common.join(name);
+        if fs::symlink_metadata(&path).is_ok() {
+            hold(&path, "it belongs to the main working tree", places);
+        }
+    }
+}
+
+/// A linked worktree's directory in the shared repository.
+fn linked(worktree: &Path, ours: &Path, main_inside: bool, places: &mut Places) {
+    if worktree != ours && !main_inside {
+        places.add(worktree.to_owned(), Hold::ReadOnly, "it belongs to another worktree");
+        return;
+    }
+    places.pin(worktree.to_owned(), "a git directory stays where it is");
+    for name in ["commondir", "gitdir"] {
+        hold(&worktree.join(name), "it ties a worktree to its repository", places);
+    }
+    hold_worktree_config(worktree, false, places);
+}
+
+/// Files of the working tree that the configuration makes git run or read: `core.hooksPath`, includes, programs
+/// given by path. Outside the folder they are read-only anyway.
+fn named_by_config(git_dir: &Path, config: &Config, places: &mut Places) {
+    let top = match config.last("core", None, "worktree") {
+        Some(worktree) => git_dir.join(worktree),
+        None => git_dir.parent().unwrap_or(git_dir).to_owned(),
+    };
+    for entry in config.entries() {
+        let Some((base, named, missing)) = names(entry, git_dir, &top) else { continue };
+        let Ok(real) = fs::canonicalize(base.join(&named)) else {
+            let absent = base.join(&named);
+            if missing && absent.parent().is_some_and(is_dir) {
+                hold(&absent, "git's configuration names it", places);
+            }
+            continue;
+        };
+        if real != top && !git_dir.starts_with(&real) {
+            places.add(real, Hold::ReadOnly, "git's configuration names it");
+        }
+    }
+}
+
+/// The path that an entry names: relative to what, the path, and whether it counts when it is missing.
+fn names(entry: &Entry, git_dir: &Path, top: &Path) -> Option<(PathBuf, PathBuf, bool)> {
+    let value = entry.value.as_deref().filter(|v| !v.is_empty())?;
+    let relative = |base: &Path, text: &str| Some((base.to_owned(), PathBuf::from(text), true));
+    match (entry.section.as_str(), entry.key.as_str()) {
+        ("core", "hookspath" | "attributesfile") => relative(top, value),
+        ("include" | "includeif", "path") => relative(git_dir, value),
+        ("remote" | "branch" | "submodule" | "url" | "user", _) => None,
+        _ => {
+            // A command line: its first word, when that is a path to a file.
+            let word = value.trim_start_matches('!').split_whitespace().next()?;
+            let is_path = word.contains('/') && fs::metadata(top.join(word)).is_ok_and(|m| m.is_file());
+            is_path.then(|| (top.to_owned(), PathBuf::from(word), false))
+        }
+    }
+}
+
+/// Read-only when it is there, a detour to its own target when it is a link, not to be made when it is missing.
+pub(crate) fn hold(path: &Path, why: &'static str, places: &mut Places) {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => {
+            if let Ok(target) = fs::read_link(path) {
+                places.add(path.to_owned(), Hold::Detour(target), why);
+            }
+            if let Ok(real) = fs::canonicalize(path) {
+                places.add(real, Hold::ReadOnly, why);
+            }
+        }
+        Ok(meta) if pinfold_sandbox::is_placeholder(path) && meta.is_dir() => {
+            places.add(path.to_owned(), Hold::Absent, why);
+        }
+        Ok(_) => places.add(path.to_owned(), Hold::ReadOnly, why),
+        Err(_) => places.add(path.to_owned(), Hold::Absent, why),
+    }
+}
+
+/// Read-only when it is there with content of its own; otherwise held by a file with this content.
+fn stand_in(path: &Path, content: &'static [u8], why: &'static str, places: &mut Places) {
+    match fs::symlink_metadata(path) {
+        Ok(_) if !pinfold_sandbox::is_stand_in(path, content) => hold(path, why, places),
+        _ => places.add(path.to_owned(), Hold::StandIn(content), why),
+    }
+}
+
+fn is_dir(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|m| m.is_dir())
+}
+
+fn is_true(value: Option<&str>) -> bool {
+    value.is_some_and(|v| ["true", "yes", "on", "1"].iter().any(|t| v.eq_ignore_ascii_case(t)))
+}

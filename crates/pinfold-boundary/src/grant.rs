@@ -1,0 +1,81 @@
+//! What a person grants, as data: the wish before it meets the file system.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use pinfold_sandbox::{Limits, Network, Openings, Temp};
+
+/// How much of the file system can be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// Nothing but a private temporary directory.
+    ReadOnly,
+    /// The granted folder, private temporary files and declared caches.
+    #[default]
+    WorkspaceWrite,
+    /// Anywhere but guarded places.
+    DefaultWrite,
+}
+
+/// Which cache profiles are used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CacheChoice {
+    /// Every known one.
+    #[default]
+    All,
+    /// None: tools see their caches read-only.
+    None,
+    /// These, by name.
+    Only(Vec<String>),
+}
+
+/// What a person says about one environment variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnvironmentWish {
+    /// Pass it on although its name or value looks secret.
+    Pass(OsString),
+    /// Take it away.
+    Unset(OsString),
+    /// Give it this value.
+    Set(OsString, OsString),
+}
+
+/// One grant. Paths may be relative to `cwd` and may hold links; compiling resolves them.
+#[derive(Clone, Debug, Default)]
+pub struct Grant {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Where the command starts; the folder when empty.
+    pub cwd: PathBuf,
+    /// How much can be written.
+    pub mode: SandboxMode,
+    /// Further directories, treated like the folder.
+    pub add: Vec<PathBuf>,
+    /// Further files or directories that can be written, even if they are guarded.
+    pub allow_write: Vec<PathBuf>,
+    /// Guarded files or directories that can be read all the same.
+    pub allow_read: Vec<PathBuf>,
+    /// Files or directories that cannot be read.
+    pub deny_read: Vec<PathBuf>,
+    /// The person's home directory, if there is one.
+    pub home: Option<PathBuf>,
+    /// An existing directory that belongs to this run alone and goes with it. Copies that the command may
+    /// change are kept there.
+    pub private: PathBuf,
+    /// Where private layers of caches live between runs: `$XDG_CACHE_HOME/pinfold` or its like.
+    pub cache_home: Option<PathBuf>,
+    /// Which cache profiles are used.
+    pub caches: CacheChoice,
+    /// The environment before it is filtered.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What the person says about single variables; a later wish wins.
+    pub environment_wishes: Vec<EnvironmentWish>,
+    /// What can be reached over the network.
+    pub network: Network,
+    /// Doors opened by name.
+    pub openings: Openings,
+    /// What may be used up.
+    pub limits: Limits,
+    /// Where temporary files go.
+    pub temp: Temp,
+}

@@ -1,0 +1,80 @@
+//! What is said at the end of a run: what appeared, what was changed that runs later, what was not brought back.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::git::settle::ConfigOutcome;
+
+/// The findings of one run, as data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RunReport {
+    /// Repositories that were made or replaced: git runs what their hooks and configuration name.
+    pub new_repositories: Vec<PathBuf>,
+    /// Files that were made, changed or removed and that somebody's tools act on later.
+    pub changed_autorun: Vec<PathBuf>,
+    /// Rebases and the like that were left unfinished: continuing one runs the commands in its list.
+    pub unfinished: Vec<PathBuf>,
+    /// Git configuration that was stored inside.
+    pub git_config: Vec<ConfigOutcome>,
+    /// Environment variables that were not passed on.
+    pub environment_removed: Vec<String>,
+    /// What a person should know about how the boundary was drawn.
+    pub notes: Vec<String>,
+}
+
+impl RunReport {
+    /// Whether the run left something that a person should look at.
+    pub fn is_quiet(&self) -> bool {
+        self.new_repositories.is_empty()
+            && self.changed_autorun.is_empty()
+            && self.unfinished.is_empty()
+            && self.git_config.iter().all(|c| c.left_out.is_empty() && c.failed.is_none())
+    }
+}
+
+/// Paths listed one by one before the rest is only counted.
+const SHOWN: usize = 20;
+
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        list(
+            f,
+            "new repositories; look at their hooks and configuration before using git there",
+            &self.new_repositories,
+        )?;
+        list(f, "changed files that run or are acted on later", &self.changed_autorun)?;
+        list(f, "unfinished operations; their lists may hold commands to run", &self.unfinished)?;
+        for config in &self.git_config {
+            let at = config.git_dir.display();
+            if let Some(why) = &config.failed {
+                writeln!(f, "git configuration of `{at}` was not brought back: {why}")?;
+            }
+            if !config.left_out.is_empty() {
+                writeln!(
+                    f,
+                    "git configuration of `{at}` stored inside and not kept: {}",
+                    config.left_out.join(", ")
+                )?;
+            }
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, title: &str, paths: &[PathBuf]) -> fmt::Result {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "{title}:")?;
+    // Names come from the run: shown with every unprintable character made visible.
+    paths
+        .iter()
+        .take(SHOWN)
+        .try_for_each(|path| writeln!(f, "  {}", path.to_string_lossy().escape_debug()))?;
+    match paths.len().checked_sub(SHOWN) {
+        Some(more) if more > 0 => writeln!(f, "  and {more} more"),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,161 @@
+//! What a run changed that somebody's tools will act on later: repositories, autorun and build files.
+//!
+//! A look before and a look after, both bounded. Files are compared by identity, size and times; the change time
+//! cannot be set by a program. What lies beyond the bounds, or in a directory of dependencies, is not seen.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::{GuardKind, Guards, Held};
+
+use crate::git::layout;
+use crate::scan::{Descend, Entry, Reach, scan};
+
+/// Files that run code when somebody builds, tests, installs or pushes.
+const BUILD_FILES: [&str; 58] = [
+    "package.json",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "build.rs",
+    "CMakeLists.txt",
+    "meson.build",
+    "configure",
+    "configure.ac",
+    "setup.py",
+    "setup.cfg",
+    "pyproject.toml",
+    "conftest.py",
+    "sitecustomize.py",
+    "tox.ini",
+    "noxfile.py",
+    "tasks.py",
+    "SConstruct",
+    "Rakefile",
+    "Gemfile",
+    "extconf.rb",
+    "build.gradle",
+    "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "init.gradle",
+    "pom.xml",
+    "build.xml",
+    "build.sbt",
+    "justfile",
+    "Justfile",
+    "Taskfile.yml",
+    "Taskfile.yaml",
+    "Dockerfile",
+    "Containerfile",
+    "docker-compose.yml",
+    "docker-compose.yaml",
+    "compose.yaml",
+    "compose.yml",
+    "Vagrantfile",
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    "Jenkinsfile",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    ".drone.yml",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".lefthook.yml",
+    "binding.gyp",
+    "gulpfile.js",
+    "Gruntfile.js",
+    "WORKSPACE",
+    "MODULE.bazel",
+    "BUILD.bazel",
+    "flake.nix",
+    "shell.nix",
+    "default.nix",
+];
+
+/// Directories all of whose files run somewhere by themselves.
+const BUILD_DIRECTORIES: [&str; 4] = [".github", ".circleci", ".buildkite", ".gitea"];
+
+/// What identifies one state of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    place: (u64, u64),
+    size: u64,
+    changed: (i64, i64),
+}
+
+/// One look.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    repositories: BTreeMap<PathBuf, (u64, u64)>,
+    files: BTreeMap<PathBuf, State>,
+}
+
+impl Snapshot {
+    /// Looks at a folder anew.
+    pub(crate) fn of(folder: &Path, into: &mut Self, guards: &Guards, home: Option<&Path>) -> Reach {
+        scan(folder, |entry| {
+            into.see(entry);
+            if entry.name == ".git" {
+                return Descend::No;
+            }
+            if entry.kind.is_dir() && layout::is_git_dir(entry.path) {
+                return Descend::No;
+            }
+            let guard = guards.write(entry.path, home, false);
+            if guard.is_some_and(|g| g.held() != Held::Asked && g.kind() != GuardKind::Git) {
+                into.file(entry.path);
+                return Descend::No;
+            }
+            Descend::Yes
+        })
+    }
+
+    /// Notes an entry if it is of interest.
+    pub(crate) fn see(&mut self, entry: &Entry<'_>) {
+        if entry.name == ".git" || (entry.kind.is_dir() && layout::is_git_dir(entry.path)) {
+            if let Ok(meta) = fs::symlink_metadata(entry.path) {
+                self.repositories.insert(entry.path.to_owned(), (meta.dev(), meta.ino()));
+            }
+        } else if !entry.kind.is_dir() && is_build_file(entry) {
+            self.file(entry.path);
+        }
+    }
+
+    /// Notes a file whatever its name.
+    pub(crate) fn file(&mut self, path: &Path) {
+        if let Ok(meta) = fs::symlink_metadata(path) {
+            let state = State {
+                place: (meta.dev(), meta.ino()),
+                size: if meta.is_dir() { 0 } else { meta.len() },
+                changed: if meta.is_dir() { (0, 0) } else { (meta.ctime(), meta.ctime_nsec()) },
+            };
+            self.files.insert(path.to_owned(), state);
+        }
+    }
+
+    /// Repositories of `after` that were not there, or are others than they were.
+    pub(crate) fn new_repositories(&self, after: &Self) -> Vec<PathBuf> {
+        let new = after.repositories.iter().filter(|(path, id)| self.repositories.get(*path) != Some(id));
+        new.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Files of `after` that were made or changed, and files that are gone.
+    pub(crate) fn changed_files(&self, after: &Self) -> Vec<PathBuf> {
+        let changed = after.files.iter().filter(|(path, state)| self.files.get(*path) != Some(state));
+        let gone = self
+            .files
+            .keys()
+            .filter(|path| !after.files.contains_key(*path) && fs::symlink_metadata(path).is_err());
+        let mut all: Vec<PathBuf> = changed.map(|(path, _)| path).chain(gone).cloned().collect();
+        all.sort();
+        all
+    }
+}
+
+fn is_build_file(entry: &Entry<'_>) -> bool {
+    BUILD_FILES.iter().any(|name| entry.name == *name)
+        || entry.path.components().any(|c| BUILD_DIRECTORIES.iter().any(|d| c.as_os_str() == *d))
+}
