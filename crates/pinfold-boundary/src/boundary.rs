@@ -97,12 +97,12 @@ impl Boundary {
         for path in &grant.allow_write {
             drawing.allow_write(resolve(&cwd, path)?, guards, home.as_deref());
         }
-        let read: Vec<PathBuf> =
+        let readable: Vec<PathBuf> =
             grant.allow_read.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
         if grant.mode != SandboxMode::ReadOnly {
             drawing.writable(grant, guards, home.as_deref(), tier);
         }
-        drawing.hide(grant, guards, home.as_deref(), &cwd, read);
+        drawing.hide(grant, guards, home.as_deref(), &cwd, readable);
         Ok(drawing.finish(grant, guards.clone(), home, cwd, tier))
     }
 
@@ -209,8 +209,15 @@ impl Drawing {
         }
     }
 
-    fn hide(&mut self, grant: &Grant, guards: &Guards, home: Option<&Path>, cwd: &Path, read: Vec<PathBuf>) {
-        let mut open = read;
+    fn hide(
+        &mut self,
+        grant: &Grant,
+        guards: &Guards,
+        home: Option<&Path>,
+        cwd: &Path,
+        readable: Vec<PathBuf>,
+    ) {
+        let mut open = readable;
         open.extend(self.granted.iter().cloned());
         for (cover, why) in credentials::existing(guards, home) {
             if self.granted.iter().any(|g| g != &cover && g.starts_with(&cover)) {
@@ -260,8 +267,8 @@ impl Drawing {
             self.caches(grant, home.as_deref(), tier)
         };
         let mut profile = Profile {
-            cwd: cwd.clone(),
             visible: self.granted.iter().chain([&cwd]).cloned().collect(),
+            cwd,
             temp: temporary(grant, tier),
             layers: caches.layers,
             network: grant.network,

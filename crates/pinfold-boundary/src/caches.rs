@@ -139,7 +139,7 @@ impl Arrange<'_> {
         match shared {
             Some(shared) if self.granted(&shared) => {}
             Some(shared) if self.layered && can_be_option(&shared) && can_be_option(slot) => {
-                self.layer(profile, shared, slot, caches);
+                Self::layer(profile, shared, slot, caches);
             }
             Some(_) if !profile.movable => {}
             _ => Self::relocate(profile, caches),
@@ -153,7 +153,7 @@ impl Arrange<'_> {
             || self.cache_home.starts_with(shared)
     }
 
-    fn layer(&self, profile: &CacheProfile, shared: PathBuf, slot: &Path, caches: &mut Caches) {
+    fn layer(profile: &CacheProfile, shared: PathBuf, slot: &Path, caches: &mut Caches) {
         let place = slot.join(slug(profile.usual));
         let layer = Layer { private: place.join("upper"), work: place.join("work"), shared };
         if make(&layer.private).is_err() || make(&layer.work).is_err() {

@@ -20,7 +20,9 @@ pub(crate) fn existing(guards: &Guards, home: Option<&Path>) -> Vec<(PathBuf, St
     for guard in guards.read_list().iter().filter(|g| g.held() >= Held::WhenPresent) {
         let pattern = guard.pattern();
         if let Some(below) = pattern.strip_prefix("~/") {
-            homes.iter().for_each(|home| expand(&home.join(below), guard, guards, home, &mut found));
+            for home in &homes {
+                expand(&home.join(below), guard, guards, home, &mut found);
+            }
         } else if pattern.starts_with('/') {
             expand(Path::new(pattern), guard, guards, Path::new("/"), &mut found);
         }

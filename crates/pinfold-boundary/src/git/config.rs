@@ -4,6 +4,7 @@
 //! quoted subsections, continuation lines, quotes, escapes, comments. Includes are not followed. An edit leaves
 //! every line alone that it is not about. Text that does not parse is an error: then nothing is concluded from it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -38,7 +39,7 @@ impl Entry {
 /// A section header with the lines up to the next one.
 #[derive(Clone, Debug)]
 struct Section {
-    section: String,
+    name: String,
     subsection: Option<String>,
     lines: (usize, usize),
 }
@@ -87,7 +88,7 @@ impl Config {
                 at += 1;
                 continue;
             }
-            at = config.entry(&rest.to_owned(), at)?;
+            at = config.entry(rest, at)?;
         }
         config.close_section(at);
         Some(config)
@@ -117,11 +118,7 @@ impl Config {
             (_, subsection) => (name, subsection),
         };
         self.close_section(at);
-        self.sections.push(Section {
-            section: section.to_ascii_lowercase(),
-            subsection,
-            lines: (at, at + 1),
-        });
+        self.sections.push(Section { name: section.to_ascii_lowercase(), subsection, lines: (at, at + 1) });
         Some(rest)
     }
 
@@ -143,7 +140,7 @@ impl Config {
         };
         let section = self.sections.last()?;
         self.entries.push(Entry {
-            section: section.section.clone(),
+            section: section.name.clone(),
             subsection: section.subsection.clone(),
             key: key.to_ascii_lowercase(),
             value,
@@ -216,7 +213,7 @@ impl Config {
 
     /// Whether there is such a section.
     pub(crate) fn has_section(&self, section: &str, subsection: &str) -> bool {
-        self.sections.iter().any(|s| s.section == section && s.subsection.as_deref() == Some(subsection))
+        self.sections.iter().any(|s| s.name == section && s.subsection.as_deref() == Some(subsection))
     }
 
     /// The file's text.
@@ -242,17 +239,19 @@ impl Config {
             // A header on the same line stays; git writes none, people hardly do: then the entry stays as well.
             let shared = self.sections.iter().any(|s| s.lines.0 == entry.lines.0);
             let lines = gone.get_mut(entry.lines.0..entry.lines.1).filter(|_| !shared);
-            lines.into_iter().for_each(|lines| lines.fill(true));
+            if let Some(lines) = lines {
+                lines.fill(true);
+            }
         }
         let mut home = None;
         for s in &self.sections {
-            if s.section != section || s.subsection.as_deref() != Some(subsection) {
+            if s.name != section || s.subsection.as_deref() != Some(subsection) {
                 continue;
             }
             let empty = (s.lines.0 + 1..s.lines.1)
                 .all(|i| gone.get(i) == Some(&true) || self.text.get(i).is_some_and(|l| l.trim().is_empty()));
             if empty && values.is_empty() {
-                gone.get_mut(s.lines.0).into_iter().for_each(|g| *g = true);
+                gone.get_mut(s.lines.0..=s.lines.0).into_iter().flatten().for_each(|g| *g = true);
             }
             home = Some(s.lines.0);
         }
@@ -269,7 +268,7 @@ impl Config {
     ) -> String {
         let mut lines = String::new();
         for (key, value) in values {
-            lines.push_str(&format!("\t{key} = {}\n", quote(value)));
+            let _ = writeln!(lines, "\t{key} = {}", quote(value));
         }
         let mut out = String::new();
         for (i, line) in self.text.iter().enumerate() {
@@ -284,7 +283,7 @@ impl Config {
         if home.is_none() && !lines.is_empty() {
             end_line(&mut out);
             let name = subsection.replace('\\', "\\\\").replace('"', "\\\"");
-            out.push_str(&format!("[{section} \"{name}\"]\n{lines}"));
+            let _ = write!(out, "[{section} \"{name}\"]\n{lines}");
         }
         out
     }
