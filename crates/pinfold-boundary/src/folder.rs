@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{GuardKind, Guards, Held};
+use pinfold_policy::{Guard, GuardKind, Guards, Held};
 
 use crate::git::layout::{self, Found};
 use crate::git::protect::{self, hold};
@@ -58,11 +58,17 @@ impl Holder<'_> {
                 projects.extend(entry.path.parent().map(Path::to_owned));
                 return Descend::No;
             }
-            if entry.kind.is_dir() && layout_like_bare(entry) {
+            if entry.kind.is_dir() && layout::is_git_dir(entry.path) {
                 bare.extend(layout::bare(entry.path));
                 return Descend::No;
             }
-            if !guarded && self.holds(entry, places) { Descend::No } else { Descend::Yes }
+            let Some(guard) = guard_of(self.guards, entry, self.home, self.folds_case).filter(|_| !guarded)
+            else {
+                return Descend::Yes;
+            };
+            before.file(entry.path);
+            hold(entry.path, autorun_why(guard.kind()), places);
+            Descend::No
         });
         findings.before = before;
         if reach == Reach::Bounded {
@@ -72,11 +78,15 @@ impl Holder<'_> {
             ));
         }
         for repository in &bare {
+            protect::pin_between(folder, &repository.top, places);
             self.repository(repository, places, findings);
         }
         projects.dedup();
         for (count, project) in projects.iter().enumerate() {
             self.project(project, places, findings);
+            if project != folder {
+                protect::pin_between(folder, &project.join(".git"), places);
+            }
             if count < MAX_PROJECTS {
                 self.autorun(project, places);
             }
@@ -116,16 +126,17 @@ impl Holder<'_> {
             }
         }
     }
+}
 
-    /// Holds a guarded entry; whether it was one.
-    fn holds(&self, entry: &Entry<'_>, places: &mut Places) -> bool {
-        let Some(guard) = self.guards.write(entry.path, self.home, self.folds_case) else { return false };
-        if guard.held() == Held::Asked || guard.kind() == GuardKind::Git {
-            return false;
-        }
-        hold(entry.path, autorun_why(guard.kind()), places);
-        true
-    }
+/// The guard of an entry that the kernel can hold by itself; what belongs to git is held as a whole.
+pub(crate) fn guard_of<'g>(
+    guards: &'g Guards,
+    entry: &Entry<'_>,
+    home: Option<&Path>,
+    folds_case: bool,
+) -> Option<&'g Guard> {
+    let guard = guards.write(entry.path, home, folds_case)?;
+    (guard.held() != Held::Asked && guard.kind() != GuardKind::Git).then_some(guard)
 }
 
 /// One clause for each kind; the full sentence stands in the guard's own list.
@@ -140,9 +151,4 @@ fn autorun_why(kind: GuardKind) -> &'static str {
         GuardKind::Persistence => "the system or the desktop starts what stands there by itself",
         GuardKind::Build => "the next build or installation runs programs that it names",
     }
-}
-
-/// Cheap first: a bare repository is usually named `x.git` or `.bare`; others show by `HEAD` beside `objects`.
-fn layout_like_bare(entry: &Entry<'_>) -> bool {
-    layout::is_git_dir(entry.path)
 }

@@ -8,8 +8,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{GuardKind, Guards, Held};
+use pinfold_policy::Guards;
 
+use crate::folder::guard_of;
 use crate::git::layout;
 use crate::scan::{Descend, Entry, Reach, scan};
 
@@ -96,6 +97,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Looks at a folder anew.
     pub(crate) fn of(folder: &Path, into: &mut Self, guards: &Guards, home: Option<&Path>) -> Reach {
+        let guarded = guards.write(folder, home, false).is_some();
         scan(folder, |entry| {
             into.see(entry);
             if entry.name == ".git" {
@@ -104,12 +106,11 @@ impl Snapshot {
             if entry.kind.is_dir() && layout::is_git_dir(entry.path) {
                 return Descend::No;
             }
-            let guard = guards.write(entry.path, home, false);
-            if guard.is_some_and(|g| g.held() != Held::Asked && g.kind() != GuardKind::Git) {
-                into.file(entry.path);
-                return Descend::No;
+            if guarded || guard_of(guards, entry, home, false).is_none() {
+                return Descend::Yes;
             }
-            Descend::Yes
+            into.file(entry.path);
+            Descend::No
         })
     }
 

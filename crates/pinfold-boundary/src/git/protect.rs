@@ -45,13 +45,22 @@ pub(crate) fn protect(
     }
     git_directory(common, *tie == Tie::Bare && inside(common), private, places, held);
     if *tie == Tie::Worktree {
-        main_tree(common, places);
+        hold_checkout(common, "it belongs to the main working tree", places);
     }
     for worktree in layout::worktrees(common) {
+        pin_between(common, &worktree, places);
         linked(&worktree, git_dir, inside(common), places);
     }
     for module in layout::modules(common).into_iter().chain(own_modules(git_dir, common)) {
+        pin_between(if module.starts_with(git_dir) { git_dir } else { common }, &module, places);
         git_directory(&module, false, private, places, held);
+    }
+}
+
+/// Pins the directories between two places: moved away with one of them, what is held below could be replanted.
+pub(crate) fn pin_between(above: &Path, below: &Path, places: &mut Places) {
+    for between in below.ancestors().skip(1).take_while(|a| *a != above && a.starts_with(above)) {
+        places.pin(between.to_owned(), "what is held below it stays where it is");
     }
 }
 
@@ -132,27 +141,27 @@ fn hold_worktree_config(dir: &Path, in_use: bool, places: &mut Places) {
     }
 }
 
-/// What belongs to the main tree of a linked worktree and to nobody else.
-fn main_tree(common: &Path, places: &mut Places) {
-    for name in ["HEAD", "index"] {
-        let path = common.join(name);
-        if fs::symlink_metadata(&path).is_ok() {
-            hold(&path, "it belongs to the main working tree", places);
-        }
-    }
-}
-
-/// A linked worktree's directory in the shared repository.
+/// A linked worktree's directory in the shared repository. That of another worktree stays writable as a directory,
+/// since `git gc` locks every `HEAD` there is, but what it has checked out stays as it is.
 fn linked(worktree: &Path, ours: &Path, main_inside: bool, places: &mut Places) {
-    if worktree != ours && !main_inside {
-        places.add(worktree.to_owned(), Hold::ReadOnly, "it belongs to another worktree");
-        return;
-    }
     places.pin(worktree.to_owned(), "a git directory stays where it is");
     for name in ["commondir", "gitdir"] {
         hold(&worktree.join(name), "it ties a worktree to its repository", places);
     }
     hold_worktree_config(worktree, false, places);
+    if worktree != ours && !main_inside {
+        hold_checkout(worktree, "it belongs to another worktree", places);
+    }
+}
+
+/// What a working tree has checked out.
+fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut Places) {
+    for name in ["HEAD", "index"] {
+        let path = git_dir.join(name);
+        if fs::symlink_metadata(&path).is_ok() {
+            hold(&path, why, places);
+        }
+    }
 }
 
 /// Files of the working tree that the configuration makes git run or read: `core.hooksPath`, includes, programs
