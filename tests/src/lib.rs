@@ -1,1 +1,3 @@
 //! The test bed: what the whole-product tests share.
+
+pub mod paths;

@@ -39,14 +39,24 @@ mod text;
 mod tools;
 mod walk;
 
-use pinfold::{Outcome, Permit, RawCall, Ruling, Session};
+use pinfold::policy::PathText;
+use pinfold::{Outcome, Permit, RawCall, Ruling, Session, ToolCall};
 
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 
 /// Carries one call down the whole road. A question is answered with the refusal that stands until somebody says yes.
 pub fn call(session: &Session, raw: &RawCall) -> Reply {
-    match session.submit(raw) {
+    answer(session.submit(raw))
+}
+
+/// The same for a call that an embedder made itself.
+pub fn call_understood(session: &Session, call: ToolCall, cwd: Option<&PathText>) -> Reply {
+    answer(session.submit_call(call, cwd))
+}
+
+fn answer(ruling: Ruling) -> Reply {
+    match ruling {
         Ruling::Permit(permit) => perform(*permit),
         Ruling::Question(question) => Reply::refused(question.refusal()),
         Ruling::Refusal(refusal) => Reply::refused(&refusal),

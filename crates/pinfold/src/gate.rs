@@ -1,7 +1,9 @@
 //! The road of one call, top to bottom. Every way in goes down here and nowhere else.
 
 use pinfold_paths::{Freshness, Resolution};
-use pinfold_policy::{BadCall, Case, Claims, Decision, Facts, PathFact, RawCall, ToolCall, Verdict, judge};
+use pinfold_policy::{
+    BadCall, Case, Claims, Decision, Facts, PathFact, PathText, RawCall, ToolCall, Verdict, judge,
+};
 
 use crate::audit::{RecordKind, RecordedPath, Ruled};
 use crate::permit::{Permit, Receipt, record};
@@ -26,15 +28,20 @@ pub struct Considered {
 impl Session {
     /// Decides about a call and records the decision. The deed needs the permit that comes out.
     pub fn submit(&self, raw: &RawCall) -> Ruling {
+        match ToolCall::parse(raw) {
+            Ok(call) => self.submit_call(call, raw.cwd.as_ref()),
+            Err(bad) => self.not_understood(self.shared().next_call(), &bad),
+        }
+    }
+
+    /// The same for a call that an embedder made itself: it can name paths that JSON cannot say. Relative paths
+    /// start at `cwd`, or at the workspace.
+    pub fn submit_call(&self, call: ToolCall, cwd: Option<&PathText>) -> Ruling {
         let id = self.shared().next_call();
-        let call = match ToolCall::parse(raw) {
-            Ok(call) => call,
-            Err(bad) => return self.not_understood(id, &bad),
-        };
         let claims = Claims::of(&call);
-        let survey = survey(self.shared(), raw.cwd.as_ref(), &claims);
+        let survey = survey(self.shared(), cwd, &claims);
         let verdict = judge(&self.case(&survey.facts));
-        self.rule(id, raw, call, &claims, survey, &verdict)
+        self.rule(id, call, cwd, &claims, survey, &verdict)
     }
 
     /// Decides about a call and leaves it at that: nothing is recorded, no permit comes out. Text that only the
@@ -56,8 +63,8 @@ impl Session {
     fn rule(
         &self,
         id: u64,
-        raw: &RawCall,
         call: ToolCall,
+        cwd: Option<&PathText>,
         claims: &Claims,
         survey: Survey,
         verdict: &Verdict,
@@ -68,7 +75,8 @@ impl Session {
         match verdict.decision {
             Decision::Deny => decided.refuse(decided.words(false)),
             Decision::Ask => {
-                let question = Question::new(id, raw.clone(), verdict.clone(), decided.words(true));
+                let refusal = decided.words(true);
+                let question = Question::new(id, call, cwd.cloned(), verdict.clone(), refusal);
                 match decided.record(Ruled::Question, Some(question.refusal())) {
                     Ok(()) => Ruling::Question(Box::new(question)),
                     Err(refusal) => Ruling::Refusal(refusal),
