@@ -56,6 +56,14 @@ impl From<Errno> for Lost {
     }
 }
 
+/// What was there a moment ago is not, or is of another type: somebody swapped it, and the walk begins again.
+fn moved_meanwhile(errno: Errno) -> Lost {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::INVAL => Why::Race.into(),
+        other => other.into(),
+    }
+}
+
 /// Who said that this component comes next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
@@ -171,7 +179,7 @@ impl Walk<'_> {
                 Ok(Taken::Stands(FileType::Directory))
             }
             FileType::Directory => {
-                let next = sys::open_child_folder(self.at.fd(), &step.name)?;
+                let next = sys::open_child_folder(self.at.fd(), &step.name).map_err(moved_meanwhile)?;
                 Ok(self.go_down(next, step))
             }
             other if self.ahead.is_empty() && !self.must_be_folder => {
@@ -206,7 +214,7 @@ impl Walk<'_> {
         self.at = if below.as_os_str().is_empty() {
             At::Base(base)
         } else {
-            At::Opened(sys::open_folder(base.fd(), below, line.strategy())?)
+            At::Opened(sys::open_folder(base.fd(), below, line.strategy()).map_err(moved_meanwhile)?)
         };
         if origin == Origin::Link {
             self.moved(Disguise::Link);
@@ -230,7 +238,7 @@ impl Walk<'_> {
         if sys::has_magic_links(self.at.fd())? {
             return Err(Why::Magic.into());
         }
-        let target = sys::read_link(self.at.fd(), &step.name)?;
+        let target = sys::read_link(self.at.fd(), &step.name).map_err(moved_meanwhile)?;
         let words = target.as_bytes();
         if matches!(words.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."))
             && self.ahead.is_empty()

@@ -160,6 +160,7 @@ fn careful(line: &Line, spelling: &Spelling, last: LastLink) -> Resolution {
     for _ in 0..ATTEMPTS {
         let reached = match follow(line, spelling, last) {
             Ok(reached) => reached,
+            Err(end) if end.why == Why::Race => continue,
             Err(end) => return unresolved(end.why, spelling.path.clone(), end.leads_to),
         };
         match hold(line, &reached.real, reached.missing_dirs, reached.must_be_folder) {

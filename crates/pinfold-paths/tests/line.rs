@@ -128,3 +128,28 @@ fn a_read_only_line_has_no_inside() {
     assert_eq!(side(&bed, &reading, "file"), "outside");
     assert_eq!(reading.roots().count(), 0);
 }
+
+#[test]
+fn a_place_keeps_the_name_it_was_asked_by() {
+    let bed = bed();
+    for strategy in kit::strategies() {
+        for (claim, asked) in [
+            ("file", "root/file"),
+            ("./packages//core/./x", "root/packages/core/x"),
+            ("packages/../file", "root/file"),
+            // Links are kept in the name…
+            ("packages/adapters/c/x", "root/packages/adapters/c/x"),
+            ("packages/adapters/c/new", "root/packages/adapters/c/new"),
+            ("packages/adapters/c/../../file", "root/file"),
+            // …until `..` goes up from where they lead: then only the real name says where that is.
+            ("packages/adapters/c/../adapters/x", "root/packages/adapters/x"),
+            ("packages/adapters/o/../root/file", "root/file"),
+        ] {
+            let place = match bed.resolve(strategy, claim, LastLink::Follow) {
+                Resolution::Contained(place) => place,
+                other => panic!("{claim}: {other:?}"),
+            };
+            assert_eq!(place.asked(), bed.path(asked), "{claim} {strategy:?}");
+        }
+    }
+}

@@ -16,7 +16,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kit::Bed;
-use pinfold_paths::{Contained, DeedError, Expect, LastLink, Resolution, Strategy};
+use pinfold_paths::{
+    Contained, DeedError, Disguise, Expect, Kind, LastLink, PathClaim, Resolution, Strategy, Why,
+};
 
 /// Attempts for each deed and strategy: enough to meet the swap in every step, short enough to run always.
 const ROUNDS: usize = 250;
@@ -32,14 +34,23 @@ fn race(bed: &Bed, swap: impl Fn(&Bed) + Sync, mut attempt: impl FnMut() -> bool
                 swaps.fetch_add(1, Ordering::Relaxed);
             }
         });
+        // Also when an attempt panics: the swapping thread must end for the test to fail.
+        let _ends = Ends(&over);
         let hits = (0..ROUNDS).filter(|_| attempt()).count();
         // On one busy core the swapping thread may not have had its turn yet.
         while swaps.load(Ordering::Relaxed) < 10 {
             attempt();
         }
-        over.store(true, Ordering::Relaxed);
         hits
     })
+}
+
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// `root/d` is a folder, then a link to outside, then the folder again.
@@ -142,6 +153,37 @@ fn a_swapped_leaf_is_never_written_through() {
             },
         );
         assert_eq!(bed.outside(), before, "{strategy:?}");
+    }
+}
+
+/// What is swapped while it is resolved is the file, or the link's target, or a race; never the link, which was not
+/// asked for.
+#[test]
+fn a_swapped_leaf_is_resolved_to_one_or_the_other() {
+    for strategy in kit::strategies() {
+        let bed = bed();
+        let line = bed.line(strategy);
+        let (cwd, claim) = (bed.path("root"), PathClaim::new("f"));
+        race(
+            &bed,
+            |bed| exchange(bed, "root/f", "root/flink"),
+            || {
+                for _ in 0..20 {
+                    match line.resolve(&cwd, &claim, LastLink::Follow) {
+                        Resolution::Contained(place) => {
+                            assert!(matches!(place.kind(), Kind::File { .. }), "{place:?}");
+                        }
+                        Resolution::Outside(place) => {
+                            assert_eq!(place.disguise(), Some(Disguise::Link));
+                        }
+                        Resolution::Unresolved(lost) => {
+                            assert_eq!(lost.why, Why::Race);
+                        }
+                    }
+                }
+                true
+            },
+        );
     }
 }
 

@@ -54,6 +54,14 @@ pub fn agrees(bed: &Bed, strategy: Strategy, claim: &[u8]) {
         (Ok(real), Ok(place)) => {
             assert_eq!(place.real(), real);
             assert!(place.id().is_some());
+            // The name that rules see leads to the same place, without any `..`.
+            assert_eq!(
+                kernel(bed, place.asked().as_os_str().as_bytes()),
+                Ok(real),
+                "{}",
+                place.asked().display()
+            );
+            assert!(place.asked().iter().all(|name| name != ".."));
         }
         (Err(Errno::NOENT), Ok(place)) => {
             assert!(place.id().is_none());
