@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guards, Held};
+use pinfold_policy::{Guard, Guards, Held};
 use pinfold_sandbox::{Profile, Temp, Tier};
 
 use crate::caches::{self, Arrange, Caches};
@@ -117,6 +117,11 @@ impl Boundary {
     /// the ones that a file tool would reach; to it both lie outside.
     pub fn standing(&self, real: &Path) -> Standing<'_> {
         self.places.standing(real)
+    }
+
+    /// The guard that writing a resolved path meets, whether or not a wall stands there.
+    pub fn guard(&self, real: &Path) -> Option<&Guard> {
+        self.guards.write(real, self.home.as_deref(), false)
     }
 
     /// The folder and the directories added to it, resolved; the folder is the first.

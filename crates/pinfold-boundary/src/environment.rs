@@ -115,7 +115,7 @@ const GIT_PLACES: [&str; 8] = [
 ];
 
 /// Names a run can be known by from inside.
-const MARKER: &str = "PINFOLD";
+pub const MARKER: &str = "PINFOLD";
 
 /// The environment inside, and the names that were taken away.
 #[derive(Debug, Default, PartialEq, Eq)]

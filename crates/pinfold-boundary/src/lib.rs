@@ -32,9 +32,12 @@ mod place;
 mod report;
 mod scan;
 mod snapshot;
+mod witness;
 
 pub use boundary::{Boundary, CompileError};
+pub use environment::MARKER;
 pub use git::settle::ConfigOutcome;
 pub use grant::{CacheChoice, EnvironmentWish, Grant, SandboxMode};
 pub use place::{Place, Standing};
 pub use report::RunReport;
+pub use witness::{Refused, Witness};

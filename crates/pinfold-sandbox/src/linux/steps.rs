@@ -57,7 +57,10 @@ pub(crate) enum Step {
         at: CString,
     },
     /// Mounts a link over a name, which may be a link itself.
-    Detour { link: CString, at: CString },
+    Detour {
+        link: CString,
+        at: CString,
+    },
     /// A mount of its own on the very same place, which so cannot be renamed, removed or replaced.
     Pin {
         at: CString,

@@ -27,6 +27,9 @@ const KEPT: [&str; 6] = [
     "/run/NetworkManager/resolv.conf",
 ];
 
+/// Where something private is mounted over what the machine has there.
+const COVERED: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
+
 /// Where the private file system keeps its parts. All of them are read-only or seen at their real place too.
 const BASE: &str = "/run/pinfold";
 
@@ -116,7 +119,14 @@ impl Writer {
     fn take_visible(&mut self, profile: &Profile) -> io::Result<Vec<Waiting>> {
         let kept =
             KEPT.iter().map(PathBuf::from).filter(|at| at.symlink_metadata().is_ok_and(|m| !m.is_symlink()));
-        let all: Vec<PathBuf> = kept.chain(profile.visible.iter().cloned()).collect();
+        // What is granted comes back by itself; what is not below a cover was never away.
+        let granted = match &profile.writes {
+            Writes::Beneath(places) => places.as_slice(),
+            Writes::Nowhere | Writes::Anywhere => &[],
+        };
+        let covered = |at: &&PathBuf| COVERED.iter().any(|cover| at.starts_with(cover));
+        let wanted = profile.visible.iter().filter(covered).filter(|at| !granted.contains(at));
+        let all: Vec<PathBuf> = kept.chain(wanted.cloned()).collect();
         shallow_first(&all).into_iter().map(|at| self.take(at, false)).collect()
     }
 

@@ -1,0 +1,222 @@
+//! What a run tried and was refused: seen as it happens, told at the end.
+//!
+//! The walls decide; this only judges by the same [`Boundary`] what the kernel will say. Two kinds of names have
+//! no wall, and are refused here: those that would make a repository of a directory without `git init`, and,
+//! where mounts cannot be had, whatever is held inside the folder.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::{GuardKind, Held};
+use pinfold_sandbox::{Attempt, Intent, Reply, Tier, Watcher};
+use serde::Serialize;
+
+use crate::boundary::Boundary;
+use crate::place::Standing;
+
+/// How many different refusals are remembered; more are only counted.
+const MOST: usize = 1000;
+
+/// Something that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// What was tried: `write`, `create`, `remove`, `connect`, …
+    pub tried: &'static str,
+    /// Where.
+    pub place: PathBuf,
+    /// By which program, if it could be seen.
+    pub program: String,
+    /// How often.
+    pub times: u64,
+    /// Why not: one clause.
+    pub why: String,
+    /// What to do instead.
+    pub instead: &'static str,
+}
+
+/// Watches one run.
+#[derive(Debug)]
+pub struct Witness<'a> {
+    boundary: &'a Boundary,
+    tier: Tier,
+    refused: BTreeMap<(Intent, PathBuf), Refused>,
+    more: u64,
+}
+
+impl<'a> Witness<'a> {
+    /// A witness for a run within `boundary`, held by `tier`.
+    pub fn new(boundary: &'a Boundary, tier: Tier) -> Self {
+        Self { boundary, tier, refused: BTreeMap::new(), more: 0 }
+    }
+
+    /// What was refused, and how many further ones are not in the list.
+    pub fn refused(self) -> (Vec<Refused>, u64) {
+        (self.refused.into_values().collect(), self.more)
+    }
+
+    fn remember(&mut self, attempt: &Attempt, no: No) -> Reply {
+        let key = (attempt.intent, attempt.place.clone());
+        if let Some(known) = self.refused.get_mut(&key) {
+            known.times += 1;
+        } else if self.refused.len() >= MOST {
+            self.more += 1;
+        } else {
+            let refused = Refused {
+                tried: word(attempt.intent),
+                place: attempt.place.clone(),
+                program: program(attempt.pid),
+                times: 1,
+                why: no.why,
+                instead: no.instead,
+            };
+            self.refused.insert(key, refused);
+        }
+        if no.by_us { Reply::Refuse } else { Reply::GoOn }
+    }
+
+    fn judge(&self, attempt: &Attempt) -> Option<No> {
+        match attempt.intent {
+            Intent::Socket => return Some(No::socket(&attempt.place)),
+            Intent::Connect => return Some(No::network()),
+            _ => {}
+        }
+        let place = attempt.place.as_path();
+        match self.boundary.standing(place) {
+            _ if self.is_private(place) => None,
+            Standing::Writable => self.name_without_a_wall(attempt),
+            Standing::Outside => would_be_done(attempt).then(|| No {
+                why: "it lies outside the folder".into(),
+                instead: "write inside the folder, or start with --add-dir or --allow-write",
+                by_us: self.tier == Tier::Landlock && attempt.intent == Intent::Metadata,
+            }),
+            Standing::ReadOnly(held) | Standing::Hidden(held) => would_be_done(attempt).then(|| No {
+                why: held.why().to_owned(),
+                instead: "change it yourself, or start with --allow-write",
+                by_us: self.tier == Tier::Landlock,
+            }),
+        }
+    }
+
+    /// Places of the run's own, which look different from outside.
+    fn is_private(&self, place: &Path) -> bool {
+        let own: &[&str] = match self.tier {
+            Tier::Full => &["/tmp", "/var/tmp", "/dev", "/proc"],
+            Tier::Landlock => &["/dev", "/proc"],
+        };
+        own.iter().any(|own| place.starts_with(own)) && self.boundary.standing(place) == Standing::Outside
+    }
+
+    /// Names that would turn a directory into a repository whose configuration the run wrote, or set up what other
+    /// programs run, at a depth where no mount stands.
+    fn name_without_a_wall(&self, attempt: &Attempt) -> Option<No> {
+        let makes = match attempt.intent {
+            Intent::Create | Intent::MoveTo | Intent::Symlink => true,
+            Intent::MakeDir => false,
+            _ => return None,
+        };
+        let place = attempt.place.as_path();
+        let (name, parent) = (place.file_name()?, place.parent()?);
+        if makes && name == ".git" {
+            return Some(No::watched(
+                "a `.git` file or link points git at configuration of somebody's making",
+            ));
+        }
+        if completes_a_bare_repository(name, parent) {
+            return Some(No::watched(
+                "with it the directory would be a repository that nobody made with git",
+            ));
+        }
+        let guard = self.boundary.guard(place)?;
+        let held = guard.held() == Held::EvenMissing && guard.kind() != GuardKind::Git;
+        let fresh = makes || attempt.intent == Intent::MakeDir;
+        (held && fresh).then(|| No::watched(guard.why()))
+    }
+}
+
+impl Watcher for Witness<'_> {
+    fn attempt(&mut self, attempt: &Attempt) -> Reply {
+        match self.judge(attempt) {
+            None => Reply::GoOn,
+            Some(no) => self.remember(attempt, no),
+        }
+    }
+}
+
+/// A refusal in the making.
+struct No {
+    why: String,
+    instead: &'static str,
+    /// No wall stands there: the watch itself has to say no.
+    by_us: bool,
+}
+
+impl No {
+    fn watched(why: &str) -> Self {
+        let instead = "use `git init` or `git clone`, or make it yourself outside the run";
+        Self { why: why.to_owned(), instead, by_us: true }
+    }
+
+    fn network() -> Self {
+        let instead = "start with --network host if it has to be reached";
+        Self { why: "the network is off".into(), instead, by_us: false }
+    }
+
+    fn socket(family: &Path) -> Self {
+        if family == Path::new("internet") {
+            return Self::network();
+        }
+        Self {
+            why: "sockets to programs on this machine are closed".into(),
+            instead: "start with --open unix-sockets if it cannot do without",
+            by_us: true,
+        }
+    }
+}
+
+/// Whether the kernel would do it if nothing held it back: what fails anyway is no refusal.
+fn would_be_done(attempt: &Attempt) -> bool {
+    match attempt.intent {
+        Intent::Create | Intent::MoveTo => attempt.place.parent().is_some_and(Path::is_dir),
+        Intent::MakeDir | Intent::Symlink => {
+            attempt.place.parent().is_some_and(Path::is_dir) && fs::symlink_metadata(&attempt.place).is_err()
+        }
+        Intent::Write | Intent::Remove | Intent::MoveFrom | Intent::Metadata => {
+            fs::symlink_metadata(&attempt.place).is_ok()
+        }
+        Intent::Connect | Intent::Socket => true,
+    }
+}
+
+/// What git needs to take a directory for a repository:
+/// [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout).
+const BARE: [&str; 3] = ["HEAD", "objects", "refs"];
+
+fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
+    let part = BARE.iter().any(|b| name == *b) || name == "config";
+    let inside_git = parent.components().any(|c| c.as_os_str() == ".git");
+    part && !inside_git
+        && BARE.iter().filter(|b| name != **b).all(|b| fs::symlink_metadata(parent.join(b)).is_ok())
+}
+
+fn word(intent: Intent) -> &'static str {
+    match intent {
+        Intent::Write => "write",
+        Intent::Create => "create",
+        Intent::MakeDir => "make directory",
+        Intent::Remove => "remove",
+        Intent::MoveFrom => "move away",
+        Intent::MoveTo => "move to",
+        Intent::Symlink => "link",
+        Intent::Metadata => "change mode or owner",
+        Intent::Connect => "connect",
+        Intent::Socket => "open socket",
+    }
+}
+
+/// The name of the program: what the kernel calls it, which the program itself can change.
+fn program(pid: i32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end().escape_debug().to_string()
+}

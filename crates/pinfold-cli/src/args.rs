@@ -1,0 +1,310 @@
+//! What can be said on the command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+/// Hold a coding agent to one folder: it reads anywhere, and writes only there.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pinfold",
+    version,
+    about,
+    long_about = "Holds a coding agent, or any command, to one folder: it reads anywhere and writes only there. \
+                  The line is held by the kernel for every process that a shell starts, and in the tool \
+                  handler for every call that an agent makes.",
+    after_long_help = "Try it:\n  pinfold run -- sh -c 'echo hi > here.txt; echo hi > ~/there.txt'\n  pinfold doctor",
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Pinfold {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Box<Run>),
+    Call(Call),
+    Tools(Tools),
+    Doctor(Doctor),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// Run a command, or a whole agent, that can write only in this folder
+///
+/// Everything below the command is held too: it reads anywhere but for credentials, writes only in the folder, a
+/// private /tmp and private copies of package caches, and talks to no network unless you say so. What it was
+/// refused is printed at the end.
+///
+/// Exit code: that of the command (128+n when a signal ended it); 124 when its time was over, 125 when the walls
+/// could not be built, 126 when the command could not be run, 127 when it was not found.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  pinfold run -- npm test\n  pinfold run --network host -- claude\n  \
+                             pinfold run --folder ~/work/site --add-dir ~/work/shared -- make\n  \
+                             pinfold run --read-only -- ./analyse.sh"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
+pub(crate) struct Run {
+    /// The folder that can be written [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Another folder that can be written
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    /// A file or folder that can be written, with no protection for what is inside
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) allow_write: Vec<PathBuf>,
+
+    /// A file or folder that cannot be read
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) deny_read: Vec<PathBuf>,
+
+    /// Write nothing but the private /tmp: short for --sandbox read-only
+    #[arg(long, conflicts_with = "sandbox")]
+    pub(crate) read_only: bool,
+
+    /// How much can be written
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Sandbox::WorkspaceWrite)]
+    pub(crate) sandbox: Sandbox,
+
+    /// What can be reached over the network
+    #[arg(long, value_name = "REACH", value_enum, default_value_t = Reach::Off)]
+    pub(crate) network: Reach,
+
+    /// Package caches that are read shared and written to a private layer: names, `all` or `none`
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all")]
+    pub(crate) cache: Vec<String>,
+
+    /// Pass a variable that would be held back (NAME), or set one (NAME=VALUE)
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<OsString>,
+
+    /// Take a variable away
+    #[arg(long, value_name = "NAME")]
+    pub(crate) unset_env: Vec<OsString>,
+
+    /// Open a door that is closed by default; says what that means
+    #[arg(long, value_name = "DOOR", value_enum)]
+    pub(crate) open: Vec<Door>,
+
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+
+    /// Start even where this machine can hold less; says what is not held
+    #[arg(long)]
+    pub(crate) allow_degraded: bool,
+
+    /// Use only Landlock and seccomp, as on machines that forbid user namespaces
+    #[arg(long, hide_short_help = true)]
+    pub(crate) landlock_only: bool,
+
+    /// Print the report at the end as one line of JSON (on standard error)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write the report to a file instead of standard error
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Print no report when nothing was refused and nothing appeared that runs code
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What the command may use up
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct Limits {
+    /// Private memory of each process: 512M, 2G, …
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_memory: Option<u64>,
+
+    /// Processes and threads at one time
+    #[arg(long, value_name = "N")]
+    pub(crate) max_processes: Option<u64>,
+
+    /// Size of any one file
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_file_size: Option<u64>,
+
+    /// Processor time of each process: 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) cpu_time: Option<Duration>,
+
+    /// Time from start to end; then everything is ended and the exit code is 124
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sandbox {
+    /// Nothing but the private /tmp
+    ReadOnly,
+    /// The folder, the private /tmp, private copies of package caches
+    WorkspaceWrite,
+    /// Anywhere but guarded files (start-up files, credentials, …)
+    DefaultWrite,
+    /// No walls at all
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reach {
+    /// Nothing: a loopback interface of its own
+    Off,
+    /// Everything that this machine can reach
+    Host,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Door {
+    /// Sockets to programs on this machine (needed by some databases, displays and agents)
+    UnixSockets,
+    /// New user namespaces inside (browsers' own sandboxes)
+    UserNamespaces,
+    /// The `io_uring` interface
+    IoUring,
+    /// Your key rings
+    Keyrings,
+    /// Unusual execution domains (setarch, some debuggers)
+    Personality,
+}
+
+/// Make one tool call down the whole street, and print the result as JSON
+///
+/// TOOL is a name of `pinfold tools`; JSON its input, or `-` for standard input. A file has to be read before it
+/// is changed, in the same session: --lines takes several calls.
+///
+/// Exit code: 0 when it was done, 1 when it failed, 3 when it was refused, 2 when the call itself is not
+/// understood.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Example:\n  pinfold call Write '{\"file_path\":\"notes.md\",\"content\":\"hi\\n\"}'"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
+pub(crate) struct Call {
+    /// The folder that can be written [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Another folder that can be written
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    /// Write nothing
+    #[arg(long)]
+    pub(crate) read_only: bool,
+
+    /// Allow the Bash tool, which is off unless a person said so
+    #[arg(long)]
+    pub(crate) allow_bash: bool,
+
+    /// Do not write the record of the call
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_record: bool,
+
+    /// Read calls from standard input, one {"tool":…,"input":…} per line, all in one session
+    #[arg(long, conflicts_with_all = ["tool", "input"])]
+    pub(crate) lines: bool,
+
+    /// The tool
+    #[arg(value_name = "TOOL", required_unless_present = "lines")]
+    pub(crate) tool: Option<String>,
+
+    /// Its input
+    #[arg(value_name = "JSON", allow_hyphen_values = true, required_unless_present = "lines")]
+    pub(crate) input: Option<String>,
+}
+
+/// List the tools with their schemas
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    /// Print names, descriptions and JSON Schemas as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say what this machine can hold, layer by layer, by trying it
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the manual, or write all its pages to a directory
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Write pinfold.1, pinfold-run.1, … here
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: u64 = match text.get(digits.len()..).unwrap_or("").to_ascii_uppercase().trim_end_matches("IB")
+    {
+        "" | "B" => 1,
+        "K" | "KB" => 1 << 10,
+        "M" | "MB" => 1 << 20,
+        "G" | "GB" => 1 << 30,
+        "T" | "TB" => 1 << 40,
+        unit => return Err(format!("`{unit}` is not a unit of size: use K, M, G or T")),
+    };
+    let number: u64 =
+        digits.parse().map_err(|_| "write a whole number and a unit, such as 512M".to_owned())?;
+    number.checked_mul(factor).ok_or_else(|| "that is more than there is".to_owned())
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match text.get(digits.len()..).unwrap_or("") {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        unit => return Err(format!("`{unit}` is not a unit of time: use s, m or h")),
+    };
+    let number: u64 =
+        digits.parse().map_err(|_| "write a whole number and a unit, such as 90s".to_owned())?;
+    number.checked_mul(factor).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        <Pinfold as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_times_read_as_people_write_them() {
+        assert_eq!(parse_size("512M"), Ok(512 << 20));
+        assert_eq!(parse_size("2GiB"), Ok(2 << 30));
+        assert_eq!(parse_size("7"), Ok(7));
+        assert!(parse_size("7X").is_err() && parse_size("").is_err() && parse_size("99999999999T").is_err());
+        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("2h"), Ok(Duration::from_hours(2)));
+        assert!(parse_time("1d").is_err());
+    }
+}

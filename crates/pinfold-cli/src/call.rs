@@ -1,0 +1,134 @@
+//! `pinfold call`: one tool call, or one per line, down the whole street.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pinfold::audit::{Discard, Journal, JsonLines};
+use pinfold::policy::{Access, Interaction, Scope};
+use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold_tools::{Ended, Reply};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::args::Call;
+use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::say;
+use crate::surroundings;
+
+/// The longest input that is read from standard input: more than any tool takes.
+const LONGEST: u64 = 64 << 20;
+
+pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
+    let session = session(wanted)?;
+    if wanted.lines {
+        return lines(&session);
+    }
+    let (Some(tool), Some(input)) = (&wanted.tool, &wanted.input) else {
+        return Err(Failure::new(USAGE, "a call needs a tool and its input").mend("see `pinfold tools`"));
+    };
+    let text = match input.as_str() {
+        "-" => standard_input()?,
+        text => text.to_owned(),
+    };
+    let input: Value = serde_json::from_str(&text).map_err(|e| {
+        Failure::new(USAGE, format!("the input of {tool} is not JSON: {e}"))
+            .mend("quote it for the shell: pinfold call Read '{\"file_path\":\"a.txt\"}'")
+    })?;
+    let reply = pinfold_tools::call(&session, &RawCall::new(tool, input));
+    print(&reply)?;
+    Ok(ExitCode::from(code(reply.ended)))
+}
+
+/// One call of a stream.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    tool: String,
+    input: Value,
+}
+
+/// Calls of one session, so that a file that was read can be edited. The worst end is the exit code.
+fn lines(session: &Session) -> Result<ExitCode, Failure> {
+    let mut worst = DONE;
+    for line in io::stdin().lock().lines() {
+        let line = line.map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let call: Line = serde_json::from_str(&line).map_err(|e| {
+            Failure::new(USAGE, format!("a line is not a call: {e}"))
+                .mend("write {\"tool\":\"Read\",\"input\":{\"file_path\":\"a.txt\"}}, one per line")
+        })?;
+        let reply = pinfold_tools::call(session, &RawCall::new(&call.tool, call.input));
+        print(&reply)?;
+        worst = worst.max(code(reply.ended));
+    }
+    Ok(ExitCode::from(worst))
+}
+
+fn session(wanted: &Call) -> Result<Session, Failure> {
+    let here = surroundings::current_dir()?;
+    let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
+    let plan = Plan {
+        id: format!("call-{}", std::process::id()),
+        scope: Scope {
+            root: folder.clone(),
+            display_root: folder,
+            enforce_write: false,
+            allow_bash: wanted.allow_bash,
+        },
+        also_writable: wanted.add_dir.iter().map(|d| here.join(d)).collect(),
+        home: surroundings::home(),
+        access: if wanted.read_only { Access::ReadOnly } else { Access::ReadWrite },
+        interaction: Interaction::Interactive,
+        ..Plan::for_folder(here)
+    };
+    Session::open(&Ambient::claim(), plan, journal(wanted)?)
+        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
+}
+
+/// No record, no deed: without a place for the record there is no call.
+fn journal(wanted: &Call) -> Result<Arc<dyn Journal>, Failure> {
+    if wanted.no_record {
+        return Ok(Arc::new(Discard));
+    }
+    let mend = "set XDG_STATE_HOME to a directory that you can write, or say --no-record";
+    let Some(directory) = surroundings::state_home() else {
+        return Err(Failure::new(USAGE, "there is no home for the record").mend(mend));
+    };
+    let path = directory.join("record.jsonl");
+    let opened = fs::create_dir_all(&directory)
+        .and_then(|()| OpenOptions::new().create(true).append(true).mode(0o600).open(&path));
+    match opened {
+        Ok(file) => Ok(Arc::new(JsonLines::new(file))),
+        Err(e) => {
+            Err(Failure::new(USAGE, format!("the record `{}` cannot be written: {e}", path.display()))
+                .mend(mend))
+        }
+    }
+}
+
+fn standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    io::stdin()
+        .lock()
+        .take(LONGEST)
+        .read_to_string(&mut text)
+        .map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
+    Ok(text)
+}
+
+fn print(reply: &Reply) -> Result<(), Failure> {
+    say::out(&(serde_json::to_string(reply).unwrap_or_default() + "\n"))
+}
+
+fn code(ended: Ended) -> u8 {
+    match ended {
+        Ended::Done => DONE,
+        Ended::Failed => FAILED,
+        Ended::Refused => REFUSED,
+    }
+}

@@ -1,0 +1,47 @@
+//! What the exit codes mean. `docs/exit-codes.md` tells the same to people.
+
+use std::process::ExitCode;
+
+use crate::say::warn;
+
+/// Done.
+pub(crate) const DONE: u8 = 0;
+/// The call was allowed and failed.
+pub(crate) const FAILED: u8 = 1;
+/// The command line, or the call, was not understood.
+pub(crate) const USAGE: u8 = 2;
+/// The call was refused.
+pub(crate) const REFUSED: u8 = 3;
+/// The time of a run was over.
+pub(crate) const TIMED_OUT: u8 = 124;
+/// The walls could not be built; nothing has run.
+pub(crate) const NO_WALLS: u8 = 125;
+
+/// A message for the person, and the code to end with. Says what was wrong, where, and what to do.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    pub(crate) message: String,
+    /// What to do about it; on a line of its own.
+    pub(crate) mend: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), mend: None }
+    }
+
+    pub(crate) fn mend(mut self, mend: impl Into<String>) -> Self {
+        self.mend = Some(mend.into());
+        self
+    }
+
+    /// Prints the message on standard error.
+    pub(crate) fn tell(&self) -> ExitCode {
+        warn(&self.message);
+        if let Some(mend) = &self.mend {
+            warn(format_args!("  {mend}"));
+        }
+        ExitCode::from(self.code)
+    }
+}

@@ -1,0 +1,22 @@
+//! Words for the person. A closed pipe is no reason to panic.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use crate::exit::{FAILED, Failure};
+
+/// Writes to standard output.
+pub(crate) fn out(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever read it has read enough.
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(e) => Err(Failure::new(FAILED, format!("standard output: {e}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Writes a line to standard error, under our name. There is nobody to tell when that fails.
+pub(crate) fn warn(text: impl Display) {
+    let _ = writeln!(io::stderr(), "pinfold: {text}");
+}

@@ -1,0 +1,44 @@
+//! What the command line takes from the process it runs in: home, folders, environment. Read here, nowhere else.
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+
+use crate::exit::{Failure, USAGE};
+
+/// The person's home directory, as the environment names it.
+pub(crate) fn home() -> Option<PathBuf> {
+    env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// Where the command was started.
+pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
+    env::current_dir().map_err(|e| {
+        Failure::new(USAGE, format!("the current directory cannot be used: {e}"))
+            .mend("change to a directory that exists")
+    })
+}
+
+/// The place that an XDG variable names, or its default below home.
+/// [basedir](https://specifications.freedesktop.org/basedir-spec/latest/)
+fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let named = env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    named.or_else(|| Some(home()?.join(below_home))).map(|path| path.join("pinfold"))
+}
+
+/// Where private layers of package caches live between runs.
+pub(crate) fn cache_home() -> Option<PathBuf> {
+    xdg("XDG_CACHE_HOME", ".cache")
+}
+
+/// Where the record is kept.
+pub(crate) fn state_home() -> Option<PathBuf> {
+    xdg("XDG_STATE_HOME", ".local/state")
+}
+
+/// A directory that belongs to this run alone and is removed with it.
+pub(crate) fn private_directory() -> io::Result<tempfile::TempDir> {
+    let run = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir());
+    let base = run.unwrap_or_else(env::temp_dir);
+    tempfile::Builder::new().prefix("pinfold-").tempdir_in(base)
+}

@@ -1,0 +1,22 @@
+//! `pinfold tools`: what can be called, with schemas.
+
+use std::process::ExitCode;
+
+use crate::args::Tools;
+use crate::exit::{DONE, Failure};
+use crate::say;
+
+pub(crate) fn list(wanted: &Tools) -> Result<ExitCode, Failure> {
+    let tools = pinfold_tools::tools();
+    let text = if wanted.json {
+        serde_json::to_string_pretty(&tools).unwrap_or_default() + "\n"
+    } else {
+        tools.iter().map(|tool| format!("{:<13} {}\n", tool.name, first_sentence(tool.description))).collect()
+    };
+    say::out(&text)?;
+    Ok(ExitCode::from(DONE))
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
+}
