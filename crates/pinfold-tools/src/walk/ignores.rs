@@ -1,7 +1,7 @@
 //! Which entries `.gitignore`, `.ignore` and `.rgignore` pass over, from the folder at hand up to the repository's.
 //!
-//! As in ripgrep: `.gitignore` counts in a repository only, and a nested repository starts afresh; the other two
-//! count everywhere and outweigh it. The person's global excludes are not read.
+//! As in ripgrep: `.rgignore` anywhere outweighs `.ignore` anywhere, and that `.gitignore`, which counts in a
+//! repository only; a nested repository starts afresh. The person's global excludes are not read.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -15,14 +15,16 @@ use pinfold::paths::{Directory, Entry};
 
 /// The longest ignore file that is read.
 const LONGEST: u64 = 1024 * 1024;
-/// Ignore files of programs that search, the stronger last.
-const OWN: [&str; 2] = [".ignore", ".rgignore"];
+/// The ignore files, the strongest first.
+const NAMES: [&str; 3] = [".rgignore", ".ignore", GIT];
+/// The one that counts in a repository only.
+const GIT: &str = ".gitignore";
 
 /// The rules of one folder, and those above.
 pub(super) struct Ignores {
     above: Option<Arc<Ignores>>,
-    git: Option<Gitignore>,
-    own: Option<Gitignore>,
+    /// In the order of [`NAMES`].
+    rules: [Option<Gitignore>; NAMES.len()],
     /// A repository starts here.
     repository: bool,
     /// A repository starts here or above.
@@ -32,21 +34,14 @@ pub(super) struct Ignores {
 /// The rules of the folders above what is walked.
 pub(super) fn above(target: &ReadTarget) -> Ignores {
     let folders: Vec<&Path> = target.real().ancestors().skip(1).collect();
-    let mut ignores = Ignores { above: None, git: None, own: None, repository: false, in_repository: false };
+    let mut ignores =
+        Ignores { above: None, rules: [None, None, None], repository: false, in_repository: false };
     for folder in folders.into_iter().rev() {
         let repository = target.stands(&folder.join(".git"));
-        let rules = |name: &str| Some((name.to_owned(), target.walking_rules(&folder.join(name))?));
         let in_repository = repository || ignores.in_repository;
-        let git = if in_repository { rules(".gitignore") } else { None };
-        let own: Vec<_> = OWN.iter().filter_map(|name| rules(name)).collect();
-        if repository || git.is_some() || !own.is_empty() {
-            ignores = Ignores {
-                git: build(folder, git.as_slice()),
-                own: build(folder, &own),
-                above: Some(Arc::new(ignores)),
-                repository,
-                in_repository,
-            };
+        let rules = rules(folder, in_repository, |name| target.walking_rules(&folder.join(name)));
+        if repository || rules.iter().any(Option::is_some) {
+            ignores = Ignores { above: Some(Arc::new(ignores)), rules, repository, in_repository };
         }
     }
     ignores
@@ -58,28 +53,34 @@ impl Ignores {
         let has = |name: &str| entries.iter().any(|entry| entry.name == OsStr::new(name));
         let repository = has(".git");
         let in_repository = repository || above.in_repository;
-        let rules = |name: &str| if has(name) { read(folder, name) } else { None };
-        let git = if in_repository { rules(".gitignore") } else { None };
-        let own: Vec<_> = OWN.iter().filter_map(|name| rules(name)).collect();
-        if !repository && git.is_none() && own.is_empty() {
+        let rules = rules(path, in_repository, |name| if has(name) { read(folder, name) } else { None });
+        if !repository && rules.iter().all(Option::is_none) {
             return above;
         }
-        let (git, own) = (build(path, git.as_slice()), build(path, &own));
-        Arc::new(Self { above: Some(above), git, own, repository, in_repository })
+        Arc::new(Self { above: Some(above), rules, repository, in_repository })
     }
 
-    /// Whether the path is passed over. The nearest rule with an opinion decides.
+    /// Whether the path is passed over. Of each kind of file the nearest rule with an opinion decides.
     pub(super) fn matches(&self, path: &Path, is_folder: bool) -> bool {
-        let chain = || std::iter::successors(Some(self), |ignores| ignores.above.as_deref());
-        let own = chain().find_map(|ignores| opinion(ignores.own.as_ref()?, path, is_folder));
-        own.or_else(|| {
-            let mut outside = false;
-            chain()
-                .take_while(|ignores| !std::mem::replace(&mut outside, ignores.repository))
-                .find_map(|ignores| opinion(ignores.git.as_ref()?, path, is_folder))
-        })
-        .unwrap_or(false)
+        (0..NAMES.len()).find_map(|kind| self.opinion(kind, path, is_folder)).unwrap_or(false)
     }
+
+    fn opinion(&self, kind: usize, path: &Path, is_folder: bool) -> Option<bool> {
+        let git = NAMES.get(kind) == Some(&GIT);
+        let mut left_repository = false;
+        std::iter::successors(Some(self), |ignores| ignores.above.as_deref())
+            .take_while(|ignores| !(std::mem::replace(&mut left_repository, ignores.repository) && git))
+            .find_map(|ignores| opinion(ignores.rules.get(kind)?.as_ref()?, path, is_folder))
+    }
+}
+
+/// The rules that stand in a folder.
+fn rules(
+    folder: &Path,
+    in_repository: bool,
+    text: impl Fn(&str) -> Option<String>,
+) -> [Option<Gitignore>; NAMES.len()] {
+    NAMES.map(|name| if name == GIT && !in_repository { None } else { build(folder, name, &text(name)?) })
 }
 
 fn opinion(rules: &Gitignore, path: &Path, is_folder: bool) -> Option<bool> {
@@ -90,23 +91,18 @@ fn opinion(rules: &Gitignore, path: &Path, is_folder: bool) -> Option<bool> {
     }
 }
 
-fn read(folder: &Directory, name: &str) -> Option<(String, String)> {
+fn read(folder: &Directory, name: &str) -> Option<String> {
     let (file, _) = folder.open_file(OsStr::new(name)).ok()?;
     let mut text = String::new();
     file.take(LONGEST).read_to_string(&mut text).ok()?;
-    Some((name.to_owned(), text))
+    Some(text)
 }
 
 /// Lines that are no globs are passed over, as git does.
-fn build(folder: &Path, files: &[(String, String)]) -> Option<Gitignore> {
-    if files.is_empty() {
-        return None;
-    }
+fn build(folder: &Path, name: &str, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
-    for (name, text) in files {
-        for line in text.lines() {
-            let _ = builder.add_line(Some(folder.join(name)), line);
-        }
+    for line in text.lines() {
+        let _ = builder.add_line(Some(folder.join(name)), line);
     }
     builder.build().ok()
 }
