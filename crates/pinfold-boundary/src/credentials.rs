@@ -4,6 +4,8 @@
 //! does not exist at the start cannot be covered; a directory that is a store as a whole is covered as a whole,
 //! so what appears in it later is unreadable too.
 
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,8 +22,8 @@ pub(crate) fn existing(guards: &Guards, home: Option<&Path>) -> Vec<(PathBuf, St
     for guard in guards.read_list().iter().filter(|g| g.held() >= Held::WhenPresent) {
         let pattern = guard.pattern();
         if let Some(below) = pattern.strip_prefix("~/") {
-            for home in &homes {
-                expand(&home.join(below), guard, guards, home, &mut found);
+            for home in homes.iter().filter(|h| h.may_hold(below)) {
+                expand(&home.path.join(below), guard, guards, &home.path, &mut found);
             }
         } else if pattern.starts_with('/') {
             expand(Path::new(pattern), guard, guards, Path::new("/"), &mut found);
@@ -30,8 +32,40 @@ pub(crate) fn existing(guards: &Guards, home: Option<&Path>) -> Vec<(PathBuf, St
     found
 }
 
+/// A home directory with the names in it and in its `.config`: nearly all of the places that are looked for are
+/// missing, and two listings are cheaper than a hundred look-ups.
+struct Home {
+    path: PathBuf,
+    names: Option<HashSet<OsString>>,
+    config: Option<HashSet<OsString>>,
+}
+
+impl Home {
+    fn new(path: PathBuf) -> Self {
+        Self { names: names_in(&path), config: names_in(&path.join(".config")), path }
+    }
+
+    /// False only when a listing shows that nothing can be there.
+    fn may_hold(&self, below: &str) -> bool {
+        let listed = |names: &Option<HashSet<OsString>>, part: Option<&str>| match (names, part) {
+            (Some(names), Some(part)) => names.contains(OsStr::new(part)),
+            _ => true,
+        };
+        let mut parts = below.split('/');
+        match parts.next() {
+            Some(".config") if self.config.is_some() => listed(&self.config, parts.next()),
+            first => listed(&self.names, first),
+        }
+    }
+}
+
+fn names_in(directory: &Path) -> Option<HashSet<OsString>> {
+    let entries = fs::read_dir(directory).ok()?;
+    entries.map(|e| Some(e.ok()?.file_name())).collect()
+}
+
 /// The person's home and those of others that can be entered (all of them, for the superuser).
-fn homes(home: Option<&Path>) -> Vec<PathBuf> {
+fn homes(home: Option<&Path>) -> Vec<Home> {
     let mut homes: Vec<PathBuf> = home.map(Path::to_owned).into_iter().collect();
     let listed = ["/home", "/Users"].iter().filter_map(|d| fs::read_dir(d).ok()).flatten().flatten();
     for other in listed.map(|e| e.path()).chain([PathBuf::from("/root")]) {
@@ -40,7 +74,7 @@ fn homes(home: Option<&Path>) -> Vec<PathBuf> {
             homes.push(other);
         }
     }
-    homes
+    homes.into_iter().map(Home::new).collect()
 }
 
 /// A `*` stands in the last component only; its directory is listed and each name asked about.

@@ -17,7 +17,7 @@ use crate::git::layout::{self, Found};
 use crate::git::protect::{self, hold};
 use crate::place::Places;
 use crate::scan::{Descend, Entry, Reach, scan};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Seen, Snapshot};
 
 /// Repositories inside one folder for which missing autorun names are held too; each name costs a mount.
 const MAX_PROJECTS: usize = 16;
@@ -53,13 +53,12 @@ impl Holder<'_> {
         let mut bare = Vec::new();
         let mut before = std::mem::take(&mut findings.before);
         let reach = scan(folder, |entry| {
-            before.see(entry);
-            if entry.name == ".git" {
-                projects.extend(entry.path.parent().map(Path::to_owned));
-                return Descend::No;
-            }
-            if entry.kind.is_dir() && layout::is_git_dir(entry.path) {
-                bare.extend(layout::bare(entry.path));
+            if before.see(entry) == Seen::Repository {
+                if entry.name == ".git" {
+                    projects.extend(entry.path.parent().map(Path::to_owned));
+                } else {
+                    bare.extend(layout::bare(entry.path));
+                }
                 return Descend::No;
             }
             let Some(guard) = guard_of(self.guards, entry, self.home, self.folds_case).filter(|_| !guarded)

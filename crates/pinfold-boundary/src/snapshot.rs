@@ -87,6 +87,13 @@ struct State {
     changed: (i64, i64),
 }
 
+/// What an entry turned out to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Repository,
+    Other,
+}
+
 /// One look.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
@@ -99,11 +106,7 @@ impl Snapshot {
     pub(crate) fn of(folder: &Path, into: &mut Self, guards: &Guards, home: Option<&Path>) -> Reach {
         let guarded = guards.write(folder, home, false).is_some();
         scan(folder, |entry| {
-            into.see(entry);
-            if entry.name == ".git" {
-                return Descend::No;
-            }
-            if entry.kind.is_dir() && layout::is_git_dir(entry.path) {
+            if into.see(entry) == Seen::Repository {
                 return Descend::No;
             }
             if guarded || guard_of(guards, entry, home, false).is_none() {
@@ -114,15 +117,18 @@ impl Snapshot {
         })
     }
 
-    /// Notes an entry if it is of interest.
-    pub(crate) fn see(&mut self, entry: &Entry<'_>) {
+    /// Notes an entry if it is of interest, and says whether it is a git directory or a pointer to one.
+    pub(crate) fn see(&mut self, entry: &Entry<'_>) -> Seen {
         if entry.name == ".git" || (entry.kind.is_dir() && layout::is_git_dir(entry.path)) {
             if let Ok(meta) = fs::symlink_metadata(entry.path) {
                 self.repositories.insert(entry.path.to_owned(), (meta.dev(), meta.ino()));
             }
-        } else if !entry.kind.is_dir() && is_build_file(entry) {
+            return Seen::Repository;
+        }
+        if !entry.kind.is_dir() && is_build_file(entry) {
             self.file(entry.path);
         }
+        Seen::Other
     }
 
     /// Notes a file whatever its name.

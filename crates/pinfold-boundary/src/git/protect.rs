@@ -175,8 +175,9 @@ fn named_by_config(git_dir: &Path, config: &Config, places: &mut Places) {
         let Some((base, named, missing)) = names(entry, git_dir, &top) else { continue };
         let Ok(real) = fs::canonicalize(base.join(&named)) else {
             let absent = base.join(&named);
-            if missing && absent.parent().is_some_and(is_dir) {
-                hold(&absent, "git's configuration names it", places);
+            let parent = absent.parent().and_then(|p| fs::canonicalize(p).ok());
+            if let (true, Some(parent), Some(name)) = (missing, parent, absent.file_name()) {
+                hold(&parent.join(name), "git's configuration names it", places);
             }
             continue;
         };

@@ -1,0 +1,398 @@
+//! A grant meets a file system: what is granted, held, hidden, and what is found afterwards.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, SandboxMode, Standing};
+use pinfold_policy::Guards;
+use pinfold_sandbox::{Profile, Tier, Writes};
+use proptest::prelude::*;
+
+struct Bed {
+    _place: tempfile::TempDir,
+    at: PathBuf,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let at = fs::canonicalize(place.path()).unwrap();
+        let bed = Self { _place: place, at };
+        for directory in ["w", "home", "private", "cache"] {
+            bed.dir(directory);
+        }
+        bed
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.at.join(path)
+    }
+
+    fn dir(&self, path: &str) {
+        fs::create_dir_all(self.at(path)).unwrap();
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
+        fs::write(self.at(path), text).unwrap();
+    }
+
+    /// A git directory as `git init` makes it, so far as it matters.
+    fn git_dir(&self, path: &str) {
+        for part in ["objects/info", "refs", "hooks", "info"] {
+            self.dir(&format!("{path}/{part}"));
+        }
+        self.file(&format!("{path}/HEAD"), "ref: refs/heads/main\n");
+        self.file(&format!("{path}/config"), "[core]\n\tbare = false\n");
+    }
+
+    fn grant(&self) -> Grant {
+        let private = self.at("private").join(fs::read_dir(self.at("private")).unwrap().count().to_string());
+        fs::create_dir(&private).unwrap();
+        Grant {
+            folder: self.at("w"),
+            home: Some(self.at("home")),
+            private,
+            cache_home: Some(self.at("cache")),
+            caches: CacheChoice::None,
+            ..Grant::default()
+        }
+    }
+
+    fn compile(&self, change: impl FnOnce(&mut Grant)) -> Boundary {
+        let mut grant = self.grant();
+        change(&mut grant);
+        Boundary::compile(&grant, &Guards::default(), Tier::Full).unwrap()
+    }
+
+    fn standing(&self, boundary: &Boundary, path: &str) -> &'static str {
+        word(boundary.standing(&self.at(path)))
+    }
+}
+
+fn word(standing: Standing<'_>) -> &'static str {
+    match standing {
+        Standing::Writable => "writable",
+        Standing::Outside => "outside",
+        Standing::ReadOnly(_) => "held",
+        Standing::Hidden(_) => "hidden",
+    }
+}
+
+/// The standing of a path, worked out from the profile alone.
+fn by_profile(profile: &Profile, real: &Path) -> &'static str {
+    let held = profile.read_only.iter().chain(&profile.absent);
+    let held =
+        held.chain(profile.stand_ins.iter().map(|s| &s.path)).chain(profile.detours.iter().map(|d| &d.at));
+    let mut all: Vec<(&Path, &str)> = held.map(|p| (p.as_path(), "held")).collect();
+    all.extend(profile.hidden.iter().map(|p| (p.as_path(), "hidden")));
+    let anywhere = profile.writes == Writes::Anywhere;
+    if let Writes::Beneath(writes) = &profile.writes {
+        all.extend(writes.iter().map(|p| (p.as_path(), "writable")));
+    }
+    let free = if anywhere { "writable" } else { "outside" };
+    let deepest =
+        all.into_iter().filter(|(p, _)| real.starts_with(p)).max_by_key(|(p, _)| p.components().count());
+    let standing = deepest.map_or(free, |(_, standing)| standing);
+    let pinned = profile.pinned.iter().any(|p| p == real);
+    if pinned && standing == "writable" { "held" } else { standing }
+}
+
+const NAMES: [&str; 14] = [
+    "a",
+    "b",
+    "sub",
+    ".git",
+    ".vscode",
+    ".env",
+    ".env.example",
+    ".bashrc",
+    ".mcp.json",
+    "x.git",
+    "HEAD",
+    "objects",
+    "hooks",
+    "config",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_tools_are_told_what_the_kernel_is_told(
+        tree in prop::collection::vec((prop::collection::vec(0..NAMES.len(), 1..4), any::<bool>()), 0..12),
+        asked in prop::collection::vec(prop::collection::vec(0..NAMES.len(), 0..5), 24),
+        mode in 0..3_usize,
+        repositories in prop::collection::vec(0..3_usize, 0..3),
+    ) {
+        let bed = Bed::new();
+        for repository in repositories {
+            bed.git_dir(["w/.git", "w/sub/.git", "w/x.git"][repository]);
+        }
+        let path = |names: &[usize]| -> String {
+            std::iter::once("w").chain(names.iter().map(|n| NAMES[*n])).collect::<Vec<_>>().join("/")
+        };
+        for (names, is_dir) in &tree {
+            let at = bed.at(&path(names));
+            // A name may be taken by a file already; then the tree is a smaller one.
+            let _ = if *is_dir { fs::create_dir_all(at) } else {
+                fs::create_dir_all(at.parent().unwrap()).and_then(|()| if at.exists() { Ok(()) } else { fs::write(at, "") })
+            };
+        }
+        let mode = [SandboxMode::ReadOnly, SandboxMode::WorkspaceWrite, SandboxMode::DefaultWrite][mode];
+        let boundary = bed.compile(|grant| grant.mode = mode);
+        for names in &asked {
+            let real = bed.at(&path(names));
+            prop_assert_eq!(word(boundary.standing(&real)), by_profile(boundary.profile(), &real), "{:?}", real);
+        }
+        for place in ["home/x", "home/.bashrc", "elsewhere"] {
+            let real = bed.at(place);
+            prop_assert_eq!(word(boundary.standing(&real)), by_profile(boundary.profile(), &real), "{:?}", real);
+        }
+    }
+}
+
+#[test]
+fn a_plain_repository_is_writable_but_for_what_runs() {
+    let bed = Bed::new();
+    bed.git_dir("w/.git");
+    let boundary = bed.compile(|_| {});
+    for writable in [
+        "w/f",
+        "w/.git/index",
+        "w/.git/HEAD",
+        "w/.git/refs/heads/x",
+        "w/.git/objects/ab/c",
+        "w/.git/packed-refs",
+    ] {
+        assert_eq!(bed.standing(&boundary, writable), "writable", "{writable}");
+    }
+    for held in [
+        "w/.git",
+        "w/.git/hooks",
+        "w/.git/hooks/x",
+        "w/.git/config",
+        "w/.git/info/attributes",
+        "w/.git/commondir",
+        "w/.git/objects/info/alternates",
+        "w/.vscode/tasks.json",
+        "w/.mcp.json",
+        "w/.pinfold/settings.json",
+    ] {
+        assert_eq!(bed.standing(&boundary, held), "held", "{held}");
+    }
+    assert_eq!(bed.standing(&boundary, "outside"), "outside");
+}
+
+/// A main repository in `main` with a linked worktree at `w`; `back` is what its `gitdir` file says.
+fn worktree(bed: &Bed, back: &str) {
+    bed.git_dir("main/.git");
+    bed.dir("main/.git/worktrees/w");
+    bed.file("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
+    bed.file("main/.git/worktrees/w/commondir", "../..\n");
+    bed.file("main/.git/worktrees/w/gitdir", &format!("{back}\n"));
+    bed.file("w/.git", &format!("gitdir: {}\n", bed.at("main/.git/worktrees/w").display()));
+}
+
+#[test]
+fn a_linked_worktree_reaches_its_repository_and_not_its_siblings() {
+    let bed = Bed::new();
+    worktree(&bed, &bed.at("w/.git").display().to_string());
+    let boundary = bed.compile(|_| {});
+    for writable in [
+        "main/.git/refs/heads/w",
+        "main/.git/objects/ab/c",
+        "main/.git/worktrees/w/index",
+        "main/.git/packed-refs",
+    ] {
+        assert_eq!(bed.standing(&boundary, writable), "writable", "{writable}");
+    }
+    for held in [
+        "main/.git/HEAD",
+        "main/.git/config",
+        "main/.git/hooks/x",
+        "main/.git/worktrees/w/commondir",
+        "w/.git",
+    ] {
+        assert_eq!(bed.standing(&boundary, held), "held", "{held}");
+    }
+    assert_eq!(bed.standing(&boundary, "main/f"), "outside");
+}
+
+#[test]
+fn a_pointer_that_is_not_pointed_back_at_grants_nothing() {
+    let bed = Bed::new();
+    worktree(&bed, &bed.at("another/.git").display().to_string());
+    let boundary = bed.compile(|_| {});
+    assert_eq!(bed.standing(&boundary, "main/.git/refs/heads/w"), "outside");
+    assert_eq!(bed.standing(&boundary, "w/.git"), "held");
+    assert!(
+        boundary.notes().iter().any(|n| n.contains("does not name it in turn")),
+        "{:?}",
+        boundary.notes()
+    );
+}
+
+#[test]
+fn a_planted_git_directory_does_not_lend_another_repository() {
+    let bed = Bed::new();
+    bed.git_dir("main/.git");
+    // Everything in `w` was written by an agent earlier: its pointers agree with each other.
+    bed.dir("w/g");
+    bed.file("w/g/HEAD", "ref: refs/heads/w\n");
+    bed.file("w/g/commondir", &bed.at("main/.git").display().to_string());
+    bed.file("w/g/gitdir", &bed.at("w/.git").display().to_string());
+    bed.file("w/.git", &format!("gitdir: {}\n", bed.at("w/g").display()));
+    let boundary = bed.compile(|_| {});
+    assert_eq!(bed.standing(&boundary, "main/.git/refs/heads/x"), "outside");
+}
+
+#[test]
+fn a_submodule_is_believed_when_its_repository_names_it() {
+    for (worktree, expected) in [("../../../w", "writable"), ("../../../other", "outside")] {
+        let bed = Bed::new();
+        bed.git_dir("super/.git/modules/x");
+        bed.dir("super/.git/w");
+        bed.dir("super/.git/other");
+        bed.dir("other");
+        let at = bed.at("super/.git/modules/x");
+        let worktree = at.join(worktree).to_string_lossy().replace("super/.git/modules/x/../../../", "");
+        bed.file("super/.git/modules/x/config", &format!("[core]\n\tworktree = {worktree}\n"));
+        bed.file("w/.git", &format!("gitdir: {}\n", at.display()));
+        let boundary = bed.compile(|_| {});
+        assert_eq!(bed.standing(&boundary, "super/.git/modules/x/index"), expected, "{worktree}");
+    }
+}
+
+#[test]
+fn what_the_configuration_names_in_the_folder_is_held() {
+    let bed = Bed::new();
+    bed.git_dir("w/.git");
+    bed.file("w/.git/config", "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../team.cfg\n[filter \"x\"]\n\tclean = ./clean.sh %f\n[remote \"o\"]\n\turl = ./f\n");
+    bed.file("w/.githooks/pre-commit", "");
+    bed.file("w/clean.sh", "");
+    bed.file("w/f", "");
+    let boundary = bed.compile(|_| {});
+    for held in ["w/.githooks/pre-commit", "w/clean.sh", "w/team.cfg"] {
+        assert_eq!(bed.standing(&boundary, held), "held", "{held}");
+    }
+    assert_eq!(bed.standing(&boundary, "w/f"), "writable");
+}
+
+#[test]
+fn guarded_files_that_exist_are_held_at_any_depth_and_links_with_their_targets() {
+    let bed = Bed::new();
+    bed.file("w/a/b/.env", "");
+    bed.file("w/a/.bashrc", "");
+    bed.dir("w/real");
+    symlink("real", bed.at("w/.vscode")).unwrap();
+    let boundary = bed.compile(|_| {});
+    for held in ["w/a/b/.env", "w/a/.bashrc", "w/.vscode", "w/real/tasks.json"] {
+        assert_eq!(bed.standing(&boundary, held), "held", "{held}");
+    }
+    for writable in ["w/a/b/.env.example", "w/b/.env", "w/a/x"] {
+        assert_eq!(bed.standing(&boundary, writable), "writable", "{writable}");
+    }
+}
+
+#[test]
+fn credentials_are_hidden_unless_they_are_named() {
+    let bed = Bed::new();
+    bed.file("home/.aws/credentials", "");
+    bed.file("home/.ssh/id_rsa", "");
+    bed.file("home/.ssh/known_hosts", "");
+    bed.file("home/.npmrc", "fund=false\n");
+    bed.file("home/notes", "");
+    let boundary = bed.compile(|_| {});
+    for hidden in ["home/.aws/credentials", "home/.aws/later", "home/.ssh/id_rsa"] {
+        assert_eq!(bed.standing(&boundary, hidden), "hidden", "{hidden}");
+    }
+    for seen in ["home/.ssh/known_hosts", "home/.npmrc", "home/notes"] {
+        assert_eq!(bed.standing(&boundary, seen), "outside", "{seen}");
+    }
+    bed.file("home/.npmrc", "//r.example/:_authToken=x\n");
+    let named = bed.compile(|grant| {
+        grant.allow_read = vec![bed.at("home/.aws")];
+        grant.deny_read = vec![bed.at("home/notes")];
+    });
+    assert_eq!(bed.standing(&named, "home/.aws/credentials"), "outside");
+    assert_eq!(bed.standing(&named, "home/notes"), "hidden");
+    assert_eq!(bed.standing(&named, "home/.npmrc"), "hidden");
+}
+
+#[test]
+fn a_folder_within_a_credential_store_stays_usable() {
+    let bed = Bed::new();
+    bed.file("home/.aws/tool/f", "");
+    bed.file("home/.aws/credentials", "");
+    let boundary = bed.compile(|grant| grant.folder = bed.at("home/.aws/tool"));
+    assert_eq!(bed.standing(&boundary, "home/.aws/tool/f"), "writable");
+    assert_eq!(bed.standing(&boundary, "home/.aws/credentials"), "hidden");
+}
+
+#[test]
+fn a_guarded_place_opens_by_name_and_only_that_one() {
+    let bed = Bed::new();
+    bed.dir("w/.vscode");
+    bed.dir("home/.claude");
+    let opened = bed.compile(|grant| grant.allow_write = vec![bed.at("w/.vscode"), bed.at("home/.claude")]);
+    for writable in ["w/.vscode/tasks.json", "home/.claude/x"] {
+        assert_eq!(bed.standing(&opened, writable), "writable", "{writable}");
+    }
+    assert_eq!(bed.standing(&opened, "w/.idea/x"), "held");
+    assert_eq!(bed.standing(&bed.compile(|_| {}), "w/.vscode/tasks.json"), "held");
+}
+
+#[test]
+fn modes_say_how_far_writing_goes() {
+    let bed = Bed::new();
+    bed.file("home/.bashrc", "");
+    let read_only = bed.compile(|grant| grant.mode = SandboxMode::ReadOnly);
+    assert_eq!(bed.standing(&read_only, "w/f"), "outside");
+    let anywhere = bed.compile(|grant| grant.mode = SandboxMode::DefaultWrite);
+    assert_eq!(bed.standing(&anywhere, "elsewhere/f"), "writable");
+    assert_eq!(bed.standing(&anywhere, "home/.bashrc"), "held");
+    assert_eq!(bed.standing(&anywhere, "w/.mcp.json"), "held");
+}
+
+#[test]
+fn what_is_no_folder_is_refused() {
+    let bed = Bed::new();
+    bed.file("w/f", "");
+    let refused = |folder: PathBuf| {
+        let grant = Grant { folder, ..bed.grant() };
+        Boundary::compile(&grant, &Guards::default(), Tier::Full).unwrap_err()
+    };
+    assert!(matches!(refused(bed.at("w/f")), CompileError::NotADirectory { .. }));
+    assert!(matches!(refused(bed.at("none")), CompileError::Unresolved { .. }));
+    assert!(matches!(refused("/".into()), CompileError::NotAFolder { .. }));
+    assert!(matches!(refused("/proc/self".into()), CompileError::NotAFolder { .. }));
+}
+
+#[test]
+fn the_end_of_a_run_says_what_appeared() {
+    let bed = Bed::new();
+    bed.git_dir("w/.git");
+    bed.git_dir("w/old/.git");
+    bed.file("w/package.json", "{}");
+    bed.file("w/Makefile", "all:\n");
+    let boundary = bed.compile(|_| {});
+    assert!(boundary.settle().is_quiet(), "{}", boundary.settle());
+    bed.git_dir("w/new/.git");
+    fs::rename(bed.at("w/old"), bed.at("w/was")).unwrap();
+    bed.git_dir("w/old/.git");
+    bed.file("w/package.json", "{\"scripts\":{}}");
+    bed.file("w/sub/.env", "X=1");
+    bed.file("w/.github/workflows/ci.yml", "");
+    bed.dir("w/.git/rebase-merge");
+    let report = boundary.settle();
+    let paths = |list: &[&str]| list.iter().map(|p| bed.at(p)).collect::<Vec<_>>();
+    assert_eq!(report.new_repositories, paths(&["w/new/.git", "w/old/.git", "w/was/.git"]));
+    assert_eq!(
+        report.changed_autorun,
+        paths(&["w/.github/workflows/ci.yml", "w/package.json", "w/sub/.env"])
+    );
+    assert_eq!(report.unfinished, paths(&["w/.git/rebase-merge"]));
+    assert!(!report.is_quiet() && report.to_string().contains("package.json"), "{report}");
+}
