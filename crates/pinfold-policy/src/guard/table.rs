@@ -293,9 +293,9 @@ pub(super) const READ: &[Group] = &[
     group(
         GuardKind::Credential,
         Held::WhenPresent,
-        "it holds private keys",
+        "it holds private keys, and names the hosts that they open",
         &[
-            "~/.ssh/* !config !config.d !known_hosts !known_hosts.old !known_hosts.d !authorized_keys !*.pub",
+            "~/.ssh",
             "~/.gnupg/private-keys-v1.d",
             "~/.gnupg/openpgp-revocs.d",
             "~/.gnupg/secring.gpg",
