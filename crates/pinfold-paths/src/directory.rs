@@ -94,7 +94,16 @@ impl Directory {
             Kind::Special(_) => return Err(DeedError::Special),
             Kind::Missing { .. } => return Err(DeedError::Missing),
         }
-        let file = sys::open_reading(self.fd.as_fd(), name)?;
+        self.open_listed_file(name)
+    }
+
+    /// The same for a name that the listing called a regular file: one look less. Something else that has come to
+    /// stand there is opened without waiting and let go at once.
+    ///
+    /// # Errors
+    /// As [`open_file`](Self::open_file); [`DeedError::Changed`] for what is no regular file any more.
+    pub fn open_listed_file(&self, name: &OsStr) -> Result<(File, Version), DeedError> {
+        let file = sys::open_reading(self.fd.as_fd(), plain(name)?)?;
         let (file_type, version) = sys::stat_open(file.as_fd())?;
         if file_type == FileType::RegularFile { Ok((file.into(), version)) } else { Err(DeedError::Changed) }
     }

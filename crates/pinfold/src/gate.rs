@@ -96,7 +96,7 @@ impl Session {
 
     fn permit(&self, id: u64, call: ToolCall, found: Vec<(pinfold_policy::Operation, Resolution)>) -> Ruling {
         let tool = call.tool().as_str();
-        let receipt = Receipt::new(self.shared().clone(), id, tool.to_owned());
+        let receipt = Receipt::new(self.shared().clone(), id, tool);
         match Targets::hold(self.shared(), found) {
             Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt))),
             // The judge allowed what cannot be held: the type system's last word is no.
@@ -122,7 +122,7 @@ impl Session {
         };
         let shared = self.shared();
         Ruling::Refusal(Box::new(
-            match shared.journal.append(&record(shared, id, bad.tool().to_owned(), kind)) {
+            match shared.journal.append(&record(shared, id, bad.tool().to_owned().into(), kind)) {
                 Ok(()) => refusal,
                 Err(error) => Refusal::not_recorded(bad.tool(), &error),
             },
@@ -134,7 +134,7 @@ impl Session {
 struct Decided<'a> {
     session: &'a Session,
     id: u64,
-    tool: &'a str,
+    tool: &'static str,
     facts: &'a Facts,
     verdict: &'a Verdict,
 }
@@ -197,7 +197,7 @@ impl Decided<'_> {
             reason: refusal.map(|refusal| refusal.reason.clone()),
             paths: paths.collect(),
         };
-        let record = record(self.shared(), self.id, self.tool.to_owned(), kind);
+        let record = record(self.shared(), self.id, self.tool.into(), kind);
         self.shared()
             .journal
             .append(&record)

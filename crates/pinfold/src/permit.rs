@@ -1,5 +1,6 @@
 //! The right to carry out one call, once; and the receipt that says how it ended.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,13 +42,13 @@ impl Permit {
 pub struct Receipt {
     shared: Arc<Shared>,
     id: u64,
-    tool: String,
+    tool: &'static str,
     started: Instant,
     open: bool,
 }
 
 impl Receipt {
-    pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: String) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: &'static str) -> Self {
         Self { shared, id, tool, started: Instant::now(), open: true }
     }
 
@@ -66,7 +67,7 @@ impl Receipt {
     fn record(&self, end: &'static str, code: Option<crate::RefusalCode>) -> io::Result<()> {
         let ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let kind = RecordKind::Outcome { end, code, ms };
-        self.shared.journal.append(&record(&self.shared, self.id, self.tool.clone(), kind))
+        self.shared.journal.append(&record(&self.shared, self.id, self.tool.into(), kind))
     }
 }
 
@@ -80,13 +81,13 @@ impl Drop for Receipt {
 }
 
 /// A record of this session, now.
-pub(crate) fn record(shared: &Shared, id: u64, tool: String, kind: RecordKind) -> Record {
+pub(crate) fn record(shared: &Shared, id: u64, tool: Cow<'static, str>, kind: RecordKind) -> Record {
     Record {
         v: VERSION,
-        at: jiff::Timestamp::now().to_string(),
-        session: shared.id.clone(),
+        at: jiff::Timestamp::now(),
+        session: Arc::clone(&shared.id),
         id,
-        principal: shared.principal.name().to_owned(),
+        principal: Arc::clone(&shared.principal_name),
         tool,
         kind,
     }

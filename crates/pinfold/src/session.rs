@@ -72,7 +72,9 @@ pub struct Session {
 
 /// What a session, its permits and its targets have in common.
 pub(crate) struct Shared {
-    pub(crate) id: String,
+    pub(crate) id: Arc<str>,
+    /// The principal's name, for the record.
+    pub(crate) principal_name: Arc<str>,
     pub(crate) line: Line,
     pub(crate) scope: Scope,
     pub(crate) principal: Principal,
@@ -140,10 +142,12 @@ impl Session {
             below => below,
         };
         let line_shown = line.roots().map(shown).collect::<Vec<_>>().join(", ");
+        let (id, principal_name) = (id.into(), principal.name().into());
         let calls = AtomicU64::new(0);
         let seen = Seen::new();
         let shared = Shared {
             id,
+            principal_name,
             line,
             scope,
             principal,
@@ -167,7 +171,7 @@ impl Session {
         Self::with_line(
             map(s.line.clone()),
             s.scope.clone(),
-            s.id.clone(),
+            s.id.to_string(),
             s.principal.clone(),
             s.access,
             s.interaction,

@@ -2,8 +2,12 @@
 //!
 //! Version 1. A reader passes over fields it does not know; a field is never given another meaning.
 
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::sync::Arc;
+
 use pinfold_policy::Decision;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::refusal::RefusalCode;
 
@@ -16,18 +20,25 @@ pub struct Record {
     /// The version of the format.
     pub v: u32,
     /// When, in UTC.
-    pub at: String,
+    #[serde(serialize_with = "in_words")]
+    pub at: jiff::Timestamp,
     /// Which session.
-    pub session: String,
+    #[serde(serialize_with = "in_words")]
+    pub session: Arc<str>,
     /// Which call of the session; decision and outcome of one call share it.
     pub id: u64,
     /// Who called.
-    pub principal: String,
+    #[serde(serialize_with = "in_words")]
+    pub principal: Arc<str>,
     /// The tool, as said.
-    pub tool: String,
+    pub tool: Cow<'static, str>,
     /// What happened.
     #[serde(flatten)]
     pub kind: RecordKind,
+}
+
+fn in_words<T: Display + ?Sized, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 /// What a record says.

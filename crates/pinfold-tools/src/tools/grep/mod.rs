@@ -150,7 +150,7 @@ impl Search<'_> {
             if met.kind != EntryKind::File {
                 return true;
             }
-            let open = || met.folder.open_file(met.name).ok();
+            let open = || met.folder.open_listed_file(met.name).ok();
             if self.target.guard_of(met.path, || open().map(|(file, _)| file)).is_some() {
                 self.found().guarded.push(met.path.to_owned());
                 return true;
