@@ -158,6 +158,12 @@ fn paths_are_shown_relative_to_the_workspace_wherever_the_call_comes_from() {
 fn child_that_writes() {
     let Some(root) = std::env::var_os("PINFOLD_TEST_CHILD").map(PathBuf::from) else { return };
     let session = kit::session(&root);
+    if let Some(input) = std::env::var_os("PINFOLD_TEST_CALL") {
+        let input = serde_json::from_slice(&fs::read(input).unwrap()).unwrap();
+        let reply = call(&session, &RawCall::new("ApplyPatch", input));
+        fs::write(root.join("answer"), serde_json::to_vec(&reply).unwrap()).unwrap();
+        return;
+    }
     let size: usize = std::env::var("PINFOLD_TEST_SIZE").unwrap().parse().unwrap();
     let rounds: usize = std::env::var("PINFOLD_TEST_ROUNDS").unwrap().parse().unwrap();
     let _ = call(&session, &RawCall::new("Read", json!({"file_path": "f"})));
@@ -196,6 +202,26 @@ fn a_full_disk_leaves_the_old_file() {
     // The control: without the limit the same write goes through.
     assert!(child(&bed, 8 << 20, 1, "").status().unwrap().success());
     assert_eq!(bed.get("f").len(), 8 << 20);
+}
+
+#[test]
+fn a_patch_that_fails_half_way_says_how_far_it_came() {
+    let bed = Bed::new();
+    bed.put("f", "old\n");
+    let large = "+x".repeat(1 << 20);
+    let patch = format!(
+        "*** Begin Patch\n*** Add File: small\n+new\n*** Add File: large\n{large}\n*** Delete File: f\n*** End Patch\n"
+    );
+    let mut writer = child(&bed, 0, 0, "trap '' XFSZ; ulimit -f 64;");
+    let file = bed.root.with_file_name("call.json");
+    fs::write(&file, json!({"patch": patch}).to_string()).unwrap();
+    let status = writer.env("PINFOLD_TEST_CALL", file).status().unwrap();
+    assert!(status.success());
+    let answer: serde_json::Value = serde_json::from_str(&bed.get("answer")).unwrap();
+    let words = answer["structured"]["message"].as_str().unwrap();
+    assert!(words.contains("1 of 3 changes were made before and stay: A small"), "{words}");
+    assert_eq!((bed.get("small").as_str(), bed.get("f").as_str()), ("new\n", "old\n"));
+    assert!(!bed.root.join("large").exists());
 }
 
 #[test]
