@@ -47,19 +47,15 @@ impl fmt::Display for RunReport {
         list(f, "changed files that run or are acted on later", &self.changed_autorun)?;
         list(f, "unfinished operations; their lists may hold commands to run", &self.unfinished)?;
         for config in &self.git_config {
-            let at = config.git_dir.display();
+            let at = shown(&config.git_dir.to_string_lossy());
             if let Some(why) = &config.failed {
                 writeln!(f, "git configuration of `{at}` was not brought back: {why}")?;
             }
-            if !config.left_out.is_empty() {
-                writeln!(
-                    f,
-                    "git configuration of `{at}` stored inside and not kept: {}",
-                    config.left_out.join(", ")
-                )?;
-            }
+            let title = format!("git configuration of `{at}` stored inside and not kept");
+            let keys: Vec<PathBuf> = config.left_out.iter().map(PathBuf::from).collect();
+            list(f, &title, &keys)?;
         }
-        self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))
+        self.notes.iter().try_for_each(|note| writeln!(f, "note: {}", shown(note)))
     }
 }
 
@@ -68,13 +64,38 @@ fn list(f: &mut fmt::Formatter<'_>, title: &str, paths: &[PathBuf]) -> fmt::Resu
         return Ok(());
     }
     writeln!(f, "{title}:")?;
-    // Names come from the run: shown with every unprintable character made visible.
-    paths
-        .iter()
-        .take(SHOWN)
-        .try_for_each(|path| writeln!(f, "  {}", path.to_string_lossy().escape_debug()))?;
+    paths.iter().take(SHOWN).try_for_each(|path| writeln!(f, "  {}", shown(&path.to_string_lossy())))?;
     match paths.len().checked_sub(SHOWN) {
         Some(more) if more > 0 => writeln!(f, "  and {more} more"),
         _ => Ok(()),
+    }
+}
+
+/// Names come from the run: every character that would not be seen as itself is made visible.
+fn shown(text: &str) -> String {
+    let plain = |c: char| matches!(c, '\'' | '"' | '\\');
+    text.chars().fold(String::new(), |mut out, c| {
+        if plain(c) {
+            out.push(c);
+        } else {
+            out.extend(c.escape_debug());
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_speak_to_the_terminal() {
+        let report = RunReport {
+            new_repositories: vec!["/w/\u{1b}[2Ja'b/.git".into()],
+            notes: vec!["one\u{202e}two".into()],
+            ..RunReport::default()
+        };
+        let text = report.to_string();
+        assert!(text.contains("/w/\\u{1b}[2Ja'b/.git") && text.contains("one\\u{202e}two"), "{text}");
     }
 }

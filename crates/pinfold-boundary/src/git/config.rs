@@ -386,4 +386,15 @@ mod tests {
             assert_eq!(read.last("branch", Some("w\"\\ x"), "k"), Some(value), "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "[\\[\\]a-c \"\\\\=#;\\n\\r\\t.é]{0,60}") {
+            if let Some(config) = Config::parse(&text) {
+                let edited = config.with("branch", "x", &["remote"], &[("remote", "o")]);
+                let again = Config::parse(&edited).unwrap();
+                proptest::prop_assert_eq!(again.last("branch", Some("x"), "remote"), Some("o"));
+            }
+        }
+    }
 }

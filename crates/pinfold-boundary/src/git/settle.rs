@@ -23,6 +23,9 @@ const HARMLESS: [&str; 5] = ["remote", "pushremote", "merge", "rebase", "descrip
 /// Branches whose keys are brought back after one run.
 const MAX_BRANCHES: usize = 1_024;
 
+/// Keys named in the report: whoever stores more has made the point.
+const MAX_LEFT_OUT: usize = 256;
+
 /// One configuration with its private copy.
 #[derive(Debug)]
 pub(crate) struct PrivateConfig {
@@ -83,6 +86,7 @@ impl PrivateConfig {
 
     fn bring_back(&self, after: &Config, outcome: &mut ConfigOutcome) {
         outcome.left_out = changed(&self.before, after, |e| !harmless(e, &self.before));
+        outcome.left_out.truncate(MAX_LEFT_OUT);
         let mut branches = changed_branches(&self.before, after);
         branches.truncate(MAX_BRANCHES);
         if branches.is_empty() {
