@@ -276,6 +276,7 @@ impl Drawing {
             cwd,
             temp: temporary(grant, tier),
             layers: caches.layers,
+            spare: grant.cache_home.as_ref().map(|home| home.join("spare")),
             network: grant.network,
             openings: grant.openings,
             limits: grant.limits,

@@ -1,4 +1,47 @@
 //! What a process can reach: kernel limits around a command and all its descendants.
+//!
+//! In goes a [`Profile`], plain data about what can be read, written and talked to, and a [`Command`]; out comes a
+//! [`Confined`] process, or the reason why its walls could not be built. This crate has no opinions: it knows
+//! neither rules nor tools nor what a repository is. It is the only crate with `unsafe` code, all of it in one
+//! file, one function per system call.
+//!
+//! ```no_run
+//! use pinfold_sandbox::{Blind, Command, End, Profile, Signalling, Tier, Writes, start};
+//!
+//! let folder = std::env::current_dir()?;
+//! let profile = Profile {
+//!     writes: Writes::Beneath(vec![folder.clone()]),
+//!     cwd: folder,
+//!     environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+//!     ..Profile::default()
+//! };
+//! let run = |script: &str| {
+//!     let command = Command::new("sh").args(["-c".into(), script.into()]);
+//!     start(&profile, command, Tier::Full, Signalling::Own, true)?.supervise(&mut Blind).map_err(Into::into)
+//! };
+//! assert_eq!(run("echo hi > here")?, End::Code(0));
+//! assert_ne!(run("echo hi > /there")?, End::Code(0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Vocabulary
+//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`] and [`Watcher`], [`Finding`].
+//!
+//! # Invariants
+//! 1. A wall that cannot be built, or that its self-test finds open, stops the start: nothing has run then.
+//! 2. What binds a process binds all its descendants, and none of it can be lifted from inside.
+//! 3. Letting a watched call go on never allows what the walls do not.
+//! 4. With the full tier the whole tree ends with the command, with the supervisor, and when its time is over.
+//! 5. Nothing is left behind in the file system, but for marked placeholders when the supervisor is killed; the next
+//!    run takes those over.
+//!
+//! # What this does not stop
+//! Holes in the kernel itself. What the command does with what it may: files in the granted places, processor time
+//! within its limits. Reading: whatever the user can read and the profile does not hide.
+//!
+//! # Platforms
+//! Linux 5.13 and later on x86-64 and aarch64 (the latter compiled from the same code, not run here). The full tier
+//! needs user namespaces; `pinfold doctor` says what else. Other systems: nothing yet.
 
 mod command;
 mod linux;

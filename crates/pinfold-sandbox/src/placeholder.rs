@@ -6,6 +6,10 @@
 //!
 //! Where a directory would disturb those who read the name, a file with harmless content takes its place.
 //!
+//! Making and removing directories is the dearest part of a short run (a journalling file system will not use an
+//! inode again that was freed a moment ago). So they are not removed but put aside, and the next run moves them
+//! back, where both places are on one file system.
+//!
 //! Several runs in one folder share a placeholder: each holds a shared lock on it, and only the last one takes
 //! it away. One that a killed run left behind is known by its mode and is taken over by the next.
 
@@ -15,9 +19,11 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 use crate::profile::StandIn;
+use crate::sys;
 
-/// Readable, not writable, and with the sticky bit that nobody sets on such a directory.
-const MODE: u32 = 0o1555;
+/// The sticky bit, which nobody sets on such a directory, marks it as ours. Its owner has to be able to write in
+/// it, or it could not be moved; inside, its mount is read-only.
+const MODE: u32 = 0o1755;
 
 /// The same for a file.
 const FILE_MODE: u32 = 0o1444;
@@ -40,9 +46,12 @@ pub fn is_stand_in(path: &Path, content: &[u8]) -> bool {
         && (found.is_empty() || found == content)
 }
 
-/// Placeholders that this run holds; removed when dropped, unless another run holds them too.
+/// Placeholders that this run holds; taken away when dropped, unless another run holds them too.
 #[derive(Debug, Default)]
-pub(crate) struct Placeholders(Vec<(Name, File)>);
+pub(crate) struct Placeholders {
+    held: Vec<(Name, File)>,
+    spares: Spares,
+}
 
 /// One name that is held.
 #[derive(Debug, Clone)]
@@ -53,24 +62,28 @@ enum Name {
 
 impl Placeholders {
     /// Makes and holds a placeholder at each path, and a file at each name that needs one.
-    pub(crate) fn hold(absent: &[PathBuf], stand_ins: &[StandIn]) -> io::Result<Self> {
-        let mut held = Self::default();
+    /// `spare` is where directories that nobody needs just now are kept.
+    pub(crate) fn hold(absent: &[PathBuf], stand_ins: &[StandIn], spare: Option<&Path>) -> io::Result<Self> {
+        let mut all = Self { held: Vec::new(), spares: Spares::default() };
+        if let Some(spare) = spare.filter(|_| !absent.is_empty()) {
+            all.spares = Spares::open(spare);
+        }
         let directories = absent.iter().cloned().map(Name::Directory);
         for name in directories.chain(stand_ins.iter().cloned().map(Name::File)) {
-            let lock = name.hold()?;
-            held.0.push((name, lock));
+            let lock = name.hold(&mut all.spares)?;
+            all.held.push((name, lock));
         }
-        Ok(held)
+        Ok(all)
     }
 }
 
 impl Drop for Placeholders {
     fn drop(&mut self) {
-        for (name, lock) in self.0.drain(..).rev() {
+        for (name, lock) in self.held.drain(..).rev() {
             // Only alone: another run that shares it would lose its protection.
             if lock.try_lock().is_ok() && name.is_ours() {
                 let _ = match &name {
-                    Name::Directory(path) => fs::remove_dir(path),
+                    Name::Directory(path) => self.spares.put_aside(path),
                     Name::File(file) => fs::remove_file(&file.path),
                 };
             }
@@ -93,8 +106,9 @@ impl Name {
         }
     }
 
-    fn make(&self) -> io::Result<()> {
+    fn make(&self, spares: &mut Spares) -> io::Result<()> {
         match self {
+            Self::Directory(path) if spares.bring(path)? => Ok(()),
             Self::Directory(path) => {
                 DirBuilder::new().mode(MODE).create(path)?;
                 fs::set_permissions(path, Permissions::from_mode(MODE))
@@ -108,10 +122,10 @@ impl Name {
         }
     }
 
-    fn hold(&self) -> io::Result<File> {
+    fn hold(&self, spares: &mut Spares) -> io::Result<File> {
         let path = self.path();
         for _ in 0..TRIES {
-            match self.make() {
+            match self.make(spares) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && self.is_ours() => {}
                 made => made?,
             }
@@ -131,6 +145,61 @@ impl Name {
     }
 }
 
+/// Directories that were put aside.
+#[derive(Debug, Default)]
+struct Spares {
+    place: Option<PathBuf>,
+    waiting: Vec<PathBuf>,
+    put: usize,
+}
+
+impl Spares {
+    /// More than this many are not kept: enough for several runs at once.
+    const MOST: usize = 64;
+
+    /// Lists what waits at `place`, which is made if need be. Without it there are none.
+    fn open(place: &Path) -> Self {
+        let listed = fs::read_dir(place).or_else(|_| {
+            fs::create_dir_all(place)?;
+            fs::read_dir(place)
+        });
+        let Ok(entries) = listed else { return Self::default() };
+        let waiting = entries.flatten().map(|entry| entry.path()).collect();
+        Self { place: Some(place.to_owned()), waiting, put: 0 }
+    }
+
+    /// Moves one to `path`. False when there is none, or none on that file system.
+    fn bring(&mut self, path: &Path) -> io::Result<bool> {
+        while let Some(spare) = self.waiting.pop() {
+            match sys::rename_new(&spare, path) {
+                Ok(()) => return Ok(true),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                    self.waiting.push(spare);
+                    return Err(e);
+                }
+                // Another run was quicker.
+                Err(e) if e.kind() == io::ErrorKind::NotFound && path.parent().is_some_and(Path::exists) => {}
+                Err(_) => {
+                    self.waiting.clear();
+                    self.place = None;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn put_aside(&mut self, path: &Path) -> io::Result<()> {
+        if let Some(place) = self.place.as_ref().filter(|_| self.waiting.len() + self.put < Self::MOST) {
+            self.put += 1;
+            let name = format!("{}-{}", std::process::id(), self.put);
+            if sys::rename_new(path, &place.join(name)).is_ok() {
+                return Ok(());
+            }
+        }
+        fs::remove_dir(path)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,8 +208,8 @@ mod tests {
     fn a_placeholder_goes_with_the_last_run_that_holds_it() {
         let folder = tempfile::tempdir().unwrap();
         let name = folder.path().join(".mcp.json");
-        let first = Placeholders::hold(std::slice::from_ref(&name), &[]).unwrap();
-        let second = Placeholders::hold(std::slice::from_ref(&name), &[]).unwrap();
+        let first = Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap();
+        let second = Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap();
         drop(first);
         assert!(is_placeholder(&name), "the second run still needs it");
         drop(second);
@@ -152,7 +221,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let name = folder.path().join(".vscode");
         fs::create_dir(&name).unwrap();
-        assert!(Placeholders::hold(std::slice::from_ref(&name), &[]).is_err());
+        assert!(Placeholders::hold(std::slice::from_ref(&name), &[], None).is_err());
         assert!(name.is_dir());
     }
 
@@ -161,17 +230,35 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let name = folder.path().join(".idea");
         // As after a kill: the lock is gone, the directory is not.
-        Placeholders::hold(std::slice::from_ref(&name), &[]).unwrap().0.clear();
+        Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap().held.clear();
         assert!(is_placeholder(&name));
-        drop(Placeholders::hold(std::slice::from_ref(&name), &[]).unwrap());
+        drop(Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap());
         assert!(!name.exists());
+    }
+
+    #[test]
+    fn what_is_put_aside_is_used_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, spare) = (folder.path().join(".claude"), folder.path().join("spare"));
+        let inode = |held: Placeholders| {
+            let inode = fs::metadata(&name).unwrap().ino();
+            drop(held);
+            assert!(!name.exists());
+            inode
+        };
+        let hold = || Placeholders::hold(std::slice::from_ref(&name), &[], Some(&spare)).unwrap();
+        assert_eq!(inode(hold()), inode(hold()));
+        assert_eq!(fs::read_dir(&spare).unwrap().count(), 1);
+        fs::create_dir(&name).unwrap();
+        assert!(Placeholders::hold(std::slice::from_ref(&name), &[], Some(&spare)).is_err());
+        assert!(name.exists(), "the person's own is never replaced");
     }
 
     #[test]
     fn a_file_holds_a_name_that_a_directory_would_disturb() {
         let folder = tempfile::tempdir().unwrap();
         let name = StandIn { path: folder.path().join("commondir"), content: b".\n" };
-        let hold = || Placeholders::hold(&[], std::slice::from_ref(&name));
+        let hold = || Placeholders::hold(&[], std::slice::from_ref(&name), None);
         let (first, second) = (hold().unwrap(), hold().unwrap());
         drop(first);
         assert_eq!(fs::read(&name.path).unwrap(), b".\n");

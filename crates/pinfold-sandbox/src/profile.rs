@@ -22,6 +22,9 @@ pub struct Profile {
     /// Names that do not exist and must not appear. Their parents exist. Held by an empty, marked directory
     /// for the length of the run; nothing is left behind.
     pub absent: Vec<PathBuf>,
+    /// Where the directories that hold absent names are kept between runs; made if need be. Best on the file
+    /// system of the folder.
+    pub spare: Option<PathBuf>,
     /// Files that do not exist and must not appear with any other content than this. Held like [`Self::absent`],
     /// for names where a directory would disturb those who read them.
     pub stand_ins: Vec<StandIn>,

@@ -126,8 +126,8 @@ pub fn start(
         Tier::Full => (profile.absent.as_slice(), profile.stand_ins.as_slice()),
         Tier::Landlock => Default::default(),
     };
-    let placeholders =
-        Placeholders::hold(absent, stand_ins).map_err(failed(Stage::Folder, "holding a protected name"))?;
+    let placeholders = Placeholders::hold(absent, stand_ins, profile.spare.as_deref())
+        .map_err(failed(Stage::Folder, "holding a protected name"))?;
     let (ours, theirs) = sys::socket_pair().map_err(failed(Stage::Fork, "preparing the start"))?;
     let before = hold_signals(signalling).map_err(failed(Stage::Fork, "preparing the start"))?;
     let mask = before.mask;

@@ -3,9 +3,11 @@
 //! Everything here may run between `fork` and `exec` in a process with other threads: nothing allocates, locks
 //! or panics. Everything above deals in owned descriptors and ordinary results.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 
 use libc::{c_int, c_long, c_uint, c_ulong, c_void};
@@ -86,12 +88,12 @@ pub(crate) fn exec(program: &CStr, argv: &Strings, envp: &Strings) -> io::Error 
 /// A null-terminated array of C strings, ready for `execve`.
 pub(crate) struct Strings {
     // Never read, but the pointers below lead into it.
-    _owned: Vec<std::ffi::CString>,
+    _owned: Vec<CString>,
     pointers: Vec<*const libc::c_char>,
 }
 
 impl Strings {
-    pub(crate) fn new(strings: Vec<std::ffi::CString>) -> Self {
+    pub(crate) fn new(strings: Vec<CString>) -> Self {
         let pointers = strings.iter().map(|s| s.as_ptr()).chain([ptr::null()]).collect();
         Self { _owned: strings, pointers }
     }
@@ -216,6 +218,18 @@ pub(crate) fn make_file(path: &CStr, mode: u32) -> io::Result<()> {
 pub(crate) fn make_link(target: &CStr, path: &CStr) -> io::Result<()> {
     // SAFETY: both are C strings.
     check_int(unsafe { libc::symlink(target.as_ptr(), path.as_ptr()) }).map(drop)
+}
+
+/// Renames to a name that must be free.
+///
+/// [renameat2(2)](https://man7.org/linux/man-pages/man2/rename.2.html), `RENAME_NOREPLACE`. Not for a child.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let invalid = |_| io::Error::from_raw_os_error(libc::EINVAL);
+    let from = CString::new(from.as_os_str().as_bytes()).map_err(invalid)?;
+    let to = CString::new(to.as_os_str().as_bytes()).map_err(invalid)?;
+    let (here, flags) = (libc::AT_FDCWD, libc::RENAME_NOREPLACE);
+    // SAFETY: both are C strings.
+    check_int(unsafe { libc::renameat2(here, from.as_ptr(), here, to.as_ptr(), flags) }).map(drop)
 }
 
 /// Which file a descriptor stands for: device and inode.
