@@ -15,9 +15,9 @@
 //!     environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
 //!     ..Profile::default()
 //! };
-//! let run = |script: &str| {
+//! let run = |script: &str| -> Result<End, Box<dyn std::error::Error>> {
 //!     let command = Command::new("sh").args(["-c".into(), script.into()]);
-//!     start(&profile, command, Tier::Full, Signalling::Own, true)?.supervise(&mut Blind).map_err(Into::into)
+//!     Ok(start(&profile, command, Tier::Full, Signalling::Own, true)?.supervise(&mut Blind)?)
 //! };
 //! assert_eq!(run("echo hi > here")?, End::Code(0));
 //! assert_ne!(run("echo hi > /there")?, End::Code(0));
