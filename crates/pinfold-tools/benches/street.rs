@@ -71,8 +71,9 @@ mod read_a_small_file {
         bencher.bench(|| {
             let pinfold::Ruling::Permit(permit) = session.submit(&read) else { unreachable!() };
             let (_, mut targets, receipt) = permit.spend();
-            let mut content = Vec::new();
-            targets.next_read().unwrap().open_file().unwrap().0.read_to_end(&mut content).unwrap();
+            let (file, version) = targets.next_read().unwrap().open_file().unwrap();
+            let mut content = Vec::with_capacity(usize::try_from(version.len()).unwrap() + 64);
+            file.take(version.len() + 1).read_to_end(&mut content).unwrap();
             receipt.close(&pinfold::Outcome::Done).unwrap();
             content
         });

@@ -69,10 +69,22 @@ impl<'a> Query<'a> {
 
     /// Whether a pattern matches from the component at `at` on; what lies beneath a match matches too.
     pub(super) fn matches(&self, at: usize, anchor: Anchor, pattern: &str) -> bool {
+        // Most candidates fall here: walks ask about every file they meet.
+        if !self.begins_like(at, pattern) {
+            return false;
+        }
         let mut parts = pattern.split(EXCEPT);
         let Some(wanted) = parts.next() else { return false };
         let Some(last) = self.walk(at, wanted) else { return false };
         self.anchored(at, anchor) && !parts.any(|except| glob(except.as_bytes(), last, self.folds_case))
+    }
+
+    fn begins_like(&self, at: usize, pattern: &str) -> bool {
+        match (self.path.get(at), pattern.as_bytes().first()) {
+            (Some(_), Some(b'*')) => true,
+            (Some(here), Some(wanted)) => here.eq_ignore_ascii_case(wanted),
+            (None, _) | (_, None) => false,
+        }
     }
 
     /// The component that met the last part of the pattern, if all parts met theirs.

@@ -118,7 +118,7 @@ pub(crate) fn ends_in_crlf(text: &str) -> bool {
 
 /// Whether bytes without a mark are something else than text.
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
-    bytes.iter().take(SNIFFED).any(|byte| *byte == 0)
+    bytes.get(..bytes.len().min(SNIFFED)).unwrap_or_default().contains(&0)
 }
 
 /// What the mark at the start says.

@@ -1,13 +1,11 @@
 //! `CopyFile`: the same content under another name. Links below a folder are copied as links.
 
-use std::io::Read;
-
 use pinfold::paths::Kind;
 use pinfold::policy::input::CopyFileInput;
 use pinfold::{Failure, ReadTarget, RefusalCode, Targets, WriteTarget};
 use serde_json::json;
 
-use super::io_failure;
+use super::{content, io_failure};
 use crate::reply::Done;
 
 /// The largest file that is copied over another one: the new content is held in memory for the one-step swap.
@@ -33,7 +31,6 @@ fn over(source: &ReadTarget, destination: &WriteTarget) -> Result<(), Failure> {
             format!("{shown} has {} bytes; at most {LARGEST_OVER} are copied over a file", version.len());
         return Err(Failure::at(RefusalCode::TooLarge, &shown, message, "delete the destination first"));
     }
-    let mut bytes = Vec::new();
-    file.take(LARGEST_OVER).read_to_end(&mut bytes).map_err(|error| io_failure(&shown, &error))?;
+    let bytes = content(file, version.len(), LARGEST_OVER).map_err(|error| io_failure(&shown, &error))?;
     destination.replace(&bytes)
 }

@@ -1,12 +1,10 @@
 //! `Edit` and `MultiEdit`: exact replacements in a file that was read. All of them are made or none.
 
-use std::io::Read;
-
 use pinfold::policy::input::{EditInput, MultiEditInput};
 use pinfold::{Failure, RefusalCode, Targets, WriteTarget};
 use serde_json::json;
 
-use super::{LARGEST_EDITED, io_failure};
+use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::Done;
 use crate::text::replace::{NoReplacement, replace_each};
 use crate::text::{NotText, Text, diff};
@@ -96,8 +94,7 @@ pub(super) fn text_of(target: &WriteTarget, shown: &str) -> Result<Text, Failure
             "change it with a command that streams",
         ));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(version.len()).unwrap_or(0));
-    file.take(LARGEST_EDITED).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
+    let bytes = content(file, version.len(), LARGEST_EDITED).map_err(|error| io_failure(shown, &error))?;
     Text::decode(bytes).map_err(|why| {
         let why = match why {
             NotText::Binary => "it is binary",

@@ -13,6 +13,8 @@ mod notebook_edit;
 mod read;
 mod write;
 
+use std::io::Read as _;
+
 use pinfold::{Failure, RefusalCode, Targets, ToolCall};
 
 use crate::reply::Done;
@@ -43,3 +45,14 @@ pub(crate) fn perform(call: &ToolCall, targets: &mut Targets) -> Result<Done, Fa
 pub(crate) fn io_failure(shown: &str, error: &std::io::Error) -> Failure {
     Failure::at(RefusalCode::Io, shown, format!("{shown}: {error}"), "look at the place, then decide")
 }
+
+/// The content of a file of about `len` bytes, `most` at most. There is room for one byte more than expected, so that
+/// the usual file is read in one go and its end noticed in the next.
+pub(crate) fn content(file: impl std::io::Read, len: u64, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(len.min(most)).unwrap_or(0) + READ_AHEAD);
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Less free room than this makes the standard library try a small read first.
+const READ_AHEAD: usize = 64;

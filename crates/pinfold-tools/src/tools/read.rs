@@ -11,7 +11,7 @@ use pinfold::policy::input::ReadInput;
 use pinfold::{Failure, RefusalCode, Targets};
 use serde_json::json;
 
-use super::{LARGEST_EDITED, io_failure};
+use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::{Content, Done};
 use crate::text::{self, Encoding, SNIFFED, Text};
 
@@ -35,9 +35,8 @@ pub(super) fn perform(input: &ReadInput, targets: &mut Targets) -> Result<Done, 
     let shown = target.shown();
     let (mut file, version) = target.open_file()?;
     let whole = version.len() <= READ_WHOLE;
-    let mut head = Vec::new();
     let first = if whole { READ_WHOLE } else { SNIFFED as u64 };
-    (&mut file).take(first).read_to_end(&mut head).map_err(|error| io_failure(&shown, &error))?;
+    let head = content(&mut file, version.len(), first).map_err(|error| io_failure(&shown, &error))?;
     let done = if let Some(media_type) = image(&head) {
         picture(&shown, media_type, head, &mut file, version.len())?
     } else if text::encoding_of(&head).is_none() && text::is_binary(&head) {

@@ -1,14 +1,13 @@
 //! `Write`: a file's whole content, in one step. Encoding, line breaks and mode of what was there stay.
 
 use std::borrow::Cow;
-use std::io::Read;
 
 use pinfold::paths::Kind;
 use pinfold::policy::input::WriteInput;
 use pinfold::{Failure, Targets, WriteTarget};
 use serde_json::json;
 
-use super::{LARGEST_EDITED, io_failure};
+use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::Done;
 use crate::text::{Text, diff};
 
@@ -39,14 +38,13 @@ pub(super) fn perform(input: &WriteInput, targets: &mut Targets) -> Result<Done,
 /// The text that was there; `None` when it was none.
 fn previous(target: &WriteTarget, shown: &str) -> Result<Option<Text>, Failure> {
     let (file, version) = target.open_file()?;
-    let mut bytes = Vec::with_capacity(usize::try_from(version.len()).unwrap_or(0));
-    file.take(LARGEST_EDITED).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
+    let bytes = content(file, version.len(), LARGEST_EDITED).map_err(|error| io_failure(shown, &error))?;
     Ok(Text::decode(bytes).ok())
 }
 
-fn overwrite(target: &WriteTarget, shown: &str, old: Option<Text>, content: &str) -> Result<Done, Failure> {
+fn overwrite(target: &WriteTarget, shown: &str, old: Option<Text>, new: &str) -> Result<Done, Failure> {
     let before = old.unwrap_or_else(|| Text::new(String::new()));
-    let after = before.with_own_breaks(content);
+    let after = before.with_own_breaks(new);
     // A whole new content may need characters that the old encoding lacks; then it becomes UTF-8, and that is said.
     let (bytes, converted) = match before.encode(&after) {
         Ok(bytes) => (Cow::Owned(bytes), false),
