@@ -137,17 +137,23 @@ fn writable(profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<CString>> 
 /// Everything but what is hidden: at each level the siblings of what leads there. Names that appear later are
 /// not in the list, and so unreadable: the safe side of an allow-list.
 fn readable(hidden: &[PathBuf]) -> io::Result<Vec<CString>> {
+    // What the user cannot read anyway needs no list of its many siblings (`/etc/shadow` in `/etc`).
+    let hidden: Vec<&Path> =
+        hidden.iter().map(PathBuf::as_path).filter(|path| sys::can_use_content(path)).collect();
+    if hidden.is_empty() {
+        return Ok(vec![c"/".to_owned()]);
+    }
     let mut found = Vec::new();
-    siblings(Path::new("/"), hidden, &mut found)?;
+    siblings(Path::new("/"), &hidden, &mut found)?;
     found.iter().map(|path| c_string(path.as_os_str())).collect()
 }
 
-fn siblings(directory: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) -> io::Result<()> {
+fn siblings(directory: &Path, hidden: &[&Path], found: &mut Vec<PathBuf>) -> io::Result<()> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Ok(()) };
     for entry in entries {
         let entry = entry?;
         let path = entry.path();
-        if entry.file_type()?.is_symlink() || hidden.contains(&path) {
+        if entry.file_type()?.is_symlink() || hidden.contains(&path.as_path()) {
             continue;
         }
         if hidden.iter().any(|h| h.starts_with(&path)) {
