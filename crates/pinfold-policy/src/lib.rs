@@ -2,7 +2,7 @@
 //!
 //! Everything here is pure: no file, no clock, no environment. A [`RawCall`] is understood once into a
 //! [`ToolCall`]; [`Claims::of`] reads off what it says it will touch; someone who may look at the world turns
-//! claims into [`Facts`]; [`judge`] decides.
+//! claims into [`Facts`]; [`judge()`] decides.
 //!
 //! ```
 //! use pinfold_policy::{Access, Case, Claims, Decision, Facts, Interaction, RawCall, Scope, ToolCall, judge};

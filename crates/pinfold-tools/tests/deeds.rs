@@ -231,9 +231,15 @@ fn a_writer_that_is_killed_leaves_the_old_file_or_the_new() {
     bed.put("f", "b".repeat(SIZE));
     for round in 0..12 {
         let mut writer = child(&bed, SIZE, 1_000_000, "").spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(30 + 7 * round));
+        // The answer to the first write says that the writer is at work; from then on any moment is one to die in.
+        while !bed.root.join("answer").exists() {
+            assert!(writer.try_wait().unwrap().is_none(), "the writer ended by itself");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(3 * round));
         writer.kill().unwrap();
         writer.wait().unwrap();
+        fs::remove_file(bed.root.join("answer")).unwrap();
         let mut content = Vec::new();
         fs::File::open(bed.root.join("f")).unwrap().read_to_end(&mut content).unwrap();
         assert_eq!(content.len(), SIZE);
