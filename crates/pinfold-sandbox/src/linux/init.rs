@@ -149,12 +149,21 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
     if let Some(ruleset) = ruleset {
         ruleset.restrict().map_err(at(Stage::Landlock))?;
     }
-    let listener = sys::install_filter(&plan.filter, plan.watched).map_err(at(Stage::Seccomp))?;
+    let listener = install_filter(plan).map_err(at(Stage::Seccomp))?;
     reached(Stage::Closed, to, listener.as_ref().map(AsFd::as_fd))?;
     for (index, probe) in plan.self_test.iter().enumerate() {
         probe.run().map_err(|error| Failed { stage: Stage::SelfTest, index, error })?;
     }
     reached(Stage::Ready, to, None)
+}
+
+fn install_filter(plan: &Plan) -> io::Result<Option<OwnedFd>> {
+    let Some(watched) = &plan.watched_filter else { return sys::install_filter(&plan.filter, false) };
+    match sys::install_filter(watched, true) {
+        // A program above watches already, and there can be only one.
+        Err(e) if e.raw_os_error() == Some(libc::EBUSY) => sys::install_filter(&plan.filter, false),
+        other => other,
+    }
 }
 
 fn reached(stage: Stage, to: BorrowedFd<'_>, listener: Option<BorrowedFd<'_>>) -> Result<(), Failed> {

@@ -239,6 +239,15 @@ impl Writer {
             kinds.iter().flat_map(|(paths, kind)| paths.iter().map(move |path| (path, *kind))).collect();
         all.extend(profile.stand_ins.iter().map(|file| (&file.path, Guard::ReadOnly)));
         all.extend(profile.detours.iter().map(|detour| (&detour.at, Guard::Detour(&detour.to))));
+        // Nothing is there to be held where something private was mounted, unless it came back.
+        let back = |path: &Path| {
+            let granted = match &profile.writes {
+                Writes::Beneath(places) => places.as_slice(),
+                Writes::Nowhere | Writes::Anywhere => &[],
+            };
+            granted.iter().chain(&profile.visible).any(|place| path.starts_with(place))
+        };
+        all.retain(|(path, _)| !COVERED.iter().any(|cover| path.starts_with(cover)) || back(path));
         all.sort_by_key(|(path, kind)| (path.components().count(), *kind));
         for (number, (path, kind)) in all.into_iter().enumerate() {
             match kind {
