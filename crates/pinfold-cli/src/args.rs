@@ -138,6 +138,10 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_file_size: Option<u64>,
 
+    /// Output in all; it then passes through us, and is no terminal to the command
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_output: Option<u64>,
+
     /// Processor time of each process: 90s, 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) cpu_time: Option<Duration>,

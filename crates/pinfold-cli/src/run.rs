@@ -1,5 +1,6 @@
 //! `pinfold run`: any command inside the line.
 
+mod output;
 mod report;
 mod wish;
 
@@ -7,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use pinfold::policy::Guards;
 use pinfold_boundary::{Boundary, Grant, Witness};
@@ -16,6 +18,7 @@ use crate::args::{Run, Sandbox};
 use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::say::warn;
 use crate::surroundings;
+use output::Relay;
 use report::Report;
 
 pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
@@ -29,50 +32,92 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         Failure::new(NO_WALLS, format!("no private directory can be made: {e}"))
             .mend("set XDG_RUNTIME_DIR or TMPDIR to a directory that you can write")
     })?;
-    let grant = wish::grant(run, private.path())?;
-    let (boundary, confined) = begin(run, &grant)?;
+    let nested = is_inside_another();
+    let mut grant = wish::grant(run, private.path())?;
+    if nested {
+        // The outer run has made the caches private already, and lets nobody make further ones.
+        grant.cache_home = None;
+    }
+    let (boundary, confined, relay) = begin(run, &grant, nested)?;
     let tier = confined.tier();
     let watched = confined.is_watched();
+    let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));
+    let flowing = match relay {
+        Some(relay) => Some(relay.start(&Arc::new(confined.remote().map_err(lost)?))),
+        None => None,
+    };
     let mut witness = Witness::new(&boundary, tier);
     let ended = confined.supervise(&mut witness);
+    let too_much = flowing.is_some_and(output::Flowing::finish);
     Report::new(tier, watched, witness, boundary.settle()).tell(run, &ended);
     match ended {
-        Ok(End::Code(code)) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
+        Ok(End::Code(code)) => {
+            let printed = too_much.then_some("ended: it printed too much (--max-output)");
+            printed.or_else(|| limit_reached(run, code)).into_iter().for_each(warn);
+            Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
+        }
         Ok(End::TimedOut) => {
             warn("the time was over; everything was ended");
             Ok(ExitCode::from(TIMED_OUT))
         }
-        Err(error) => Err(Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"))),
+        Err(error) => Err(lost(error)),
+    }
+}
+
+/// Which limit ended the command, if one did: by its own signal, which shells count from 128.
+/// [signal(7)](https://man7.org/linux/man-pages/man7/signal.7.html)
+fn limit_reached(run: &Run, code: i32) -> Option<&'static str> {
+    const PROCESSOR_TIME: i32 = 128 + 24;
+    const FILE_SIZE: i32 = 128 + 25;
+    match code {
+        PROCESSOR_TIME if run.limits.cpu_time.is_some() => {
+            Some("ended: its processor time was over (--cpu-time)")
+        }
+        FILE_SIZE if run.limits.max_file_size.is_some() => {
+            Some("ended: a file grew too large (--max-file-size)")
+        }
+        _ => None,
     }
 }
 
 /// Starts in the strongest tier that the person accepts.
-fn begin(run: &Run, grant: &Grant) -> Result<(Boundary, Confined), Failure> {
-    let guards = Guards::default();
-    let attempt = |tier| -> Result<(Boundary, Result<Confined, StartError>), Failure> {
-        let boundary = Boundary::compile(grant, &guards, tier)
-            .map_err(|e| Failure::new(USAGE, e.to_string()).mend("check the paths and names given"))?;
-        let confined = start(boundary.profile(), command(run), tier, Signalling::PassOn, true);
-        Ok((boundary, confined))
-    };
-    if !run.landlock_only {
-        match attempt(Tier::Full)? {
-            (boundary, Ok(confined)) => return Ok((boundary, confined)),
-            (_, Err(error)) if !error.is_machine() => return Err(not_started(&error)),
-            (_, Err(error)) if !run.allow_degraded && !is_inside_another() => return Err(too_weak(&error)),
-            (_, Err(error)) => warn(format_args!("this machine cannot hold the full tier ({error})")),
-        }
-    } else if !run.allow_degraded {
+fn begin(run: &Run, grant: &Grant, nested: bool) -> Result<Begun, Failure> {
+    if run.landlock_only && !run.allow_degraded {
         let message = "--landlock-only holds less than the full tier";
         return Err(Failure::new(USAGE, message).mend("say --allow-degraded too if that is meant"));
     }
-    let (boundary, confined) = attempt(Tier::Landlock)?;
-    let confined = confined.map_err(|e| not_started(&e))?;
+    if !run.landlock_only && !nested {
+        match attempt(run, grant, Tier::Full)? {
+            Ok(begun) => return Ok(begun),
+            Err(error) if !error.is_machine() => return Err(not_started(&error)),
+            Err(error) if !run.allow_degraded => return Err(too_weak(&error)),
+            Err(error) => warn(format_args!("this machine cannot hold the full tier ({error})")),
+        }
+    }
+    let begun = attempt(run, grant, Tier::Landlock)?.map_err(|e| not_started(&e))?;
     if !run.quiet {
         warn("held by Landlock and seccomp only. Not held:");
         Tier::Landlock.gaps().iter().for_each(|gap| warn(format_args!("  - {gap}")));
     }
-    Ok((boundary, confined))
+    Ok(begun)
+}
+
+/// A run that has started: its boundary, its process, and its output if that is counted.
+type Begun = (Boundary, Confined, Option<Relay>);
+
+fn attempt(run: &Run, grant: &Grant, tier: Tier) -> Result<Result<Begun, StartError>, Failure> {
+    let boundary = Boundary::compile(grant, &Guards::default(), tier)
+        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("check the paths and names given"))?;
+    let mut command = command(run);
+    let mut relay = None;
+    if let Some(limit) = run.limits.max_output {
+        let (counted, [out, error]) = Relay::new(limit)
+            .map_err(|e| Failure::new(NO_WALLS, format!("no pipe for the output can be had: {e}")))?;
+        command = command.stdio([None, Some(out), Some(error)]);
+        relay = Some(counted);
+    }
+    let started = start(boundary.profile(), command, tier, Signalling::PassOn, true);
+    Ok(started.map(|confined| (boundary, confined, relay)))
 }
 
 /// Whether this process already runs within a boundary that it cannot shed: then the outer one holds what the

@@ -2,8 +2,8 @@
 //!
 //! In goes a [`Profile`], plain data about what can be read, written and talked to, and a [`Command`]; out comes a
 //! [`Confined`] process, or the reason why its walls could not be built. This crate has no opinions: it knows
-//! neither rules nor tools nor what a repository is. It is the only crate with `unsafe` code, all of it in one
-//! file, one function per system call.
+//! neither rules nor tools nor what a repository is. It is the only crate with `unsafe` code: one function per system
+//! call in `sys.rs`, and the few places that fork.
 //!
 //! ```no_run
 //! use pinfold_sandbox::{Blind, Command, End, Profile, Signalling, Tier, Writes, start};

@@ -1,0 +1,72 @@
+//! A limit on what a command prints: its output passes through us, and its end comes when there is too much.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+
+use pinfold_sandbox::Remote;
+
+/// The reading ends of a command's output, until the command runs.
+pub(super) struct Relay {
+    limit: u64,
+    streams: [File; 2],
+}
+
+/// Output that is on its way.
+pub(super) struct Flowing {
+    limit: u64,
+    printed: Arc<AtomicU64>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// The relay, and the writing ends for the command's standard output and error.
+    pub(super) fn new(limit: u64) -> io::Result<(Self, [OwnedFd; 2])> {
+        let (out, command_out) = io::pipe()?;
+        let (error, command_error) = io::pipe()?;
+        let streams = [OwnedFd::from(out).into(), OwnedFd::from(error).into()];
+        Ok((Self { limit, streams }, [command_out.into(), command_error.into()]))
+    }
+
+    /// Passes output on until the streams end, or `remote` is killed for printing too much.
+    pub(super) fn start(self, remote: &Arc<Remote>) -> Flowing {
+        let printed = Arc::new(AtomicU64::new(0));
+        let [out, error] = self.streams;
+        let pass = |from: File, to: Box<dyn Write + Send>| {
+            let (printed, remote, limit) = (Arc::clone(&printed), Arc::clone(remote), self.limit);
+            thread::spawn(move || pass_on(from, to, &printed, limit, &remote))
+        };
+        let threads = vec![pass(out, Box::new(io::stdout())), pass(error, Box::new(io::stderr()))];
+        Flowing { limit: self.limit, printed, threads }
+    }
+}
+
+impl Flowing {
+    /// Waits for the last of it. True when there was too much.
+    pub(super) fn finish(self) -> bool {
+        for thread in self.threads {
+            let _ = thread.join();
+        }
+        self.printed.load(Ordering::Relaxed) > self.limit
+    }
+}
+
+fn pass_on(mut from: File, mut to: Box<dyn Write>, printed: &AtomicU64, limit: u64, remote: &Remote) {
+    let mut buffer = [0u8; 16 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        let before = printed.fetch_add(read as u64, Ordering::Relaxed);
+        let room = usize::try_from(limit.saturating_sub(before)).unwrap_or(usize::MAX).min(read);
+        let written = buffer.get(..room).map_or(Ok(()), |part| to.write_all(part).and_then(|()| to.flush()));
+        if room < read {
+            let _ = remote.kill();
+            return;
+        }
+        if written.is_err() {
+            // Nobody listens any more; the command learns it the same way when we stop reading.
+            return;
+        }
+    }
+}
