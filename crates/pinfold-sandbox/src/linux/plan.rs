@@ -183,7 +183,8 @@ fn limits(limits: Limits) -> Vec<(libc::c_uint, u64)> {
 
 /// Where the program may be, as execvp(3) looks for it, along the path that it will see.
 fn candidates(program: &OsStr, environment: &[(OsString, OsString)], cwd: &Path) -> io::Result<Vec<CString>> {
-    if program.as_bytes().contains(&b'/') {
+    // Joined to a directory, the empty name would be that directory.
+    if program.is_empty() || program.as_bytes().contains(&b'/') {
         return Ok(vec![c_string(program)?]);
     }
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());

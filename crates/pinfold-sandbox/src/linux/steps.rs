@@ -31,6 +31,8 @@ pub(crate) enum Step {
     ReadOnlyAll,
     /// What is mounted at this place, and below it, becomes read-only.
     ReadOnly(CString),
+    /// What is mounted at this place becomes read-only, but not what is mounted on top of it.
+    Seal(CString),
     /// A memory file system.
     Memory {
         at: CString,
@@ -76,6 +78,9 @@ impl Step {
             Self::Take { at, writable, is, slot } => put(slots, *slot, take(at, *writable, *is)?),
             Self::ReadOnlyAll => read_only(c"/"),
             Self::ReadOnly(at) => read_only(at),
+            Self::Seal(at) => {
+                sys::set_mount(sys::open_held(at)?.as_fd(), Attributes { set: RDONLY, clear: 0 }, false)
+            }
             Self::Memory { at, options } => {
                 sys::mount(c"pinfold", at, c"tmpfs", libc::MS_NOSUID | libc::MS_NODEV, Some(options))
             }
@@ -149,7 +154,7 @@ impl fmt::Display for Step {
             Self::Take { at: path, writable: true, .. } => write!(f, "granting `{}`", at(path)),
             Self::Take { at: path, .. } => write!(f, "keeping `{}` visible", at(path)),
             Self::ReadOnlyAll => write!(f, "making the file system read-only"),
-            Self::ReadOnly(path) => write!(f, "making `{}` read-only", at(path)),
+            Self::ReadOnly(path) | Self::Seal(path) => write!(f, "making `{}` read-only", at(path)),
             Self::Memory { at: path, .. } => write!(f, "mounting memory at `{}`", at(path)),
             Self::Processes => write!(f, "mounting `/proc`"),
             Self::Terminals(path) => write!(f, "mounting terminals at `{}`", at(path)),

@@ -48,6 +48,7 @@ pub(crate) fn view(profile: &Profile) -> io::Result<View> {
     let temporary = writer.take_temporary(&profile.temp)?;
     let devices = writer.take_devices()?;
     let visible = writer.take_visible(profile)?;
+    let seen: Vec<PathBuf> = visible.iter().map(|place| place.at.clone()).collect();
     let layers = writer.make_layers(&profile.layers)?;
     if profile.writes != Writes::Anywhere {
         writer.steps.push(Step::ReadOnlyAll);
@@ -55,10 +56,17 @@ pub(crate) fn view(profile: &Profile) -> io::Result<View> {
     let scratch = writer.private_parts(temporary)?;
     writer.devices(devices)?;
     writer.attach_all(visible, &scratch)?;
+    // These were taken before everything became read-only. Modes and times are held by the mount alone.
+    if profile.writes != Writes::Anywhere {
+        for at in &seen {
+            writer.steps.push(Step::ReadOnly(c_path(at)?));
+        }
+    }
     writer.attach_all(layers, &scratch)?;
     writer.attach_all(granted, &scratch)?;
     writer.guards(profile)?;
-    writer.steps.push(Step::ReadOnly(c_path(Path::new("/run"))?));
+    // Alone: a granted place, or a private copy of the run, may lie below.
+    writer.steps.push(Step::Seal(c_path(Path::new("/run"))?));
     writer.steps.push(Step::Processes);
     Ok(View { steps: writer.steps, slots: writer.slots, scratch })
 }
