@@ -1,0 +1,216 @@
+//! What the pages say and the tree shows are the same: links resolve, named tests exist, tables agree with the code.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinfold::policy::ToolName;
+
+/// The top of the repository.
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the repository").to_owned()
+}
+
+fn read(below: &str) -> String {
+    fs::read_to_string(top().join(below)).unwrap_or_else(|e| panic!("{below}: {e}"))
+}
+
+/// Every page of ours.
+fn pages() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![top().join("docs")];
+    let markdown = |path: &PathBuf| path.extension().is_some_and(|e| e == "md");
+    let entries = |folder: &Path| fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path());
+    found.extend(entries(&top()).filter(markdown));
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if markdown(&path) {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 10, "the pages are there: {found:?}");
+    found
+}
+
+/// The text without blocks of code.
+fn prose(text: &str) -> String {
+    let mut code = false;
+    let lines = text.lines().filter(|line| {
+        let fence = line.trim_start().starts_with("```");
+        code ^= fence;
+        !code && !fence
+    });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The targets of `[words](target)`.
+fn links(text: &str) -> Vec<String> {
+    let text = prose(text);
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    targets.map(|(target, _)| target.to_owned()).collect()
+}
+
+/// What a heading is called in a link: lower case, spaces as dashes, no marks.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = prose(text);
+    let headings = headings.lines().filter(|line| line.starts_with('#'));
+    let slug = |line: &str| -> String {
+        let words = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = words.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(slug).collect()
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> BTreeSet<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_relative_link_resolves() {
+    let mut broken = Vec::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("a page");
+        for link in links(&text).into_iter().filter(|link| !link.contains("://") && !link.starts_with("mailto:")) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
+            let there = target.exists()
+                && (anchor.is_empty()
+                    || fs::read_to_string(&target).is_ok_and(|text| anchors(&text).contains(anchor)));
+            if !there {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// A test is named as `path/of/file.rs::name_of_the_test`, a probe as `probes/name`, a case as `cases/id`.
+#[test]
+fn every_test_that_is_named_exists() {
+    let cases = read("tests/corpus/paths/cases.jsonl");
+    let mut missing = Vec::new();
+    let mut named = 0;
+    for page in pages() {
+        for name in quoted(&prose(&fs::read_to_string(&page).expect("a page"))) {
+            let there = if name == "path/of/file.rs::name" {
+                continue;
+            } else if let Some((file, test)) = name.split_once(".rs::") {
+                let text = fs::read_to_string(top().join(format!("{file}.rs"))).unwrap_or_default();
+                text.contains(&format!("fn {test}("))
+            } else if let Some(probe) = name.strip_prefix("probes/") {
+                probe == "NAME" || is_probe(probe)
+            } else if let Some(case) = name.strip_prefix("cases/") {
+                case == "ID" || cases.contains(&format!("\"id\": \"{case}\"")) || cases.contains(&format!("\"id\":\"{case}\""))
+            } else {
+                continue;
+            };
+            named += 1;
+            if !there {
+                missing.push(format!("{}: {name}", page.display()));
+            }
+        }
+    }
+    assert!(named > 20, "the pages name tests");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Whether a probe of that name, or one that begins with it, lies in the corpus or among our own.
+fn is_probe(name: &str) -> bool {
+    ["tests/corpus/kernel-escapes/probes", "tests/probes"].iter().any(|folder| {
+        let entries = fs::read_dir(top().join(folder)).into_iter().flatten().flatten();
+        entries.map(|e| e.file_name()).any(|n| n.to_string_lossy().starts_with(name))
+    })
+}
+
+/// The rows are numbered, without a gap, and each has an answer.
+#[test]
+fn every_known_attack_has_an_answer() {
+    const KNOWN: usize = 136;
+    let page = read("docs/known-attacks.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    let rows: Vec<(usize, &str)> = rows.filter_map(|(n, rest)| Some((n.parse().ok()?, rest))).collect();
+    let numbers: Vec<usize> = rows.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, (1..=KNOWN).collect::<Vec<_>>());
+    for (number, rest) in rows {
+        let answer = rest.trim_end_matches('|').rsplit(" | ").next().unwrap_or("").trim();
+        assert!(answer.len() > 3 && answer.ends_with('.'), "{number}: {answer:?}");
+    }
+}
+
+#[test]
+fn the_refusal_codes_are_those_of_the_code() {
+    let code = read("crates/pinfold/src/refusal.rs");
+    let (_, code) = code.split_once("pub enum RefusalCode {").expect("the codes");
+    let (code, _) = code.split_once('}').expect("the end of the codes");
+    let variants: BTreeSet<String> = code
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .map(|line| line.trim_end_matches(',').to_owned())
+        .collect();
+    let page = read("docs/refusals.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let told: BTreeSet<String> =
+        rows.map(|(name, _)| name.to_owned()).filter(|n| n.starts_with(char::is_uppercase)).collect();
+    assert_eq!(told, variants);
+}
+
+#[test]
+fn the_exit_codes_are_those_of_the_code() {
+    let code = read("crates/pinfold-cli/src/exit.rs");
+    let page = read("docs/exit-codes.md");
+    let numbers = code.lines().filter_map(|line| line.trim_end_matches(';').split_once(": u8 = "));
+    let mut count = 0;
+    for (name, number) in numbers {
+        assert!(page.lines().any(|line| line.starts_with(&format!("| {number} |"))), "{name} = {number}");
+        count += 1;
+    }
+    assert!(count >= 5, "the codes were found");
+}
+
+#[test]
+fn every_tool_and_every_argument_is_told() {
+    let page = read("docs/tools.md");
+    let (_, page) = page.split_once("## Each tool").expect("the tools");
+    for tool in pinfold_tools::tools() {
+        let (_, part) =
+            page.split_once(&format!("### {}\n", tool.name)).unwrap_or_else(|| panic!("{} is not told", tool.name));
+        let part = part.split("\n### ").next().unwrap_or(part);
+        let told = quoted(part);
+        for name in tool.input_schema["properties"].as_object().expect("arguments").keys() {
+            assert!(told.contains(name), "{}: `{name}` is not told", tool.name);
+        }
+    }
+    let told = page.matches("\n### ").count();
+    assert_eq!(told, ToolName::ALL.len(), "no tool is told that does not exist");
+}
+
+#[test]
+fn every_cache_is_told() {
+    let code = read("crates/pinfold-boundary/src/caches.rs");
+    let (_, code) = code.split_once("const PROFILES").expect("the profiles");
+    let (code, _) = code.split_once("];").expect("the end of the profiles");
+    let page = read("docs/caches-and-environment.md");
+    let told = quoted(&prose(&page));
+    let words = code.split('"').skip(1).step_by(2);
+    for word in words {
+        let home = format!("~/{word}");
+        assert!(told.contains(word) || told.contains(&home), "`{word}` is not told");
+    }
+}
+
+#[test]
+fn every_decision_is_listed() {
+    let architecture = read("ARCHITECTURE.md");
+    let listed: BTreeSet<String> = links(&architecture).into_iter().filter(|l| l.contains("decisions/0")).collect();
+    let pages = fs::read_dir(top().join("docs/decisions")).expect("decisions").map(|e| e.expect("an entry"));
+    for page in pages {
+        let link = format!("docs/decisions/{}", page.file_name().to_string_lossy());
+        assert!(listed.contains(&link), "{link} is not listed in ARCHITECTURE.md");
+    }
+}
