@@ -1,5 +1,12 @@
 //! What the pages say and the tree shows are the same: links resolve, named tests exist, tables agree with the code.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops where it fails"
+)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +27,8 @@ fn pages() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![top().join("docs")];
     let markdown = |path: &PathBuf| path.extension().is_some_and(|e| e == "md");
-    let entries = |folder: &Path| fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path());
+    let entries =
+        |folder: &Path| fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path());
     found.extend(entries(&top()).filter(markdown));
     while let Some(folder) = folders.pop() {
         for path in entries(&folder) {
@@ -75,7 +83,9 @@ fn every_relative_link_resolves() {
     let mut broken = Vec::new();
     for page in pages() {
         let text = fs::read_to_string(&page).expect("a page");
-        for link in links(&text).into_iter().filter(|link| !link.contains("://") && !link.starts_with("mailto:")) {
+        for link in
+            links(&text).into_iter().filter(|link| !link.contains("://") && !link.starts_with("mailto:"))
+        {
             let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let target = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
             let there = target.exists()
@@ -105,7 +115,9 @@ fn every_test_that_is_named_exists() {
             } else if let Some(probe) = name.strip_prefix("probes/") {
                 probe == "NAME" || is_probe(probe)
             } else if let Some(case) = name.strip_prefix("cases/") {
-                case == "ID" || cases.contains(&format!("\"id\": \"{case}\"")) || cases.contains(&format!("\"id\":\"{case}\""))
+                case == "ID"
+                    || cases.contains(&format!("\"id\": \"{case}\""))
+                    || cases.contains(&format!("\"id\":\"{case}\""))
             } else {
                 continue;
             };
@@ -178,8 +190,9 @@ fn every_tool_and_every_argument_is_told() {
     let page = read("docs/tools.md");
     let (_, page) = page.split_once("## Each tool").expect("the tools");
     for tool in pinfold_tools::tools() {
-        let (_, part) =
-            page.split_once(&format!("### {}\n", tool.name)).unwrap_or_else(|| panic!("{} is not told", tool.name));
+        let (_, part) = page
+            .split_once(&format!("### {}\n", tool.name))
+            .unwrap_or_else(|| panic!("{} is not told", tool.name));
         let part = part.split("\n### ").next().unwrap_or(part);
         let told = quoted(part);
         for name in tool.input_schema["properties"].as_object().expect("arguments").keys() {
@@ -207,7 +220,8 @@ fn every_cache_is_told() {
 #[test]
 fn every_decision_is_listed() {
     let architecture = read("ARCHITECTURE.md");
-    let listed: BTreeSet<String> = links(&architecture).into_iter().filter(|l| l.contains("decisions/0")).collect();
+    let listed: BTreeSet<String> =
+        links(&architecture).into_iter().filter(|l| l.contains("decisions/0")).collect();
     let pages = fs::read_dir(top().join("docs/decisions")).expect("decisions").map(|e| e.expect("an entry"));
     for page in pages {
         let link = format!("docs/decisions/{}", page.file_name().to_string_lossy());
