@@ -25,6 +25,8 @@ enum Action {
 #[derive(Clone, Copy)]
 enum Test {
     Equals(u32, u32),
+    /// Two arguments, both with these values.
+    Both([(u32, u32); 2]),
     /// Any of these bits is set.
     AnyOf(u32, u32),
 }
@@ -165,7 +167,7 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     tests.push((family(libc::AF_INET6), internet));
     let local = if profile.openings.unix_sockets { Action::Allow } else { SEEN_AND_REFUSED };
     tests.push((family(libc::AF_UNIX), local));
-    // `getifaddrs` and `ip addr` speak NETLINK_ROUTE, which is protocol 0; all others are closed below.
+    // `getifaddrs` and `ip addr` speak NETLINK_ROUTE; all other protocols are closed.
     let mut rules = vec![Rule {
         number: libc::SYS_socketpair,
         tests: vec![(family(libc::AF_UNIX), Action::Allow)],
@@ -176,7 +178,8 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     } else {
         EACCES
     };
-    tests.push((family(libc::AF_NETLINK), route));
+    let routes = [(0, libc::AF_NETLINK.cast_unsigned()), (2, libc::NETLINK_ROUTE.cast_unsigned())];
+    tests.push((Test::Both(routes), route));
     rules.push(Rule { number: libc::SYS_socket, tests, otherwise: EACCES });
     if profile.network == Network::Off {
         rules.push(always(libc::SYS_connect, SEEN));
@@ -364,6 +367,10 @@ fn assemble(code: &mut Vec<sock_filter>, rule: &Rule, watched: bool) {
         match test {
             Test::Equals(arg, wanted) => {
                 body.extend([load(ARGS + 8 * arg), jump(libc::BPF_JEQ, wanted, 0, 1), verdict]);
+            }
+            Test::Both([(first, one), (second, other)]) => {
+                body.extend([load(ARGS + 8 * first), jump(libc::BPF_JEQ, one, 0, 3)]);
+                body.extend([load(ARGS + 8 * second), jump(libc::BPF_JEQ, other, 0, 1), verdict]);
             }
             Test::AnyOf(arg, bits) => {
                 body.extend([load(ARGS + 8 * arg), jump(libc::BPF_JSET, bits, 0, 1), verdict]);
