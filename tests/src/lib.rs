@@ -1,6 +1,24 @@
 //! The test bed: what the whole-product tests share.
+//!
+//! [`pinfold`](product::pinfold) is the built binary; [`Who`] runs it as the superuser and as an ordinary user;
+//! [`Tier`] takes walls away; [`Bed`] is a folder to do it in; [`left_out`](missing::left_out) says aloud what
+//! could not be tried here.
 
+pub mod bed;
+pub mod expected;
+pub mod ground;
+pub mod missing;
 pub mod paths;
+pub mod processes;
+pub mod product;
+pub mod terminal;
+pub mod tier;
+pub mod toolchain;
+pub mod who;
+
+pub use bed::Bed;
+pub use tier::Tier;
+pub use who::Who;
 
 /// The embedding guide: its examples are compiled and run.
 #[cfg(doctest)]

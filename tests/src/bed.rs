@@ -1,0 +1,118 @@
+//! A place to try something in: a folder to be held to, a world outside it, a home.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::ground::new_place;
+use crate::product::pinfold;
+use crate::{Tier, Who};
+
+/// `folder`, `outside` and `home`, empty, owned by one user, gone at the end.
+#[derive(Debug)]
+pub struct Bed {
+    who: Who,
+    place: TempDir,
+}
+
+impl Bed {
+    /// A new one.
+    ///
+    /// # Panics
+    /// When no directory can be made.
+    pub fn new(who: Who) -> Self {
+        let place = new_place("bed.");
+        for name in ["folder", "outside", "home"] {
+            fs::create_dir(place.path().join(name)).expect("a directory in the bed");
+        }
+        let bed = Self { who, place };
+        bed.give();
+        bed
+    }
+
+    /// Whose it is.
+    pub fn who(&self) -> Who {
+        self.who
+    }
+
+    /// The folder that a run is held to.
+    pub fn folder(&self) -> PathBuf {
+        self.place.path().join("folder")
+    }
+
+    /// A directory of the same user that is not to be written.
+    pub fn outside(&self) -> PathBuf {
+        self.place.path().join("outside")
+    }
+
+    /// The home of the user.
+    pub fn home(&self) -> PathBuf {
+        self.place.path().join("home")
+    }
+
+    /// Gives everything in it to its user: after the test has put files there.
+    pub fn give(&self) {
+        self.who.give(self.place.path());
+    }
+
+    /// A command with nothing around it, in the folder.
+    pub fn free(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = self.who.command(program, &self.home());
+        command.current_dir(self.folder());
+        command
+    }
+
+    /// `pinfold run OPTIONS -- `, to which the command is to be added, in the folder.
+    pub fn run(&self, tier: Tier, options: &[&str]) -> Command {
+        let mut command = self.free(pinfold());
+        command.arg("run").args(tier.options()).args(options).arg("--");
+        command
+    }
+
+    /// Runs a shell script confined, and returns how it went.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn sh(&self, tier: Tier, script: &str) -> Output {
+        self.run(tier, &[]).args(["sh", "-c", script]).output().expect("pinfold can be started")
+    }
+}
+
+/// Everything below `tree`, a line each: kind, mode, size or target, path. To compare before and after.
+///
+/// # Panics
+/// When it cannot be listed.
+pub fn snapshot(tree: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut waiting = vec![tree.to_owned()];
+    while let Some(at) = waiting.pop() {
+        let found = at.symlink_metadata().expect("a listed place");
+        let what = if found.is_dir() {
+            waiting.extend(fs::read_dir(&at).expect("a directory").map(|e| e.expect("an entry").path()));
+            String::new()
+        } else if found.is_symlink() {
+            fs::read_link(&at).expect("a link").to_string_lossy().into_owned()
+        } else if found.is_file() {
+            String::from_utf8_lossy(&fs::read(&at).expect("a file")).into_owned()
+        } else {
+            "special".into()
+        };
+        lines.push(format!("{} {:o} {what:?}", at.display(), found.permissions().mode()));
+    }
+    lines.sort();
+    lines
+}
+
+/// Output as text, for messages.
+pub fn told(output: &Output) -> String {
+    format!(
+        "{}\n--- stdout\n{}\n--- stderr\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}

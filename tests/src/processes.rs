@@ -1,0 +1,47 @@
+//! Processes as they are seen from outside: found by a word on their command line, waited for, signalled.
+
+use std::fs;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test gives up. Never what a passing test waits for.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A number of seconds for `sleep` that no other process on the machine sleeps: marks a process of this test.
+pub fn unique_sleep() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    format!("9{}.{:04}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The processes that have this word on their command line.
+pub fn with_word(word: &str) -> Vec<u32> {
+    let has = |pid: &u32| {
+        fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.split(|byte| *byte == 0).any(|w| w == word.as_bytes()))
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(has).collect()
+}
+
+/// Waits until something is so.
+///
+/// # Panics
+/// When it is not in the end.
+pub fn until(what: &str, so: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !so() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Sends a signal, by its name.
+///
+/// # Panics
+/// When there is no such process.
+pub fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+    assert!(sent.is_ok_and(|s| s.success()), "the process is there to be signalled");
+}

@@ -1,0 +1,71 @@
+//! The built `pinfold` binary, where every user can run it.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+use crate::ground::new_place;
+
+/// Names a binary to test instead of the one that would be built.
+const OVERRIDE: &str = "PINFOLD_BIN";
+
+/// The binary of this workspace, built in the profile of the tests. A copy where an ordinary user can go and where a
+/// run inside a run finds it.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn pinfold() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let built = env::var_os(OVERRIDE).map_or_else(build, PathBuf::from);
+        let at = shelf().join("pinfold");
+        fs::copy(&built, &at).unwrap_or_else(|e| panic!("{}: {e}", built.display()));
+        fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).expect("mode of the copy");
+        at
+    })
+}
+
+/// A directory for what all tests of this process share and every user can read. Statics are not dropped, so each
+/// test process takes away the shelves of those that have ended.
+pub fn shelf() -> &'static Path {
+    static SHELF: OnceLock<TempDir> = OnceLock::new();
+    let shelf = SHELF.get_or_init(|| {
+        let shelf = new_place(&format!("{SHELF_PREFIX}{}.", std::process::id()));
+        sweep(shelf.path().parent().unwrap_or(Path::new("/")));
+        shelf
+    });
+    shelf.path()
+}
+
+const SHELF_PREFIX: &str = "pinfold-tests.";
+
+fn sweep(ground: &Path) {
+    for entry in fs::read_dir(ground).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner =
+            name.to_str().and_then(|n| n.strip_prefix(SHELF_PREFIX)?.split('.').next()?.parse::<u32>().ok());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// `target/<profile>/deps/<test>` is where this runs; `target/<profile>/pinfold` is what is built.
+fn build() -> PathBuf {
+    let here = env::current_exe().expect("own place");
+    let profile = here.ancestors().nth(2).expect("tests run below a build directory");
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "-p", "pinfold-cli", "--manifest-path"]);
+    cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
+    cargo.arg("--target-dir").arg(profile.parent().expect("a build directory has profiles"));
+    if profile.ends_with("release") {
+        cargo.arg("--release");
+    }
+    assert!(cargo.status().expect("cargo can be started").success(), "pinfold does not build");
+    profile.join("pinfold")
+}

@@ -1,0 +1,291 @@
+//! What a person, a script and a supervisor notice of pinfold around a command: nothing but its exit code.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+
+use pinfold_tests::bed::told;
+use pinfold_tests::processes::{signal, unique_sleep, until, with_word};
+use pinfold_tests::product::pinfold;
+use pinfold_tests::terminal::Terminal;
+use pinfold_tests::{Bed, Tier, Who};
+
+/// Tries something on every tier, as everybody who is there.
+fn everywhere(attempt: impl Fn(&Bed, Tier)) {
+    for who in Who::present() {
+        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
+            attempt(&Bed::new(who), tier);
+        }
+    }
+}
+
+fn shell(bed: &Bed, tier: Tier, script: &str) -> Command {
+    let mut command = bed.run(tier, &["--quiet"]);
+    command.args(["sh", "-c", script]);
+    command
+}
+
+fn first_line(child: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("piped")).read_line(&mut line).expect("a line");
+    line.trim_end().to_owned()
+}
+
+#[test]
+fn exit_codes_come_out() {
+    everywhere(|bed, tier| {
+        for (script, code) in [
+            ("exit 0", 0),
+            ("exit 1", 1),
+            ("exit 3", 3),
+            ("exit 124", 124),
+            ("exit 255", 255),
+            ("kill -TERM $$", 143),
+            ("kill -KILL $$", 137),
+            ("kill -SEGV $$", 139),
+        ] {
+            let output = bed.sh(tier, script);
+            assert_eq!(
+                output.status.code(),
+                Some(code),
+                "{tier}, {}: `{script}`: {}",
+                bed.who(),
+                told(&output)
+            );
+        }
+    });
+}
+
+#[test]
+fn commands_that_cannot_be_started_say_so() {
+    everywhere(|bed, tier| {
+        let plain = bed.folder().join("plain");
+        fs::write(&plain, "not a program\n").expect("a file");
+        fs::set_permissions(&plain, fs::Permissions::from_mode(0o644)).expect("a mode");
+        for (program, code) in
+            [("no-such-program", 127), ("./no/such/program", 127), ("./plain", 126), ("/usr", 126)]
+        {
+            let output = bed.run(tier, &[]).arg(program).output().expect("pinfold");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{tier}: `{program}`: {}", told(&output));
+            assert!(said.contains(program), "the message names the program: {said}");
+        }
+        let output = bed.run(tier, &["--folder", "/no/such/folder"]).arg("true").output().expect("pinfold");
+        assert!(matches!(output.status.code(), Some(2 | 125)), "{}", told(&output));
+    });
+}
+
+#[test]
+fn streams_are_clean_to_the_byte() {
+    everywhere(|bed, tier| {
+        let every_byte: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+        let mut child = bed
+            .run(tier, &["--quiet"])
+            .arg("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("pinfold");
+        let mut input = child.stdin.take().expect("piped");
+        let sent = every_byte.clone();
+        let writer = std::thread::spawn(move || input.write_all(&sent));
+        let output = child.wait_with_output().expect("an end");
+        writer.join().expect("a thread").expect("all was read");
+        assert!(output.stdout == every_byte, "{tier}: {} bytes came out", output.stdout.len());
+        assert!(output.stderr.is_empty(), "{}", told(&output));
+    });
+}
+
+#[test]
+fn much_output_comes_out_whole() {
+    everywhere(|bed, tier| {
+        let output = bed.sh(tier, "head -c 10000000 /dev/zero; echo end >&2");
+        assert_eq!(output.stdout.len(), 10_000_000, "{tier}");
+        assert!(String::from_utf8_lossy(&output.stderr).lines().any(|line| line == "end"), "{tier}");
+    });
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_writer() {
+    everywhere(|bed, tier| {
+        let mut child = shell(bed, tier, "yes").stdout(Stdio::piped()).spawn().expect("pinfold");
+        let mut some = [0; 100];
+        child.stdout.take().expect("piped").read_exact(&mut some).expect("output");
+        let status = child.wait().expect("an end");
+        assert!(matches!(status.code(), Some(141 | 1)), "{tier}: {status}");
+    });
+}
+
+#[test]
+fn signals_to_pinfold_reach_the_command() {
+    everywhere(|bed, tier| {
+        for name in ["TERM", "INT", "HUP", "USR1"] {
+            let script = format!("trap 'echo got; exit 7' {name}; echo ready; while :; do sleep 0.05; done");
+            let mut child = shell(bed, tier, &script).stdout(Stdio::piped()).spawn().expect("pinfold");
+            assert_eq!(first_line(&mut child), "ready");
+            signal(&child, name);
+            let output = child.wait_with_output().expect("an end");
+            assert_eq!(output.status.code(), Some(7), "{tier}, {}: {name}", bed.who());
+            assert!(output.stdout.starts_with(b"got"), "{tier}: {name}");
+        }
+    });
+}
+
+#[test]
+fn the_tree_ends_when_pinfold_is_killed() {
+    everywhere(|bed, tier| {
+        let mark = unique_sleep();
+        let script = format!("setsid sleep {mark} & (sleep {mark} &) ; echo ready; exec sleep {mark}");
+        let mut child = shell(bed, tier, &script).stdout(Stdio::piped()).spawn().expect("pinfold");
+        assert_eq!(first_line(&mut child), "ready");
+        until("all three run", || with_word(&mark).len() == 3);
+        signal(&child, "KILL");
+        child.wait().expect("an end");
+        until(&format!("{tier}, {}: none of them runs", bed.who()), || with_word(&mark).is_empty());
+    });
+}
+
+#[test]
+fn background_processes_end_with_the_run() {
+    everywhere(|bed, tier| {
+        let mark = unique_sleep();
+        let script = format!(
+            "setsid sleep {mark} </dev/null >/dev/null 2>&1 & nohup sleep {mark} >/dev/null 2>&1 & exit 5"
+        );
+        let output = bed.sh(tier, &script);
+        assert_eq!(output.status.code(), Some(5), "{}", told(&output));
+        assert!(with_word(&mark).is_empty(), "{tier}, {}: something is left", bed.who());
+    });
+}
+
+#[test]
+fn time_that_is_over_ends_the_tree() {
+    everywhere(|bed, tier| {
+        let mark = unique_sleep();
+        // Deaf to the polite signal.
+        let script = format!("trap '' TERM; sleep {mark} & sleep {mark}; sleep {mark}");
+        let output =
+            bed.run(tier, &["--timeout", "1s"]).args(["sh", "-c", &script]).output().expect("pinfold");
+        assert_eq!(output.status.code(), Some(124), "{tier}: {}", told(&output));
+        until("nothing is left", || with_word(&mark).is_empty());
+    });
+}
+
+#[test]
+fn a_run_inside_a_run_holds_and_gives_its_code() {
+    everywhere(|bed, tier| {
+        let inner = bed.folder().join("inner");
+        fs::create_dir(&inner).expect("a directory");
+        bed.give();
+        let nested = format!(
+            "cd inner && {} run --allow-degraded -- sh -c 'echo a > in; echo b > ../out; exit 9'",
+            pinfold().display()
+        );
+        let output = bed.sh(tier, &nested);
+        assert_eq!(output.status.code(), Some(9), "{tier}, {}: {}", bed.who(), told(&output));
+        assert!(inner.join("in").exists() && !bed.folder().join("out").exists(), "{tier}: {}", told(&output));
+    });
+}
+
+#[test]
+fn an_interactive_shell_has_its_jobs() {
+    everywhere(|bed, tier| {
+        let mark = unique_sleep();
+        let mut command = bed.run(tier, &["--quiet"]);
+        command.args(["bash", "--norc", "--noprofile", "-i"]);
+        let mut terminal = Terminal::start(&command);
+        terminal.type_in("PS1='> '; echo rea''dy\n");
+        terminal.expect("ready");
+        terminal.type_in(&format!("sleep {mark}\n"));
+        until("it runs", || with_word(&mark).len() == 1);
+        terminal.type_in("\x1a");
+        terminal.expect("Stopped");
+        terminal.expect("> ");
+        terminal.type_in("jobs; bg; fg\n");
+        terminal.expect("Stopped");
+        terminal.expect("sleep");
+        terminal.type_in("\x03");
+        terminal.expect("> ");
+        terminal.type_in("echo co''de $?\n");
+        terminal.expect("code 130");
+        terminal.type_in("exit 6\n");
+        assert_eq!(terminal.end().code(), Some(6), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn keys_that_interrupt_reach_the_command() {
+    everywhere(|bed, tier| {
+        for (key, code) in [("\x03", 130), ("\x1c", 131)] {
+            let mut terminal = Terminal::start(&shell(bed, tier, "echo ready; exec sleep 1000"));
+            terminal.expect("ready");
+            terminal.type_in(key);
+            assert_eq!(terminal.end().code(), Some(code), "{tier}, {}", bed.who());
+        }
+        // Handled by the command, so that the run goes on.
+        let script = "trap 'echo hel''d' INT; echo rea''dy; sleep 1000 & wait; echo on; exit 8";
+        let mut terminal = Terminal::start(&shell(bed, tier, script));
+        terminal.expect("ready");
+        terminal.type_in("\x03");
+        terminal.expect("held");
+        terminal.expect("on");
+        assert_eq!(terminal.end().code(), Some(8), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn a_run_is_a_job_of_the_shell_outside() {
+    everywhere(|bed, tier| {
+        let run = shell(bed, tier, "echo rea''dy; read word; echo \"word: $word\"; exit 4");
+        let quoted: Vec<String> =
+            run.get_args().map(|a| format!("'{}'", a.to_string_lossy().replace('\'', r"'\''"))).collect();
+        let line = format!("'{}' {}", run.get_program().to_string_lossy(), quoted.join(" "));
+        let mut outer = bed.free("bash");
+        outer.args(["--norc", "--noprofile", "-i"]);
+        let mut terminal = Terminal::start(&outer);
+        terminal.type_in(&format!("{line}\n"));
+        terminal.expect("ready");
+        terminal.type_in("\x1a");
+        terminal.expect("Stopped");
+        terminal.expect("$ ");
+        terminal.type_in("echo me''anwhile\n");
+        terminal.expect("meanwhile");
+        terminal.expect("$ ");
+        terminal.type_in("fg\n");
+        terminal.expect("exit 4");
+        terminal.type_in("hello\n");
+        terminal.expect("word: hello");
+        terminal.type_in("echo co''de $?; exit 0\n");
+        terminal.expect("code 4");
+        assert_eq!(terminal.end().code(), Some(0), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn the_size_of_the_window_is_that_outside() {
+    everywhere(|bed, tier| {
+        let script = "trap 'stty size; exit 0' WINCH; stty size; echo rea''dy; while :; do sleep 0.05; done";
+        let mut terminal = Terminal::start(&shell(bed, tier, script));
+        terminal.expect("24 80");
+        terminal.expect("ready");
+        terminal.resize(50, 132);
+        terminal.expect("50 132");
+        assert_eq!(terminal.end().code(), Some(0), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn a_window_that_is_closed_ends_the_run() {
+    everywhere(|bed, tier| {
+        let mark = unique_sleep();
+        let script = format!("sleep {mark} & echo rea''dy; exec sleep {mark}");
+        let mut terminal = Terminal::start(&shell(bed, tier, &script));
+        terminal.expect("ready");
+        until("both run", || with_word(&mark).len() == 2);
+        let mut child = terminal.hang_up();
+        until(&format!("{tier}, {}: none of them runs", bed.who()), || with_word(&mark).is_empty());
+        child.wait().expect("an end");
+    });
+}
