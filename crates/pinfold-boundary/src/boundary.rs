@@ -103,7 +103,9 @@ impl Boundary {
             drawing.writable(grant, guards, home.as_deref(), tier);
         }
         drawing.hide(grant, guards, home.as_deref(), &cwd, readable);
-        Ok(drawing.finish(grant, guards.clone(), home, cwd, tier))
+        let visible: Vec<PathBuf> =
+            grant.visible.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
+        Ok(drawing.finish(grant, guards.clone(), home, cwd, visible, tier))
     }
 
     /// The limits for the kernel.
@@ -264,6 +266,7 @@ impl Drawing {
         guards: Guards,
         home: Option<PathBuf>,
         cwd: PathBuf,
+        visible: Vec<PathBuf>,
         tier: Tier,
     ) -> Boundary {
         let caches = if grant.mode == SandboxMode::ReadOnly {
@@ -272,7 +275,7 @@ impl Drawing {
             self.caches(grant, home.as_deref(), tier)
         };
         let mut profile = Profile {
-            visible: self.granted.iter().chain([&cwd]).cloned().collect(),
+            visible: self.granted.iter().chain([&cwd]).cloned().chain(visible).collect(),
             cwd,
             temp: temporary(grant, tier),
             layers: caches.layers,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pinfold_sandbox::{Limits, Network, Openings, Temp};
 
 /// How much of the file system can be written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SandboxMode {
     /// Nothing but a private temporary directory.
     ReadOnly,
@@ -55,6 +55,8 @@ pub struct Grant {
     pub allow_write: Vec<PathBuf>,
     /// Guarded files or directories that can be read all the same.
     pub allow_read: Vec<PathBuf>,
+    /// Further directories that stay readable although one above them is covered (`/tmp`, `/run`).
+    pub visible: Vec<PathBuf>,
     /// Files or directories that cannot be read.
     pub deny_read: Vec<PathBuf>,
     /// The person's home directory, if there is one.

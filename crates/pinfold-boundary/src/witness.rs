@@ -32,8 +32,10 @@ pub struct Refused {
     pub times: u64,
     /// Why not: one clause.
     pub why: String,
-    /// What to do instead.
+    /// What whoever runs inside can do instead. Never how the line is widened: that is not theirs to say.
     pub instead: &'static str,
+    /// How the person who drew the line could let it pass.
+    pub to_allow: &'static str,
 }
 
 /// Watches one run.
@@ -70,6 +72,7 @@ impl<'a> Witness<'a> {
                 times: 1,
                 why: no.why,
                 instead: no.instead,
+                to_allow: no.to_allow,
             };
             self.refused.insert(key, refused);
         }
@@ -88,12 +91,14 @@ impl<'a> Witness<'a> {
             Standing::Writable => self.name_without_a_wall(attempt),
             Standing::Outside => would_be_done(attempt).then(|| No {
                 why: "it lies outside the folder".into(),
-                instead: "write inside the folder, or start with --add-dir or --allow-write",
+                instead: "write inside the folder or to $TMPDIR; what belongs elsewhere is for the person to do",
+                to_allow: "start with --add-dir or --allow-write",
                 by_us: self.tier == Tier::Landlock && attempt.intent == Intent::Metadata,
             }),
             Standing::ReadOnly(held) | Standing::Hidden(held) => would_be_done(attempt).then(|| No {
                 why: held.why().to_owned(),
-                instead: "change it yourself, or start with --allow-write",
+                instead: "leave it as it is, and tell the person what would have to change there",
+                to_allow: "change it yourself, or start with --allow-write",
                 by_us: self.tier == Tier::Landlock,
             }),
         }
@@ -148,19 +153,24 @@ impl Watcher for Witness<'_> {
 struct No {
     why: String,
     instead: &'static str,
+    to_allow: &'static str,
     /// No wall stands there: the watch itself has to say no.
     by_us: bool,
 }
 
 impl No {
     fn watched(why: &str) -> Self {
-        let instead = "use `git init` or `git clone`, or make it yourself outside the run";
-        Self { why: why.to_owned(), instead, by_us: true }
+        let instead = "use `git init` or `git clone`, or tell the person what is needed there";
+        Self { why: why.to_owned(), instead, to_allow: "make it yourself outside the run", by_us: true }
     }
 
     fn network() -> Self {
-        let instead = "start with --network host if it has to be reached";
-        Self { why: "the network is off".into(), instead, by_us: false }
+        Self {
+            why: "the network is off".into(),
+            instead: "do without it, and tell the person what would have to be fetched",
+            to_allow: "start with --network host if it has to be reached",
+            by_us: false,
+        }
     }
 
     fn socket(family: &Path) -> Self {
@@ -169,7 +179,8 @@ impl No {
         }
         Self {
             why: "sockets to programs on this machine are closed".into(),
-            instead: "start with --open unix-sockets if it cannot do without",
+            instead: "do without it; a server of your own can listen on 127.0.0.1",
+            to_allow: "start with --open unix-sockets if it cannot do without",
             by_us: true,
         }
     }

@@ -71,10 +71,10 @@ impl Report {
         if !self.refused.is_empty() {
             text.push_str("refused:\n");
         }
-        for Refused { tried, place, program, times, why, instead } in self.refused.iter().take(SHOWN) {
+        for Refused { tried, place, program, times, why, to_allow, .. } in self.refused.iter().take(SHOWN) {
             let place = place.to_string_lossy().escape_debug().to_string();
             let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
-            let _ = writeln!(text, "  {program}: {tried} {place}{often}\n    {why}; {instead}");
+            let _ = writeln!(text, "  {program}: {tried} {place}{often}\n    {why}; {to_allow}");
         }
         let more = self.refused.len().saturating_sub(SHOWN) as u64 + self.more;
         if more > 0 {
