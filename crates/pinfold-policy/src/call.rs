@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::form::{BadField, Form, Needed};
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
-    MoveFileInput, MultiEditInput, NotebookEditInput, PathText, ReadInput, WriteInput,
+    MoveFileInput, MultiEditInput, NotebookEditInput, PathText, ReadInput, ShellInput, ShellKillInput,
+    ShellOutputInput, ShellSendInput, WriteInput,
 };
 use crate::patch::Patch;
 use crate::tool::ToolName;
@@ -60,6 +61,14 @@ pub enum ToolCall {
     Glob(GlobInput),
     /// Find files by content.
     Grep(GrepInput),
+    /// Run a command in a shell.
+    Bash(ShellInput),
+    /// Read what a background shell said.
+    BashOutput(ShellOutputInput),
+    /// End a background shell.
+    KillBash(ShellKillInput),
+    /// Send input to a background shell.
+    BashInput(ShellSendInput),
 }
 
 impl ToolCall {
@@ -102,6 +111,10 @@ impl ToolCall {
             ToolName::Ls => Self::Ls(Form::from_value(input, needed)?),
             ToolName::Glob => Self::Glob(Form::from_value(input, needed)?),
             ToolName::Grep => Self::Grep(Form::from_value(input, needed)?),
+            ToolName::Bash => Self::Bash(Form::from_value(input, needed)?),
+            ToolName::BashOutput => Self::BashOutput(Form::from_value(input, needed)?),
+            ToolName::KillBash => Self::KillBash(Form::from_value(input, needed)?),
+            ToolName::BashInput => Self::BashInput(Form::from_value(input, needed)?),
         })
     }
 
@@ -121,6 +134,10 @@ impl ToolCall {
             Self::Ls(_) => ToolName::Ls,
             Self::Glob(_) => ToolName::Glob,
             Self::Grep(_) => ToolName::Grep,
+            Self::Bash(_) => ToolName::Bash,
+            Self::BashOutput(_) => ToolName::BashOutput,
+            Self::KillBash(_) => ToolName::KillBash,
+            Self::BashInput(_) => ToolName::BashInput,
         }
     }
 }
@@ -258,6 +275,21 @@ mod tests {
                 "Grep",
                 json!({"pattern": "x", "output_mode": "lines"}),
                 "`output_mode` of Grep: expected content or files_with_matches or count, found `lines`",
+            ),
+            (
+                "Bash",
+                json!({"command": "ls", "cwd": "/"}),
+                "`cwd` of Bash: expected one of command, timeout, description, run_in_background, found a field that is not known",
+            ),
+            (
+                "Bash",
+                json!({"command": "a\u{0}b"}),
+                "`command` of Bash: expected a command without NUL bytes, found a NUL byte",
+            ),
+            (
+                "Bash",
+                json!({"command": "ls", "timeout": 600_001}),
+                "`timeout` of Bash: expected a whole number of milliseconds up to 600000, found the number 600001",
             ),
             ("Reed", json!({}), "there is no tool `Reed`"),
         ] {

@@ -120,11 +120,35 @@ pub struct PathClaim {
     pub operation: Operation,
 }
 
+/// A shell that a call wants to run or to reach. What its commands touch is known only by running them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShellClaim {
+    /// Run this command.
+    Run(String),
+    /// Send this to a shell that runs, which may take it for a command.
+    Send(String),
+    /// Read or end a shell that runs.
+    Reach,
+}
+
+impl ShellClaim {
+    /// What would be said to the shell.
+    pub fn said(&self) -> Option<&str> {
+        match self {
+            Self::Run(command) => Some(command),
+            Self::Send(text) => Some(text),
+            Self::Reach => None,
+        }
+    }
+}
+
 /// Everything a call says it will touch, in the order of the call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claims {
     /// The paths. A tool finds its targets again by their place in this list.
     pub paths: Vec<PathClaim>,
+    /// The shell. As a part of the call it comes after the paths.
+    pub shell: Option<ShellClaim>,
 }
 
 impl Claims {
@@ -145,8 +169,32 @@ impl Claims {
             ToolCall::Ls(i) => vec![PathClaim { path: i.path.clone(), operation: O::List }],
             ToolCall::Glob(i) => vec![PathClaim { path: i.path.clone(), operation: O::Search }],
             ToolCall::Grep(i) => vec![PathClaim { path: i.path.clone(), operation: O::Search }],
+            ToolCall::Bash(_) | ToolCall::BashOutput(_) | ToolCall::KillBash(_) | ToolCall::BashInput(_) => {
+                Vec::new()
+            }
         };
-        Self { paths }
+        Self { paths, shell: shell(call) }
+    }
+}
+
+fn shell(call: &ToolCall) -> Option<ShellClaim> {
+    match call {
+        ToolCall::Bash(i) => Some(ShellClaim::Run(i.command.as_str().to_owned())),
+        ToolCall::BashInput(i) => Some(ShellClaim::Send(i.text.clone())),
+        ToolCall::BashOutput(_) | ToolCall::KillBash(_) => Some(ShellClaim::Reach),
+        ToolCall::Read(_)
+        | ToolCall::Write(_)
+        | ToolCall::Edit(_)
+        | ToolCall::MultiEdit(_)
+        | ToolCall::NotebookEdit(_)
+        | ToolCall::ApplyPatch(_)
+        | ToolCall::Delete(_)
+        | ToolCall::MoveFile(_)
+        | ToolCall::CopyFile(_)
+        | ToolCall::MakeDir(_)
+        | ToolCall::Ls(_)
+        | ToolCall::Glob(_)
+        | ToolCall::Grep(_) => None,
     }
 }
 

@@ -54,6 +54,10 @@ pub enum Reason {
     OtherNames(u64),
     /// The place lies in another mount, which may show files from outside.
     OtherMount,
+    /// Shells are off in this session.
+    BashNotAllowed,
+    /// Nothing holds a shell here, or too little.
+    ShellNotHeld,
     /// The call has no part that any step could judge.
     NothingToJudge,
 }

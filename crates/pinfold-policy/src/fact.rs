@@ -9,6 +9,26 @@ use crate::claim::Operation;
 pub struct Facts {
     /// One fact for each path claim, in the order of the claims.
     pub paths: Vec<PathFact>,
+    /// What is known about the shell of the call.
+    pub shell: Option<ShellFact>,
+}
+
+/// What is known about a shell that a call wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShellFact {
+    /// What would hold it.
+    pub held: ShellHold,
+}
+
+/// What holds the shells of a session to their line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ShellHold {
+    /// The kernel, in full.
+    Full,
+    /// The kernel, with gaps that the owner of the session has accepted.
+    Degraded,
+    /// Nothing that was accepted.
+    Nothing,
 }
 
 /// What is known about one claimed path.

@@ -2,7 +2,7 @@
 
 use crate::claim::Operation;
 use crate::decision::{Decision, Opinion, PathDecision, Reason, TrailEntry, Verdict};
-use crate::fact::{Facts, Kind, PathFact, Standing};
+use crate::fact::{Facts, Kind, PathFact, ShellFact, ShellHold, Standing};
 use crate::scope::{Access, Interaction, Scope};
 
 /// Everything one judgement looks at.
@@ -18,15 +18,23 @@ pub struct Case<'a> {
     pub interaction: Interaction,
 }
 
-/// A step that has an opinion about a part of a call, or none.
-type Step = (&'static str, fn(&Case<'_>, &PathFact) -> Option<Opinion>);
+/// A step, with the opinion it has, or has not, about each kind of part.
+struct Step {
+    name: &'static str,
+    path: fn(&Case<'_>, &PathFact) -> Option<Opinion>,
+    shell: fn(&Case<'_>, ShellFact) -> Option<Opinion>,
+}
 
 /// The order of precedence. The first step with an opinion decides; nothing else is looked at.
 const STEPS: [Step; 4] = [
-    ("deny-rule", deny_rules),
-    ("unresolved", unresolved),
-    ("scope", beyond_the_line),
-    ("mode-default", mode_default),
+    Step { name: "deny-rule", path: deny_rules, shell: bash_off },
+    Step { name: "unresolved", path: unresolved, shell: shell_not_held },
+    Step { name: "scope", path: beyond_the_line, shell: |_, _| None },
+    Step {
+        name: "mode-default",
+        path: |_, _| Some(within_the_line()),
+        shell: |_, _| Some(within_the_line()),
+    },
 ];
 
 /// The last word, spoken over what the steps decided: nobody is there to be asked.
@@ -34,8 +42,11 @@ const HEADLESS: &str = "headless";
 
 /// Decides about a call. The strictest of its parts stands; between equals the first.
 pub fn judge(case: &Case<'_>) -> Verdict {
+    let paths = case.facts.paths.iter().map(|fact| first(|step| (step.path)(case, fact)));
+    let shell = case.facts.shell.iter().map(|fact| first(|step| (step.shell)(case, *fact)));
+    let parts = paths.chain(shell).enumerate();
     let trail: Vec<_> =
-        case.facts.paths.iter().enumerate().map(|(part, fact)| judge_part(case, part, fact)).collect();
+        parts.map(|(part, (step, opinion))| headless(case, TrailEntry { part, step, opinion })).collect();
     let strictest = (0..trail.len()).rev().max_by_key(|i| trail.get(*i).map(|entry| entry.opinion.decision));
     let Some((decided_by, entry)) = strictest.and_then(|i| Some((i, trail.get(i)?))) else {
         return nothing_to_judge();
@@ -43,10 +54,10 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     Verdict { decision: entry.opinion.decision, step: entry.step, decided_by, trail }
 }
 
-fn judge_part(case: &Case<'_>, part: usize, fact: &PathFact) -> TrailEntry {
-    let first = STEPS.iter().find_map(|(step, opinion)| Some((*step, opinion(case, fact)?)));
-    let (step, opinion) = first.unwrap_or(("mode-default", deny(Reason::NothingToJudge)));
-    headless(case, TrailEntry { part, step, opinion })
+/// The first opinion, going down the table.
+fn first(opinion: impl Fn(&Step) -> Option<Opinion>) -> (&'static str, Opinion) {
+    let first = STEPS.iter().find_map(|step| Some((step.name, opinion(step)?)));
+    first.unwrap_or(("mode-default", deny(Reason::NothingToJudge)))
 }
 
 /// A call without parts is a call that was not understood.
@@ -138,10 +149,22 @@ fn beyond_the_line(_: &Case<'_>, fact: &PathFact) -> Option<Opinion> {
         .then(|| ask(Reason::OtherNames(fact.names)))
 }
 
+/// Shells are off unless the person who started the session switched them on.
+fn bash_off(case: &Case<'_>, _: ShellFact) -> Option<Opinion> {
+    (!case.scope.allow_bash).then(|| deny(Reason::BashNotAllowed))
+}
+
+/// What a shell does is known only by running it, so it runs only where something holds it.
+fn shell_not_held(_: &Case<'_>, fact: ShellFact) -> Option<Opinion> {
+    match fact.held {
+        ShellHold::Nothing => Some(deny(Reason::ShellNotHeld)),
+        ShellHold::Full | ShellHold::Degraded => None,
+    }
+}
+
 /// The folder is the grant: what stays within the line needs no further word.
-#[expect(clippy::unnecessary_wraps, reason = "a row of the table may have no opinion")]
-fn mode_default(_: &Case<'_>, _: &PathFact) -> Option<Opinion> {
-    Some(Opinion { decision: Decision::Allow, reason: Reason::WithinTheLine })
+fn within_the_line() -> Opinion {
+    Opinion { decision: Decision::Allow, reason: Reason::WithinTheLine }
 }
 
 /// With nobody to ask, a question is a no; its reason stays.

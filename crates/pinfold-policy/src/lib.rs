@@ -19,7 +19,7 @@
 //! };
 //! let scope = Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };
 //! let decide = |standing| {
-//!     let facts = Facts { paths: vec![fact(standing)] };
+//!     let facts = Facts { paths: vec![fact(standing)], shell: None };
 //!     judge(&Case { facts: &facts, scope: &scope, access: Access::ReadWrite, interaction: Interaction::Interactive }).decision
 //! };
 //! assert_eq!(decide(Standing::Inside), Decision::Allow);
@@ -52,9 +52,9 @@ pub mod scope;
 pub mod tool;
 
 pub use call::{BadCall, RawCall, ToolCall};
-pub use claim::{Claims, Operation, PathClaim};
+pub use claim::{Claims, Operation, PathClaim, ShellClaim};
 pub use decision::{Decision, Opinion, PathDecision, Reason, TrailEntry, Verdict};
-pub use fact::{Disguise, Facts, GuardHit, Kind, PathFact, Standing, Why};
+pub use fact::{Disguise, Facts, GuardHit, Kind, PathFact, ShellFact, ShellHold, Standing, Why};
 pub use form::BadField;
 pub use guard::{Guard, GuardKind, Guards, Held};
 pub use input::PathText;

@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::form::Form;
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
-    MoveFileInput, MultiEditInput, NotebookEditInput, ReadInput, WriteInput,
+    MoveFileInput, MultiEditInput, NotebookEditInput, ReadInput, ShellInput, ShellKillInput,
+    ShellOutputInput, ShellSendInput, WriteInput,
 };
 
 /// What a tool can do at most.
@@ -75,6 +76,14 @@ tools! {
     Glob = "Glob", ReadOnly, GlobInput;
     /// Finds files by content.
     Grep = "Grep", ReadOnly, GrepInput;
+    /// Runs a command in a shell.
+    Bash = "Bash", Dangerous, ShellInput;
+    /// Reads what a background shell said.
+    BashOutput = "BashOutput", Dangerous, ShellOutputInput;
+    /// Ends a background shell.
+    KillBash = "KillBash", Dangerous, ShellKillInput;
+    /// Sends input to a background shell.
+    BashInput = "BashInput", Dangerous, ShellSendInput;
 }
 
 impl ToolName {
@@ -112,6 +121,18 @@ const OLDER_NAMES: &[(&str, ToolName)] = &[
     ("list_directory", ToolName::Ls),
     ("glob", ToolName::Glob),
     ("grep", ToolName::Grep),
+    ("bash", ToolName::Bash),
+    ("shell", ToolName::Bash),
+    ("run_command", ToolName::Bash),
+    ("execute_command", ToolName::Bash),
+    ("run_shell_command", ToolName::Bash),
+    ("run_terminal_cmd", ToolName::Bash),
+    ("bash_output", ToolName::BashOutput),
+    ("KillShell", ToolName::KillBash),
+    ("kill_shell", ToolName::KillBash),
+    ("kill_bash", ToolName::KillBash),
+    ("bash_input", ToolName::BashInput),
+    ("write_stdin", ToolName::BashInput),
 ];
 
 /// How much of a made-up name is compared: no tool's name is longer, and the comparison is quadratic.

@@ -2,7 +2,7 @@
 
 use pinfold_paths::{Freshness, Resolution};
 use pinfold_policy::{
-    BadCall, Case, Claims, Decision, Facts, PathFact, PathText, RawCall, ToolCall, Verdict, judge,
+    BadCall, Case, Claims, Decision, Facts, PathFact, PathText, RawCall, ShellClaim, ToolCall, Verdict, judge,
 };
 
 use crate::audit::{RecordKind, RecordedPath, Ruled};
@@ -71,7 +71,7 @@ impl Session {
     ) -> Ruling {
         let facts = &survey.facts;
         let tool = call.tool().as_str();
-        let decided = Decided { session: self, id, tool, facts, verdict };
+        let decided = Decided { session: self, id, tool, claims, facts, verdict };
         match verdict.decision {
             Decision::Deny => decided.refuse(decided.words(false)),
             Decision::Ask => {
@@ -89,15 +89,22 @@ impl Session {
                     return Ruling::Refusal(refusal);
                 }
                 let operations = claims.paths.iter().map(|claim| claim.operation);
-                self.permit(id, call, operations.zip(survey.found).collect())
+                let found = operations.zip(survey.found).collect();
+                self.permit(id, call, found, claims.shell.is_some())
             }
         }
     }
 
-    fn permit(&self, id: u64, call: ToolCall, found: Vec<(pinfold_policy::Operation, Resolution)>) -> Ruling {
+    fn permit(
+        &self,
+        id: u64,
+        call: ToolCall,
+        found: Vec<(pinfold_policy::Operation, Resolution)>,
+        shell: bool,
+    ) -> Ruling {
         let tool = call.tool().as_str();
         let receipt = Receipt::new(self.shared().clone(), id, tool);
-        match Targets::hold(self.shared(), found) {
+        match Targets::hold(self.shared(), found, shell) {
             Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt))),
             // The judge allowed what cannot be held: the type system's last word is no.
             None => Ruling::Refusal(Box::new(Refusal::plain(
@@ -119,6 +126,7 @@ impl Session {
             code: Some(refusal.code),
             reason: Some(refusal.reason.clone()),
             paths: Vec::new(),
+            shell: None,
         };
         let shared = self.shared();
         Ruling::Refusal(Box::new(
@@ -135,6 +143,7 @@ struct Decided<'a> {
     session: &'a Session,
     id: u64,
     tool: &'static str,
+    claims: &'a Claims,
     facts: &'a Facts,
     verdict: &'a Verdict,
 }
@@ -153,12 +162,14 @@ impl Decided<'_> {
 
     /// The no in words. `approvable`: somebody could still say yes.
     fn words(&self, approvable: bool) -> Refusal {
-        let part = self.verdict.deciding().and_then(|entry| Some((self.facts.paths.get(entry.part)?, entry)));
-        let Some((fact, entry)) = part else {
+        let Some(entry) = self.verdict.deciding() else {
             let message = "the call has no part that could be judged";
             return Refusal::plain(crate::RefusalCode::Denied, self.tool, None, message, "name a place");
         };
-        self.about(fact).refusal(&entry.opinion.reason, approvable)
+        match self.facts.paths.get(entry.part) {
+            Some(fact) => self.about(fact).refusal(&entry.opinion.reason, approvable),
+            None => Refusal::of_shell(self.tool, &entry.opinion.reason),
+        }
     }
 
     fn about<'b>(&'b self, fact: &'b PathFact) -> About<'b> {
@@ -196,6 +207,7 @@ impl Decided<'_> {
             code: refusal.map(|refusal| refusal.code),
             reason: refusal.map(|refusal| refusal.reason.clone()),
             paths: paths.collect(),
+            shell: self.claims.shell.as_ref().and_then(ShellClaim::said).map(str::to_owned),
         };
         let record = record(self.shared(), self.id, self.tool.into(), kind);
         self.shared()

@@ -46,6 +46,7 @@ mod question;
 mod refusal;
 mod ruling;
 mod session;
+mod shell;
 mod survey;
 mod target;
 
@@ -60,4 +61,5 @@ pub use question::Question;
 pub use refusal::{Refusal, RefusalCode};
 pub use ruling::Ruling;
 pub use session::{Plan, Session, SessionError};
+pub use shell::ShellHost;
 pub use target::{ReadTarget, Targets, WriteTarget};

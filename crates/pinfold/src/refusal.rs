@@ -51,6 +51,10 @@ pub enum RefusalCode {
     NotText,
     /// The place changed between the look and the deed; nothing was done.
     Changed,
+    /// Shells are off in this session.
+    BashNotAllowed,
+    /// Nothing holds a shell to its line here, or less than was asked for.
+    NotHeld,
     /// The decision could not be recorded, so nothing was done.
     NotRecorded,
     /// What the system answers otherwise.
@@ -214,7 +218,10 @@ impl About<'_> {
                 "another file system is mounted there",
                 self.hint(),
             ),
-            Reason::NothingToJudge | Reason::WithinTheLine => Words::new(
+            Reason::BashNotAllowed
+            | Reason::ShellNotHeld
+            | Reason::NothingToJudge
+            | Reason::WithinTheLine => Words::new(
                 RefusalCode::Denied,
                 format!("{shown} was not touched: no step of the judgement allows it."),
                 "nothing allows it",
@@ -258,6 +265,35 @@ impl Words {
 }
 
 impl Refusal {
+    /// A shell that may not run.
+    pub(crate) fn of_shell(tool: &str, reason: &Reason) -> Self {
+        let (code, message, hint) = match reason {
+            Reason::BashNotAllowed => (
+                RefusalCode::BashNotAllowed,
+                "bash execution is disabled in this mode — re-run with --allow-bash to enable",
+                "use the file tools, or tell the person which command you would have run",
+            ),
+            Reason::ShellNotHeld => (
+                RefusalCode::NotHeld,
+                "no shell was started: this machine or session cannot hold one to its folder. Use the file tools, \
+                 or tell the person which command you would have run.",
+                "use the file tools, or tell the person which command you would have run",
+            ),
+            _ => (
+                RefusalCode::Denied,
+                "no shell was started: no step of the judgement allows it. Do without it.",
+                "do without it",
+            ),
+        };
+        let message = message.to_owned();
+        Self {
+            reason: message.clone(),
+            message,
+            do_not_retry: true,
+            ..Self::plain(code, tool, None, "", hint)
+        }
+    }
+
     /// A call that was not understood.
     pub(crate) fn invalid(bad: &BadCall) -> Self {
         let hint = bad.hint();

@@ -8,6 +8,7 @@ use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
 use pinfold_policy::{Access, Guards, Interaction, Principal, Scope};
 
 use crate::audit::Journal;
+use crate::shell::ShellHost;
 
 /// What a session is to be, before any folder is opened.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct Plan {
     pub interaction: Interaction,
     /// The guarded places.
     pub guards: Guards,
+    /// What runs shells; without it none can run.
+    pub shells: Option<Arc<dyn ShellHost>>,
 }
 
 impl Plan {
@@ -49,6 +52,7 @@ impl Plan {
             access: Access::ReadWrite,
             interaction: Interaction::Interactive,
             guards: Guards::default(),
+            shells: None,
         }
     }
 }
@@ -62,6 +66,9 @@ pub enum SessionError {
     /// The scope does not lie in the workspace.
     #[error(transparent)]
     NotInside(#[from] NotInside),
+    /// The shells are held to another folder than the session.
+    #[error("the shells are held to `{}`, which is not the folder of the session", .0.display())]
+    ShellsElsewhere(PathBuf),
 }
 
 /// One agent's run. Cheap to clone; clones are the same session.
@@ -82,6 +89,7 @@ pub(crate) struct Shared {
     pub(crate) interaction: Interaction,
     pub(crate) guards: Guards,
     pub(crate) seen: Seen,
+    pub(crate) shells: Option<Arc<dyn ShellHost>>,
     pub(crate) journal: Arc<dyn Journal>,
     /// The folders that may be written, as the caller knows them: for the words of a refusal.
     pub(crate) line_shown: String,
@@ -109,6 +117,11 @@ impl Session {
         for folder in &plan.also_writable {
             line = line.with_root(Workspace::open(ambient, folder)?);
         }
+        if let Some(shells) = &plan.shells
+            && line.roots().next().as_deref() != Some(shells.folder())
+        {
+            return Err(SessionError::ShellsElsewhere(shells.folder().to_owned()));
+        }
         Ok(Self::with_line(
             line,
             plan.scope,
@@ -117,6 +130,7 @@ impl Session {
             plan.access,
             plan.interaction,
             plan.guards,
+            plan.shells,
             journal,
         ))
     }
@@ -133,6 +147,7 @@ impl Session {
         access: Access,
         interaction: Interaction,
         guards: Guards,
+        shells: Option<Arc<dyn ShellHost>>,
         journal: Arc<dyn Journal>,
     ) -> Self {
         let roots: Vec<String> = line.roots().map(|root| root.display().to_string()).collect();
@@ -155,6 +170,7 @@ impl Session {
             interaction,
             guards,
             seen,
+            shells,
             journal,
             line_shown,
             roots,
@@ -176,6 +192,7 @@ impl Session {
             s.access,
             s.interaction,
             s.guards.clone(),
+            s.shells.clone(),
             Arc::clone(&s.journal),
         )
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Claims, Disguise, Facts, Kind, Operation, PathClaim, PathFact, PathText, Standing, Why,
+    Claims, Disguise, Facts, Kind, Operation, PathClaim, PathFact, PathText, ShellFact, ShellHold, Standing,
+    Why,
 };
 
 use crate::guarded;
@@ -29,7 +30,8 @@ pub(crate) fn survey(shared: &Shared, cwd: Option<&PathText>, claims: &Claims) -
         shared.line.resolve(&start, &paths::PathClaim::new(words), last)
     };
     let found: Vec<Resolution> = claims.paths.iter().map(resolve).collect();
-    let mut facts = Facts { paths: Vec::with_capacity(found.len()) };
+    let shell = claims.shell.as_ref().map(|_| ShellFact { held: held(shared) });
+    let mut facts = Facts { paths: Vec::with_capacity(found.len()), shell };
     let mut unread = None;
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let becomes = goes_to(claim.operation, found.get(index + 1));
@@ -39,6 +41,11 @@ pub(crate) fn survey(shared: &Shared, cwd: Option<&PathText>, claims: &Claims) -
         }
     }
     Survey { facts, found, unread }
+}
+
+/// What would hold a shell.
+fn held(shared: &Shared) -> ShellHold {
+    shared.shells.as_ref().map_or(ShellHold::Nothing, |shells| shells.held())
 }
 
 /// The folder that relative paths start from.

@@ -1,5 +1,6 @@
 //! The held places of a permitted call, each with the deeds it was permitted for and no other.
 
+use std::any::Any;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Deref;
@@ -15,10 +16,13 @@ use crate::guarded;
 use crate::outcome::Failure;
 use crate::refusal::RefusalCode;
 use crate::session::Shared;
+use crate::shell::ShellHost;
 
 /// The targets of one call, handed out in the order of its claims.
 pub struct Targets {
     list: std::vec::IntoIter<Target>,
+    /// Only for a call that claims a shell.
+    shells: Option<Arc<dyn ShellHost>>,
 }
 
 enum Target {
@@ -28,10 +32,24 @@ enum Target {
 
 impl Targets {
     /// The held places of a call that may go ahead; `None` when one of them may not be held for its operation.
-    pub(crate) fn hold(shared: &Arc<Shared>, found: Vec<(Operation, Resolution)>) -> Option<Self> {
+    pub(crate) fn hold(
+        shared: &Arc<Shared>,
+        found: Vec<(Operation, Resolution)>,
+        shell: bool,
+    ) -> Option<Self> {
         let list =
             found.into_iter().map(|(operation, resolution)| Target::new(shared, operation, resolution));
-        Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter() })
+        let shells = if shell { shared.shells.clone() } else { None };
+        Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter(), shells })
+    }
+
+    /// What runs the shell of the call.
+    ///
+    /// # Errors
+    /// When the call claimed no shell, or the session has none of this kind.
+    pub fn shells<S: ShellHost>(&self) -> Result<&S, Failure> {
+        let host: Option<&dyn Any> = self.shells.as_deref().map(|host| host as &dyn Any);
+        host.and_then(<dyn Any>::downcast_ref).ok_or_else(unclaimed)
     }
 
     /// The next target, which the call reads.
@@ -59,7 +77,7 @@ impl Targets {
 
 fn unclaimed() -> Failure {
     Failure::input(
-        "the tool wanted a place that its call does not claim",
+        "the tool wanted something that its call does not claim",
         "report this as a defect of the tool",
     )
 }

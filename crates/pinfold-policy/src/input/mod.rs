@@ -1,9 +1,10 @@
-//! The inputs of the file tools: each field once, under the name that agents use, with the older names
+//! The inputs of the tools: each field once, under the name that agents use, with the older names
 //! that are still accepted.
 
 mod edit;
 mod file;
 mod search;
+mod shell;
 
 use std::ffi::{OsStr, OsString};
 
@@ -14,6 +15,9 @@ use crate::form::{BadField, Field, found};
 pub use edit::{ApplyPatchInput, CellMode, CellType, EditInput, EditStep, MultiEditInput, NotebookEditInput};
 pub use file::{CopyFileInput, DeleteInput, MakeDirInput, MoveFileInput, ReadInput, WriteInput};
 pub use search::{GlobInput, GrepInput, LsInput, OutputMode};
+pub use shell::{
+    CommandText, LONGEST_TIMEOUT_MS, ShellInput, ShellKillInput, ShellOutputInput, ShellSendInput, WaitMs,
+};
 
 /// A path as the caller wrote it: nothing is known about where it leads, or whether it names anything.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -75,7 +75,7 @@ fn verdict(world: &World, facts: &Facts) -> Verdict {
 }
 
 fn decide(world: &World) -> Decision {
-    verdict(world, &Facts { paths: vec![world.fact.clone()] }).decision
+    verdict(world, &Facts { paths: vec![world.fact.clone()], shell: None }).decision
 }
 
 /// The specification: where the line is, as one expression.
@@ -172,9 +172,10 @@ fn the_strictest_part_stands_wherever_it_is() {
         for b in &parts {
             let mut world = World { fact: a.fact.clone(), scope: a.scope.clone(), ..**a };
             world.scope.enforce_write = false;
-            let facts = Facts { paths: vec![a.fact.clone(), b.fact.clone()] };
+            let facts = Facts { paths: vec![a.fact.clone(), b.fact.clone()], shell: None };
             let both = verdict(&world, &facts);
-            let alone = |fact: &PathFact| verdict(&world, &Facts { paths: vec![fact.clone()] }).decision;
+            let alone =
+                |fact: &PathFact| verdict(&world, &Facts { paths: vec![fact.clone()], shell: None }).decision;
             assert_eq!(both.decision, alone(&a.fact).max(alone(&b.fact)));
             assert_eq!(both.deciding().unwrap().opinion.decision, both.decision);
         }
@@ -190,7 +191,7 @@ fn a_call_without_parts_is_denied() {
 #[test]
 fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
     for world in every_combination() {
-        let facts = Facts { paths: vec![world.fact.clone()] };
+        let facts = Facts { paths: vec![world.fact.clone()], shell: None };
         let case = Case {
             facts: &facts,
             scope: &world.scope,
@@ -203,5 +204,27 @@ fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
             PathDecision::Deny(_) => Decision::Deny,
         };
         assert_eq!(line, judge(&case).decision);
+    }
+}
+
+#[test]
+fn a_shell_runs_only_where_it_was_switched_on_and_something_holds_it() {
+    let mut world = every_combination().remove(0);
+    for held in [ShellHold::Full, ShellHold::Degraded, ShellHold::Nothing] {
+        for allow_bash in [true, false] {
+            for interaction in [Interaction::Interactive, Interaction::Headless] {
+                for access in [Access::ReadWrite, Access::ReadOnly] {
+                    world.scope.allow_bash = allow_bash;
+                    (world.interaction, world.access) = (interaction, access);
+                    let facts = Facts { paths: Vec::new(), shell: Some(ShellFact { held }) };
+                    let verdict = verdict(&world, &facts);
+                    let allowed = allow_bash && held != ShellHold::Nothing;
+                    assert_eq!(verdict.decision, if allowed { Decision::Allow } else { Decision::Deny });
+                    if !allow_bash {
+                        assert_eq!(verdict.deciding().unwrap().opinion.reason, Reason::BashNotAllowed);
+                    }
+                }
+            }
+        }
     }
 }

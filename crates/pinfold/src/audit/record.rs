@@ -64,6 +64,9 @@ pub enum RecordKind {
         /// What it was about.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         paths: Vec<RecordedPath>,
+        /// What would be said to a shell, as it stands.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        shell: Option<String>,
     },
     /// A permitted deed ended.
     Outcome {

@@ -1,0 +1,19 @@
+//! What runs the shells of a session: brought along by whoever knows the kernel, carried by the session.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::path::Path;
+
+use pinfold_policy::ShellHold;
+
+/// What runs the shells of a session, and says how firmly they are held. The gate only asks; whoever performs
+/// the call finds it again in the targets of the permit.
+///
+/// Dropped with the session, it ends every shell that still runs.
+pub trait ShellHost: Any + Debug + Send + Sync {
+    /// What holds a shell that is started now.
+    fn held(&self) -> ShellHold;
+
+    /// The folder that its shells are held to, resolved.
+    fn folder(&self) -> &Path;
+}
