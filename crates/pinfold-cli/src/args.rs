@@ -214,6 +214,10 @@ pub(crate) struct Call {
     #[arg(long)]
     pub(crate) allow_bash: bool,
 
+    /// Let the Bash tool run although this machine can hold less than the full tier
+    #[arg(long, requires = "allow_bash")]
+    pub(crate) allow_degraded: bool,
+
     /// Do not write the record of the call
     #[arg(long, hide_short_help = true)]
     pub(crate) no_record: bool,

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use pinfold::audit::{Discard, Journal, JsonLines};
 use pinfold::policy::{Access, Interaction, Scope};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_tools::{Ended, Reply};
+use pinfold_boundary::Grant;
+use pinfold_sandbox::Tier;
+use pinfold_tools::{Ended, Reply, Shells, Surroundings};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -72,7 +74,7 @@ fn lines(session: &Session) -> Result<ExitCode, Failure> {
 fn session(wanted: &Call) -> Result<Session, Failure> {
     let here = surroundings::current_dir()?;
     let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
-    let plan = Plan {
+    let mut plan = Plan {
         id: format!("call-{}", std::process::id()),
         scope: Scope {
             root: folder.clone(),
@@ -86,8 +88,31 @@ fn session(wanted: &Call) -> Result<Session, Failure> {
         interaction: Interaction::Interactive,
         ..Plan::for_folder(here)
     };
+    if wanted.allow_bash {
+        plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded)?));
+    }
     Session::open(&Ambient::claim(), plan, journal(wanted)?)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
+}
+
+/// What runs the shells: held like a run of this folder without options.
+fn shells(plan: &Plan, allow_degraded: bool) -> Result<Shells, Failure> {
+    // Inside another run the outer line holds what this one cannot build a second time.
+    let nested = surroundings::is_inside_another();
+    let surroundings = Surroundings {
+        grant: Grant {
+            environment: std::env::vars_os().collect(),
+            cache_home: surroundings::cache_home(),
+            ..Grant::default()
+        },
+        weakest: if allow_degraded || nested { Tier::Landlock } else { Tier::Full },
+        strongest: if nested { Tier::Landlock } else { Tier::Full },
+        ..Surroundings::new(surroundings::private_base())
+    };
+    Shells::of_plan(plan, surroundings).map_err(|e| {
+        Failure::new(USAGE, e.to_string())
+            .mend("name an existing folder, and set TMPDIR to one you can write")
+    })
 }
 
 /// No record, no deed: without a place for the record there is no call.

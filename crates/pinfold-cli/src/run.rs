@@ -5,7 +5,6 @@ mod report;
 mod wish;
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,7 +31,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         Failure::new(NO_WALLS, format!("no private directory can be made: {e}"))
             .mend("set XDG_RUNTIME_DIR or TMPDIR to a directory that you can write")
     })?;
-    let nested = is_inside_another();
+    let nested = surroundings::is_inside_another();
     let mut grant = wish::grant(run, private.path())?;
     if nested {
         // The outer run has made the caches private already, and lets nobody make further ones.
@@ -118,15 +117,6 @@ fn attempt(run: &Run, grant: &Grant, tier: Tier) -> Result<Result<Begun, StartEr
     }
     let started = start(boundary.profile(), command, tier, Signalling::PassOn, true);
     Ok(started.map(|confined| (boundary, confined, relay)))
-}
-
-/// Whether this process already runs within a boundary that it cannot shed: then the outer one holds what the
-/// inner cannot, and less is not a surprise.
-fn is_inside_another() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let has =
-        |line: &str| status.lines().any(|l| l.split_ascii_whitespace().collect::<Vec<_>>().join(" ") == line);
-    std::env::var_os(pinfold_boundary::MARKER).is_some() && has("NoNewPrivs: 1") && has("Seccomp: 2")
 }
 
 fn not_started(error: &StartError) -> Failure {

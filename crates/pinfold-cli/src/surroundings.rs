@@ -1,6 +1,7 @@
 //! What the command line takes from the process it runs in: home, folders, environment. Read here, nowhere else.
 
 use std::env;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -38,7 +39,20 @@ pub(crate) fn state_home() -> Option<PathBuf> {
 
 /// A directory that belongs to this run alone and is removed with it.
 pub(crate) fn private_directory() -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("pinfold-").tempdir_in(private_base())
+}
+
+/// Where directories are made that belong to one run or session.
+pub(crate) fn private_base() -> PathBuf {
     let run = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir());
-    let base = run.unwrap_or_else(env::temp_dir);
-    tempfile::Builder::new().prefix("pinfold-").tempdir_in(base)
+    run.unwrap_or_else(env::temp_dir)
+}
+
+/// Whether this process already runs within a boundary that it cannot shed: then the outer one holds what the
+/// inner cannot, and less is not a surprise.
+pub(crate) fn is_inside_another() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let has =
+        |line: &str| status.lines().any(|l| l.split_ascii_whitespace().collect::<Vec<_>>().join(" ") == line);
+    env::var_os(pinfold_boundary::MARKER).is_some() && has("NoNewPrivs: 1") && has("Seccomp: 2")
 }

@@ -22,10 +22,10 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`Reply`], [`tools`].
+//! [`call`], [`Reply`], [`tools`], [`Shells`].
 //!
 //! # Invariants
-//! 1. Nothing here opens a path: every deed goes through a target of a permit.
+//! 1. No tool opens a path: every deed goes through a target of a permit, and every shell runs inside a boundary.
 //! 2. Every answer is bounded in size, and every read in time, whatever lies on the disk.
 //! 3. A file is changed in one step or not at all; a patch of several files says how far it came.
 //!
@@ -35,6 +35,7 @@
 mod notebook;
 mod registry;
 mod reply;
+mod shell;
 mod text;
 mod tools;
 mod walk;
@@ -44,6 +45,7 @@ use pinfold::{Outcome, Permit, RawCall, Ruling, Session, ToolCall};
 
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
+pub use shell::{Shells, ShellsError, Surroundings};
 
 /// Carries one call down the whole road. A question is answered with the refusal that stands until somebody says yes.
 pub fn call(session: &Session, raw: &RawCall) -> Reply {

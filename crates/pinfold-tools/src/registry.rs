@@ -76,5 +76,24 @@ fn description(tool: ToolName) -> &'static str {
              content (with -A, -B, -C for lines around, -n for numbers) or count. Narrow it down with path, glob or type. \
              Files that git ignores, binary files and credentials are left out."
         }
+        ToolName::Bash => {
+            "Runs a command with bash in the workspace folder and returns what it said (both streams in order; of long output the \
+             beginning and the end), its exit code, and what was refused. It runs inside a sandbox: it reads anywhere but \
+             credentials, writes in the folder and to $TMPDIR, and reaches no network unless the person allowed it. /tmp is the \
+             shells' own: kept from one command to the next, but not what Read and Write see there; put files for both into the \
+             folder. Each command starts afresh in the folder: use cd within the command. There is no terminal and no input. What it \
+             started ends with it; for servers and long builds use run_in_background. Prefer Read, Edit, Glob and Grep to cat, sed, \
+             find and grep. A refusal is final: do not look for a way around it."
+        }
+        ToolName::BashOutput => {
+            "Returns what a background shell said since the last time, and how it ended if it has; with that it is forgotten. \
+             Give wait to wait for news instead of asking again and again."
+        }
+        ToolName::KillBash => {
+            "Ends a background shell with everything it started, and returns what it had still to say."
+        }
+        ToolName::BashInput => {
+            "Sends text to the standard input of a background shell, as it stands: end a line with \\n. With close its input ends."
+        }
     }
 }

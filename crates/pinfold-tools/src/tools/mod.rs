@@ -1,6 +1,7 @@
 //! The deeds, one file each. None acts without the targets of a permit.
 
 mod apply_patch;
+mod bash;
 mod copy_file;
 mod delete;
 mod edit;
@@ -38,6 +39,10 @@ pub(crate) fn perform(call: &ToolCall, targets: &mut Targets) -> Result<Done, Fa
         ToolCall::Ls(input) => ls::perform(input, targets),
         ToolCall::Glob(input) => glob::perform(input, targets),
         ToolCall::Grep(input) => grep::perform(input, targets),
+        ToolCall::Bash(input) => bash::run(input, targets),
+        ToolCall::BashOutput(input) => bash::output(input, targets),
+        ToolCall::KillBash(input) => bash::kill(input, targets),
+        ToolCall::BashInput(input) => bash::send(input, targets),
     }
 }
 

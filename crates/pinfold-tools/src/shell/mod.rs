@@ -1,0 +1,303 @@
+//! The shells of one session: each in a boundary of its own, drawn from the same folder.
+//!
+//! The boundary is drawn anew for every command, so that a repository that one command made is held for the
+//! next. Temporary files are shared by all shells of a session and go with it.
+
+mod capture;
+mod running;
+mod scratch;
+mod surroundings;
+pub(crate) mod told;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use pinfold::policy::{Access, Guards, ShellHold};
+use pinfold::{Failure, Plan, RefusalCode, ShellHost};
+use pinfold_boundary::{EnvironmentWish, Grant, SandboxMode};
+use pinfold_sandbox::{Temp, Tier, probe, strongest};
+
+pub(crate) use capture::Output;
+pub(crate) use running::Ending;
+use running::{Order, Running};
+use scratch::Scratch;
+pub use surroundings::Surroundings;
+
+/// Background shells at one time, with those that have ended and were not read to the end.
+const MOST_BACKGROUND: usize = 32;
+
+/// Variables through which bash would run, or behave by, something else than the command.
+const BASH_STARTS: [&str; 5] = ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD"];
+
+/// How bash passes functions on.
+const BASH_FUNCTION: &[u8] = b"BASH_FUNC_";
+
+/// Why a session has no shells.
+#[derive(Debug, thiserror::Error)]
+#[error("`{}` cannot be used for shells: {error}", path.display())]
+pub struct ShellsError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+/// Runs the shells of one session inside the kernel's line.
+pub struct Shells {
+    /// What is granted to every shell, but for what one run has of its own.
+    grant: Grant,
+    guards: Guards,
+    /// The folder as it was when the session began: device and inode.
+    identity: (u64, u64),
+    tiers: (Tier, Tier),
+    /// The tier in which shells are held, once it was needed.
+    tier: OnceLock<Option<Tier>>,
+    background: Mutex<Background>,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Background {
+    started: u64,
+    shells: BTreeMap<u64, Shell>,
+}
+
+struct Shell {
+    running: Arc<Running>,
+    thread: JoinHandle<()>,
+}
+
+impl Shells {
+    /// The shells of a session of this plan: held to its folder, and to reading only if it only reads.
+    ///
+    /// # Errors
+    /// When a folder of the plan, or the private directory, cannot be used.
+    pub fn of_plan(plan: &Plan, surroundings: Surroundings) -> Result<Self, ShellsError> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |error| ShellsError { path, error }
+        };
+        let resolve = |path: &Path| fs::canonicalize(path).map_err(at(path));
+        let Surroundings { grant, private, weakest, strongest } = surroundings;
+        let folder = resolve(&plan.scope.root)?;
+        let identity = identity(&folder).map_err(at(&folder))?;
+        let scratch = resolve(&private).and_then(|base| Scratch::new(&base).map_err(at(&base)))?;
+        let mut environment_wishes = grant.environment_wishes;
+        environment_wishes.extend(without_start_files(&grant.environment));
+        // Whoever is armed stays in the folder, whatever the person granted to others.
+        let (mode, allow_write) = match (plan.access, plan.scope.enforce_write) {
+            (Access::ReadOnly, _) => (SandboxMode::ReadOnly, Vec::new()),
+            (Access::ReadWrite, true) => (SandboxMode::WorkspaceWrite.min(grant.mode), Vec::new()),
+            (Access::ReadWrite, false) => (grant.mode, grant.allow_write),
+        };
+        let grant = Grant {
+            cwd: folder.clone(),
+            folder,
+            mode,
+            allow_write,
+            add: plan.also_writable.clone(),
+            visible: vec![resolve(&plan.scope.display_root)?],
+            home: plan.home.clone(),
+            temp: Temp::Directory(scratch.temp()),
+            environment_wishes,
+            ..grant
+        };
+        Ok(Self {
+            grant,
+            guards: plan.guards.clone(),
+            identity,
+            tiers: (weakest, strongest),
+            tier: OnceLock::new(),
+            background: Mutex::default(),
+            scratch,
+        })
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, command: &str, limit: Duration) -> Result<(Output, Arc<Ending>), Failure> {
+        let (running, thread) = Running::start(self.order(command, Some(limit), false)?)?;
+        running.wait_end();
+        // It has said all it had to say; only its own end is waited for.
+        let _ = thread.join();
+        match running.read()? {
+            (output, Some(ending)) => Ok((output, ending)),
+            (_, None) => Err(Failure::input("the shell has no end", "report this as a defect of the tool")),
+        }
+    }
+
+    /// Starts a command and lets it run. Comes back when it runs.
+    pub(crate) fn start(&self, command: &str, limit: Option<Duration>) -> Result<String, Failure> {
+        let order = self.order(command, limit, true)?;
+        let mut background = self.background();
+        if background.shells.len() >= MOST_BACKGROUND {
+            let message = format!("{MOST_BACKGROUND} background shells are there already");
+            return Err(Failure {
+                code: RefusalCode::TooLarge,
+                path: None,
+                message,
+                hint: format!("end one with KillBash, or read one that has ended: {}", background.names()),
+            });
+        }
+        let (running, thread) = Running::start(order)?;
+        background.started += 1;
+        let number = background.started;
+        background.shells.insert(number, Shell { running: Arc::clone(&running), thread });
+        drop(background);
+        if let Err(failure) = running.wait_started() {
+            self.forget(number);
+            return Err(failure);
+        }
+        Ok(name(number))
+    }
+
+    /// What a background shell said since the last time. One that has ended is forgotten with that.
+    pub(crate) fn read(&self, id: &str, wait: Duration) -> Result<(Output, Option<Arc<Ending>>), Failure> {
+        let (number, running) = self.find(id)?;
+        running.wait_news(wait);
+        let read = running.read();
+        if matches!(read, Err(_) | Ok((_, Some(_)))) {
+            self.forget(number);
+        }
+        read
+    }
+
+    /// Ends a background shell with all that it started, and gives what it had still to say.
+    pub(crate) fn kill(&self, id: &str) -> Result<(Output, Option<Arc<Ending>>), Failure> {
+        let (_, running) = self.find(id)?;
+        running.end();
+        self.read(id, Duration::ZERO)
+    }
+
+    /// Sends input to a background shell. Says how many bytes it took.
+    pub(crate) fn send(&self, id: &str, text: &str, close: bool) -> Result<usize, Failure> {
+        let (_, running) = self.find(id)?;
+        running.send(text.as_bytes(), close).map_err(|error| Failure {
+            code: RefusalCode::Io,
+            path: None,
+            message: match running.is_over() {
+                true => format!("{id} has ended"),
+                false => format!("{id} takes no more input: {error}"),
+            },
+            hint: "read it with BashOutput".to_owned(),
+        })
+    }
+
+    fn order(&self, command: &str, limit: Option<Duration>, input: bool) -> Result<Order, Failure> {
+        let not_held = |message: String| Failure {
+            code: RefusalCode::NotHeld,
+            path: None,
+            message,
+            hint: "tell the person".to_owned(),
+        };
+        let tier = self.tier().ok_or_else(|| not_held("nothing holds a shell here".to_owned()))?;
+        // The boundary goes by the name of the folder; it has to be the folder that the session holds.
+        if identity(&self.grant.folder).ok() != Some(self.identity) {
+            let folder = self.grant.folder.display();
+            return Err(not_held(format!(
+                "`{folder}` is not the folder any more that the session began with"
+            )));
+        }
+        let scratch = self.scratch.run().map_err(|error| {
+            not_held(format!("no private directory could be made for the shell: {error}"))
+        })?;
+        let mut grant = self.grant.clone();
+        grant.private = scratch.path().to_owned();
+        grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
+        Ok(Order { grant, guards: self.guards.clone(), tier, command: command.to_owned(), input, scratch })
+    }
+
+    /// The tier in which shells are held. Found out once, by trying.
+    fn tier(&self) -> Option<Tier> {
+        let (weakest, most) = self.tiers;
+        *self.tier.get_or_init(|| {
+            let found = strongest(&probe())?.min(most);
+            (found >= weakest).then_some(found)
+        })
+    }
+
+    fn find(&self, id: &str) -> Result<(u64, Arc<Running>), Failure> {
+        let background = self.background();
+        let found = background.shells.iter().find(|(number, _)| name(**number) == id);
+        found.map(|(number, shell)| (*number, Arc::clone(&shell.running))).ok_or_else(|| Failure {
+            code: RefusalCode::NotFound,
+            path: None,
+            message: format!("there is no background shell `{id}`, or it has ended and was read"),
+            hint: match background.names() {
+                none if none.is_empty() => "start one with run_in_background".to_owned(),
+                names => format!("there are: {names}"),
+            },
+        })
+    }
+
+    fn forget(&self, number: u64) {
+        let shell = self.background().shells.remove(&number);
+        if let Some(Shell { running, thread }) = shell {
+            running.wait_end();
+            let _ = thread.join();
+        }
+    }
+
+    fn background(&self) -> MutexGuard<'_, Background> {
+        self.background.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ShellHost for Shells {
+    fn held(&self) -> ShellHold {
+        match self.tier() {
+            Some(Tier::Full) => ShellHold::Full,
+            Some(Tier::Landlock) => ShellHold::Degraded,
+            None => ShellHold::Nothing,
+        }
+    }
+
+    fn folder(&self) -> &Path {
+        &self.grant.folder
+    }
+}
+
+impl Background {
+    fn names(&self) -> String {
+        self.shells.keys().map(|number| name(*number)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Drop for Shells {
+    fn drop(&mut self) {
+        let shells = std::mem::take(&mut self.background().shells);
+        shells.values().for_each(|shell| shell.running.kill());
+        for shell in shells.into_values() {
+            // Their private directories are in use until then.
+            let _ = shell.thread.join();
+        }
+    }
+}
+
+/// The environment is the person's own and stays out of every log.
+impl fmt::Debug for Shells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shells").field("folder", &self.grant.folder).finish_non_exhaustive()
+    }
+}
+
+fn name(number: u64) -> String {
+    format!("bash_{number}")
+}
+
+fn identity(folder: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(folder).map(|meta| (meta.dev(), meta.ino()))
+}
+
+/// What runs is the command that was judged, and nothing before it.
+fn without_start_files(environment: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<EnvironmentWish> {
+    use std::os::unix::ffi::OsStrExt;
+    let functions =
+        environment.iter().map(|(name, _)| name).filter(|n| n.as_bytes().starts_with(BASH_FUNCTION));
+    let fixed = BASH_STARTS.iter().map(std::ffi::OsString::from);
+    fixed.chain(functions.cloned()).map(EnvironmentWish::Unset).collect()
+}

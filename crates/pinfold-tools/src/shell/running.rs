@@ -1,0 +1,418 @@
+//! One shell, from its start to its end: a thread that accompanies it, one that reads what it says.
+//!
+//! The walls die with the thread that built them, so the thread that starts a shell is the one that waits for
+//! its end.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use pinfold::policy::Guards;
+use pinfold::{Failure, RefusalCode};
+use pinfold_boundary::{Boundary, Grant, Refused, RunReport, Witness};
+use pinfold_sandbox::{Command, End, Remote, Signalling, StartError, Tier};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::capture::{Capture, Output};
+use super::scratch::RunScratch;
+
+/// How long a shell that was asked to end has for it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long input waits for a shell that does not read.
+const SEND_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Bytes read at once: what a pipe holds.
+const PIECE: usize = 64 * 1024;
+
+/// Pieces read after everything has ended: more than a pipe holds, and an end even if somebody outside got hold
+/// of the other side.
+const LAST_PIECES: usize = 32;
+
+/// `SIGTERM`, which asks a process to end.
+const TERM: i32 = 15;
+
+/// What is to be started.
+pub(crate) struct Order {
+    pub(crate) grant: Grant,
+    pub(crate) guards: Guards,
+    pub(crate) tier: Tier,
+    /// The command, every byte as it was judged.
+    pub(crate) command: String,
+    /// Whether input can be sent; else there is none.
+    pub(crate) input: bool,
+    pub(crate) scratch: RunScratch,
+}
+
+/// A shell that was started.
+#[derive(Debug)]
+pub(crate) struct Running {
+    state: Mutex<State>,
+    changed: Condvar,
+    input: Mutex<Option<File>>,
+}
+
+#[derive(Debug)]
+struct State {
+    output: Capture,
+    stage: Stage,
+    /// Somebody wanted it to end.
+    killed: bool,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Starting,
+    Runs(Remote),
+    Ended(Arc<Ending>),
+    NotStarted(Failure),
+}
+
+/// How a shell ended, and what it met.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) how: How,
+    pub(crate) refused: Vec<Refused>,
+    /// Refusals that are not in the list.
+    pub(crate) more: u64,
+    pub(crate) left: RunReport,
+    pub(crate) tier: Tier,
+    /// False when what was refused could not be seen.
+    pub(crate) watched: bool,
+    pub(crate) took: Duration,
+}
+
+/// How a shell ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// With this exit code; 128 and more for a signal.
+    Code(i32),
+    /// Its time was over.
+    TimedOut,
+    /// It was ended by request.
+    Killed,
+}
+
+impl Running {
+    /// Starts a shell on a thread of its own.
+    pub(crate) fn start(order: Order) -> Result<(Arc<Self>, JoinHandle<()>), Failure> {
+        let streams = Streams::new(order.input).map_err(|error| not_started(&error))?;
+        let Streams { stdio, output, input } = streams;
+        let state = State { output: Capture::default(), stage: Stage::Starting, killed: false };
+        let running =
+            Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), input: Mutex::new(input) });
+        let accompanied = Arc::clone(&running);
+        let thread = thread::Builder::new().name("pinfold-shell".into()).spawn(move || {
+            let finish = Finish(&accompanied);
+            let stage = match accompanied.accompany(order, stdio, output) {
+                Ok(ending) => Stage::Ended(Arc::new(ending)),
+                Err(failure) => Stage::NotStarted(failure),
+            };
+            finish.0.enter(stage);
+        });
+        Ok((running, thread.map_err(|error| not_started(&error))?))
+    }
+
+    fn accompany(
+        &self,
+        order: Order,
+        stdio: [OwnedFd; 3],
+        mut output: PipeReader,
+    ) -> Result<Ending, Failure> {
+        let Order { grant, guards, tier, command, scratch, .. } = order;
+        let boundary = Boundary::compile(&grant, &guards, tier).map_err(|error| Failure {
+            code: RefusalCode::NotHeld,
+            path: None,
+            message: format!("no shell was started: {error}"),
+            hint: "tell the person".to_owned(),
+        })?;
+        let started = Instant::now();
+        let bash = bash(command).new_session().stdio(stdio.map(Some));
+        let confined = pinfold_sandbox::start(boundary.profile(), bash, tier, Signalling::Own, true)
+            .map_err(|error| no_walls(&error))?;
+        let watched = confined.is_watched();
+        let remote = confined.remote().map_err(|error| not_started(&error))?;
+        let (done, over) = io::pipe().map_err(|error| not_started(&error))?;
+        let mut witness = Witness::new(&boundary, tier);
+        let ended = thread::scope(|scope| {
+            let reader = thread::Builder::new().name("pinfold-output".into());
+            let reader = reader.spawn_scoped(scope, || self.listen(&mut output, &done));
+            let ended = match reader {
+                Ok(_) => {
+                    self.runs(remote);
+                    confined.supervise(&mut witness)
+                }
+                // Dropped here, it would go on with nobody to watch it.
+                Err(error) => remote.kill().and_then(|()| confined.supervise(&mut witness)).and(Err(error)),
+            };
+            drop(over);
+            ended
+        });
+        let took = started.elapsed();
+        // Nothing of it lives any more, so nobody is left to read.
+        drop(self.input().take());
+        let left = boundary.settle();
+        drop(scratch);
+        let how = match ended {
+            Ok(End::TimedOut) => How::TimedOut,
+            Ok(End::Code(_)) if self.state().killed => How::Killed,
+            Ok(End::Code(code)) => How::Code(code),
+            Err(error) => return Err(lost(&error)),
+        };
+        let (refused, more) = witness.refused();
+        Ok(Ending { how, refused, more, left, tier, watched, took })
+    }
+
+    /// Reads what is said until everything has ended.
+    fn listen(&self, output: &mut PipeReader, done: &PipeReader) {
+        let mut piece = vec![0; PIECE];
+        let mut last_pieces = LAST_PIECES;
+        loop {
+            let Ok((said, over)) = ready(output, done) else { return };
+            if over {
+                last_pieces = last_pieces.saturating_sub(1);
+            }
+            if (over && !said) || last_pieces == 0 {
+                return;
+            }
+            if !said {
+                continue;
+            }
+            match output.read(&mut piece) {
+                Ok(0) => return,
+                Ok(len) => {
+                    self.state().output.push(piece.get(..len).unwrap_or_default());
+                    self.changed.notify_all();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// From now on it can be ended from outside.
+    fn runs(&self, remote: Remote) {
+        let mut state = self.state();
+        if state.killed {
+            // Somebody wanted that before there was anything to end.
+            let _ = remote.kill();
+        }
+        state.stage = Stage::Runs(remote);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn enter(&self, stage: Stage) {
+        self.state().stage = stage;
+        self.changed.notify_all();
+    }
+
+    /// Ends it with all that it started, at once.
+    pub(crate) fn kill(&self) {
+        let mut state = self.state();
+        if let Stage::Starting | Stage::Runs(_) = state.stage {
+            state.killed = true;
+        }
+        if let Stage::Runs(remote) = &state.stage {
+            // It has ended already when this fails.
+            let _ = remote.kill();
+        }
+    }
+
+    /// Asks it to end, and ends it when it does not.
+    pub(crate) fn end(&self) {
+        {
+            let mut state = self.state();
+            if let Stage::Runs(remote) = &state.stage {
+                let asked = remote.signal(TERM).is_ok();
+                state.killed |= asked;
+            }
+        }
+        if !self.wait(GRACE, State::is_over) {
+            self.kill();
+        }
+        self.wait_end();
+    }
+
+    /// Waits until it runs or it is known why not.
+    pub(crate) fn wait_started(&self) -> Result<(), Failure> {
+        let state = self.wait_for(|state| !matches!(state.stage, Stage::Starting));
+        match &state.stage {
+            Stage::NotStarted(failure) => Err(failure.clone()),
+            Stage::Starting | Stage::Runs(_) | Stage::Ended(_) => Ok(()),
+        }
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn wait_end(&self) {
+        drop(self.wait_for(State::is_over));
+    }
+
+    /// Waits until there is something to read, or it has ended, or the time is over.
+    pub(crate) fn wait_news(&self, limit: Duration) {
+        self.wait(limit, |state| !state.output.is_empty() || state.is_over());
+    }
+
+    /// What was said since the last time, and how it ended if it has.
+    pub(crate) fn read(&self) -> Result<(Output, Option<Arc<Ending>>), Failure> {
+        let mut state = self.state();
+        let ending = match &state.stage {
+            Stage::NotStarted(failure) => return Err(failure.clone()),
+            Stage::Ended(ending) => Some(Arc::clone(ending)),
+            Stage::Starting | Stage::Runs(_) => None,
+        };
+        Ok((state.output.take(ending.is_some()), ending))
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().is_over()
+    }
+
+    /// Sends input. Says how much was taken before the shell stopped reading, if not all of it.
+    pub(crate) fn send(&self, text: &[u8], close: bool) -> Result<usize, io::Error> {
+        let mut input = self.input();
+        let Some(pipe) = input.as_mut() else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        let mut rest = text;
+        while !rest.is_empty() {
+            match pipe.write(rest) {
+                Ok(taken) => rest = rest.get(taken..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !writable(pipe)? {
+                        return Ok(text.len() - rest.len());
+                    }
+                }
+                Err(error) => {
+                    *input = None;
+                    return Err(error);
+                }
+            }
+        }
+        if close {
+            *input = None;
+        }
+        Ok(text.len())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn input(&self) -> MutexGuard<'_, Option<File>> {
+        self.input.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for(&self, until: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        self.changed.wait_while(self.state(), |state| !until(state)).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self, limit: Duration, until: impl Fn(&State) -> bool) -> bool {
+        let waited = self.changed.wait_timeout_while(self.state(), limit, |state| !until(state));
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        until(&state)
+    }
+}
+
+impl State {
+    fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Ended(_) | Stage::NotStarted(_))
+    }
+}
+
+/// Whoever waits for a shell is told of its end even if the thread that accompanies it is lost.
+struct Finish<'a>(&'a Running);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        if !state.is_over() {
+            state.stage = Stage::NotStarted(lost(&io::Error::other("its supervisor is gone")));
+        }
+        drop(state);
+        self.0.changed.notify_all();
+    }
+}
+
+/// Never a login shell, no start-up files; the command is a single argument, whatever it begins with.
+fn bash(command: String) -> Command {
+    let fixed = ["--noprofile", "--norc", "-c", "--"].map(OsString::from);
+    Command::new("bash").args(fixed.into_iter().chain([command.into()]))
+}
+
+/// The ends of the streams: both outputs share one pipe, so that their order is kept.
+struct Streams {
+    stdio: [OwnedFd; 3],
+    output: PipeReader,
+    input: Option<File>,
+}
+
+impl Streams {
+    fn new(with_input: bool) -> io::Result<Self> {
+        let (output, said) = io::pipe()?;
+        let (stdin, input) = if with_input {
+            let (stdin, input): (PipeReader, PipeWriter) = io::pipe()?;
+            let input = File::from(OwnedFd::from(input));
+            // A shell that does not read must not hold up whoever sends.
+            rustix::fs::fcntl_setfl(&input, rustix::fs::OFlags::NONBLOCK)?;
+            (OwnedFd::from(stdin), Some(input))
+        } else {
+            (OwnedFd::from(File::open("/dev/null")?), None)
+        };
+        Ok(Self { stdio: [stdin, said.try_clone()?.into(), said.into()], output, input })
+    }
+}
+
+/// Waits until something was said or everything is over.
+fn ready(output: &PipeReader, done: &PipeReader) -> io::Result<(bool, bool)> {
+    let mut fds = [
+        PollFd::from_borrowed_fd(output.as_fd(), PollFlags::IN),
+        PollFd::from_borrowed_fd(done.as_fd(), PollFlags::IN),
+    ];
+    match poll(&mut fds, None) {
+        Err(rustix::io::Errno::INTR) => return Ok((false, false)),
+        other => other?,
+    };
+    let [output, done] = &fds;
+    Ok((!output.revents().is_empty(), !done.revents().is_empty()))
+}
+
+fn writable(input: &File) -> io::Result<bool> {
+    let patience = Timespec::try_from(SEND_PATIENCE).map_err(io::Error::other)?;
+    let mut fds = [PollFd::from_borrowed_fd(input.as_fd(), PollFlags::OUT)];
+    match poll(&mut fds, Some(&patience)) {
+        Err(rustix::io::Errno::INTR) => Ok(true),
+        other => Ok(other? > 0),
+    }
+}
+
+fn not_started(error: &io::Error) -> Failure {
+    Failure {
+        code: RefusalCode::Io,
+        path: None,
+        message: format!("no shell was started: {error}"),
+        hint: "try again, with fewer shells at a time".to_owned(),
+    }
+}
+
+fn no_walls(error: &StartError) -> Failure {
+    let code = if error.is_machine() { RefusalCode::NotHeld } else { RefusalCode::Io };
+    Failure {
+        code,
+        path: None,
+        message: format!("no shell was started: {error}"),
+        hint: "tell the person; the file tools still work".to_owned(),
+    }
+}
+
+fn lost(error: &io::Error) -> Failure {
+    Failure {
+        code: RefusalCode::Io,
+        path: None,
+        message: format!("the shell was lost and everything it started was ended: {error}"),
+        hint: "look at what it left, then decide".to_owned(),
+    }
+}

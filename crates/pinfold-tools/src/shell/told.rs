@@ -1,0 +1,118 @@
+//! What is told about a shell: the words a model reads, and the same as data.
+
+use std::fmt::Write;
+
+use pinfold_boundary::Refused;
+use serde_json::{Map, Value, json};
+
+use super::capture::Output;
+use super::running::{Ending, How};
+
+/// Refusals that a model reads one by one; the rest is in the data.
+const SHOWN: usize = 10;
+
+/// Paths that are listed one by one.
+const PATHS_SHOWN: usize = 10;
+
+/// The words: output, then how it ended, then what was refused.
+pub(crate) fn text(output: &Output, ending: &Ending) -> String {
+    let mut text = said(output);
+    let end = match ending.how {
+        How::Code(0) => None,
+        How::Code(code) => Some(format!("[exit code {code}]")),
+        How::TimedOut => {
+            Some(format!("[timed out after {} ms; everything it started was ended]", ending.took.as_millis()))
+        }
+        How::Killed => Some("[ended by request, with everything it started]".to_owned()),
+    };
+    if let Some(end) = end {
+        line(&mut text, &end);
+    }
+    refused(&mut text, ending);
+    listed(&mut text, "made a new repository", ending.left.new_repositories.iter());
+    listed(&mut text, "changed what runs or is acted on later", ending.left.changed_autorun.iter());
+    if text.is_empty() {
+        text.push_str("[no output]");
+    }
+    text
+}
+
+/// Output as it stands in a text.
+pub(crate) fn said(output: &Output) -> String {
+    output.text.trim_end_matches('\n').to_owned()
+}
+
+/// Adds a line.
+pub(crate) fn line(text: &mut String, line: &str) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+/// Where, which line, what instead.
+fn refused(text: &mut String, ending: &Ending) {
+    let worth = |r: &&Refused| !(ending.how == How::Code(0) && is_idle(r));
+    let all: Vec<&Refused> = ending.refused.iter().filter(worth).collect();
+    if all.is_empty() {
+        return;
+    }
+    line(text, "[refused by the sandbox:");
+    for Refused { tried, place, program, times, why, instead, .. } in all.iter().take(SHOWN) {
+        let place = place.to_string_lossy().escape_debug().to_string();
+        let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {program}: {tried} {place}{often}: {why}; {instead}");
+    }
+    let more = all.len().saturating_sub(SHOWN) as u64 + ending.more;
+    if more > 0 {
+        let _ = write!(text, "\n  and {more} more");
+    }
+    text.push(']');
+}
+
+/// Programs ask the name service for a socket whenever they print a user's name, and do without.
+fn is_idle(refused: &Refused) -> bool {
+    refused.place.as_os_str() == "unix"
+}
+
+fn listed<'a>(text: &mut String, what: &str, paths: impl ExactSizeIterator<Item = &'a std::path::PathBuf>) {
+    let count = paths.len();
+    if count == 0 {
+        return;
+    }
+    let names: Vec<String> =
+        paths.take(PATHS_SHOWN).map(|p| p.to_string_lossy().escape_debug().to_string()).collect();
+    let more = if count > PATHS_SHOWN { format!(" and {} more", count - PATHS_SHOWN) } else { String::new() };
+    line(text, &format!("[{what}; the person is told: {}{more}]", names.join(", ")));
+}
+
+/// What was said, as data.
+pub(crate) fn output_data(output: &Output) -> Map<String, Value> {
+    let mut data = Map::new();
+    data.insert("output".into(), output.text.clone().into());
+    data.insert("output_bytes".into(), output.bytes.into());
+    data.insert("left_out_bytes".into(), output.left_out.into());
+    data
+}
+
+/// How it ended, as data. How a person could widen the line is not in it.
+pub(crate) fn ending_data(data: &mut Map<String, Value>, ending: &Ending) {
+    let code = match ending.how {
+        How::Code(code) => Value::from(code),
+        How::TimedOut | How::Killed => Value::Null,
+    };
+    let refused = |r: &Refused| {
+        json!({"tried": r.tried, "path": r.place.to_string_lossy(), "program": r.program, "times": r.times,
+            "why": r.why, "instead": r.instead})
+    };
+    data.insert("exit_code".into(), code);
+    data.insert("timed_out".into(), (ending.how == How::TimedOut).into());
+    data.insert("killed".into(), (ending.how == How::Killed).into());
+    data.insert("duration_ms".into(), u64::try_from(ending.took.as_millis()).unwrap_or(u64::MAX).into());
+    data.insert("refused".into(), ending.refused.iter().map(refused).collect());
+    data.insert("more_refused".into(), ending.more.into());
+    data.insert("held_by".into(), ending.tier.to_string().into());
+    data.insert("watched".into(), ending.watched.into());
+    data.insert("left".into(), serde_json::to_value(&ending.left).unwrap_or_default());
+}

@@ -1,0 +1,95 @@
+//! `Bash` and its kind: commands inside the kernel's line. A command that fails is a call that was done.
+
+use std::time::Duration;
+
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
+use pinfold::policy::input::{ShellInput, ShellKillInput, ShellOutputInput, ShellSendInput, WaitMs};
+use pinfold::{Failure, Targets};
+use serde_json::{Value, json};
+
+use crate::reply::Done;
+use crate::shell::{Shells, told};
+
+/// How long a command runs when its caller does not say: longer than most builds and tests.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(120);
+
+pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure> {
+    let shells: &Shells = targets.shells()?;
+    let limit = input.timeout.map(time);
+    let command = input.command.as_str();
+    if input.background == Some(true) {
+        let id = shells.start(command, limit)?;
+        let text = format!("{id} runs in the background; read it with BashOutput, end it with KillBash");
+        return Ok(Done::text(text, json!({"shell_id": id, "status": "running"})));
+    }
+    let (output, ending) = shells.run(command, limit.unwrap_or(USUAL_TIMEOUT))?;
+    let mut data = told::output_data(&output);
+    told::ending_data(&mut data, &ending);
+    Ok(Done::text(told::text(&output, &ending), data.into()))
+}
+
+pub(super) fn output(input: &ShellOutputInput, targets: &Targets) -> Result<Done, Failure> {
+    let filter = input.filter.as_deref().map(filter).transpose()?;
+    let shells: &Shells = targets.shells()?;
+    let (mut output, ending) = shells.read(&input.id, input.wait.map_or(Duration::ZERO, time))?;
+    if let Some(filter) = filter {
+        let wanted = |line: &&str| filter.is_match(line.as_bytes()).unwrap_or(false);
+        output.text = output.text.lines().filter(wanted).map(|line| format!("{line}\n")).collect();
+    }
+    Ok(about(&input.id, &output, ending.as_deref()))
+}
+
+pub(super) fn kill(input: &ShellKillInput, targets: &Targets) -> Result<Done, Failure> {
+    let shells: &Shells = targets.shells()?;
+    let (output, ending) = shells.kill(&input.id)?;
+    Ok(about(&input.id, &output, ending.as_deref()))
+}
+
+pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Failure> {
+    let shells: &Shells = targets.shells()?;
+    let taken = shells.send(&input.id, &input.text, input.close == Some(true))?;
+    let data = json!({"shell_id": input.id, "taken_bytes": taken, "sent_bytes": input.text.len()});
+    let text = if taken == input.text.len() {
+        format!("sent {taken} bytes to {}", input.id)
+    } else {
+        format!(
+            "{} took only the first {taken} of {} bytes; it does not read. Send the rest later.",
+            input.id,
+            input.text.len()
+        )
+    };
+    Ok(Done::text(text, data))
+}
+
+/// What is told about a background shell.
+fn about(id: &str, output: &crate::shell::Output, ending: Option<&crate::shell::Ending>) -> Done {
+    let mut data = told::output_data(output);
+    data.insert("shell_id".into(), id.into());
+    let status = if ending.is_some() { "ended" } else { "running" };
+    data.insert("status".into(), Value::from(status));
+    let text = match ending {
+        Some(ending) => {
+            told::ending_data(&mut data, ending);
+            let mut text = told::text(output, ending);
+            told::line(&mut text, &format!("[{id} has ended]"));
+            text
+        }
+        None => {
+            let mut text = told::said(output);
+            told::line(&mut text, &format!("[{id} is running]"));
+            text
+        }
+    };
+    Done::text(text, data.into())
+}
+
+fn filter(pattern: &str) -> Result<RegexMatcher, Failure> {
+    RegexMatcher::new(pattern).map_err(|error| {
+        Failure::input(format!("`{pattern}` is not a regular expression: {error}"), "mend the filter")
+    })
+}
+
+fn time(ms: WaitMs) -> Duration {
+    Duration::from_millis(ms.get())
+}
