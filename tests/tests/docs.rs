@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinfold::policy::ToolName;
+use pinfold::policy::{Guards, Held, ToolName};
 
 /// The top of the repository.
 fn top() -> PathBuf {
@@ -227,4 +227,35 @@ fn every_decision_is_listed() {
         let link = format!("docs/decisions/{}", page.file_name().to_string_lossy());
         assert!(listed.contains(&link), "{link} is not listed in ARCHITECTURE.md");
     }
+}
+
+/// What the weaker tier cannot hold is told to everybody in the same words.
+#[test]
+fn every_gap_of_the_weaker_tier_is_told() {
+    let code = read("crates/pinfold-sandbox/src/strength.rs");
+    let (_, code) = code.split_once("Self::Landlock => &[").expect("the gaps");
+    let (code, _) = code.split_once(']').expect("the end of the gaps");
+    let page = read("docs/threat-model.md");
+    let page: Vec<&str> = page.split_whitespace().collect();
+    let page = page.join(" ");
+    let mut count = 0;
+    for gap in code.split('"').skip(1).step_by(2) {
+        let words: Vec<&str> = gap.split_whitespace().filter(|word| *word != "\\").collect();
+        assert!(page.contains(&words.join(" ")), "not told: {}", words.join(" "));
+        count += 1;
+    }
+    assert!(count >= 5, "the gaps were found");
+}
+
+#[test]
+fn every_name_that_is_held_even_when_missing_is_told() {
+    let page = read("docs/threat-model.md");
+    let (_, row) = page.split_once("| even missing |").expect("the row");
+    let row = row.lines().next().unwrap_or(row);
+    let told = quoted(row);
+    let guards = Guards::default();
+    let held = guards.write_list().iter().filter(|guard| guard.held() == Held::EvenMissing);
+    let names: BTreeSet<String> =
+        held.map(|guard| guard.pattern().trim_start_matches("**/").to_owned()).collect();
+    assert_eq!(told, names);
 }
