@@ -331,8 +331,9 @@ impl Confined {
     fn pass_on(&self) {
         let Some(signals) = &self.signals else { return };
         while let Some(signal) = sys::read_signal(signals.as_fd()) {
-            // What the terminal sends, it sends to the command too.
-            if signal.sent_by_process {
+            // What the terminal sends, it sends to the command too; but that it is gone it tells only the leader of
+            // the session, which may be us.
+            if signal.sent_by_process || signal.number == libc::SIGHUP {
                 let _ = sys::signal(self.process.as_fd(), signal.number);
             }
         }
