@@ -194,7 +194,7 @@ fn an_interactive_shell_has_its_jobs() {
     everywhere(|bed, tier| {
         let mark = unique_sleep();
         let mut command = bed.run(tier, &["--quiet"]);
-        command.args(["bash", "--norc", "--noprofile", "-i"]);
+        command.args(["bash", "--norc", "--noprofile", "--noediting", "-i"]);
         let mut terminal = Terminal::start(&command);
         terminal.type_in("PS1='> '; echo rea''dy\n");
         terminal.expect("ready");
@@ -238,12 +238,11 @@ fn keys_that_interrupt_reach_the_command() {
 #[test]
 fn a_run_is_a_job_of_the_shell_outside() {
     everywhere(|bed, tier| {
-        let run = shell(bed, tier, "echo rea''dy; read word; echo \"word: $word\"; exit 4");
-        let quoted: Vec<String> =
-            run.get_args().map(|a| format!("'{}'", a.to_string_lossy().replace('\'', r"'\''"))).collect();
-        let line = format!("'{}' {}", run.get_program().to_string_lossy(), quoted.join(" "));
+        let options = tier.options().join(" ");
+        let script = r#"echo rea""dy; read word; echo "word: $word"; exit 4"#;
+        let line = format!("{} run {options} --quiet -- sh -c '{script}'", pinfold().display());
         let mut outer = bed.free("bash");
-        outer.args(["--norc", "--noprofile", "-i"]);
+        outer.args(["--norc", "--noprofile", "--noediting", "-i"]);
         let mut terminal = Terminal::start(&outer);
         terminal.type_in(&format!("{line}\n"));
         terminal.expect("ready");
