@@ -51,7 +51,7 @@ fn prose(text: &str) -> String {
         code ^= fence;
         !code && !fence
     });
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The targets of `[words](target)`.
