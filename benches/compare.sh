@@ -13,8 +13,8 @@ rounds=${ROUNDS:-200}
 parts=${ONLY:-start memory compile files}
 
 if [ -z "${PINFOLD:-}" ]; then
-  (cd "$here/.." && cargo build --release --quiet -p pinfold-cli)
-  PINFOLD=$(cd "$here/.." && realpath "${CARGO_TARGET_DIR:-target}")/release/pinfold
+  PINFOLD=$(cd "$here/.." && cargo build --release -p pinfold-cli --message-format=json-render-diagnostics |
+    sed -n 's/.*"executable":"\([^"]*\/pinfold\)".*/\1/p')
 fi
 
 bed=$(mktemp -d "${TMPDIR:-/tmp}/pinfold-bench.XXXXXX")

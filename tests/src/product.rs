@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
@@ -55,17 +55,21 @@ fn sweep(ground: &Path) {
     }
 }
 
-/// `target/<profile>/deps/<test>` is where this runs; `target/<profile>/pinfold` is what is built.
+/// Builds the program in the profile of this test, and lets cargo say where it is.
 fn build() -> PathBuf {
-    let here = env::current_exe().expect("own place");
-    let profile = here.ancestors().nth(2).expect("tests run below a build directory");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "-p", "pinfold-cli", "--manifest-path"]);
+    cargo.args(["build", "-p", "pinfold-cli", "--message-format=json-render-diagnostics", "--manifest-path"]);
     cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
-    cargo.arg("--target-dir").arg(profile.parent().expect("a build directory has profiles"));
-    if profile.ends_with("release") {
+    if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
-    assert!(cargo.status().expect("cargo can be started").success(), "pinfold does not build");
-    profile.join("pinfold")
+    let built = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
+    assert!(built.status.success(), "pinfold does not build");
+    let messages = String::from_utf8(built.stdout).expect("cargo speaks JSON");
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "pinfold")
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .expect("cargo names the program")
 }

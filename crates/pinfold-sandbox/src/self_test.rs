@@ -41,6 +41,12 @@ impl Probe {
         probes
     }
 
+    /// Whether the attempt is about a place rather than a system call. Such ones need no filter, and are made before
+    /// it stands: each would have to be let through by the supervisor.
+    pub(crate) fn is_about_files(&self) -> bool {
+        matches!(self, Self::WriteIn(_))
+    }
+
     /// Makes the attempt. An error means that the attempt succeeded: the wall does not hold.
     pub(crate) fn run(&self) -> io::Result<()> {
         let held = match self {

@@ -149,12 +149,20 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
     if let Some(ruleset) = ruleset {
         ruleset.restrict().map_err(at(Stage::Landlock))?;
     }
+    self_test(plan, true)?;
     let listener = install_filter(plan).map_err(at(Stage::Seccomp))?;
     reached(Stage::Closed, to, listener.as_ref().map(AsFd::as_fd))?;
-    for (index, probe) in plan.self_test.iter().enumerate() {
-        probe.run().map_err(|error| Failed { stage: Stage::SelfTest, index, error })?;
-    }
+    self_test(plan, false)?;
     reached(Stage::Ready, to, None)
+}
+
+fn self_test(plan: &Plan, about_files: bool) -> Result<(), Failed> {
+    for (index, probe) in plan.self_test.iter().enumerate() {
+        if probe.is_about_files() == about_files {
+            probe.run().map_err(|error| Failed { stage: Stage::SelfTest, index, error })?;
+        }
+    }
+    Ok(())
 }
 
 fn install_filter(plan: &Plan) -> io::Result<Option<OwnedFd>> {
