@@ -110,7 +110,11 @@ impl<'a> Witness<'a> {
             Tier::Full => &["/tmp", "/var/tmp", "/dev", "/proc"],
             Tier::Landlock => &["/dev", "/proc"],
         };
-        own.iter().any(|own| place.starts_with(own)) && self.boundary.standing(place) == Standing::Outside
+        let seen = &self.boundary.profile().visible;
+        own.iter().any(|own| place.starts_with(own))
+            && self.boundary.standing(place) == Standing::Outside
+            // A place from outside that was left uncovered there.
+            && !seen.iter().any(|seen| place.starts_with(seen))
     }
 
     /// Names that would turn a directory into a repository whose configuration the run wrote, or set up what other

@@ -31,9 +31,14 @@ impl Failure {
         Self { code, path: Some(path.to_owned()), message: message.into(), hint: hint.into() }
     }
 
+    /// A failure that is not about a place.
+    pub fn plain(code: RefusalCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code, path: None, message: message.into(), hint: hint.into() }
+    }
+
     /// A failure about the input, not about a place.
     pub fn input(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { code: RefusalCode::InvalidInput, path: None, message: message.into(), hint: hint.into() }
+        Self::plain(RefusalCode::InvalidInput, message, hint)
     }
 
     /// The same in the envelope of every no.

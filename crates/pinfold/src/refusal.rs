@@ -126,6 +126,7 @@ impl About<'_> {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table: one entry for each reason")]
     fn words(&self, reason: &Reason) -> Words {
         let shown = self.shown;
         let line = self.line;

@@ -78,7 +78,7 @@ input! {
         timeout = "timeout" | "timeout_ms" | "timeoutMs": Option<WaitMs>,
         /// What the command is for, in a few words, for the person.
         description = "description": Option<String>,
-        /// Return at once and let it run; read it with BashOutput, end it with KillBash.
+        /// Return at once and let it run; read it with `BashOutput`, end it with `KillBash`.
         background = "run_in_background" | "background" | "is_background": Option<bool>,
     }
 }

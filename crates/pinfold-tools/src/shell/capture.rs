@@ -101,7 +101,9 @@ mod tests {
 
     fn captured(pieces: &[&[u8]]) -> Capture {
         let mut capture = Capture::default();
-        pieces.iter().for_each(|piece| capture.push(piece));
+        for piece in pieces {
+            capture.push(piece);
+        }
         capture
     }
 

@@ -136,12 +136,9 @@ impl Shells {
         let mut background = self.background();
         if background.shells.len() >= MOST_BACKGROUND {
             let message = format!("{MOST_BACKGROUND} background shells are there already");
-            return Err(Failure {
-                code: RefusalCode::TooLarge,
-                path: None,
-                message,
-                hint: format!("end one with KillBash, or read one that has ended: {}", background.names()),
-            });
+            let names = background.names();
+            let hint = format!("end one with KillBash, or read one that has ended: {names}");
+            return Err(Failure::plain(RefusalCode::TooLarge, message, hint));
         }
         let (running, thread) = Running::start(order)?;
         background.started += 1;
@@ -176,23 +173,19 @@ impl Shells {
     /// Sends input to a background shell. Says how many bytes it took.
     pub(crate) fn send(&self, id: &str, text: &str, close: bool) -> Result<usize, Failure> {
         let (_, running) = self.find(id)?;
-        running.send(text.as_bytes(), close).map_err(|error| Failure {
-            code: RefusalCode::Io,
-            path: None,
-            message: match running.is_over() {
-                true => format!("{id} has ended"),
-                false => format!("{id} takes no more input: {error}"),
-            },
-            hint: "read it with BashOutput".to_owned(),
+        running.send(text.as_bytes(), close).map_err(|error| {
+            let message = if running.is_over() {
+                format!("{id} has ended")
+            } else {
+                format!("{id} takes no more input: {error}")
+            };
+            Failure::plain(RefusalCode::Io, message, "read it with BashOutput")
         })
     }
 
     fn order(&self, command: &str, limit: Option<Duration>, input: bool) -> Result<Order, Failure> {
-        let not_held = |message: String| Failure {
-            code: RefusalCode::NotHeld,
-            path: None,
-            message,
-            hint: "tell the person".to_owned(),
+        let not_held = |message: String| {
+            Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
         };
         let tier = self.tier().ok_or_else(|| not_held("nothing holds a shell here".to_owned()))?;
         // The boundary goes by the name of the folder; it has to be the folder that the session holds.
@@ -206,7 +199,7 @@ impl Shells {
             not_held(format!("no private directory could be made for the shell: {error}"))
         })?;
         let mut grant = self.grant.clone();
-        grant.private = scratch.path().to_owned();
+        scratch.path().clone_into(&mut grant.private);
         grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
         Ok(Order { grant, guards: self.guards.clone(), tier, command: command.to_owned(), input, scratch })
     }
@@ -223,14 +216,13 @@ impl Shells {
     fn find(&self, id: &str) -> Result<(u64, Arc<Running>), Failure> {
         let background = self.background();
         let found = background.shells.iter().find(|(number, _)| name(**number) == id);
-        found.map(|(number, shell)| (*number, Arc::clone(&shell.running))).ok_or_else(|| Failure {
-            code: RefusalCode::NotFound,
-            path: None,
-            message: format!("there is no background shell `{id}`, or it has ended and was read"),
-            hint: match background.names() {
+        found.map(|(number, shell)| (*number, Arc::clone(&shell.running))).ok_or_else(|| {
+            let message = format!("there is no background shell `{id}`, or it has ended and was read");
+            let hint = match background.names() {
                 none if none.is_empty() => "start one with run_in_background".to_owned(),
                 names => format!("there are: {names}"),
-            },
+            };
+            Failure::plain(RefusalCode::NotFound, message, hint)
         })
     }
 
@@ -270,7 +262,9 @@ impl Background {
 impl Drop for Shells {
     fn drop(&mut self) {
         let shells = std::mem::take(&mut self.background().shells);
-        shells.values().for_each(|shell| shell.running.kill());
+        for shell in shells.values() {
+            shell.running.kill();
+        }
         for shell in shells.into_values() {
             // Their private directories are in use until then.
             let _ = shell.thread.join();

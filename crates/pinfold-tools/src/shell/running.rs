@@ -102,9 +102,11 @@ impl Running {
     pub(crate) fn start(order: Order) -> Result<(Arc<Self>, JoinHandle<()>), Failure> {
         let streams = Streams::new(order.input).map_err(|error| not_started(&error))?;
         let Streams { stdio, output, input } = streams;
-        let state = State { output: Capture::default(), stage: Stage::Starting, killed: false };
-        let running =
-            Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), input: Mutex::new(input) });
+        let running = Arc::new(Self {
+            state: Mutex::new(State { output: Capture::default(), stage: Stage::Starting, killed: false }),
+            changed: Condvar::new(),
+            input: Mutex::new(input),
+        });
         let accompanied = Arc::clone(&running);
         let thread = thread::Builder::new().name("pinfold-shell".into()).spawn(move || {
             let finish = Finish(&accompanied);
@@ -124,11 +126,9 @@ impl Running {
         mut output: PipeReader,
     ) -> Result<Ending, Failure> {
         let Order { grant, guards, tier, command, scratch, .. } = order;
-        let boundary = Boundary::compile(&grant, &guards, tier).map_err(|error| Failure {
-            code: RefusalCode::NotHeld,
-            path: None,
-            message: format!("no shell was started: {error}"),
-            hint: "tell the person".to_owned(),
+        let boundary = Boundary::compile(&grant, &guards, tier).map_err(|error| {
+            let message = format!("no shell was started: {error}");
+            Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
         })?;
         let started = Instant::now();
         let bash = bash(command).new_session().stdio(stdio.map(Some));
@@ -390,29 +390,17 @@ fn writable(input: &File) -> io::Result<bool> {
 }
 
 fn not_started(error: &io::Error) -> Failure {
-    Failure {
-        code: RefusalCode::Io,
-        path: None,
-        message: format!("no shell was started: {error}"),
-        hint: "try again, with fewer shells at a time".to_owned(),
-    }
+    let message = format!("no shell was started: {error}");
+    Failure::plain(RefusalCode::Io, message, "try again, with fewer shells at a time")
 }
 
 fn no_walls(error: &StartError) -> Failure {
     let code = if error.is_machine() { RefusalCode::NotHeld } else { RefusalCode::Io };
-    Failure {
-        code,
-        path: None,
-        message: format!("no shell was started: {error}"),
-        hint: "tell the person; the file tools still work".to_owned(),
-    }
+    let message = format!("no shell was started: {error}");
+    Failure::plain(code, message, "tell the person; the file tools still work")
 }
 
 fn lost(error: &io::Error) -> Failure {
-    Failure {
-        code: RefusalCode::Io,
-        path: None,
-        message: format!("the shell was lost and everything it started was ended: {error}"),
-        hint: "look at what it left, then decide".to_owned(),
-    }
+    let message = format!("the shell was lost and everything it started was ended: {error}");
+    Failure::plain(RefusalCode::Io, message, "look at what it left, then decide")
 }

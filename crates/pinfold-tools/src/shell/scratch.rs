@@ -94,7 +94,7 @@ mod tests {
         let closed = scratch.temp().join("a/b");
         fs::create_dir_all(closed.join("c")).unwrap();
         std::os::unix::fs::symlink(&kept, closed.join("out")).unwrap();
-        fs::set_permissions(&closed, Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
         drop(scratch);
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1);
         assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o500);

@@ -9,10 +9,10 @@ use pinfold::{Failure, Targets};
 use serde_json::{Value, json};
 
 use crate::reply::Done;
-use crate::shell::{Shells, told};
+use crate::shell::{Ending, Output, Shells, told};
 
 /// How long a command runs when its caller does not say: longer than most builds and tests.
-const USUAL_TIMEOUT: Duration = Duration::from_secs(120);
+const USUAL_TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure> {
     let shells: &Shells = targets.shells()?;
@@ -63,23 +63,20 @@ pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Fa
 }
 
 /// What is told about a background shell.
-fn about(id: &str, output: &crate::shell::Output, ending: Option<&crate::shell::Ending>) -> Done {
+fn about(id: &str, output: &Output, ending: Option<&Ending>) -> Done {
     let mut data = told::output_data(output);
     data.insert("shell_id".into(), id.into());
     let status = if ending.is_some() { "ended" } else { "running" };
     data.insert("status".into(), Value::from(status));
-    let text = match ending {
-        Some(ending) => {
-            told::ending_data(&mut data, ending);
-            let mut text = told::text(output, ending);
-            told::line(&mut text, &format!("[{id} has ended]"));
-            text
-        }
-        None => {
-            let mut text = told::said(output);
-            told::line(&mut text, &format!("[{id} is running]"));
-            text
-        }
+    let text = if let Some(ending) = ending {
+        told::ending_data(&mut data, ending);
+        let mut text = told::text(output, ending);
+        told::line(&mut text, &format!("[{id} has ended]"));
+        text
+    } else {
+        let mut text = told::said(output);
+        told::line(&mut text, &format!("[{id} is running]"));
+        text
     };
     Done::text(text, data.into())
 }

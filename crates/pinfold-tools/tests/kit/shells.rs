@@ -1,0 +1,132 @@
+//! A workspace with a folder in it, and a session whose shells are held to that folder.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pinfold::audit::Memory;
+use pinfold::policy::{Access, Principal, Scope};
+use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold_sandbox::{Network, Tier};
+use pinfold_tools::{Ended, Reply, Shells, Surroundings, call};
+use serde_json::{Value, json};
+
+pub(crate) struct ShellBed {
+    _temp: tempfile::TempDir,
+    /// What the session reads relative to; nothing in it but the folder is writable.
+    pub(crate) workspace: PathBuf,
+    /// The folder.
+    pub(crate) root: PathBuf,
+    /// Where the session makes its private directory.
+    pub(crate) private: PathBuf,
+    pub(crate) journal: Arc<Memory>,
+}
+
+impl ShellBed {
+    pub(crate) fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let base = temp.path().canonicalize().unwrap();
+        let (workspace, private) = (base.join("ws"), base.join("private"));
+        let root = workspace.join("root");
+        fs::create_dir_all(&root).unwrap();
+        fs::create_dir(&private).unwrap();
+        fs::create_dir(workspace.join("other")).unwrap();
+        fs::write(workspace.join("other/read-me"), "read\n").unwrap();
+        for part in ["hooks", "objects", "refs"] {
+            fs::create_dir_all(root.join(".git").join(part)).unwrap();
+        }
+        fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(root.join(".git/config"), "[core]\n\tbare = false\n").unwrap();
+        Self { _temp: temp, workspace, root, private, journal: Arc::default() }
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        Plan {
+            scope: Scope {
+                root: self.root.clone(),
+                display_root: self.workspace.clone(),
+                enforce_write: true,
+                allow_bash: true,
+            },
+            principal: Principal::Subagent("builder".into()),
+            ..Plan::for_folder(&self.root)
+        }
+    }
+
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        let mut surroundings = Surroundings::new(&self.private);
+        let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
+        // Without home and shell bash would ask the name service for them.
+        surroundings.grant.environment = vec![
+            ("PATH".into(), path),
+            ("HOME".into(), "/nowhere".into()),
+            ("SHELL".into(), "/bin/bash".into()),
+        ];
+        surroundings
+    }
+
+    pub(crate) fn open(&self, mut plan: Plan, surroundings: Surroundings) -> Session {
+        plan.shells = Some(Arc::new(Shells::of_plan(&plan, surroundings).unwrap()));
+        Session::open(&Ambient::claim(), plan, self.journal.clone()).unwrap()
+    }
+
+    pub(crate) fn session(&self) -> Session {
+        self.open(self.plan(), self.surroundings())
+    }
+
+    pub(crate) fn reading(&self) -> Session {
+        self.open(Plan { access: Access::ReadOnly, ..self.plan() }, self.surroundings())
+    }
+
+    pub(crate) fn degraded(&self) -> Session {
+        let tiers =
+            Surroundings { weakest: Tier::Landlock, strongest: Tier::Landlock, ..self.surroundings() };
+        self.open(self.plan(), tiers)
+    }
+
+    pub(crate) fn networked(&self) -> Session {
+        let mut surroundings = self.surroundings();
+        surroundings.grant.network = Network::Host;
+        self.open(self.plan(), surroundings)
+    }
+
+    /// Whether somebody holds the lock that `holding` commands take.
+    pub(crate) fn is_locked(&self) -> bool {
+        File::create(self.root.join("lock")).unwrap().try_lock().is_err()
+    }
+}
+
+/// A command whose every process holds a lock, also those that tried to get away.
+pub(crate) const HOLDING: &str = "exec 9>lock; flock 9; setsid sleep 300 & (sleep 300 & disown); trap '' TERM; echo held; sleep 300; sleep 300";
+
+pub(crate) fn ask(session: &Session, tool: &str, input: Value) -> Reply {
+    call(session, &RawCall::new(tool, input))
+}
+
+pub(crate) fn bash(session: &Session, command: &str) -> Reply {
+    let reply = ask(session, "Bash", json!({"command": command}));
+    assert_eq!(reply.ended, Ended::Done, "{command}: {}", reply.text());
+    reply
+}
+
+/// Starts a background shell and gives its name.
+pub(crate) fn begin(session: &Session, command: &str) -> String {
+    let reply = ask(session, "Bash", json!({"command": command, "run_in_background": true}));
+    assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+    reply.structured["shell_id"].as_str().unwrap().to_owned()
+}
+
+/// Reads a background shell until `words` were said.
+pub(crate) fn until(session: &Session, id: &str, words: &str) -> String {
+    let mut said = String::new();
+    while !said.contains(words) {
+        let reply = ask(session, "BashOutput", json!({"bash_id": id, "wait": 600_000}));
+        assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+        said.push_str(reply.structured["output"].as_str().unwrap());
+        assert!(reply.structured["status"] == "running" || said.contains(words), "{}", reply.text());
+    }
+    said
+}
