@@ -1,6 +1,7 @@
 //! `pinfold run`: any command inside the line.
 
 mod output;
+mod private;
 mod report;
 mod wish;
 
@@ -18,6 +19,7 @@ use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::say::warn;
 use crate::surroundings;
 use output::Relay;
+use private::Private;
 use report::Report;
 
 pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
@@ -27,7 +29,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     if run.sandbox == Sandbox::Off {
         return without_walls(run);
     }
-    let private = surroundings::private_directory().map_err(|e| {
+    let private = Private::new(&surroundings::temporary_homes()).map_err(|e| {
         Failure::new(NO_WALLS, format!("no private directory can be made: {e}"))
             .mend("set XDG_RUNTIME_DIR or TMPDIR to a directory that you can write")
     })?;
@@ -37,6 +39,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         // The outer run has made the caches private already, and lets nobody make further ones.
         grant.cache_home = None;
     }
+    let told_to = report_file(run, &grant)?;
     let (boundary, confined, relay) = begin(run, &grant, nested)?;
     let tier = confined.tier();
     let watched = confined.is_watched();
@@ -48,7 +51,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let mut witness = Witness::new(&boundary, tier);
     let ended = confined.supervise(&mut witness);
     let too_much = flowing.is_some_and(output::Flowing::finish);
-    Report::new(tier, watched, witness, boundary.settle()).tell(run, &ended);
+    Report::new(tier, watched, witness, boundary.settle()).tell(run, &ended, told_to);
     match ended {
         Ok(End::Code(code)) => {
             let printed = too_much.then_some("ended: it printed too much (--max-output)");
@@ -77,6 +80,17 @@ fn limit_reached(run: &Run, code: i32) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+fn report_file(run: &Run, grant: &Grant) -> Result<Option<fs::File>, Failure> {
+    let Some(file) = &run.report else { return Ok(None) };
+    let folders: Vec<_> =
+        [&grant.folder].into_iter().chain(&grant.add).chain(&grant.allow_write).cloned().collect();
+    let opened = report::open(&surroundings::current_dir()?.join(file), &folders);
+    opened.map(Some).map_err(|e| {
+        Failure::new(USAGE, format!("the report cannot be written to `{}`: {e}", file.display()))
+            .mend("name a file in an existing directory that you can write")
+    })
 }
 
 /// Starts in the strongest tier that the person accepts.

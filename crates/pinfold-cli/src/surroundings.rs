@@ -2,7 +2,6 @@
 
 use std::env;
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 
 use crate::exit::{Failure, USAGE};
@@ -37,15 +36,15 @@ pub(crate) fn state_home() -> Option<PathBuf> {
     xdg("XDG_STATE_HOME", ".local/state")
 }
 
-/// A directory that belongs to this run alone and is removed with it.
-pub(crate) fn private_directory() -> io::Result<tempfile::TempDir> {
-    tempfile::Builder::new().prefix("pinfold-").tempdir_in(private_base())
+/// Directories for what ends with a run, best first.
+pub(crate) fn temporary_homes() -> Vec<PathBuf> {
+    let named = ["XDG_RUNTIME_DIR", "TMPDIR"].into_iter().filter_map(env::var_os).map(PathBuf::from);
+    named.filter(|path| path.is_absolute()).chain([PathBuf::from("/tmp")]).collect()
 }
 
-/// Where directories are made that belong to one run or session.
+/// Where directories are made that belong to one session.
 pub(crate) fn private_base() -> PathBuf {
-    let run = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir());
-    run.unwrap_or_else(env::temp_dir)
+    temporary_homes().into_iter().find(|home| home.is_dir()).unwrap_or_else(env::temp_dir)
 }
 
 /// Whether this process already runs within a boundary that it cannot shed: then the outer one holds what the

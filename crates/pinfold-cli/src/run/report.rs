@@ -1,12 +1,14 @@
 //! What is told when a run has ended.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
 
 use pinfold_boundary::{Refused, RunReport, Witness};
 use pinfold_sandbox::{End, Tier};
+use rustix::fs::OFlags;
 use serde::Serialize;
 
 use crate::args::Run;
@@ -25,6 +27,41 @@ pub(super) struct Report {
     left: RunReport,
 }
 
+/// Opens the file for the report. Before anything runs: at the end a name in the folder may lead elsewhere.
+///
+/// `folders` are what is granted. A link that leads out of them, which an earlier run may have put there, is not
+/// followed, and a pipe that nobody reads is not waited for.
+pub(super) fn open(file: &Path, folders: &[PathBuf]) -> io::Result<File> {
+    let (Some(parent), Some(name)) = (file.parent(), file.file_name()) else {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    };
+    let parent = fs::canonicalize(parent)?;
+    let real: Vec<PathBuf> = folders.iter().filter_map(|f| fs::canonicalize(f).ok()).collect();
+    let within = |path: &Path| real.iter().chain(folders).any(|f| path.starts_with(f));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    if within(&parent) || within(&plain(file)) {
+        if !within(&parent) {
+            return Err(io::Error::other("a link leads out of the folder"));
+        }
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    }
+    options.open(parent.join(name))
+}
+
+/// The path without `..`, as somebody means it who thinks of no links.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
+}
+
 /// Refusals shown to a person before the rest is only counted.
 const SHOWN: usize = 20;
 
@@ -35,7 +72,7 @@ impl Report {
     }
 
     /// Prints it, or writes it where the person wants it.
-    pub(super) fn tell(mut self, run: &Run, ended: &io::Result<End>) {
+    pub(super) fn tell(mut self, run: &Run, ended: &io::Result<End>, to: Option<File>) {
         let text = if run.json {
             serde_json::to_string(&self).unwrap_or_default() + "\n"
         } else {
@@ -45,8 +82,8 @@ impl Report {
             }
             self.text().lines().map(|line| format!("pinfold: {line}\n")).collect()
         };
-        let written = match &run.report {
-            Some(file) => fs::write(file, &text),
+        let written = match to {
+            Some(mut file) => file.write_all(text.as_bytes()),
             None => io::stderr().write_all(text.as_bytes()),
         };
         if let Err(error) = written {
