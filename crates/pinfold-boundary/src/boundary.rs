@@ -63,6 +63,8 @@ pub struct Boundary {
     guards: Guards,
     home: Option<PathBuf>,
     granted: Vec<PathBuf>,
+    named: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
     findings: Findings,
     unfinished: Vec<PathBuf>,
     removed: Vec<String>,
@@ -90,6 +92,7 @@ impl Boundary {
             findings: Findings::default(),
             granted: vec![folder.clone()],
             opened: Vec::new(),
+            readable: Vec::new(),
         };
         for path in &grant.add {
             drawing.granted.push(resolve_folder(&cwd, path)?);
@@ -102,7 +105,8 @@ impl Boundary {
         if grant.mode != SandboxMode::ReadOnly {
             drawing.writable(grant, guards, home.as_deref(), tier);
         }
-        drawing.hide(grant, guards, home.as_deref(), &cwd, readable);
+        drawing.hide(grant, guards, home.as_deref(), &cwd, readable.clone());
+        drawing.readable = readable;
         let visible: Vec<PathBuf> =
             grant.visible.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
         Ok(drawing.finish(grant, guards.clone(), home, cwd, visible, tier))
@@ -129,6 +133,19 @@ impl Boundary {
     /// The folder and the directories added to it, resolved; the folder is the first.
     pub fn granted(&self) -> &[PathBuf] {
         &self.granted
+    }
+
+    /// Places that were opened for writing by name, resolved.
+    pub fn named(&self) -> &[PathBuf] {
+        &self.named
+    }
+
+    /// The guards for a session of file tools in the same grant: what is held or hidden here is guarded there, and
+    /// what was opened by name is open there too.
+    pub fn guards(&self) -> Guards {
+        let guards = self.places.guards(self.guards.clone());
+        let guards = self.named.iter().fold(guards, |guards, place| guards.with_open_write(place));
+        self.readable.iter().fold(guards, |guards, place| guards.with_open_read(place))
     }
 
     /// Names of environment variables that are not passed on.
@@ -168,8 +185,10 @@ struct Drawing {
     places: Places,
     findings: Findings,
     granted: Vec<PathBuf>,
-    /// Guarded places that the person opened by name.
+    /// Guarded places and files that the person opened by name.
     opened: Vec<PathBuf>,
+    /// Guarded places that may be read.
+    readable: Vec<PathBuf>,
 }
 
 impl Drawing {
@@ -195,8 +214,8 @@ impl Drawing {
         for folder in &granted {
             holder.hold(folder, &mut self.places, &mut self.findings);
         }
-        for path in std::mem::take(&mut self.opened) {
-            self.places.open(&path);
+        for path in &self.opened {
+            self.places.open(path);
         }
     }
 
@@ -308,6 +327,8 @@ impl Drawing {
             guards,
             home,
             granted: self.granted,
+            named: self.opened,
+            readable: self.readable,
             findings: self.findings,
             unfinished,
             removed,

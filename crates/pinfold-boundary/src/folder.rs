@@ -148,6 +148,7 @@ fn autorun_why(kind: GuardKind) -> &'static str {
         GuardKind::Secret => "it holds secrets and changes what programs started here do",
         GuardKind::Credential => "it decides who can log in and as whom this person's tools act",
         GuardKind::Persistence => "the system or the desktop starts what stands there by itself",
+        GuardKind::Place => "it is held for this session",
         GuardKind::Build => "the next build or installation runs programs that it names",
     }
 }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use pinfold_policy::Guards;
 use pinfold_sandbox::{Detour, Profile, StandIn, Writes};
 
 /// What holds at a place and, unless a deeper one says otherwise, beneath it. Weakest first: when two meet at
@@ -109,6 +110,21 @@ impl Places {
             Hold::Detour(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => Standing::ReadOnly(place),
             Hold::Hidden => Standing::Hidden(place),
         }
+    }
+
+    /// The same answers as guards for the file tools, added to those that go by name.
+    pub(crate) fn guards(&self, mut guards: Guards) -> Guards {
+        for place in self.list.values() {
+            let (path, why) = (place.path(), place.why());
+            guards = match place.hold {
+                Hold::Writable => guards,
+                Hold::Hidden => guards.with_hidden(path, why).with_held(path, why),
+                Hold::Detour(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => {
+                    guards.with_held(path, why)
+                }
+            };
+        }
+        guards
     }
 
     /// Drops what a hidden place covers anyway: nothing can be mounted on top of what cannot be seen.

@@ -10,7 +10,8 @@ mod pattern;
 mod table;
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use pattern::{Anchor, Query};
 
@@ -33,6 +34,8 @@ pub enum GuardKind {
     Persistence,
     /// Configuration of build tools and package managers that runs code at the next build.
     Build,
+    /// Held for this session, at this very place.
+    Place,
 }
 
 /// How far the kernel holds a guarded place inside a writable folder.
@@ -92,11 +95,22 @@ impl Guard {
 pub struct Guards {
     write: List,
     read: List,
+    places: Places,
+}
+
+/// What counts for single places of one session, whatever their names.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    write: BTreeMap<PathBuf, Guard>,
+    read: BTreeMap<PathBuf, Guard>,
+    /// Not guarded, though a pattern matches.
+    open_write: Vec<PathBuf>,
+    open_read: Vec<PathBuf>,
 }
 
 impl Default for Guards {
     fn default() -> Self {
-        Self { write: List::new(table::WRITE), read: List::new(table::READ) }
+        Self { write: List::new(table::WRITE), read: List::new(table::READ), places: Places::default() }
     }
 }
 
@@ -106,12 +120,20 @@ impl Guards {
     /// `real` is absolute and resolved; `home` is the person's home directory, resolved as well (the usual
     /// places of home directories count besides). `folds_case`: the file system takes `.GIT` for `.git`.
     pub fn write(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
-        self.write.find(real, home, folds_case)
+        let places = &self.places;
+        covering(&places.write, real).or_else(|| {
+            let open = || places.open_write.iter().any(|place| real.starts_with(place));
+            self.write.find(real, home, folds_case).filter(|_| !open())
+        })
     }
 
     /// The guard that a read of `real` meets. Arguments as for [`Guards::write`].
     pub fn read(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
-        self.read.find(real, home, folds_case)
+        let places = &self.places;
+        covering(&places.read, real).or_else(|| {
+            let open = || places.open_read.iter().any(|place| real.starts_with(place));
+            self.read.find(real, home, folds_case).filter(|_| !open())
+        })
     }
 
     /// Adds a place guarded for writing. A pattern without `**/`, `~/` or `/` in front counts at any depth.
@@ -128,7 +150,35 @@ impl Guards {
         self
     }
 
-    /// Every guard for writing, in the order of the list.
+    /// Guards one resolved place and what lies beneath it for writing, by its path and not by a pattern.
+    #[must_use]
+    pub fn with_held(mut self, place: &Path, why: &str) -> Self {
+        self.places.write.insert(place.to_owned(), Guard::placed(place, why));
+        self
+    }
+
+    /// Guards one resolved place and what lies beneath it for reading.
+    #[must_use]
+    pub fn with_hidden(mut self, place: &Path, why: &str) -> Self {
+        self.places.read.insert(place.to_owned(), Guard::placed(place, why));
+        self
+    }
+
+    /// A resolved place that a person opened by name: no pattern guards it, or what lies beneath it, for writing.
+    #[must_use]
+    pub fn with_open_write(mut self, place: &Path) -> Self {
+        self.places.open_write.push(place.to_owned());
+        self
+    }
+
+    /// The same for reading.
+    #[must_use]
+    pub fn with_open_read(mut self, place: &Path) -> Self {
+        self.places.open_read.push(place.to_owned());
+        self
+    }
+
+    /// Every guard for writing, in the order of the list; not those of single places.
     pub fn write_list(&self) -> &[Guard] {
         &self.write.guards
     }
@@ -139,7 +189,24 @@ impl Guards {
     }
 }
 
+fn covering<'a>(places: &'a BTreeMap<PathBuf, Guard>, real: &Path) -> Option<&'a Guard> {
+    if places.is_empty() {
+        return None;
+    }
+    real.ancestors().find_map(|at| places.get(at))
+}
+
 impl Guard {
+    fn placed(place: &Path, why: &str) -> Self {
+        Self {
+            pattern: place.to_string_lossy().into_owned().into(),
+            kind: GuardKind::Place,
+            held: Held::WhenPresent,
+            why: why.to_owned().into(),
+            markers: &[],
+        }
+    }
+
     fn added(pattern: &str, kind: GuardKind, why: &str) -> Self {
         let anchored = ["**/", "~/", "/"].iter().any(|a| pattern.starts_with(a));
         let pattern = if anchored { pattern.to_owned() } else { format!("**/{pattern}") };

@@ -126,7 +126,9 @@ pub(crate) fn below(
 /// What is lost for good when it is deleted or moved away. Files that only act when they are there do no harm by going.
 fn is_lost(kind: GuardKind) -> bool {
     match kind {
-        GuardKind::Git | GuardKind::Policy | GuardKind::Secret | GuardKind::Credential => true,
+        GuardKind::Git | GuardKind::Policy | GuardKind::Secret | GuardKind::Credential | GuardKind::Place => {
+            true
+        }
         GuardKind::Autorun | GuardKind::ShellStartup | GuardKind::Persistence | GuardKind::Build => false,
     }
 }

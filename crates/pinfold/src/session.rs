@@ -17,7 +17,7 @@ pub struct Plan {
     pub id: String,
     /// The confinement.
     pub scope: Scope,
-    /// More folders that may be written.
+    /// More folders, or single files, that may be written.
     pub also_writable: Vec<PathBuf>,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
@@ -114,8 +114,11 @@ impl Session {
         if plan.scope.root != plan.scope.display_root {
             line = line.scoped(Workspace::open(ambient, &plan.scope.root)?)?;
         }
-        for folder in &plan.also_writable {
-            line = line.with_root(Workspace::open(ambient, folder)?);
+        for place in &plan.also_writable {
+            line = match (place.is_file(), place.parent(), place.file_name()) {
+                (true, Some(folder), Some(name)) => line.with_name(Workspace::open(ambient, folder)?, name),
+                _ => line.with_root(Workspace::open(ambient, place)?),
+            };
         }
         if let Some(shells) = &plan.shells
             && line.roots().next().as_deref() != Some(shells.folder())
