@@ -63,6 +63,7 @@ pub struct Boundary {
     guards: Guards,
     home: Option<PathBuf>,
     granted: Vec<PathBuf>,
+    read_only: bool,
     named: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     findings: Findings,
@@ -133,6 +134,11 @@ impl Boundary {
     /// The folder and the directories added to it, resolved; the folder is the first.
     pub fn granted(&self) -> &[PathBuf] {
         &self.granted
+    }
+
+    /// Whether nothing but private places can be written.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
     }
 
     /// Places that were opened for writing by name, resolved.
@@ -327,6 +333,7 @@ impl Drawing {
             guards,
             home,
             granted: self.granted,
+            read_only: grant.mode == SandboxMode::ReadOnly,
             named: self.opened,
             readable: self.readable,
             findings: self.findings,

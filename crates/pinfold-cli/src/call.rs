@@ -9,8 +9,8 @@ use std::sync::Arc;
 use pinfold::audit::{Discard, Journal, JsonLines};
 use pinfold::policy::{Access, Interaction, Scope};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_boundary::Grant;
-use pinfold_sandbox::Tier;
+use pinfold_boundary::{Boundary, CacheChoice, Grant, SandboxMode};
+use pinfold_sandbox::{Temp, Tier};
 use pinfold_tools::{Ended, Reply, Shells, Surroundings};
 use serde::Deserialize;
 use serde_json::Value;
@@ -74,7 +74,7 @@ fn lines(session: &Session) -> Result<ExitCode, Failure> {
 fn session(wanted: &Call) -> Result<Session, Failure> {
     let here = surroundings::current_dir()?;
     let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
-    let mut plan = Plan {
+    let plan = Plan {
         id: format!("call-{}", std::process::id()),
         scope: Scope {
             root: folder.clone(),
@@ -88,10 +88,31 @@ fn session(wanted: &Call) -> Result<Session, Failure> {
         interaction: Interaction::Interactive,
         ..Plan::for_folder(here)
     };
+    let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
     if wanted.allow_bash {
         plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded)?));
     }
     Session::open(&Ambient::claim(), plan, journal(wanted)?)
+        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
+}
+
+/// What a shell of this session could do, so that no tool does more.
+fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
+    let grant = Grant {
+        folder: plan.scope.root.clone(),
+        cwd: plan.scope.root.clone(),
+        mode: match plan.access {
+            Access::ReadOnly => SandboxMode::ReadOnly,
+            Access::ReadWrite => SandboxMode::WorkspaceWrite,
+        },
+        add: plan.also_writable.clone(),
+        home: plan.home.clone(),
+        caches: CacheChoice::None,
+        // No process is started with it, so nothing private is made.
+        temp: Temp::Directory(plan.scope.root.clone()),
+        ..Grant::default()
+    };
+    Boundary::compile(&grant, &plan.guards, Tier::Landlock)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
 }
 

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`Reply`], [`tools`], [`Shells`].
+//! [`call`], [`Reply`], [`tools`], [`Shells`], [`within`].
 //!
 //! # Invariants
 //! 1. No tool opens a path: every deed goes through a target of a permit, and every shell runs inside a boundary.
@@ -39,6 +39,7 @@ mod shell;
 mod text;
 mod tools;
 mod walk;
+mod within;
 
 use pinfold::policy::PathText;
 use pinfold::{Outcome, Permit, RawCall, Ruling, Session, ToolCall};
@@ -46,6 +47,7 @@ use pinfold::{Outcome, Permit, RawCall, Ruling, Session, ToolCall};
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use shell::{Shells, ShellsError, Surroundings};
+pub use within::within;
 
 /// Carries one call down the whole road. A question is answered with the refusal that stands until somebody says yes.
 pub fn call(session: &Session, raw: &RawCall) -> Reply {

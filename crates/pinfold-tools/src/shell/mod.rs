@@ -95,12 +95,14 @@ impl Shells {
             (Access::ReadWrite, true) => (SandboxMode::WorkspaceWrite.min(grant.mode), Vec::new()),
             (Access::ReadWrite, false) => (grant.mode, grant.allow_write),
         };
+        let (files, add): (Vec<_>, Vec<_>) = plan.also_writable.iter().cloned().partition(|p| p.is_file());
+        let allow_write = allow_write.into_iter().chain(files).collect();
         let grant = Grant {
             cwd: folder.clone(),
             folder,
             mode,
             allow_write,
-            add: plan.also_writable.clone(),
+            add,
             visible: vec![resolve(&plan.scope.display_root)?],
             home: plan.home.clone(),
             temp: Temp::Directory(scratch.temp()),

@@ -1,0 +1,16 @@
+//! From a boundary to the plan of a session: file tools and shells of one grant are told the same.
+
+use pinfold::Plan;
+use pinfold::policy::Access;
+use pinfold_boundary::Boundary;
+
+/// The plan of a session that is held to what `boundary` holds its shells to: the places to write, what is guarded,
+/// and whether anything may be changed come from there.
+///
+/// Its folder has to be that of the boundary.
+#[must_use]
+pub fn within(plan: Plan, boundary: &Boundary) -> Plan {
+    let places = boundary.granted().iter().skip(1).chain(boundary.named());
+    let access = if boundary.is_read_only() { Access::ReadOnly } else { plan.access };
+    Plan { also_writable: places.cloned().collect(), guards: boundary.guards(), access, ..plan }
+}
