@@ -6,6 +6,7 @@ mod report;
 mod wish;
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,0 +1,488 @@
+//! One boundary: what a file tool may do is what a confined process can do, for any policy and any path.
+//!
+//! # The law
+//! For every policy, path and act (read, list, write, create, make a directory, take a name away):
+//! 1. What a tool is *allowed*, a process inside *can* do.
+//! 2. What a process inside *can* do, a tool is *allowed*, but for the exceptions below.
+//! 3. Where the boundary says *held*, *outside* or *hidden*, a process inside can change nothing, and what is hidden it
+//!    cannot read.
+//!
+//! # Exceptions to the second part: the tool asks, the process may
+//! - `own-data`: git's own data in a git directory. Every git command writes there; an agent's file tool has no
+//!   business there.
+//! - `by-name`: a guarded name that no wall holds: one that was not there at the start below the top of a project, or
+//!   one that is only asked about (build configuration).
+//! - `anywhere`: in the mode that writes anywhere, a tool still asks about what is outside the folder.
+//! - `unwatched-read`: a file that is named like a credential and lies in the folder, not in a home.
+//! - `private-copy`: git's configuration inside is a copy of the run's own; nothing that is written there counts
+//!   outside. This is an exception to the third part too.
+//! - `names`: with Landlock alone the names in a hidden directory can be listed, though nothing in it can be read. An
+//!   exception to the third part too.
+//! - `dangling`: nothing is created through a link that leads nowhere.
+//!
+//! Directories that a run covers with private ones (`/tmp`) hold other files inside, and are left out.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold::audit::Discard;
+use pinfold::policy::{Decision, Guards};
+use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold_boundary::{Boundary, CacheChoice, Grant, SandboxMode, Standing, Witness};
+use pinfold_sandbox::{Command, End, Signalling, Tier, probe, start, strongest};
+use pinfold_tests::ground::new_place;
+use pinfold_tests::missing::left_out;
+use pinfold_tools::within;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+
+/// One thing that is tried at one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Read,
+    List,
+    Write,
+    Create,
+    MakeDir,
+    TakeAway,
+}
+
+impl Act {
+    const ALL: [Self; 6] = [Self::Read, Self::List, Self::Write, Self::Create, Self::MakeDir, Self::TakeAway];
+
+    fn changes(self) -> bool {
+        !matches!(self, Self::Read | Self::List)
+    }
+
+    /// Whether it makes sense for what stands at the path now.
+    fn fits(self, path: &Path) -> bool {
+        let there = fs::symlink_metadata(path);
+        let target = fs::metadata(path);
+        match self {
+            Self::Read | Self::Write => target.is_ok_and(|m| m.is_file()),
+            Self::List => target.is_ok_and(|m| m.is_dir()),
+            Self::Create => target.is_err() && path.parent().is_some_and(Path::is_dir),
+            Self::MakeDir => there.is_err() && path.parent().is_some_and(Path::is_dir),
+            Self::TakeAway => there.is_ok_and(|m| !m.is_dir()),
+        }
+    }
+
+    /// Tries it and undoes it.
+    fn is_possible(self, path: &Path) -> bool {
+        match self {
+            Self::Read => File::open(path).and_then(|mut f| f.read(&mut [0])).is_ok(),
+            Self::List => fs::read_dir(path).is_ok(),
+            Self::Write => OpenOptions::new().write(true).open(path).is_ok(),
+            Self::Create => {
+                let made = OpenOptions::new().write(true).create(true).truncate(false).open(path).is_ok();
+                // Through a link it is the target that was made.
+                made && fs::canonicalize(path).and_then(fs::remove_file).is_ok()
+            }
+            Self::MakeDir => fs::create_dir(path).is_ok() && fs::remove_dir(path).is_ok(),
+            Self::TakeAway => {
+                let aside = path.with_file_name("taken-away");
+                fs::rename(path, &aside).is_ok() && fs::rename(&aside, path).is_ok()
+            }
+        }
+    }
+
+    fn call(self, path: &Path) -> RawCall {
+        let path = path.to_str().expect("names of the test are plain");
+        match self {
+            Self::Read => RawCall::new("Read", json!({"file_path": path})),
+            Self::List => RawCall::new("LS", json!({"path": path})),
+            Self::Write | Self::Create => RawCall::new("Write", json!({"file_path": path, "content": ""})),
+            Self::MakeDir => RawCall::new("MakeDir", json!({"path": path})),
+            Self::TakeAway => RawCall::new("Delete", json!({"path": path})),
+        }
+    }
+}
+
+const NAMES: [&str; 14] = [
+    "a",
+    "b",
+    "src",
+    ".git",
+    "hooks",
+    "config",
+    ".vscode",
+    ".env",
+    ".env.example",
+    ".bashrc",
+    ".mcp.json",
+    "package.json",
+    ".gitmodules",
+    "id_rsa",
+];
+
+/// What stands at a name of the tree.
+#[derive(Clone, Copy, Debug)]
+enum Thing {
+    File,
+    Directory,
+    /// A link to a place beside it.
+    LinkIn,
+    /// A link to a file outside.
+    LinkOut,
+    /// A link to a directory outside.
+    LinkDirOut,
+    Dangling,
+}
+
+/// A random policy over a random tree.
+#[derive(Clone, Debug)]
+struct World {
+    mode: SandboxMode,
+    in_tmp: bool,
+    repositories: Vec<usize>,
+    configured_hooks: bool,
+    tree: Vec<(Vec<usize>, Thing)>,
+    add: bool,
+    allow_write: Vec<usize>,
+    deny_read: Vec<usize>,
+    allow_read: bool,
+    asked: Vec<Vec<usize>>,
+}
+
+/// Relative to the top of the bed: what `--allow-write` may name.
+const OPENED: [&str; 4] = ["outside/file", "home/.bashrc", "w/.vscode", "w/a"];
+/// What `--deny-read` may name.
+const DENIED: [&str; 3] = ["w/a", "outside/file", "outside/dir"];
+
+fn worlds() -> impl Strategy<Value = World> {
+    let name = || 0..NAMES.len();
+    let thing = prop_oneof![
+        4 => Just(Thing::File),
+        3 => Just(Thing::Directory),
+        1 => Just(Thing::LinkIn),
+        1 => Just(Thing::LinkOut),
+        1 => Just(Thing::LinkDirOut),
+        1 => Just(Thing::Dangling),
+    ];
+    let mode = prop_oneof![
+        1 => Just(SandboxMode::ReadOnly),
+        5 => Just(SandboxMode::WorkspaceWrite),
+        1 => Just(SandboxMode::DefaultWrite),
+    ];
+    (
+        (mode, any::<bool>(), prop::collection::vec(0..3_usize, 0..3), any::<bool>()),
+        prop::collection::vec((prop::collection::vec(name(), 1..4), thing), 0..14),
+        (any::<bool>(), prop::collection::vec(0..OPENED.len(), 0..2)),
+        (prop::collection::vec(0..DENIED.len(), 0..2), any::<bool>()),
+        prop::collection::vec(prop::collection::vec(name(), 1..4), 40),
+    )
+        .prop_map(|((mode, in_tmp, repositories, configured_hooks), tree, write, read, asked)| World {
+            mode,
+            in_tmp,
+            repositories,
+            configured_hooks,
+            tree,
+            add: write.0,
+            allow_write: write.1,
+            deny_read: read.0,
+            allow_read: read.1,
+            asked,
+        })
+}
+
+/// The world as it stands on the disk.
+struct Bed {
+    _places: [tempfile::TempDir; 2],
+    top: PathBuf,
+    folder: PathBuf,
+    private: PathBuf,
+}
+
+impl Bed {
+    fn build(world: &World) -> Self {
+        let place = new_place("law.");
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let top = place.path().canonicalize().expect("the bed is there");
+        let folder = if world.in_tmp {
+            temp.path().canonicalize().expect("it is there").join("w")
+        } else {
+            top.join("w")
+        };
+        let bed = Self { top, folder, private: place.path().join("private"), _places: [place, temp] };
+        for at in ["home/.ssh", "home/.aws", "outside/dir", "added", "private"] {
+            fs::create_dir_all(bed.top.join(at)).expect("a directory");
+        }
+        fs::create_dir(&bed.folder).expect("the folder");
+        for at in [
+            "home/.ssh/id_rsa",
+            "home/.aws/credentials",
+            "home/.bashrc",
+            "home/notes",
+            "outside/file",
+            "outside/dir/f",
+            "added/f",
+        ] {
+            fs::write(bed.top.join(at), "x\n").expect("a file");
+        }
+        for repository in &world.repositories {
+            bed.git_dir(
+                ["w/.git", "w/src/.git", "w/bare"].get(*repository).expect("one of three"),
+                world.configured_hooks,
+            );
+        }
+        for (names, thing) in &world.tree {
+            bed.put(&bed.below(names), *thing);
+        }
+        bed
+    }
+
+    /// `w` stands for the folder, wherever it is.
+    fn at(&self, path: &str) -> PathBuf {
+        path.strip_prefix("w/").map_or_else(|| self.top.join(path), |below| self.folder.join(below))
+    }
+
+    fn below(&self, names: &[usize]) -> PathBuf {
+        names.iter().fold(self.folder.clone(), |at, n| at.join(NAMES.get(*n).expect("a name")))
+    }
+
+    fn git_dir(&self, path: &str, configured_hooks: bool) {
+        let at = self.at(path);
+        for part in ["objects/info", "refs/heads", "hooks", "info"] {
+            fs::create_dir_all(at.join(part)).expect("a directory");
+        }
+        let hooks = if configured_hooks { "\thooksPath = b\n" } else { "" };
+        fs::write(at.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+        fs::write(at.join("config"), format!("[core]\n\tbare = false\n{hooks}")).expect("a file");
+    }
+
+    /// A name may be taken, or its parent be a file; then the tree is a smaller one. Never through a link.
+    fn put(&self, at: &Path, thing: Thing) {
+        let parent = at.parent().expect("below the folder");
+        let made = fs::create_dir_all(parent).is_ok()
+            && parent.canonicalize().is_ok_and(|real| real == parent)
+            && fs::symlink_metadata(at).is_err();
+        if !made {
+            return;
+        }
+        let put = match thing {
+            Thing::File => fs::write(at, "x\n"),
+            Thing::Directory => fs::create_dir(at),
+            Thing::LinkIn => symlink("b", at),
+            Thing::LinkOut => symlink(self.at("outside/file"), at),
+            Thing::LinkDirOut => symlink(self.at("outside/dir"), at),
+            Thing::Dangling => symlink("nowhere", at),
+        };
+        put.expect("the name is free");
+    }
+
+    fn grant(&self, world: &World) -> Grant {
+        let named = |list: &[usize], of: &[&str]| -> Vec<PathBuf> {
+            list.iter().filter_map(|n| of.get(*n)).map(|p| self.at(p)).filter(|p| p.exists()).collect()
+        };
+        Grant {
+            folder: self.folder.clone(),
+            mode: world.mode,
+            add: world.add.then(|| self.at("added")).into_iter().collect(),
+            allow_write: named(&world.allow_write, &OPENED),
+            deny_read: named(&world.deny_read, &DENIED),
+            allow_read: world.allow_read.then(|| self.at("home/.aws")).into_iter().collect(),
+            home: Some(self.at("home")),
+            private: self.private.clone(),
+            // The process inside is this program, wherever it was built.
+            visible: std::env::current_exe()
+                .ok()
+                .and_then(|exe| Some(exe.parent()?.to_owned()))
+                .into_iter()
+                .collect(),
+            caches: CacheChoice::None,
+            environment: vec![
+                ("PATH".into(), "/usr/bin:/bin".into()),
+                ("HOME".into(), self.at("home").into()),
+            ],
+            ..Grant::default()
+        }
+    }
+
+    /// Every path to ask about: random ones and those that the policy speaks of.
+    fn asked(&self, world: &World) -> Vec<PathBuf> {
+        let fixed = [
+            "w/new",
+            "w/.git/HEAD",
+            "w/.git/refs/heads/x",
+            "w/.git/hooks/x",
+            "w/.git/config",
+            "w/.git/commondir",
+            "w/src/.git/hooks/x",
+            "w/bare/hooks/x",
+            "w/bare/HEAD",
+            "w/b/pre-commit",
+            "w/.pinfold/x",
+            "w/.vscode/x",
+            "w/.mcp.json",
+            "w/a/x",
+            "outside",
+            "outside/file",
+            "outside/new",
+            "outside/dir",
+            "outside/dir/f",
+            "added/f",
+            "added/new",
+            "added/.mcp.json",
+            "home/notes",
+            "home/new",
+            "home/.bashrc",
+            "home/.ssh",
+            "home/.ssh/id_rsa",
+            "home/.ssh/new",
+            "home/.aws/credentials",
+        ];
+        fixed.iter().map(|p| self.at(p)).chain(world.asked.iter().map(|names| self.below(names))).collect()
+    }
+}
+
+/// Tells the copy of this program that runs inside which list to try.
+const LIST: &str = "PINFOLD_CONSISTENCY_LIST";
+/// Stands before each answer among what the test runner prints.
+const MARK: &str = "can:";
+
+/// Not a test by itself: the process inside. It tries every act of the list and prints one answer for each.
+#[test]
+fn the_process_inside() {
+    let Ok(list) = std::env::var(LIST) else { return };
+    let answers = list.split('\n').map(|line| {
+        let (act, path) = line.split_once(' ').expect("an act and a path");
+        let act = act.parse::<usize>().ok().and_then(|n| Act::ALL.get(n)).expect("an act");
+        if act.is_possible(Path::new(path)) { '1' } else { '0' }
+    });
+    println!("{MARK}{}", answers.collect::<String>());
+}
+
+/// What a process inside can do: one confined process tries the whole list.
+fn tried_inside(boundary: &Boundary, tier: Tier, list: &[(Act, PathBuf)]) -> Vec<bool> {
+    let lines = list.iter().map(|(act, path)| {
+        let number = Act::ALL.iter().position(|a| a == act).expect("one of them");
+        format!("{number} {}", path.display())
+    });
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let mut profile = boundary.profile().clone();
+    profile.environment.push((LIST.into(), lines.into()));
+    let mut printed = tempfile::tempfile().expect("a file for the answers");
+    let out = || Some(printed.try_clone().expect("a second handle").into());
+    let program = std::env::current_exe().expect("this program");
+    let command = Command::new(program)
+        .args(["--exact", "the_process_inside", "--nocapture", "--test-threads=1"].map(Into::into))
+        .stdio([None, out(), out()]);
+    let confined = start(&profile, command, tier, Signalling::Own, true).expect("the walls can be built");
+    let ended = confined.supervise(&mut Witness::new(boundary, tier));
+    let mut text = String::new();
+    printed.seek(SeekFrom::Start(0)).and_then(|_| printed.read_to_string(&mut text)).expect("the answers");
+    assert!(matches!(ended, Ok(End::Code(0))), "{ended:?}: {text}");
+    let answers = text.lines().find_map(|line| line.split_once(MARK)).expect("a line of answers").1;
+    assert_eq!(answers.len(), list.len(), "{text}");
+    answers.chars().map(|c| c == '1').collect()
+}
+
+/// The place that an act would really change or read.
+fn real(act: Act, path: &Path) -> Option<PathBuf> {
+    let follows = act != Act::TakeAway;
+    if follows && let Ok(real) = path.canonicalize() {
+        return Some(real);
+    }
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// What the process inside reaches is not what it names, or only its name.
+fn exception_to_both(boundary: &Boundary, tier: Tier, act: Act, real: &Path) -> Option<&'static str> {
+    if act == Act::Write && boundary.profile().detours.iter().any(|detour| detour.at == real) {
+        return Some("private-copy");
+    }
+    (tier == Tier::Landlock && act == Act::List).then_some("names")
+}
+
+/// Why a tool may ask about what a process inside can do.
+fn exception(world: &World, boundary: &Boundary, act: Act, path: &Path, real: &Path) -> Option<&'static str> {
+    let standing = boundary.standing(real);
+    let guards = Guards::default();
+    let home = None;
+    if act.changes() && real.components().any(|c| c.as_os_str() == ".git") {
+        return Some("own-data");
+    }
+    if act.changes()
+        && standing == Standing::Writable
+        && guards.write(path, home, false).or(guards.write(real, home, false)).is_some()
+    {
+        return Some("by-name");
+    }
+    if act.changes() && world.mode == SandboxMode::DefaultWrite && standing == Standing::Writable {
+        return Some("anywhere");
+    }
+    if !act.changes() && guards.read(real, home, false).is_some() && !matches!(standing, Standing::Hidden(_))
+    {
+        return Some("unwatched-read");
+    }
+    (act == Act::Create && path.is_symlink()).then_some("dangling")
+}
+
+fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
+    let bed = Bed::build(world);
+    let boundary =
+        Boundary::compile(&bed.grant(world), &Guards::default(), tier).expect("the grant compiles");
+    let plan = Plan { home: Some(bed.at("home")), ..Plan::for_folder(&bed.folder) };
+    let session =
+        Session::open(&Ambient::claim(), within(plan, &boundary), Arc::new(Discard)).expect("a session");
+    let every = bed.asked(world).into_iter().flat_map(|path| Act::ALL.map(|act| (act, path.clone())));
+    let list: Vec<_> = every.filter(|(act, path)| act.fits(path)).collect();
+    let free = list.iter().filter(|(act, path)| act.is_possible(path)).count();
+    prop_assert_eq!(free, list.len(), "with no walls around it everything is possible");
+    let said: Vec<_> = list
+        .iter()
+        .map(|(act, path)| session.consider(&act.call(path)).expect("a call that is understood").verdict)
+        .collect();
+    let can = tried_inside(&boundary, tier, &list);
+    for (((act, path), verdict), can) in list.iter().zip(&said).zip(can) {
+        let real = real(*act, path).expect("its folder is there");
+        let standing = boundary.standing(&real);
+        let about = || format!("{act:?} {} ({standing:?}), {tier}: {verdict:?}", path.display());
+        if exception_to_both(&boundary, tier, *act, &real).is_some() {
+            continue;
+        }
+        if verdict.decision == Decision::Allow {
+            prop_assert!(can, "1. the tool is allowed, the process cannot: {}", about());
+        } else if can {
+            let why = exception(world, &boundary, *act, path, &real);
+            prop_assert!(why.is_some(), "2. the process can, the tool is not allowed: {}", about());
+        }
+        let shut = match standing {
+            Standing::Writable => false,
+            Standing::Outside | Standing::ReadOnly(_) => act.changes(),
+            Standing::Hidden(_) => true,
+        };
+        prop_assert!(!(shut && can), "3. the boundary says no, the process can: {}", about());
+    }
+    Ok(())
+}
+
+fn holds(tier: Tier) {
+    // Each case starts a process; the number is what two cores do in some ten seconds.
+    let mut runner = TestRunner::new(Config {
+        cases: 48,
+        max_shrink_iters: 60,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    if let Err(error) = runner.run(&worlds(), |world| check(&world, tier)) {
+        panic!("{error:?}");
+    }
+}
+
+#[test]
+fn tools_and_processes_may_the_same_behind_every_wall() {
+    if strongest(&probe()) != Some(Tier::Full) {
+        return left_out("the law on the full tier", "this machine cannot hold it");
+    }
+    holds(Tier::Full);
+}
+
+#[test]
+fn tools_and_processes_may_the_same_with_landlock_alone() {
+    holds(Tier::Landlock);
+}
