@@ -259,3 +259,32 @@ fn every_name_that_is_held_even_when_missing_is_told() {
         held.map(|guard| guard.pattern().trim_start_matches("**/").to_owned()).collect();
     assert_eq!(told, names);
 }
+
+/// Which crates of ours a crate imports, by its manifest.
+fn imports(manifest: &str) -> BTreeSet<String> {
+    let (_, rest) = manifest.split_once("[dependencies]").expect("dependencies");
+    let part = rest.split("\n[").next().unwrap_or(rest);
+    let names = part.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+    names
+        .filter(|name| name.starts_with("pinfold"))
+        .map(|name| name.trim_start_matches("pinfold-").to_owned())
+        .collect()
+}
+
+#[test]
+fn the_arrows_between_crates_are_those_of_the_manifests() {
+    let page = read("ARCHITECTURE.md");
+    let (_, table) = page.split_once("| crate | imports of ours |").expect("the table of arrows");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| "));
+    let mut seen = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let name = cells[1].split(' ').next().unwrap_or("");
+        let folder = if name == "pinfold" { name.to_owned() } else { format!("pinfold-{name}") };
+        let told: BTreeSet<String> = cells[2].split(", ").filter(|n| *n != "–").map(str::to_owned).collect();
+        assert_eq!(told, imports(&read(&format!("crates/{folder}/Cargo.toml"))), "{name}");
+        seen += 1;
+    }
+    let crates = fs::read_dir(top().join("crates")).expect("crates").count();
+    assert_eq!(seen, crates, "each crate has its row");
+}

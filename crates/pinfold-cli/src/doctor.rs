@@ -20,7 +20,8 @@ pub(crate) fn doctor(wanted: &Doctor) -> Result<ExitCode, Failure> {
 /// How user namespaces come to be closed, and how they are opened.
 const MEND: &str = "
 User namespaces are often closed by a container or by a setting:
-  docker run --security-opt seccomp=unconfined … (or a profile that allows unshare and mount)
+  docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined …
+  (a masked /proc forbids a new one: then only `processes` says NO)
   sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0
 ";
 
