@@ -35,7 +35,7 @@ struct Case {
 
 #[test]
 fn commands_behave_as_the_table_says() {
-    for line in include_str!("cases/bash.jsonl").lines() {
+    for line in include_str!("shells/commands.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         let bed = ShellBed::new();
         let reply = bash(&bed.session(), &case.command);
@@ -66,7 +66,7 @@ fn commands_behave_as_the_table_says() {
 /// Each refusal of the table is one of the line: the same command outside succeeds.
 #[test]
 fn what_the_table_refuses_would_have_happened() {
-    for line in include_str!("cases/bash.jsonl").lines() {
+    for line in include_str!("shells/commands.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         if case.refused.is_some() || case.exit == 7 {
             let bed = ShellBed::new();
