@@ -1,0 +1,182 @@
+//! git inside a granted folder: {layouts} × {operations that work} × {attacks that do not}.
+//!
+//! Every operation has to end as it does without pinfold, and every attack has to win without it: an attack that
+//! never wins would prove nothing.
+
+use std::process::Output;
+
+use pinfold_tests::bed::{snapshot, told};
+use pinfold_tests::git_bed::{GitBed, Section, sections};
+use pinfold_tests::missing::all_there;
+use pinfold_tests::{Tier, Who};
+
+/// What a person does in a repository after the agent is done. Runs hooks, the file system monitor, filters.
+const VICTIM: &str = "git status; git commit -q --allow-empty -m v; cd \"$F\" && git status; cd \"$F/sub\" && git commit -q --allow-empty -m v; \
+                      cd \"$G\" && git worktree list";
+
+fn layouts() -> Vec<Section> {
+    sections(include_str!("../git/layouts.txt"), &["folder", "repo"])
+}
+
+fn attacks() -> Vec<Section> {
+    sections(include_str!("../git/attacks.txt"), &["on", "took"])
+}
+
+/// Users for whom all of this can be tried here.
+fn users() -> Vec<Who> {
+    if !all_there("the git matrix", &["git", "cp", "sh"]) {
+        return Vec::new();
+    }
+    Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)).collect()
+}
+
+fn each(name: &str, test: impl Fn(&GitBed, &Section)) {
+    let layout = layouts().into_iter().find(|l| l.name == name).expect("a layout of the list");
+    for who in users() {
+        test(&GitBed::new(who, &layout), &layout);
+    }
+}
+
+/// A script that does every operation and says how each ended.
+fn operations() -> String {
+    let mut script = String::from("export GIT_EDITOR=true\n");
+    for line in include_str!("../git/operations.txt").lines().filter(|l| !l.starts_with('#')) {
+        match line.strip_prefix("! ") {
+            Some(shell) => script.extend([shell, "\n"]),
+            None => script.extend([
+                "if said=$(git ",
+                line,
+                " 2>&1 </dev/null); then echo 'ok ",
+                line,
+                "'; else echo \"failed ",
+                line,
+                ": $said\"; fi\n",
+            ]),
+        }
+    }
+    script
+}
+
+fn failed(output: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("ok status"), "{}", told(output));
+    text.lines().filter(|l| l.starts_with("failed")).map(str::to_owned).collect()
+}
+
+fn every_operation_works_as_it_does_outside(name: &str) {
+    each(name, |bed, layout| {
+        let free = bed.free(&operations());
+        assert_eq!(failed(&free), Vec::<String>::new(), "{}: does not even work outside", layout.name);
+        bed.reset();
+        let confined = bed.confined(&operations());
+        assert_eq!(failed(&confined), Vec::<String>::new(), "{}", layout.name);
+        assert!(confined.status.success(), "{}: {}", layout.name, told(&confined));
+    });
+}
+
+fn tracking_stored_inside_is_there_outside(name: &str) {
+    each(name, |bed, layout| {
+        let stored = bed.confined("git checkout -q -b mine origin/other && git config core.pager ./x");
+        assert!(stored.status.success(), "{}: {}", layout.name, told(&stored));
+        let outside = bed.free("git rev-parse --abbrev-ref mine@{upstream}; git config --local core.pager");
+        assert_eq!(String::from_utf8_lossy(&outside.stdout), "origin/other\n", "{}", layout.name);
+        assert!(
+            told(&stored).contains("core.pager"),
+            "{}: what was not kept is said: {}",
+            layout.name,
+            told(&stored)
+        );
+    });
+}
+
+fn every_attack_wins_outside_and_loses_inside(name: &str) {
+    each(name, |bed, layout| {
+        // That an attack wins outside needs to be shown once, not for every user.
+        let shown = users().first() != Some(&bed.who());
+        let mut wrong = Vec::new();
+        for attack in attacks() {
+            let on = attack.key("on").expect("an attack says where it applies");
+            if on != "all" && !on.split(' ').any(|name| name == layout.name) {
+                continue;
+            }
+            bed.reset();
+            if !shown {
+                let free = bed.free(&attack.script);
+                if !took(bed, &attack) {
+                    wrong.push(format!("{}: harmless even outside: {}", attack.name, told(&free)));
+                }
+                bed.reset();
+            }
+            let confined = bed.confined(&attack.script);
+            if took(bed, &attack) {
+                wrong.push(format!("{}: {}", attack.name, told(&confined)));
+            }
+        }
+        assert!(wrong.is_empty(), "{} as {}:\n{}", layout.name, bed.who(), wrong.join("\n"));
+    });
+}
+
+fn took(bed: &GitBed, attack: &Section) -> bool {
+    if let Some(test) = attack.key("took") {
+        return bed.free(test).status.success();
+    }
+    // How the commands end says nothing: the attack may have broken the repository.
+    bed.free(VICTIM);
+    bed.ran().exists()
+}
+
+fn a_run_that_writes_nothing_leaves_nothing(name: &str) {
+    let status = "GIT_OPTIONAL_LOCKS=0 git status --porcelain --ignored -uall";
+    each(name, |bed, layout| {
+        let before = (snapshot(&bed.folder()), bed.free(status).stdout);
+        let inside = bed.confined(status);
+        assert_eq!(inside.stdout, before.1, "{}: status inside: {}", layout.name, told(&inside));
+        let after = (snapshot(&bed.folder()), bed.free(status).stdout);
+        assert_eq!(after, before, "{}", layout.name);
+        let whole = snapshot(&bed.tree()).into_iter().filter(|l| l.contains("/.git")).count();
+        assert!(whole > 0, "{}: the snapshot sees git directories", layout.name);
+    });
+}
+
+/// One module for each layout, so that they run side by side.
+macro_rules! matrix {
+    ($($module:ident: $layout:literal),* $(,)?) => {
+        $(mod $module {
+            #[test]
+            fn every_operation_works_as_it_does_outside() {
+                super::every_operation_works_as_it_does_outside($layout);
+            }
+
+            #[test]
+            fn tracking_stored_inside_is_there_outside() {
+                super::tracking_stored_inside_is_there_outside($layout);
+            }
+
+            #[test]
+            fn every_attack_wins_outside_and_loses_inside() {
+                super::every_attack_wins_outside_and_loses_inside($layout);
+            }
+
+            #[test]
+            fn a_run_that_writes_nothing_leaves_nothing() {
+                super::a_run_that_writes_nothing_leaves_nothing($layout);
+            }
+        })*
+
+        #[test]
+        fn every_layout_of_the_list_is_tried() {
+            let listed: Vec<String> = layouts().into_iter().map(|l| l.name).collect();
+            assert_eq!(listed, [$($layout),*]);
+        }
+    };
+}
+
+matrix! {
+    plain: "plain",
+    worktree: "worktree",
+    submodule: "submodule",
+    superproject: "superproject",
+    nested: "nested",
+    bare: "bare",
+    bare_worktree: "bare-worktree",
+}
