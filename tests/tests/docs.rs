@@ -199,6 +199,11 @@ fn every_tool_and_every_argument_is_told() {
             assert!(told.contains(name), "{}: `{name}` is not told", tool.name);
         }
     }
+    let others: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("Also called ")).collect();
+    for name in others.iter().flat_map(|line| quoted(line)) {
+        assert!(ToolName::parse(&name).is_some(), "`{name}` is told, and is no name of a tool");
+    }
+    assert!(others.len() > 5, "the other names are told");
     let told = page.matches("\n### ").count();
     assert_eq!(told, ToolName::ALL.len(), "no tool is told that does not exist");
 }
