@@ -31,6 +31,15 @@ pub(crate) fn text(output: &Output, ending: &Ending) -> String {
     refused(&mut text, ending);
     listed(&mut text, "made a new repository", ending.left.new_repositories.iter());
     listed(&mut text, "changed what runs or is acted on later", ending.left.changed_autorun.iter());
+    for config in &ending.left.git_config {
+        if !config.left_out.is_empty() {
+            let keys = config.left_out.join(", ");
+            line(
+                &mut text,
+                &format!("[git configuration is the person's: not kept: {}]", keys.escape_debug()),
+            );
+        }
+    }
     if text.is_empty() {
         text.push_str("[no output]");
     }

@@ -1,0 +1,68 @@
+//! What a shell costs down the whole road, beside the bare sandbox and a bare process.
+
+#![expect(clippy::unwrap_used, reason = "a bench stops where it fails")]
+
+use std::fs;
+use std::sync::Arc;
+
+use divan::Bencher;
+use pinfold::audit::Discard;
+use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold_sandbox::{Command, Profile, Signalling, Tier, Watcher, Writes};
+use pinfold_tools::{Ended, Shells, Surroundings, call};
+use serde_json::json;
+
+fn main() {
+    divan::main();
+}
+
+struct Blind;
+
+impl Watcher for Blind {
+    fn attempt(&mut self, _: &pinfold_sandbox::Attempt) -> pinfold_sandbox::Reply {
+        pinfold_sandbox::Reply::GoOn
+    }
+}
+
+/// `Bash` with `true`: judged, recorded, its boundary drawn, started, accompanied, settled.
+#[divan::bench]
+fn bash_true(bencher: Bencher) {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let mut plan = Plan::for_folder(root.canonicalize().unwrap());
+    let mut surroundings = Surroundings::new(temp.path());
+    surroundings.grant.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
+    plan.shells = Some(Arc::new(Shells::of_plan(&plan, surroundings).unwrap()));
+    let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap();
+    let raw = RawCall::new("Bash", json!({"command": "true"}));
+    bencher.bench_local(|| assert_eq!(call(&session, &raw).ended, Ended::Done));
+}
+
+/// The same shell inside the same walls, without the road.
+#[divan::bench]
+fn sandbox_bash_true(bencher: Bencher) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let profile = Profile {
+        cwd: root.clone(),
+        visible: vec![root.clone()],
+        writes: Writes::Beneath(vec![root]),
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        ..Profile::default()
+    };
+    bencher.bench_local(|| {
+        let args = ["--noprofile", "--norc", "-c", "true"].map(Into::into);
+        let command = Command::new("bash").args(args).new_session();
+        let confined = pinfold_sandbox::start(&profile, command, Tier::Full, Signalling::Own, true);
+        confined.unwrap().supervise(&mut Blind).unwrap()
+    });
+}
+
+/// The same shell with nothing around it.
+#[divan::bench]
+fn bare_bash_true(bencher: Bencher) {
+    bencher.bench_local(|| {
+        std::process::Command::new("bash").args(["--noprofile", "--norc", "-c", "true"]).status().unwrap()
+    });
+}
