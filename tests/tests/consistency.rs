@@ -135,6 +135,7 @@ enum Thing {
 
 /// A random policy over a random tree.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent choices of a random policy")]
 struct World {
     mode: SandboxMode,
     in_tmp: bool,

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::{GuardKind, Held};
-use pinfold_sandbox::{Attempt, Intent, Reply, Tier, Watcher};
+use pinfold_sandbox::{Attempt, Intent, Profile, Reply, Temp, Tier, Watcher};
 use serde::Serialize;
 
 use crate::boundary::Boundary;
@@ -110,7 +110,10 @@ impl<'a> Witness<'a> {
             Tier::Full => &["/tmp", "/var/tmp", "/dev", "/proc"],
             Tier::Landlock => &["/dev", "/proc"],
         };
-        let seen = &self.boundary.profile().visible;
+        let Profile { visible: seen, temp, .. } = self.boundary.profile();
+        if matches!(temp, Temp::Directory(own) if place.starts_with(own)) {
+            return true;
+        }
         own.iter().any(|own| place.starts_with(own))
             && self.boundary.standing(place) == Standing::Outside
             // A place from outside that was left uncovered there.

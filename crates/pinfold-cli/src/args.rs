@@ -62,6 +62,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) allow_write: Vec<PathBuf>,
 
+    /// Credentials that can be read all the same, such as the login of the agent that is run
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) allow_read: Vec<PathBuf>,
+
     /// A file or folder that cannot be read
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) deny_read: Vec<PathBuf>,

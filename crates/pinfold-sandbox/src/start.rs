@@ -122,6 +122,12 @@ pub fn start(
         let detail = detail.to_owned();
         move |error| StartError { stage, detail, error }
     };
+    if profile.limits.processes.is_some() && sys::effective_ids().0 == 0 {
+        // RLIMIT_NPROC spares the superuser. A limit that does not limit is worse than none.
+        let error = io::Error::new(io::ErrorKind::Unsupported, "the kernel does not count those of root");
+        let detail = "limiting processes (run as an ordinary user)".into();
+        return Err(StartError { stage: Stage::Limits, detail, error });
+    }
     let (absent, stand_ins) = match tier {
         Tier::Full => (profile.absent.as_slice(), profile.stand_ins.as_slice()),
         Tier::Landlock => Default::default(),

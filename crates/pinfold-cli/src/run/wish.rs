@@ -26,6 +26,7 @@ pub(super) fn grant(run: &Run, private: &Path) -> Result<Grant, Failure> {
         },
         add: from_here(&run.add_dir),
         allow_write: from_here(&run.allow_write),
+        allow_read: from_here(&run.allow_read),
         deny_read: from_here(&run.deny_read),
         home: surroundings::home(),
         private: private.to_owned(),

@@ -62,11 +62,6 @@ impl Plan {
         before: Before,
     ) -> io::Result<Self> {
         let (uid, gid) = sys::effective_ids();
-        if uid == 0 && profile.limits.processes.is_some() {
-            // RLIMIT_NPROC spares the superuser. A limit that does not limit is worse than none.
-            let message = "the kernel does not count the processes of root: run as an ordinary user";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
-        }
         let full = tier == Tier::Full;
         let view = if full { Some(view::view(profile)?) } else { None };
         let (steps, slots, scratch) = view.map_or_else(Default::default, |v| (v.steps, v.slots, v.scratch));
