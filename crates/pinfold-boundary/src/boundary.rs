@@ -126,9 +126,11 @@ impl Boundary {
         self.places.standing(real)
     }
 
-    /// The guard that writing a resolved path meets, whether or not a wall stands there.
+    /// The guard that writing a resolved path meets, whether or not a wall stands there. None where the person opened
+    /// the place by name.
     pub fn guard(&self, real: &Path) -> Option<&Guard> {
-        self.guards.write(real, self.home.as_deref(), false)
+        let open = self.named.iter().any(|place| real.starts_with(place));
+        self.guards.write(real, self.home.as_deref(), false).filter(|_| !open)
     }
 
     /// The folder and the directories added to it, resolved; the folder is the first.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::config::{Config, Entry};
 use super::layout::{self, Repository, Tie};
 pub(crate) use super::settle::PrivateConfig;
-use crate::place::{Hold, Places};
+use crate::place::{Hold, Places, Standing};
 
 /// A git directory whose configuration is covered by a private copy, and those that are held at all.
 #[derive(Debug, Default)]
@@ -211,8 +211,9 @@ pub(crate) fn hold(path: &Path, why: &'static str, places: &mut Places) {
             if let Ok(target) = fs::read_link(path) {
                 places.add(path.to_owned(), Hold::Detour(target), why);
             }
-            if let Ok(real) = fs::canonicalize(path) {
-                places.add(real, Hold::ReadOnly, why);
+            match fs::canonicalize(path) {
+                Ok(real) => places.add(real, Hold::ReadOnly, why),
+                Err(_) => hold_missing_target(path, why, places),
             }
         }
         Ok(meta) if pinfold_sandbox::is_placeholder(path) && meta.is_dir() => {
@@ -220,6 +221,20 @@ pub(crate) fn hold(path: &Path, why: &'static str, places: &mut Places) {
         }
         Ok(_) => places.add(path.to_owned(), Hold::ReadOnly, why),
         Err(_) => places.add(path.to_owned(), Hold::Absent, why),
+    }
+}
+
+/// A link that leads nowhere would lead somewhere as soon as its target is made.
+fn hold_missing_target(link: &Path, why: &'static str, places: &mut Places) {
+    let target = || {
+        let target = link.parent()?.join(fs::read_link(link).ok()?);
+        Some(fs::canonicalize(target.parent()?).ok()?.join(target.file_name()?))
+    };
+    // Where nothing can be written nothing can be made, and nothing is to be put there by us.
+    if let Some(target) = target().filter(|t| places.standing(t) == Standing::Writable)
+        && fs::symlink_metadata(&target).is_err()
+    {
+        places.add(target, Hold::Absent, why);
     }
 }
 
