@@ -25,9 +25,32 @@ pub(crate) fn of_place(shared: &Shared, place: &Place, operation: Operation) -> 
             .or_else(|| find(shared, path, operation, true).filter(|_| place.folds_case()))
     };
     let asked = (place.asked() != place.real()).then(|| place.asked());
-    let guard = by_name(place.real()).or_else(|| asked.and_then(by_name))?;
+    let Some(guard) = by_name(place.real()).or_else(|| asked.and_then(by_name)) else {
+        return completes_a_repository(place, operation);
+    };
     let holds = operation.writes() || holds_marker(guard, || place.open_file().ok());
     holds.then(|| hit(guard))
+}
+
+/// What git needs to take a folder for a repository, and to obey the configuration in it:
+/// [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout).
+const REPOSITORY: [&str; 3] = ["HEAD", "objects", "refs"];
+
+/// The last name that makes a repository of an ordinary folder. Looked at by path: it only adds a question, and the
+/// deed goes through the held place whatever is found here.
+fn completes_a_repository(place: &Place, operation: Operation) -> Option<GuardHit> {
+    let name = place.real().file_name()?;
+    let part = REPOSITORY.iter().any(|part| name == *part) || name == "config";
+    let completes = || {
+        let others = REPOSITORY.iter().filter(|part| name != **part);
+        others.map(|part| place.real().with_file_name(part)).all(|path| path.symlink_metadata().is_ok())
+    };
+    (part && operation.writes() && matches!(place.kind(), Kind::Missing { .. }) && completes()).then(|| {
+        GuardHit {
+            pattern: REPOSITORY.join(", "),
+            why: "with it git would take the folder for a repository that nobody made with git".to_owned(),
+        }
+    })
 }
 
 /// The guard that a file met on a walk meets when it is read.

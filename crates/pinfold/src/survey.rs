@@ -97,13 +97,20 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
         shown: shared.show(place.asked()),
         operation,
         real: Some(place.real().to_owned()),
-        line_itself: matches!(resolution, Resolution::Contained(_)) && place.is_root(),
+        line_itself: matches!(resolution, Resolution::Contained(_))
+            && (place.is_root() || is_single(shared, place, operation)),
         other_mount: place.crosses_mount(),
         standing,
         kind,
         names,
         guarded,
     }
+}
+
+/// Whether the place is a single file that was opened by name, and would lose that name.
+fn is_single(shared: &Shared, place: &Place, operation: Operation) -> bool {
+    let name_goes = matches!(operation, Operation::Delete | Operation::MoveFrom | Operation::MoveTo);
+    name_goes && shared.line.roots().any(|root| root == place.real())
 }
 
 fn unresolved(shared: &Shared, operation: Operation, lost: &paths::Unresolved) -> PathFact {
