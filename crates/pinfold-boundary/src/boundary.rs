@@ -129,8 +129,12 @@ impl Boundary {
     /// The guard that writing a resolved path meets, whether or not a wall stands there. None where the person opened
     /// the place by name.
     pub fn guard(&self, real: &Path) -> Option<&Guard> {
-        let open = self.named.iter().any(|place| real.starts_with(place));
-        self.guards.write(real, self.home.as_deref(), false).filter(|_| !open)
+        self.guards.write(real, self.home.as_deref(), false).filter(|_| !self.is_open(real))
+    }
+
+    /// Whether a person opened the place by name, or one above it: nothing is protected there.
+    pub(crate) fn is_open(&self, real: &Path) -> bool {
+        self.named.iter().any(|place| real.starts_with(place))
     }
 
     /// The folder and the directories added to it, resolved; the folder is the first.

@@ -130,6 +130,9 @@ impl<'a> Witness<'a> {
         };
         let place = attempt.place.as_path();
         let (name, parent) = (place.file_name()?, place.parent()?);
+        if self.boundary.is_open(place) {
+            return None;
+        }
         if makes && name == ".git" {
             return Some(No::watched(
                 "a `.git` file or link points git at configuration of somebody's making",

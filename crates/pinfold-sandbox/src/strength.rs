@@ -23,6 +23,7 @@ impl Tier {
                 "mode, owner, times and attributes of your own files outside the folder are watched, not walled",
                 "`/tmp` is shared with the machine and read-only but for a private directory at `TMPDIR`",
                 "files that appear beside a hidden credential after the start cannot be read inside",
+                "names in a hidden directory can be listed, though nothing in it can be read",
                 "processes outside can be seen in `/proc`, though not read, and before Linux 6.12 be signalled",
                 "descendants that outlive a killed supervisor are not ended",
                 "with `--network host` the abstract sockets of other programs are reachable before Linux 6.12",

@@ -230,11 +230,10 @@ fn hold_missing_target(link: &Path, why: &'static str, places: &mut Places) {
         let target = link.parent()?.join(fs::read_link(link).ok()?);
         Some(fs::canonicalize(target.parent()?).ok()?.join(target.file_name()?))
     };
-    // Where nothing can be written nothing can be made, and nothing is to be put there by us.
-    if let Some(target) = target().filter(|t| places.standing(t) == Standing::Writable)
-        && fs::symlink_metadata(&target).is_err()
-    {
-        places.add(target, Hold::Absent, why);
+    // Where nothing can be written nothing can be made, and nothing is to be put there by us. A link that is held
+    // already is not writable, so that a loop of links ends.
+    if let Some(target) = target().filter(|t| places.standing(t) == Standing::Writable) {
+        hold(&target, why, places);
     }
 }
 
