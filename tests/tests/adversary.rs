@@ -35,7 +35,7 @@ fn is_orderly(output: &Output) {
     assert!(matches!(output.status.code(), Some(0..=3 | 124..=127)), "{text}");
 }
 
-fn run(bed: &Bed, tier: Tier, change: impl FnOnce(&mut Command)) -> Output {
+fn run(bed: &Bed, tier: Tier, change: impl FnOnce(&mut Command) -> &mut Command) -> Output {
     let mut command = bed.run(tier, &[]);
     command.args(["sh", "-c", ATTEMPT]).stdin(Stdio::null());
     change(&mut command);
@@ -45,7 +45,7 @@ fn run(bed: &Bed, tier: Tier, change: impl FnOnce(&mut Command)) -> Output {
     output
 }
 
-fn held(bed: &Bed, tier: Tier, what: &str, change: impl FnOnce(&mut Command)) {
+fn held(bed: &Bed, tier: Tier, what: &str, change: impl FnOnce(&mut Command) -> &mut Command) {
     let output = run(bed, tier, change);
     assert_eq!(output.stdout, b"in\n", "{what}, {tier}, {}: {}", bed.who(), told(&output));
 }
@@ -70,12 +70,12 @@ fn any_name_of_a_folder_will_do() {
             let folder = bed.folder().join(OsStr::from_bytes(name));
             fs::create_dir(&folder).expect("a directory");
             bed.give();
-            held(bed, tier, &String::from_utf8_lossy(name), |c| drop(c.current_dir(&folder)));
+            held(bed, tier, &String::from_utf8_lossy(name), |c| c.current_dir(&folder));
         }
         let long = (0..14).fold(bed.folder(), |at, _| at.join("d".repeat(200)));
         fs::create_dir_all(&long).expect("directories");
         bed.give();
-        held(bed, tier, "a long path", |c| drop(c.current_dir(&long)));
+        held(bed, tier, "a long path", |c| c.current_dir(&long));
     });
 }
 
@@ -108,19 +108,19 @@ fn any_home_and_environment_will_do() {
             OsStr::new("/"),
             file.as_os_str(),
         ] {
-            held(bed, tier, &format!("HOME={}", home.display()), |c| drop(c.env("HOME", home)));
+            held(bed, tier, &format!("HOME={}", home.display()), |c| c.env("HOME", home));
         }
-        held(bed, tier, "no HOME", |c| drop(c.env_remove("HOME")));
-        held(bed, tier, "no PATH", |c| drop(c.env_remove("PATH")));
+        held(bed, tier, "no HOME", |c| c.env_remove("HOME"));
+        held(bed, tier, "no PATH", |c| c.env_remove("PATH"));
         held(bed, tier, "no temporary directory", |c| {
-            c.env("TMPDIR", "/nowhere").env("XDG_RUNTIME_DIR", "relative");
+            c.env("TMPDIR", "/nowhere").env("XDG_RUNTIME_DIR", "relative")
         });
-        held(bed, tier, "no cache", |c| drop(c.env("XDG_CACHE_HOME", "/proc")));
+        held(bed, tier, "no cache", |c| c.env("XDG_CACHE_HOME", "/proc"));
         held(bed, tier, "a large environment", |c| {
             c.envs((0..1_000).map(|n| (format!("V{n}"), "x".repeat(60))));
-            c.env(OsStr::from_bytes(b"ODD\xff"), OsStr::from_bytes(b"\xfe\x01\n"));
+            c.env(OsStr::from_bytes(b"ODD\xff"), OsStr::from_bytes(b"\xfe\x01\n"))
         });
-        held(bed, tier, "long arguments", |c| drop(c.args((0..1_500).map(|_| "z".repeat(1_000)))));
+        held(bed, tier, "long arguments", |c| c.args((0..1_500).map(|_| "z".repeat(1_000))));
     });
 }
 
@@ -304,9 +304,7 @@ fn large_and_deep_folders_start() {
         }
         let deep = (0..300).fold(bed.folder(), |at, _| at.join("d"));
         fs::create_dir_all(deep).expect("directories");
-        held(bed, tier, "large and deep", |c| {
-            c.current_dir(bed.folder());
-        });
+        held(bed, tier, "large and deep", |c| c.current_dir(bed.folder()));
     });
 }
 
