@@ -138,6 +138,9 @@ pub fn start(
     let before = hold_signals(signalling).map_err(failed(Stage::Fork, "preparing the start"))?;
     let mask = before.mask;
     let prepared = Plan::new(profile, command, tier, watched, before);
+    if prepared.is_err() {
+        let _ = mask.restore();
+    }
     let mut plan = prepared.map_err(failed(Stage::Mount, "looking at the granted places"))?;
     // SAFETY: the child runs `init::run`, which allocates nothing, takes no lock and never returns.
     match unsafe { sys::fork(plan.namespaces) } {
@@ -186,6 +189,8 @@ fn after_fork(mask: Signals, signalling: Signalling) -> io::Result<Option<OwnedF
     match signalling {
         Signalling::Own => Ok(None),
         Signalling::PassOn => {
+            // Whoever started us may have ignored it, and then nobody could wait for the command.
+            sys::default_action(libc::SIGCHLD);
             let passed_on = Signals::of(&PASSED_ON);
             passed_on.block()?;
             passed_on.descriptor().map(Some)

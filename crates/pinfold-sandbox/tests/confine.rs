@@ -180,6 +180,21 @@ fn exit_codes_and_signals_come_out_as_shells_count_them() {
 }
 
 #[test]
+fn a_start_that_fails_leaves_the_callers_signals_as_they_were() {
+    let blocked = || {
+        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+        status.lines().find(|line| line.starts_with("SigBlk:")).map(str::to_owned)
+    };
+    let before = blocked();
+    let bed = Bed::new();
+    let profile = Profile { writes: Writes::Beneath(vec![bed.folder.join("missing")]), ..bed.profile() };
+    assert!(start(&profile, Command::new("true"), Tier::Full, Signalling::Own, true).is_err());
+    assert_eq!(blocked(), before);
+    assert_eq!(bed.run(Tier::Full, &bed.profile(), "exit 0").0, End::Code(0));
+    assert_eq!(blocked(), before);
+}
+
+#[test]
 fn everything_ends_with_the_command() {
     for tier in TIERS {
         let bed = Bed::new();
