@@ -183,6 +183,7 @@ impl BadCall {
         match &self.what {
             What::Tool { nearest } => format!("did you mean `{}`?", nearest.as_str()),
             What::Field(bad) if bad.field.is_empty() => format!("give {} as the input", bad.expected),
+            What::Field(bad) if bad.is_extra() => format!("leave `{}` out", bad.field),
             What::Field(bad) => format!("give {} as `{}`", bad.expected, bad.field),
         }
     }
@@ -269,7 +270,7 @@ mod tests {
             (
                 "LS",
                 json!({"path": ".", "recursive": true}),
-                "`recursive` of LS: expected one of path, ignore, found a field that is not known",
+                "`recursive` of LS: expected only path, ignore, found a field that is not known",
             ),
             (
                 "Grep",
@@ -279,7 +280,7 @@ mod tests {
             (
                 "Bash",
                 json!({"command": "ls", "cwd": "/"}),
-                "`cwd` of Bash: expected one of command, timeout, description, run_in_background, found a field that is not known",
+                "`cwd` of Bash: expected only command, timeout, description, run_in_background, found a field that is not known",
             ),
             (
                 "Bash",

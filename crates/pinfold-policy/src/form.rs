@@ -17,6 +17,14 @@ pub struct BadField {
 }
 
 impl BadField {
+    /// What is found where no field of that name belongs.
+    const UNKNOWN: &'static str = "a field that is not known";
+
+    /// Whether the field should not be there at all.
+    pub(crate) fn is_extra(&self) -> bool {
+        self.found == Self::UNKNOWN
+    }
+
     pub(crate) fn new(field: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self { field: field.to_owned(), expected: expected.into(), found: found.into() }
     }
@@ -220,7 +228,7 @@ impl Reader<'_> {
             return Ok(());
         };
         let names: Vec<_> = fields.iter().map(|f| f.name).collect();
-        Err(BadField::new(extra, format!("one of {}", names.join(", ")), "a field that is not known"))
+        Err(BadField::new(extra, format!("only {}", names.join(", ")), BadField::UNKNOWN))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a profile says is what a command meets: every limit with its control.
 
-#![expect(clippy::unwrap_used, reason = "a test may fail")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,6 +14,14 @@ use pinfold_sandbox::{
     Watcher, Writes, start,
 };
 
+/// Places to write that a run does not cover with private ones: there the outside would be out of sight.
+fn ground() -> Vec<PathBuf> {
+    let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let others = ["/home", "/srv", "/var/lib"].map(PathBuf::from);
+    let covered = |at: &PathBuf| ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|c| at.starts_with(c));
+    [build].into_iter().chain(std::env::home_dir()).chain(others).filter(|at| !covered(at)).collect()
+}
+
 /// A folder, and beside it an outside, below a directory that is not covered by a private `/tmp`.
 struct Bed {
     _all: tempfile::TempDir,
@@ -23,8 +31,7 @@ struct Bed {
 
 impl Bed {
     fn new() -> Self {
-        let base = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let all = tempfile::tempdir_in(base).unwrap();
+        let all = ground().iter().find_map(|at| tempfile::tempdir_in(at).ok()).expect("a place to write");
         let root = all.path().canonicalize().unwrap();
         let (folder, outside) = (root.join("folder"), root.join("outside"));
         fs::create_dir(&folder).unwrap();

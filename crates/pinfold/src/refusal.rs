@@ -306,7 +306,11 @@ impl Refusal {
         Self {
             code,
             reason: message.to_owned(),
-            message: format!("{message}; {hint}."),
+            message: if hint.ends_with('?') {
+                format!("{message}; {hint}")
+            } else {
+                format!("{message}; {hint}.")
+            },
             tool_name: tool.to_owned(),
             path,
             allowed_paths: Vec::new(),
