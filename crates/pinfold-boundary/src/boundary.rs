@@ -15,6 +15,7 @@ use crate::git::layout;
 use crate::git::protect;
 use crate::grant::{CacheChoice, Grant, SandboxMode};
 use crate::place::{Hold, Places, Standing};
+use crate::private::Private;
 use crate::report::RunReport;
 use crate::snapshot::Snapshot;
 
@@ -71,6 +72,8 @@ pub struct Boundary {
     removed: Vec<String>,
     /// Layers of this run are used by no other while this lives.
     _caches: Option<fs::File>,
+    /// What is kept there is needed until the run is settled.
+    _private: Private,
 }
 
 /// Directories with which git remembers an operation that is not finished.
@@ -78,7 +81,7 @@ const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 
 impl Boundary {
     /// Resolves and compiles a grant for a machine of this strength. Looks at the places that it speaks of and
-    /// makes private directories below `grant.private` and `grant.cache_home`; changes nothing else.
+    /// makes private directories, `grant.private` and below `grant.cache_home`; changes nothing else.
     ///
     /// # Errors
     /// When a place that is granted for writing does not exist or is not a folder to work in.
@@ -86,8 +89,8 @@ impl Boundary {
         known_caches(&grant.caches)?;
         let home = grant.home.as_deref().and_then(|h| fs::canonicalize(h).ok());
         let folder = resolve_folder(&grant.cwd, &grant.folder)?;
-        let cwd =
-            if grant.cwd.as_os_str().is_empty() { folder.clone() } else { resolve(&folder, &grant.cwd)? };
+        let same = grant.cwd.as_os_str().is_empty() || (grant.cwd.is_absolute() && grant.cwd == grant.folder);
+        let cwd = if same { folder.clone() } else { resolve(&folder, &grant.cwd)? };
         let mut drawing = Drawing {
             places: Places::new(grant.mode == SandboxMode::DefaultWrite),
             findings: Findings::default(),
@@ -221,7 +224,7 @@ impl Drawing {
         if grant.mode == SandboxMode::DefaultWrite {
             self.hold_everywhere(guards, home);
         }
-        let private = (tier == Tier::Full).then_some(grant.private.as_path());
+        let private = (tier == Tier::Full).then_some(&grant.private);
         let holder = Holder { guards, home, folds_case: false, private, granted: &granted };
         for folder in &granted {
             holder.hold(folder, &mut self.places, &mut self.findings);
@@ -288,7 +291,6 @@ impl Drawing {
                     .push(format!("`{}` is denied for reading but does not exist", path.display())),
             }
         }
-        self.places.prune();
     }
 
     fn finish(
@@ -308,7 +310,7 @@ impl Drawing {
         let mut profile = Profile {
             visible: self.granted.iter().chain([&cwd]).cloned().chain(visible).collect(),
             cwd,
-            temp: temporary(grant, tier),
+            temp: self.temporary(grant, tier),
             layers: caches.layers,
             spare: grant.cache_home.as_ref().map(|home| home.join("spare")),
             network: grant.network,
@@ -346,6 +348,21 @@ impl Drawing {
             unfinished,
             removed,
             _caches: caches.lock,
+            _private: grant.private.clone(),
+        }
+    }
+
+    /// Without mounts there is no private `/tmp`: the private directory, which has no other use then, takes its place.
+    fn temporary(&mut self, grant: &Grant, tier: Tier) -> Temp {
+        match (&grant.temp, tier) {
+            (Temp::Private, Tier::Landlock) => match grant.private.path() {
+                Ok(directory) => Temp::Directory(directory.to_owned()),
+                Err(error) => {
+                    self.findings.notes.push(format!("there is no place for temporary files: {error}"));
+                    Temp::Private
+                }
+            },
+            (temp, _) => temp.clone(),
         }
     }
 
@@ -369,21 +386,6 @@ impl Drawing {
 /// Whether `open` was named for reading and is not merely a granted folder.
 fn grant_names(open: &Path, granted: &[PathBuf]) -> bool {
     !granted.iter().any(|g| g == open)
-}
-
-/// Without mounts there is no private `/tmp`: a directory of the run takes its place.
-fn temporary(grant: &Grant, tier: Tier) -> Temp {
-    match (&grant.temp, tier) {
-        (Temp::Private, Tier::Landlock) => {
-            let directory = grant.private.join("tmp");
-            match fs::create_dir(&directory) {
-                Ok(()) => Temp::Directory(directory),
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Temp::Directory(directory),
-                Err(_) => Temp::Private,
-            }
-        }
-        (temp, _) => temp.clone(),
-    }
 }
 
 fn unfinished(git_dirs: &[PathBuf]) -> Vec<PathBuf> {

@@ -16,6 +16,7 @@ use pinfold_policy::{Guard, GuardKind, Guards, Held};
 use crate::git::layout::{self, Found};
 use crate::git::protect::{self, hold};
 use crate::place::Places;
+use crate::private::Private;
 use crate::scan::{Descend, Entry, Reach, scan};
 use crate::snapshot::{Seen, Snapshot};
 
@@ -28,7 +29,7 @@ pub(crate) struct Holder<'a> {
     pub(crate) home: Option<&'a Path>,
     pub(crate) folds_case: bool,
     /// Where copies are kept that stand over a held file, if the kernel can do that.
-    pub(crate) private: Option<&'a Path>,
+    pub(crate) private: Option<&'a Private>,
     /// Everything the person granted.
     pub(crate) granted: &'a [PathBuf],
 }

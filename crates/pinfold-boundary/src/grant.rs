@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use pinfold_sandbox::{Limits, Network, Openings, Temp};
 
+use crate::private::Private;
+
 /// How much of the file system can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SandboxMode {
@@ -61,9 +63,8 @@ pub struct Grant {
     pub deny_read: Vec<PathBuf>,
     /// The person's home directory, if there is one.
     pub home: Option<PathBuf>,
-    /// An existing directory that belongs to this run alone and goes with it. Copies that the command may
-    /// change are kept there.
-    pub private: PathBuf,
+    /// Where copies are kept that the command may change, and temporary files where no memory can be mounted.
+    pub private: Private,
     /// Where private layers of caches live between runs: `$XDG_CACHE_HOME/pinfold` or its like.
     pub cache_home: Option<PathBuf>,
     /// Which cache profiles are used.

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, SandboxMode, Standing};
+use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, Private, SandboxMode, Standing};
 use pinfold_policy::Guards;
 use pinfold_sandbox::{Profile, Tier, Writes};
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ impl Bed {
         Grant {
             folder: self.at("w"),
             home: Some(self.at("home")),
-            private,
+            private: Private::existing(private),
             cache_home: Some(self.at("cache")),
             caches: CacheChoice::None,
             ..Grant::default()

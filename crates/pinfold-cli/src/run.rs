@@ -20,7 +20,6 @@ use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::say::warn;
 use crate::surroundings;
 use output::Relay;
-use private::Private;
 use report::Report;
 
 pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
@@ -30,12 +29,8 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     if run.sandbox == Sandbox::Off {
         return without_walls(run);
     }
-    let private = Private::new(&surroundings::temporary_homes()).map_err(|e| {
-        Failure::new(NO_WALLS, format!("no private directory can be made: {e}"))
-            .mend("set XDG_RUNTIME_DIR or TMPDIR to a directory that you can write")
-    })?;
     let nested = surroundings::is_inside_another();
-    let mut grant = wish::grant(run, private.path())?;
+    let mut grant = wish::grant(run)?;
     if nested {
         // The outer run has made the caches private already, and lets nobody make further ones.
         grant.cache_home = None;

@@ -16,6 +16,7 @@ use super::config::{Config, Entry};
 use super::layout::{self, Repository, Tie};
 pub(crate) use super::settle::PrivateConfig;
 use crate::place::{Hold, Places, Standing};
+use crate::private::Private;
 
 /// A git directory whose configuration is covered by a private copy, and those that are held at all.
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ pub(crate) struct Held {
 pub(crate) fn protect(
     repository: &Repository,
     inside: &dyn Fn(&Path) -> bool,
-    private: Option<&Path>,
+    private: Option<&Private>,
     places: &mut Places,
     held: &mut Held,
 ) {
@@ -69,7 +70,13 @@ fn own_modules(git_dir: &Path, common: &Path) -> Vec<PathBuf> {
     if git_dir == common { Vec::new() } else { layout::modules(git_dir) }
 }
 
-fn git_directory(dir: &Path, is_folder: bool, private: Option<&Path>, places: &mut Places, held: &mut Held) {
+fn git_directory(
+    dir: &Path,
+    is_folder: bool,
+    private: Option<&Private>,
+    places: &mut Places,
+    held: &mut Held,
+) {
     if held.git_dirs.iter().any(|d| d == dir) {
         return;
     }
@@ -108,14 +115,15 @@ fn objects(dir: &Path, places: &mut Places) {
 fn hold_config(
     dir: &Path,
     config: Option<&Config>,
-    private: Option<&Path>,
+    private: Option<&Private>,
     places: &mut Places,
     held: &mut Held,
 ) {
     let path = dir.join("config");
     let why = "git runs programs that are named there";
-    let copy = |config, private: &Path| {
-        PrivateConfig::new(dir, config, &private.join(format!("git-{}", held.configs.len()))).ok()
+    let copy = |config, private: &Private| {
+        let directory = private.path().ok()?.join(format!("git-{}", held.configs.len()));
+        PrivateConfig::new(dir, config, &directory).ok()
     };
     let copied = config.zip(private).and_then(|(config, private)| copy(config, private));
     match copied {

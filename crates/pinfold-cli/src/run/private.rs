@@ -17,26 +17,22 @@ const NEWBORN: Duration = Duration::from_mins(1);
 const PREFIX: &str = "run-";
 
 /// A private directory; removed when dropped.
-pub(super) struct Private {
+pub(super) struct RunDirectory {
     directory: TempDir,
     _lock: Option<File>,
 }
 
-impl Private {
+impl RunDirectory {
     /// Makes one in the first of `homes` that can be written.
     pub(super) fn new(homes: &[PathBuf]) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for home in homes {
             match Self::below(home) {
-                Ok(private) => return Ok(private),
+                Ok(made) => return Ok(made),
                 Err(error) => last = error,
             }
         }
         Err(last)
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.directory.path()
     }
 
     fn below(home: &Path) -> io::Result<Self> {
@@ -50,6 +46,12 @@ impl Private {
         let _ = lock.try_lock_shared();
         clear_up(&own);
         Ok(Self { directory, _lock: Some(lock) })
+    }
+}
+
+impl AsRef<Path> for RunDirectory {
+    fn as_ref(&self) -> &Path {
+        self.directory.path()
     }
 }
 
@@ -92,18 +94,18 @@ mod tests {
     fn what_a_killed_run_left_goes_and_what_lives_stays() {
         let home = tempfile::tempdir().expect("a directory");
         let homes = [home.path().join("none"), home.path().to_owned()];
-        let living = Private::new(&homes).expect("the second home serves");
-        let own = living.path().parent().expect("it stands in the user's own").to_owned();
+        let living = RunDirectory::new(&homes).expect("the second home serves");
+        let own = living.as_ref().parent().expect("it stands in the user's own").to_owned();
         let left = own.join("run-left");
         fs::create_dir(&left).expect("a directory");
         let long_ago = SystemTime::now() - NEWBORN * 2;
-        for path in [living.path(), &left] {
+        for path in [living.as_ref(), &left] {
             File::open(path).and_then(|f| f.set_modified(long_ago)).expect("times can be set");
         }
         fs::create_dir(own.join("run-newborn")).expect("a directory");
-        let next = Private::new(&homes).expect("another");
-        assert!(!left.exists() && living.path().exists() && own.join("run-newborn").exists());
-        let gone = next.path().to_owned();
+        let next = RunDirectory::new(&homes).expect("another");
+        assert!(!left.exists() && living.as_ref().exists() && own.join("run-newborn").exists());
+        let gone = next.as_ref().to_owned();
         drop(next);
         assert!(!gone.exists());
     }
@@ -115,7 +117,7 @@ mod tests {
         fs::remove_dir(&own).expect("it is empty");
         let elsewhere = tempfile::tempdir().expect("a directory");
         std::os::unix::fs::symlink(elsewhere.path(), &own).expect("a link");
-        let private = Private::new(&[home.path().to_owned()]).expect("another name serves");
-        assert_eq!(private.path().parent(), Some(home.path()));
+        let private = RunDirectory::new(&[home.path().to_owned()]).expect("another name serves");
+        assert_eq!(private.as_ref().parent(), Some(home.path()));
     }
 }

@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, SandboxMode};
+use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, Private, SandboxMode};
 use pinfold_sandbox::{Network, Openings};
 
+use super::private::RunDirectory;
 use crate::args::{self, Door, Reach, Run, Sandbox};
 use crate::exit::{Failure, USAGE};
 use crate::surroundings;
 
-pub(super) fn grant(run: &Run, private: &Path) -> Result<Grant, Failure> {
+pub(super) fn grant(run: &Run) -> Result<Grant, Failure> {
     let here = surroundings::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
@@ -29,7 +30,7 @@ pub(super) fn grant(run: &Run, private: &Path) -> Result<Grant, Failure> {
         allow_read: from_here(&run.allow_read),
         deny_read: from_here(&run.deny_read),
         home: surroundings::home(),
-        private: private.to_owned(),
+        private: private(),
         cache_home: surroundings::cache_home(),
         caches: caches(&run.cache),
         environment: std::env::vars_os().collect(),
@@ -42,6 +43,11 @@ pub(super) fn grant(run: &Run, private: &Path) -> Result<Grant, Failure> {
         limits: limits(&run.limits),
         ..Grant::default()
     })
+}
+
+/// A directory of the run's own, made where the first of the usual places can be written.
+fn private() -> Private {
+    Private::later(|| RunDirectory::new(&surroundings::temporary_homes()))
 }
 
 fn caches(names: &[String]) -> CacheChoice {

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use pinfold::policy::{Access, Guards, ShellHold};
 use pinfold::{Failure, Plan, RefusalCode, ShellHost};
-use pinfold_boundary::{EnvironmentWish, Grant, SandboxMode};
+use pinfold_boundary::{EnvironmentWish, Grant, Private, SandboxMode};
 use pinfold_sandbox::{Temp, Tier, probe, strongest};
 
 pub(crate) use capture::Output;
@@ -201,7 +201,7 @@ impl Shells {
             not_held(format!("no private directory could be made for the shell: {error}"))
         })?;
         let mut grant = self.grant.clone();
-        scratch.path().clone_into(&mut grant.private);
+        grant.private = Private::existing(scratch.path());
         grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
         Ok(Order { grant, guards: self.guards.clone(), tier, command: command.to_owned(), input, scratch })
     }

@@ -1,0 +1,95 @@
+//! The directory that belongs to one run.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// A directory that is there for as long as this lives.
+type Kept = Box<dyn AsRef<Path> + Send + Sync>;
+
+/// A directory that belongs to one run. One that can be made [later](Private::later) is made when something is first
+/// kept in it, since most runs keep nothing.
+#[derive(Clone, Default)]
+pub struct Private(Arc<Kind>);
+
+#[derive(Default)]
+enum Kind {
+    /// There is none: nothing can be kept.
+    #[default]
+    Nowhere,
+    /// It is there, and its owner removes it.
+    There(PathBuf),
+    Later {
+        make: Box<dyn Fn() -> io::Result<Kept> + Send + Sync>,
+        made: OnceLock<Kept>,
+    },
+}
+
+impl Private {
+    /// A directory that exists already, and that its owner removes after the run.
+    pub fn existing(directory: impl Into<PathBuf>) -> Self {
+        Self(Arc::new(Kind::There(directory.into())))
+    }
+
+    /// A directory that `make` makes when it is needed. What it returns is dropped with the last copy of this handle.
+    pub fn later<D>(make: impl Fn() -> io::Result<D> + Send + Sync + 'static) -> Self
+    where
+        D: AsRef<Path> + Send + Sync + 'static,
+    {
+        let make = Box::new(move || make().map(|made| Box::new(made) as Kept));
+        Self(Arc::new(Kind::Later { make, made: OnceLock::new() }))
+    }
+
+    /// Where it is; makes it if need be.
+    ///
+    /// # Errors
+    /// When it cannot be made, or when there is none.
+    pub fn path(&self) -> io::Result<&Path> {
+        match &*self.0 {
+            Kind::Nowhere => Err(io::Error::new(io::ErrorKind::NotFound, "no private directory was named")),
+            Kind::There(path) => Ok(path),
+            Kind::Later { make, made } => {
+                if let Some(made) = made.get() {
+                    return Ok((**made).as_ref());
+                }
+                let fresh = make()?;
+                Ok((**made.get_or_init(|| fresh)).as_ref())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Private {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = match &*self.0 {
+            Kind::Nowhere => None,
+            Kind::There(path) => Some(path.as_path()),
+            Kind::Later { made, .. } => made.get().map(|made| (**made).as_ref()),
+        };
+        f.debug_tuple("Private").field(&place).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn it_is_made_when_it_is_needed_and_goes_with_the_last_handle() {
+        let base = tempfile::tempdir().unwrap();
+        let (at, count) = (base.path().to_owned(), || fs::read_dir(base.path()).unwrap().count());
+        let private = Private::later(move || tempfile::tempdir_in(&at));
+        assert_eq!(count(), 0);
+        let copy = private.clone();
+        let path = private.path().unwrap().to_owned();
+        assert_eq!((path.as_path(), count()), (copy.path().unwrap(), 1));
+        drop(private);
+        assert!(path.is_dir());
+        drop(copy);
+        assert_eq!(count(), 0);
+        assert!(Private::default().path().is_err());
+    }
+}
