@@ -135,7 +135,8 @@ impl Arrange<'_> {
     fn one(&self, profile: &CacheProfile, slot: &Path, caches: &mut Caches) {
         let set = profile.variable.and_then(|v| self.environment.iter().find(|(name, _)| name == v));
         let usual = set.map_or_else(|| self.home.join(profile.usual), |(_, value)| PathBuf::from(value));
-        let shared = fs::canonicalize(&usual).ok().filter(|p| p.is_dir());
+        // Nearly all of them are missing, and resolving looks at every directory on the way.
+        let shared = if usual.is_dir() { fs::canonicalize(&usual).ok() } else { None };
         match shared {
             Some(shared) if self.granted(&shared) => {}
             Some(shared) if self.layered && can_be_option(&shared) && can_be_option(slot) => {

@@ -4,8 +4,7 @@
 //! does not exist at the start cannot be covered; a directory that is a store as a whole is covered as a whole,
 //! so what appears in it later is unreadable too.
 
-use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -36,19 +35,29 @@ pub(crate) fn existing(guards: &Guards, home: Option<&Path>) -> Vec<(PathBuf, St
 /// missing, and two listings are cheaper than a hundred look-ups.
 struct Home {
     path: PathBuf,
-    names: Option<HashSet<OsString>>,
-    config: Option<HashSet<OsString>>,
+    names: Option<Names>,
+    config: Option<Names>,
+}
+
+/// The names in a directory, in order.
+type Names = Vec<OsString>;
+
+fn lists(names: &Names, name: &str) -> bool {
+    names.binary_search_by(|known| known.as_encoded_bytes().cmp(name.as_bytes())).is_ok()
 }
 
 impl Home {
     fn new(path: PathBuf) -> Self {
-        Self { names: names_in(&path), config: names_in(&path.join(".config")), path }
+        let names = names_in(&path);
+        let configured = names.as_ref().is_none_or(|names| lists(names, ".config"));
+        let config = if configured { names_in(&path.join(".config")) } else { None };
+        Self { path, names, config }
     }
 
     /// False only when a listing shows that nothing can be there.
     fn may_hold(&self, below: &str) -> bool {
-        let listed = |names: &Option<HashSet<OsString>>, part: Option<&str>| match (names, part) {
-            (Some(names), Some(part)) => names.contains(OsStr::new(part)),
+        let listed = |names: &Option<Names>, part: Option<&str>| match (names, part) {
+            (Some(names), Some(part)) => lists(names, part),
             _ => true,
         };
         let mut parts = below.split('/');
@@ -59,9 +68,11 @@ impl Home {
     }
 }
 
-fn names_in(directory: &Path) -> Option<HashSet<OsString>> {
+fn names_in(directory: &Path) -> Option<Names> {
     let entries = fs::read_dir(directory).ok()?;
-    entries.map(|e| Some(e.ok()?.file_name())).collect()
+    let mut names: Names = entries.map(|e| Some(e.ok()?.file_name())).collect::<Option<_>>()?;
+    names.sort_unstable();
+    Some(names)
 }
 
 /// The person's home and those of others that can be entered (all of them, for the superuser).

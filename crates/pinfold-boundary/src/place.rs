@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::Guards;
@@ -78,10 +79,13 @@ impl Places {
 
     /// Adds a place; of two at one path the stronger hold stays.
     pub(crate) fn add(&mut self, path: PathBuf, hold: Hold, why: impl Into<Cow<'static, str>>) {
-        if self.list.get(&path).is_some_and(|there| there.hold >= hold) {
-            return;
+        match self.list.entry(path) {
+            Entry::Occupied(there) if there.get().hold >= hold => {}
+            entry => {
+                let path = entry.key().clone();
+                entry.insert_entry(Place { path, hold, why: why.into() });
+            }
         }
-        self.list.insert(path.clone(), Place { path, hold, why: why.into() });
     }
 
     /// Holds a directory in its place.
@@ -129,12 +133,18 @@ impl Places {
 
     /// Drops what a hidden place covers anyway: nothing can be mounted on top of what cannot be seen.
     pub(crate) fn prune(&mut self) {
-        let hidden: Vec<PathBuf> =
-            self.list.values().filter(|p| p.hold == Hold::Hidden).map(|p| p.path.clone()).collect();
-        for cover in &hidden {
-            self.list.retain(|at, _| at == cover || !at.starts_with(cover));
-            self.pins.retain(|at, _| !at.starts_with(cover));
-        }
+        let mut hidden: Vec<PathBuf> = Vec::new();
+        // Paths are in the order of their components: what lies beneath a place follows it directly.
+        self.list.retain(|at, place| {
+            if hidden.last().is_some_and(|cover| at.starts_with(cover)) {
+                return false;
+            }
+            if place.hold == Hold::Hidden {
+                hidden.push(at.clone());
+            }
+            true
+        });
+        self.pins.retain(|at, _| !hidden.iter().any(|cover| at.starts_with(cover)));
     }
 
     /// Whether something can be written that lies at or beneath `path`.
@@ -145,11 +155,20 @@ impl Places {
     /// Writes the places down for the kernel.
     pub(crate) fn enter(&self, profile: &mut Profile) {
         let mut writes = Vec::new();
+        // Missing names stand side by side: their directory is asked about once.
+        let mut asked: Option<(&Path, bool)> = None;
         for place in self.list.values() {
             let missing = matches!(place.hold, Hold::Absent | Hold::StandIn(_));
-            if missing && !place.path.parent().is_some_and(can_write) {
+            if missing {
+                let parent = place.path.parent().unwrap_or(Path::new("/"));
+                let (_, can_be_made) = *match &mut asked {
+                    Some(known) if known.0 == parent => known,
+                    asked => asked.insert((parent, can_write(parent))),
+                };
                 // Whoever cannot make the name now cannot make it inside either.
-                continue;
+                if !can_be_made {
+                    continue;
+                }
             }
             let path = place.path.clone();
             match &place.hold {
