@@ -12,6 +12,7 @@ mod table;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pattern::{Anchor, Query};
 
@@ -93,8 +94,8 @@ impl Guard {
 /// Lists only ever grow here; what settings may take away is a question for whoever reads the settings.
 #[derive(Clone, Debug)]
 pub struct Guards {
-    write: List,
-    read: List,
+    write: Arc<List>,
+    read: Arc<List>,
     places: Places,
 }
 
@@ -110,7 +111,8 @@ struct Places {
 
 impl Default for Guards {
     fn default() -> Self {
-        Self { write: List::new(table::WRITE), read: List::new(table::READ), places: Places::default() }
+        let (write, read) = (Arc::new(List::new(table::WRITE)), Arc::new(List::new(table::READ)));
+        Self { write, read, places: Places::default() }
     }
 }
 
@@ -139,14 +141,14 @@ impl Guards {
     /// Adds a place guarded for writing. A pattern without `**/`, `~/` or `/` in front counts at any depth.
     #[must_use]
     pub fn with_write(mut self, pattern: &str, kind: GuardKind, why: &str) -> Self {
-        self.write.push(Guard::added(pattern, kind, why));
+        Arc::make_mut(&mut self.write).push(Guard::added(pattern, kind, why));
         self
     }
 
     /// Adds a place guarded for reading. A pattern without `**/`, `~/` or `/` in front counts at any depth.
     #[must_use]
     pub fn with_read(mut self, pattern: &str, kind: GuardKind, why: &str) -> Self {
-        self.read.push(Guard::added(pattern, kind, why));
+        Arc::make_mut(&mut self.read).push(Guard::added(pattern, kind, why));
         self
     }
 

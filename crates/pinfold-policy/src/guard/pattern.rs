@@ -22,7 +22,9 @@ impl Anchor {
 
 /// The pattern without its exceptions.
 pub(super) fn positive(pattern: &str) -> &str {
-    pattern.split(EXCEPT).next().unwrap_or(pattern)
+    // Asked about every guard at every start: text search would first prepare itself for each.
+    let end = pattern.as_bytes().windows(EXCEPT.len()).position(|two| two == EXCEPT.as_bytes());
+    end.and_then(|end| pattern.get(..end)).unwrap_or(pattern)
 }
 
 /// What stands between a pattern and each name that its last component lets pass.
