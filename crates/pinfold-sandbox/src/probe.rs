@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use crate::linux::filter::{self, Backing};
+use crate::linux::filter::{Backing, Filter};
 use crate::linux::landlock::{Handles, Ruleset};
 use crate::profile::Profile;
 use crate::strength::Tier;
@@ -171,10 +171,13 @@ fn landlock() -> Finding {
 
 fn seccomp() -> Finding {
     let install = |watched: bool| {
-        let program = filter::program(&Profile::default(), Backing::Namespaces, watched);
+        let mut filter = Filter::new(&Profile::default(), Backing::Namespaces);
+        if !watched {
+            filter.ask_nobody();
+        }
         in_child(0, || {
             sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
-            sys::install_filter(&program, watched).map(drop::<Option<OwnedFd>>)
+            sys::install_filter(filter.code(), watched).map(drop::<Option<OwnedFd>>)
         })
     };
     let result = install(true)

@@ -47,14 +47,78 @@ pub(crate) enum Backing {
     Landlock,
 }
 
-/// The filter for a profile, as a program for the kernel. `watched` tells whether somebody answers questions.
-pub(crate) fn program(profile: &Profile, backing: Backing, watched: bool) -> Vec<sock_filter> {
-    let mut code = prologue();
-    for rule in rules(profile, backing) {
-        assemble(&mut code, &rule, watched);
+/// A program for the kernel, written for somebody who answers its questions.
+pub(crate) struct Filter {
+    code: Vec<sock_filter>,
+    /// Where it asks, and what holds there when nobody answers.
+    questions: Vec<(usize, u32)>,
+}
+
+impl Filter {
+    /// The filter for a profile.
+    pub(crate) fn new(profile: &Profile, backing: Backing) -> Self {
+        let mut filter = Self { code: prologue(), questions: Vec::with_capacity(64) };
+        for rule in rules(profile, backing) {
+            filter.assemble(&rule);
+        }
+        filter.code.push(ret(libc::SECCOMP_RET_ALLOW));
+        filter
     }
-    code.push(ret(libc::SECCOMP_RET_ALLOW));
-    code
+
+    /// Makes it one that asks nobody. Allocates nothing: whether somebody can answer is known after the fork only.
+    pub(crate) fn ask_nobody(&mut self) {
+        for (at, answer) in self.questions.drain(..) {
+            if let Some(question) = self.code.get_mut(at) {
+                question.k = answer;
+            }
+        }
+    }
+
+    /// The program.
+    pub(crate) fn code(&self) -> &[sock_filter] {
+        &self.code
+    }
+
+    fn assemble(&mut self, rule: &Rule) {
+        let Ok(number) = u32::try_from(rule.number) else { return };
+        let start = self.code.len();
+        self.code.push(jump(libc::BPF_JEQ, number, 0, 0));
+        for &(test, action) in &rule.tests {
+            match test {
+                Test::Equals(arg, wanted) => {
+                    self.code.extend([load(ARGS + 8 * arg), jump(libc::BPF_JEQ, wanted, 0, 1)]);
+                }
+                Test::Both([(first, one), (second, other)]) => {
+                    self.code.extend([load(ARGS + 8 * first), jump(libc::BPF_JEQ, one, 0, 3)]);
+                    self.code.extend([load(ARGS + 8 * second), jump(libc::BPF_JEQ, other, 0, 1)]);
+                }
+                Test::AnyOf(arg, bits) => {
+                    self.code.extend([load(ARGS + 8 * arg), jump(libc::BPF_JSET, bits, 0, 1)]);
+                }
+            }
+            self.end(action);
+        }
+        self.end(rule.otherwise);
+        // Every body ends the program, so the number stays loaded for the next rule.
+        let skip = u8::try_from(self.code.len() - start - 1).unwrap_or(u8::MAX);
+        if let Some(first) = self.code.get_mut(start) {
+            first.jf = skip;
+        }
+    }
+
+    /// Ends the program with what an action means.
+    fn end(&mut self, action: Action) {
+        let value = match action {
+            Action::Allow => libc::SECCOMP_RET_ALLOW,
+            Action::Refuse(errno) => refusal(errno),
+            Action::Watch { unwatched } => {
+                let answer = unwatched.map_or(libc::SECCOMP_RET_ALLOW, refusal);
+                self.questions.push((self.code.len(), answer));
+                libc::SECCOMP_RET_USER_NOTIF
+            }
+        };
+        self.code.push(ret(value));
+    }
 }
 
 const EPERM: Action = Action::Refuse(libc::EPERM);
@@ -368,40 +432,6 @@ fn prologue() -> Vec<sock_filter> {
         code.push(ret(refusal(libc::ENOSYS)));
     }
     code
-}
-
-fn assemble(code: &mut Vec<sock_filter>, rule: &Rule, watched: bool) {
-    let mut body = Vec::with_capacity(rule.tests.len() * 4 + 1);
-    for &(test, action) in &rule.tests {
-        let verdict = ret(value(action, watched));
-        match test {
-            Test::Equals(arg, wanted) => {
-                body.extend([load(ARGS + 8 * arg), jump(libc::BPF_JEQ, wanted, 0, 1), verdict]);
-            }
-            Test::Both([(first, one), (second, other)]) => {
-                body.extend([load(ARGS + 8 * first), jump(libc::BPF_JEQ, one, 0, 3)]);
-                body.extend([load(ARGS + 8 * second), jump(libc::BPF_JEQ, other, 0, 1), verdict]);
-            }
-            Test::AnyOf(arg, bits) => {
-                body.extend([load(ARGS + 8 * arg), jump(libc::BPF_JSET, bits, 0, 1), verdict]);
-            }
-        }
-    }
-    body.push(ret(value(rule.otherwise, watched)));
-    // Every body ends the program, so the number stays loaded for the next rule.
-    let Ok(skip) = u8::try_from(body.len()) else { return };
-    let Ok(number) = u32::try_from(rule.number) else { return };
-    code.push(jump(libc::BPF_JEQ, number, 0, skip));
-    code.extend(body);
-}
-
-fn value(action: Action, watched: bool) -> u32 {
-    match action {
-        Action::Allow => libc::SECCOMP_RET_ALLOW,
-        Action::Refuse(errno) => refusal(errno),
-        Action::Watch { .. } if watched => libc::SECCOMP_RET_USER_NOTIF,
-        Action::Watch { unwatched } => unwatched.map_or(libc::SECCOMP_RET_ALLOW, refusal),
-    }
 }
 
 fn refusal(errno: c_int) -> u32 {

@@ -167,13 +167,16 @@ fn self_test(plan: &Plan, about_files: bool) -> Result<(), Failed> {
     Ok(())
 }
 
-fn install_filter(plan: &Plan) -> io::Result<Option<OwnedFd>> {
-    let Some(watched) = &plan.watched_filter else { return sys::install_filter(&plan.filter, false) };
-    match sys::install_filter(watched, true) {
-        // A program above watches already, and there can be only one.
-        Err(e) if e.raw_os_error() == Some(libc::EBUSY) => sys::install_filter(&plan.filter, false),
-        other => other,
+fn install_filter(plan: &mut Plan) -> io::Result<Option<OwnedFd>> {
+    if plan.watched {
+        match sys::install_filter(plan.filter.code(), true) {
+            // A program above watches already, and there can be only one.
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {}
+            other => return other,
+        }
     }
+    plan.filter.ask_nobody();
+    sys::install_filter(plan.filter.code(), false)
 }
 
 fn reached(stage: Stage, to: BorrowedFd<'_>, listener: Option<BorrowedFd<'_>>) -> Result<(), Failed> {

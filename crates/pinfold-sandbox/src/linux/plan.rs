@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::filter::{self, Backing};
+use super::filter::{Backing, Filter};
 use super::landlock::Handles;
 use super::steps::Step;
 use super::view;
@@ -32,9 +32,9 @@ pub(crate) struct Plan {
     pub(crate) handles: Handles,
     pub(crate) writable: Vec<CString>,
     pub(crate) readable: Vec<CString>,
-    /// The filter with somebody who answers its questions, if that is wanted.
-    pub(crate) watched_filter: Option<Vec<libc::sock_filter>>,
-    pub(crate) filter: Vec<libc::sock_filter>,
+    pub(crate) filter: Filter,
+    /// Whether somebody will answer the questions of the filter.
+    pub(crate) watched: bool,
     pub(crate) self_test: Vec<Probe>,
     pub(crate) candidates: Vec<CString>,
     pub(crate) argv: Strings,
@@ -81,8 +81,8 @@ impl Plan {
             handles: handles(profile, full),
             writable: writable(profile, &scratch)?,
             readable: if full { Vec::new() } else { readable(&profile.hidden)? },
-            watched_filter: watched.then(|| filter::program(profile, backing, true)),
-            filter: filter::program(profile, backing, false),
+            filter: Filter::new(profile, backing),
+            watched,
             self_test: Probe::all(profile, full),
             candidates: candidates(&command.program, &profile.environment, &profile.cwd)?,
             argv: Strings::new(c_strings(std::iter::once(command.program).chain(command.args))?),

@@ -256,7 +256,7 @@ impl Writer {
             granted.iter().chain(&profile.visible).any(|place| path.starts_with(place))
         };
         all.retain(|(path, _)| !COVERED.iter().any(|cover| path.starts_with(cover)) || back(path));
-        all.sort_by_key(|(path, kind)| (path.components().count(), *kind));
+        all.sort_by_cached_key(|(path, kind)| (path.components().count(), *kind));
         for (number, (path, kind)) in all.into_iter().enumerate() {
             match kind {
                 Guard::Pinned => self.steps.push(Step::Pin { at: c_path(path)?, read_only: false }),
@@ -279,7 +279,7 @@ impl Writer {
 /// Parents before children, so that a child is mounted on top.
 fn shallow_first(paths: &[PathBuf]) -> Vec<&Path> {
     let mut paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-    paths.sort_by_key(|path| path.components().count());
+    paths.sort_by_cached_key(|path| path.components().count());
     paths.dedup();
     paths
 }
