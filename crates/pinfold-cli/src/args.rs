@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
 /// Hold a coding agent to one folder: it reads anywhere, and writes only there.
 #[derive(Debug, Parser)]
@@ -22,6 +22,23 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) struct Pinfold {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Pinfold {
+    /// What was asked for on the command line. Ends the program with a message when that is not to be understood.
+    ///
+    /// `run` stands before every command of an agent, so it is tried alone first: the parsers of all other commands
+    /// would be built only to be thrown away. Whatever is odd is for the whole parser, which explains it.
+    pub(crate) fn asked() -> Command {
+        let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        if words.first().is_some_and(|first| first == "run") {
+            let alone = Run::augment_args(clap::Command::new("run")).try_get_matches_from(words);
+            if let Ok(run) = alone.and_then(|matches| Run::from_arg_matches(&matches)) {
+                return Command::Run(Box::new(run));
+            }
+        }
+        Self::parse().command
+    }
 }
 
 #[derive(Debug, Subcommand)]

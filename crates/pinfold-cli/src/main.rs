@@ -13,12 +13,10 @@ mod tools;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Command, Pinfold};
 
 fn main() -> ExitCode {
-    let done = match Pinfold::parse().command {
+    let done = match Pinfold::asked() {
         Command::Run(run) => run::run(&run),
         Command::Call(call) => call::call(&call),
         Command::Tools(tools) => tools::list(&tools),
