@@ -31,7 +31,7 @@ use std::sync::Arc;
 use pinfold::audit::Discard;
 use pinfold::policy::{Decision, Guards};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_boundary::{Boundary, CacheChoice, Grant, SandboxMode, Standing, Witness};
+use pinfold_boundary::{Boundary, CacheChoice, Grant, Private, SandboxMode, Standing, Witness};
 use pinfold_sandbox::{Command, End, Signalling, Tier, probe, start, strongest};
 use pinfold_tests::ground::new_place;
 use pinfold_tests::missing::left_out;
@@ -291,7 +291,7 @@ impl Bed {
             deny_read: named(&world.deny_read, &DENIED),
             allow_read: world.allow_read.then(|| self.at("home/.aws")).into_iter().collect(),
             home: Some(self.at("home")),
-            private: self.private.clone(),
+            private: Private::existing(&self.private),
             // The process inside is this program, wherever it was built.
             visible: std::env::current_exe()
                 .ok()
