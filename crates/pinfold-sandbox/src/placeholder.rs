@@ -87,6 +87,8 @@ impl Drop for Placeholders {
                     Name::File(file) => fs::remove_file(&file.path),
                 };
             }
+            // Not left to closing: a child that another thread has just forked may hold a copy for a moment.
+            let _ = lock.unlock();
         }
     }
 }
@@ -230,7 +232,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let name = folder.path().join(".idea");
         // As after a kill: the lock is gone, the directory is not.
-        Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap().held.clear();
+        let mut killed = Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap();
+        killed.held.drain(..).for_each(|(_, lock)| lock.unlock().unwrap());
         assert!(is_placeholder(&name));
         drop(Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap());
         assert!(!name.exists());
