@@ -123,8 +123,15 @@ impl Watch {
                 Where::Socket(family) => Some(PathBuf::from(family)),
                 Where::Address => address(pid, path, args[2]),
                 Where::Open(fd) => std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok(),
-                Where::Directory(fd) => self.place(pid, fd, path),
+                Where::Directory(fd) => self.place(pid, fd, path).map(|place| match intent {
+                    // These go through a link in the last component.
+                    Intent::Write | Intent::Create | Intent::Metadata => self.parents.followed(place),
+                    _ => place,
+                }),
             };
+            if let Some(place) = &place {
+                self.parents.expect(intent, place);
+            }
             found.extend(place.map(|place| Attempt { pid, intent, place }));
         }
         if sys::still_asking(self.listener.as_fd(), question.id) { found } else { Vec::new() }
@@ -267,6 +274,41 @@ struct Parents {
 impl Parents {
     /// How many directories are remembered before all are forgotten.
     const MOST: usize = 4096;
+
+    /// How many links the kernel follows.
+    const LINKS: usize = 40;
+
+    /// Forgets everything when a call may put a link where a directory was.
+    fn expect(&mut self, intent: Intent, place: &Path) {
+        let moves_more_than_a_file = || std::fs::symlink_metadata(place).is_ok_and(|found| !found.is_file());
+        let forget = match intent {
+            Intent::Symlink => true,
+            Intent::MoveFrom | Intent::MoveTo => moves_more_than_a_file(),
+            Intent::Write
+            | Intent::Create
+            | Intent::MakeDir
+            | Intent::Remove
+            | Intent::Metadata
+            | Intent::Connect
+            | Intent::Socket => false,
+        };
+        if forget {
+            self.known.clear();
+        }
+    }
+
+    /// Where a place leads if it is a link, whether or not anything is there.
+    fn followed(&mut self, mut place: PathBuf) -> PathBuf {
+        for _ in 0..Self::LINKS {
+            // Their links mean something else to every process.
+            if ["/proc", "/dev"].iter().any(|own| place.starts_with(own)) {
+                break;
+            }
+            let (Ok(target), Some(parent)) = (std::fs::read_link(&place), place.parent()) else { break };
+            place = self.real(&parent.join(target));
+        }
+        place
+    }
 
     /// The path with the links of its parent followed, as far as the parent exists outside.
     fn real(&mut self, path: &Path) -> PathBuf {

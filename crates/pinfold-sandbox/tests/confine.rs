@@ -303,6 +303,24 @@ fn what_is_tried_is_seen_and_can_be_refused() {
 }
 
 #[test]
+fn the_watch_sees_through_links_that_are_there_and_links_that_come() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        fs::write(bed.folder.join("never"), "").unwrap();
+        fs::create_dir(bed.folder.join("held")).unwrap();
+        std::os::unix::fs::symlink("never", bed.folder.join("link")).unwrap();
+        let mut witness = Witness::default();
+        // `d` is known as a directory when a link takes its place.
+        let script =
+            "echo a > link; mkdir d; echo b > d/b; rm -r d; ln -s held d; echo c > d/never; chmod 700 link";
+        bed.run_watched(tier, &bed.profile(), script, &mut witness);
+        assert_eq!(fs::read_to_string(bed.folder.join("never")).unwrap(), "");
+        assert!(!bed.folder.join("held/never").exists(), "{tier}: {:?}", witness.0);
+        assert!(witness.0.contains(&(Intent::Metadata, bed.folder.join("never"))), "{tier}: {:?}", witness.0);
+    }
+}
+
+#[test]
 fn a_hundred_runs_side_by_side_leave_nothing_behind() {
     let bed = Bed::new();
     let mut profile = bed.profile();
