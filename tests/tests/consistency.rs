@@ -18,6 +18,8 @@
 //!   outside. This is an exception to the third part too.
 //! - `names`: with Landlock alone the names in a hidden directory can be listed, though nothing in it can be read. An
 //!   exception to the third part too.
+//! - `granted`: a place that was granted by name is not taken away by a tool. A mount holds it too; with Landlock alone a
+//!   process can take it away where its folder can be written as well.
 //! - `dangling`: nothing is created through a link that leads nowhere.
 //!
 //! Directories that a run covers with private ones (`/tmp`) hold other files inside, and are left out.
@@ -404,7 +406,14 @@ fn exception_to_both(boundary: &Boundary, tier: Tier, act: Act, real: &Path) -> 
 }
 
 /// Why a tool may ask about what a process inside can do.
-fn exception(world: &World, boundary: &Boundary, act: Act, path: &Path, real: &Path) -> Option<&'static str> {
+fn exception(
+    world: &World,
+    boundary: &Boundary,
+    tier: Tier,
+    act: Act,
+    path: &Path,
+    real: &Path,
+) -> Option<&'static str> {
     let standing = boundary.standing(real);
     let guards = Guards::default();
     let home = None;
@@ -423,6 +432,9 @@ fn exception(world: &World, boundary: &Boundary, act: Act, path: &Path, real: &P
     if !act.changes() && guards.read(real, home, false).is_some() && !matches!(standing, Standing::Hidden(_))
     {
         return Some("unwatched-read");
+    }
+    if act == Act::TakeAway && tier == Tier::Landlock && boundary.named().iter().any(|named| named == real) {
+        return Some("granted");
     }
     (act == Act::Create && path.is_symlink()).then_some("dangling")
 }
@@ -455,7 +467,7 @@ fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
         if verdict.decision == Decision::Allow {
             prop_assert!(can, "1. the tool is allowed, the process cannot: {}", about());
         } else if can {
-            let why = exception(world, &boundary, *act, path, &real);
+            let why = exception(world, &boundary, tier, *act, path, &real);
             prop_assert!(why.is_some(), "2. the process can, the tool is not allowed: {}", about());
         }
         let shut = match standing {
