@@ -6,7 +6,9 @@
 #![expect(clippy::print_stdout, reason = "what was not run is never silent")]
 
 use pinfold::paths::Strategy;
-use pinfold_tests::paths::case::{Answer, Case, load};
+use pinfold_tests::Who;
+use pinfold_tests::ground::new_place;
+use pinfold_tests::paths::case::{Answer, Case, load, source};
 use pinfold_tests::paths::run::{Ran, run, would_escape};
 
 fn check(strategy: Strategy) {
@@ -42,6 +44,26 @@ fn every_case_comes_out_as_it_has_to_with_the_kernels_best_resolution() {
 #[test]
 fn every_case_comes_out_as_it_has_to_when_resolved_by_hand() {
     check(Strategy::ByHand);
+}
+
+/// The same once more without the rights of the superuser, where those hide what a user would meet.
+#[test]
+fn an_ordinary_user_gets_the_same_answers() {
+    if Who::Ordinary.other_uid().is_none() {
+        // The tests above were run by one.
+        return;
+    }
+    let place = new_place("pinfold-corpus.");
+    let (program, corpus) = (place.path().join("paths_corpus"), place.path().join("paths"));
+    std::fs::copy(std::env::current_exe().expect("own place"), &program).expect("a copy of this program");
+    std::fs::create_dir(&corpus).expect("a folder for the cases");
+    std::fs::write(corpus.join("cases.jsonl"), source().expect("the corpus can be read")).expect("the cases");
+    Who::Ordinary.give(place.path());
+    let mut command = Who::Ordinary.command(&program, place.path());
+    command.args(["every_case", "--nocapture"]).env("PINFOLD_CORPUS", place.path()).current_dir(place.path());
+    let output = command.output().expect("the copy can be started");
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The control: without the line the same acts do change things outside.

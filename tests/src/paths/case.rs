@@ -127,17 +127,25 @@ impl Case {
     }
 }
 
-/// The cases in `PINFOLD_CORPUS`, or in the repository.
+/// The text of the cases in `PINFOLD_CORPUS`, or in the repository.
+///
+/// # Errors
+/// The file that cannot be read.
+pub fn source() -> Result<String, String> {
+    let folder = std::env::var_os("PINFOLD_CORPUS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"), PathBuf::from);
+    let file = folder.join("paths/cases.jsonl");
+    std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// The cases of [`source`].
 ///
 /// # Errors
 /// The line that cannot be read.
 pub fn load() -> Result<Vec<Case>, String> {
-    let folder = std::env::var_os("PINFOLD_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"), PathBuf::from);
-    let file = folder.join("paths/cases.jsonl");
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let text = source()?;
     let parse = |(number, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| format!("{}:{}: {error}", file.display(), number + 1))
+        serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))
     };
     text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
 }
