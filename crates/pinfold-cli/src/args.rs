@@ -61,7 +61,7 @@ pub(crate) enum Command {
 /// could not be built, 126 when the command could not be run, 127 when it was not found.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  pinfold run -- npm test\n  pinfold run --network host -- claude\n  \
+    after_long_help = "Examples:\n  pinfold run -- npm test\n  pinfold run --network host --env ANTHROPIC_API_KEY -- claude\n  \
                              pinfold run --folder ~/work/site --add-dir ~/work/shared -- make\n  \
                              pinfold run --read-only -- ./analyse.sh"
 )]
