@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long anything may take before a test gives up. Never what a passing test waits for.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A number of seconds for `sleep` that no other process on the machine sleeps: marks a process of this test.
 pub fn unique_sleep() -> String {
