@@ -21,9 +21,8 @@ fn everywhere(attempt: impl Fn(&Bed, Tier)) {
     }
 }
 
-/// The same for somebody who types. Keys race with the programs that read them (a shell that has not come to its
-/// `wait` yet, a terminal that throws away what was typed ahead), so that one good attempt of several counts: what
-/// is wrong with the run itself goes wrong every time.
+/// The same for somebody who types. Now and then a typed character is lost, and it is not known yet by whom: one good
+/// attempt of several counts, so an intermittent fault of the run itself would pass here. docs/dev/NOTES.md says more.
 fn typing(attempt: impl Fn(&Bed, Tier)) {
     const ATTEMPTS: usize = 4;
     for who in Who::present() {
