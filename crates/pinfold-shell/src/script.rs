@@ -1,0 +1,183 @@
+//! What came out of a command line: plain data.
+
+use std::ops::Range;
+
+/// Bytes of the text.
+pub type Span = Range<usize>;
+
+/// Everything a command line says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Script {
+    /// Every simple command, in the order of the text (an outer command before those in its substitutions).
+    pub commands: Vec<SimpleCommand>,
+    /// What was not understood. With any of these, nothing in the script is known for certain.
+    pub opaque: Vec<Opaque>,
+    /// Functions the text defines. A call of one is a simple command like any other; its body is listed once.
+    pub functions: Vec<String>,
+    /// How deep command substitutions stand in each other at most: 0 without any, 2 for `$(a $(b))`.
+    pub nesting: usize,
+}
+
+/// One program, builtin or function with its words, and what surrounds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimpleCommand {
+    /// `NAME=value` in front of the words, or alone.
+    pub assignments: Vec<Assignment>,
+    /// The program and its arguments. Empty when there are only assignments or redirects.
+    pub words: Vec<Word>,
+    /// Its redirects, in the order of the text, and those of every compound command around it.
+    pub redirects: Vec<Redirect>,
+    /// Where it stands in the text.
+    pub span: Span,
+    /// What it stands in.
+    pub place: Place,
+}
+
+/// What a simple command stands in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The command whose output is its input in a pipe: its position in [`Script::commands`]. For a compound
+    /// command in front, its last simple command.
+    pub piped_from: Option<usize>,
+    /// It stands in `$( )`, backticks, `<( )` or `>( )`: how deep.
+    pub substitution: usize,
+    /// It stands in `( )`, a substitution, a pipe or the background: what it changes in the shell (`cd`,
+    /// variables) ends with that shell. Commands with the same number share one shell.
+    pub shell: usize,
+    /// It stands in the body of a function that the text defines.
+    pub function: Option<String>,
+    /// It ends with `&`, or is a coprocess.
+    pub background: bool,
+    /// It may run any number of times, or not at all: it stands in a loop, a branch, or after `&&` or `||`.
+    pub conditional: bool,
+}
+
+/// `NAME=value`, `NAME+=value`, `NAME[index]=value` or `NAME=(values)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// The name.
+    pub name: String,
+    /// The value; for an array its elements' text is one word each in `elements`.
+    pub value: Word,
+    /// The elements of an array.
+    pub elements: Vec<Word>,
+    /// `+=`.
+    pub appends: bool,
+}
+
+/// A word, as the shell would expand it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Word {
+    /// What it is made of, in order, quotes removed. Never two literal parts of the same kind in a row.
+    pub parts: Vec<Part>,
+    /// Where it stands in the text.
+    pub span: Span,
+    /// Some of it was quoted or escaped: it cannot be a reserved word or be assigned to, and it never vanishes.
+    pub quoted: bool,
+}
+
+/// A piece of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// These characters.
+    Literal(String),
+    /// `*`, `?`, `[…]` or an extended pattern, unquoted: any names that match. Kept as written.
+    Glob(String),
+    /// `~`, `~user`, `~+` at the start of a word or of an assigned value: the text behind the tilde.
+    Tilde(String),
+    /// `$name`, `${name…}`, `$1`, `$?`, `$@`: the value of a parameter.
+    Parameter {
+        /// The name.
+        name: String,
+        /// In double quotes: it stays one word (but for `@`).
+        quoted: bool,
+        /// No operator: exactly the value.
+        plain: bool,
+    },
+    /// `$( )` or backticks: what a command prints.
+    Substitution {
+        /// In double quotes: it stays one word.
+        quoted: bool,
+    },
+    /// `<( )` or `>( )`: the name of a pipe.
+    Process,
+    /// `$(( ))`: a number.
+    Arithmetic,
+    /// `{a,b}` or `{1..3}`, unquoted: several words. Each alternative as a word of its own, in order; empty when
+    /// there are too many.
+    Brace(Vec<Word>),
+}
+
+/// A redirect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// What it does.
+    pub kind: RedirectKind,
+    /// The descriptor in front, if one is written; `{name}` counts as none.
+    pub fd: Option<u32>,
+    /// The file, the descriptor (`1`, `-`), the text of a here-string, or the body of a here-document.
+    pub target: Word,
+    /// It stands on a compound command around the simple one.
+    pub inherited: bool,
+}
+
+/// What a redirect does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RedirectKind {
+    /// `<`: opens for reading.
+    Read,
+    /// `>`, `>|`, `&>`, and `>&` with a file: creates or truncates.
+    Write,
+    /// `>>`, `&>>`: creates or appends.
+    Append,
+    /// `<>`: opens for both, and creates.
+    ReadWrite,
+    /// `<&`, `>&` with a number or `-`: no file.
+    Duplicate,
+    /// `<<`, `<<-`: the text below.
+    HereDocument,
+    /// `<<<`: the word.
+    HereString,
+}
+
+/// A part of the text that is not understood for certain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opaque {
+    /// Why.
+    pub why: OpaqueWhy,
+    /// Where, as far as that is known.
+    pub span: Span,
+}
+
+/// Why a part of a text is not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpaqueWhy {
+    /// A character that shells, terminals or readers disagree about: a control character, a blank that is not
+    /// ASCII, a character that does not show.
+    Character(char),
+    /// bash would not take it either; one clause that says what was expected.
+    Syntax(&'static str),
+    /// Understood by bash, not by this; one clause that names the construct.
+    Construct(&'static str),
+    /// Longer, deeper or of more parts than is read; one clause that names the limit.
+    TooMuch(&'static str),
+}
+
+impl Word {
+    /// The text, when bash makes exactly this one word of it whatever variables and files there are.
+    pub fn as_static(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The characters in front of the first part that is not literal.
+    pub fn literal_prefix(&self) -> &str {
+        match self.parts.first() {
+            Some(Part::Literal(text)) => text,
+            _ => "",
+        }
+    }
+}
