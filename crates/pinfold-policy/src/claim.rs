@@ -118,6 +118,20 @@ pub struct PathClaim {
     pub path: Option<PathText>,
     /// What would be done to it.
     pub operation: Operation,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// Who says that a path would be touched. The number is the command's place among the commands of the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The call itself.
+    Call,
+    /// A command that is there for it: `rm a`, `mkdir a`. What allows the command allows this, inside the line.
+    Command(usize),
+    /// A command beside its purpose, by a redirect or an option: `sort -o a`, `echo > a`. It is judged like the
+    /// same deed by a file tool, whatever allows the command.
+    Aside(usize),
 }
 
 /// A shell that a call wants to run or to reach. What its commands touch is known only by running them.
@@ -166,9 +180,9 @@ impl Claims {
             ToolCall::MoveFile(i) => vec![claim(&i.source, O::MoveFrom), claim(&i.destination, O::MoveTo)],
             ToolCall::CopyFile(i) => vec![claim(&i.source, O::CopyFrom), claim(&i.destination, O::CopyTo)],
             ToolCall::MakeDir(i) => vec![claim(&i.path, O::MakeDir)],
-            ToolCall::Ls(i) => vec![PathClaim { path: i.path.clone(), operation: O::List }],
-            ToolCall::Glob(i) => vec![PathClaim { path: i.path.clone(), operation: O::Search }],
-            ToolCall::Grep(i) => vec![PathClaim { path: i.path.clone(), operation: O::Search }],
+            ToolCall::Ls(i) => vec![unnamed(i.path.as_ref(), O::List)],
+            ToolCall::Glob(i) => vec![unnamed(i.path.as_ref(), O::Search)],
+            ToolCall::Grep(i) => vec![unnamed(i.path.as_ref(), O::Search)],
             ToolCall::Bash(_) | ToolCall::BashOutput(_) | ToolCall::KillBash(_) | ToolCall::BashInput(_) => {
                 Vec::new()
             }
@@ -199,7 +213,11 @@ fn shell(call: &ToolCall) -> Option<ShellClaim> {
 }
 
 fn claim(path: &PathText, operation: Operation) -> PathClaim {
-    PathClaim { path: Some(path.clone()), operation }
+    unnamed(Some(path), operation)
+}
+
+fn unnamed(path: Option<&PathText>, operation: Operation) -> PathClaim {
+    PathClaim { path: path.cloned(), operation, origin: Origin::Call }
 }
 
 /// A patch changes a file where its link points, but a file that moves gives up its own name.

@@ -41,23 +41,28 @@
 
 pub mod call;
 pub mod claim;
+pub mod command;
 pub mod decision;
 pub mod fact;
 mod form;
 pub mod guard;
 pub mod input;
 pub mod judge;
+pub mod mode;
 pub mod patch;
 pub mod scope;
+pub mod source;
 pub mod tool;
 
 pub use call::{BadCall, RawCall, ToolCall};
-pub use claim::{Claims, Operation, PathClaim, ShellClaim};
+pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim};
 pub use decision::{Decision, Opinion, PathDecision, Reason, TrailEntry, Verdict};
 pub use fact::{Disguise, Facts, GuardHit, Kind, PathFact, ShellFact, ShellHold, Standing, Why};
 pub use form::BadField;
 pub use guard::{Guard, GuardKind, Guards, Held};
 pub use input::PathText;
 pub use judge::{Case, judge, path_decision};
+pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};
 pub use scope::{Access, Interaction, Principal, Scope};
+pub use source::{Layer, Located, Source};
 pub use tool::{Level, ToolName};

@@ -95,13 +95,20 @@ impl ToolName {
 
     /// The tool whose name is closest to a name that is not known, for an error message.
     pub fn nearest(name: &str) -> Self {
-        let plain = |s: &str| -> Vec<char> {
-            s.chars().filter(|c| c.is_alphanumeric()).take(MAX_NAME).flat_map(char::to_lowercase).collect()
-        };
         let name = plain(name);
         let distance = |tool: &Self| edit_distance(&name, &plain(tool.as_str()));
         Self::ALL.iter().copied().min_by_key(distance).unwrap_or(Self::Read)
     }
+}
+
+/// The known name that is closest to one that is not known, for an error message.
+pub(crate) fn nearest_name(name: &str, known: &[&'static str]) -> &'static str {
+    let name = plain(name);
+    known.iter().copied().min_by_key(|known| edit_distance(&name, &plain(known))).unwrap_or_default()
+}
+
+fn plain(name: &str) -> Vec<char> {
+    name.chars().filter(|c| c.is_alphanumeric()).take(MAX_NAME).flat_map(char::to_lowercase).collect()
 }
 
 /// Names under which other agents offer the same tool.

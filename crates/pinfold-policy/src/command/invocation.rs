@@ -1,0 +1,44 @@
+//! One program with its arguments, as it would be started.
+
+use pinfold_shell::Word;
+
+/// One program with its arguments, as it would be started.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Invocation {
+    /// The program and its arguments.
+    pub words: Vec<Word>,
+    /// What starts it, outermost first; empty for a command as it is written.
+    pub through: Vec<Through>,
+    /// More arguments follow that are not known here, as `xargs` adds them.
+    pub open_ended: bool,
+}
+
+/// A program that starts another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Through {
+    /// Its name: `sudo`, `xargs`.
+    pub name: String,
+}
+
+impl Invocation {
+    /// The program by its last component, when that is known: `git` for `/usr/bin/git`.
+    pub fn name(&self) -> Option<&str> {
+        let program = self.program()?;
+        Some(program.rsplit('/').next().unwrap_or(program))
+    }
+
+    /// The program as it is written, when that is known.
+    pub fn program(&self) -> Option<&str> {
+        self.words.first()?.as_static()
+    }
+
+    /// The arguments.
+    pub fn args(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// The arguments as far as they are known, in order; `None` stands for one or more unknown ones.
+    pub fn known_args(&self) -> impl Iterator<Item = Option<&str>> {
+        self.args().iter().map(Word::as_static)
+    }
+}

@@ -1,0 +1,87 @@
+//! What a command line means: each simple command with the programs it would start, what they would write and
+//! read, which hosts they would reach, and why a rule may not be enough to let it through.
+//!
+//! Pure: nothing is looked up. A word that is known only by running it stays unknown here.
+
+mod invocation;
+
+pub use invocation::{Invocation, Through};
+
+use pinfold_shell::Span;
+
+use crate::claim::PathClaim;
+
+/// One simple command, understood as far as its words go. It is a part of the call like a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandClaim {
+    /// Where it stands in the command line.
+    pub span: Span,
+    /// The command as an allow rule sees it: wrappers that change nothing (`timeout`, `nice`, …) are taken off.
+    pub allowable: Invocation,
+    /// Every reading that a deny rule, an ask rule or a safeguard looks at: as written first, then what wrappers
+    /// and launchers (`sudo`, `env`, `xargs`, `find -exec`, `sh -c`, …) would run, outermost first.
+    pub readings: Vec<Invocation>,
+    /// Why no rule may allow it, if so.
+    pub bars: Vec<Bar>,
+    /// What it would do that needs a person whatever rules and modes say.
+    pub safeguards: Vec<SafeguardHit>,
+    /// It does nothing but read what it names, and says it.
+    pub read_only: bool,
+    /// It has no effect beyond the shell it stands in: `cd` within the folder, `true`, an assignment that changes
+    /// nothing else.
+    pub inert: bool,
+}
+
+/// Why no rule may allow a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bar {
+    /// A stable name: `env-assignment`, `dynamic-program`, `launcher`, …
+    pub id: &'static str,
+    /// One clause for the person and the model: `PATH= changes which program runs`.
+    pub why: String,
+}
+
+/// A safeguard that applies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SafeguardHit {
+    /// Its stable name: `force-push`.
+    pub id: &'static str,
+    /// One clause: `rewrites a remote branch`.
+    pub about: &'static str,
+    /// How bad it is: which settings of [`Immune`](crate::mode::Immune) keep it.
+    pub gravity: Gravity,
+}
+
+/// How bad it would be, the mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gravity {
+    /// Dangerous or suspicious; `immune: all` keeps it.
+    Risky,
+    /// What is lost cannot be brought back: disks, history of others; `immune: unrecoverable` keeps it too.
+    Unrecoverable,
+    /// A root or home directory goes, or its kind: always kept.
+    Breaker,
+}
+
+/// A host that a command would reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostClaim {
+    /// The host, lower case, without port; `None` when it is known only by running.
+    pub host: Option<String>,
+}
+
+/// Everything the commands of one command line would do, as far as it can be told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Commands {
+    /// Every simple command, in the order of the text.
+    pub commands: Vec<CommandClaim>,
+    /// What they would write and read. Relative paths start from the folder of the call; a `cd` on the way is
+    /// already part of them.
+    pub paths: Vec<PathClaim>,
+    /// The hosts they would reach.
+    pub hosts: Vec<HostClaim>,
+    /// Why no rule may allow the line as a whole, if so: a part that was not understood, an unknown file.
+    pub bars: Vec<Bar>,
+    /// What the line as a whole would do that needs a person: hidden characters, fork bombs, too many parts.
+    pub safeguards: Vec<SafeguardHit>,
+}

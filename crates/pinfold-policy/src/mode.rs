@@ -1,0 +1,109 @@
+//! What happens when no rule has an opinion, and the few switches beside it.
+
+use serde::Serialize;
+
+use crate::tool::nearest_name;
+
+macro_rules! choices {
+    ($(#[doc = $doc:literal])+ $name:ident { $( $(#[$meta:meta])+ $variant:ident = $word:literal $(| $alias:literal)*; )+ }) => {
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+        pub enum $name {
+            $( $(#[$meta])+ #[serde(rename = $word)] $variant, )+
+        }
+
+        impl $name {
+            /// Every choice by its word, in the order of the documentation.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// Reads a choice by its word or an older one.
+            ///
+            /// # Errors
+            /// [`UnknownChoice`] with the nearest word.
+            pub fn parse(word: &str) -> Result<Self, UnknownChoice> {
+                match word {
+                    $( $word $(| $alias)* => Ok(Self::$variant), )+
+                    other => Err(UnknownChoice::new(other, Self::WORDS)),
+                }
+            }
+
+            /// The word for it.
+            pub fn word(self) -> &'static str {
+                match self { $( Self::$variant => $word, )+ }
+            }
+        }
+    };
+}
+
+choices! {
+    /// What happens when no rule has an opinion.
+    Mode {
+        /// Safe tools run, all else asks.
+        #[default]
+        Default = "default" | "AskAnyWrite";
+        /// Safe and edit tools run, all else asks.
+        AcceptEdits = "acceptEdits" | "AskDangerous";
+        /// Safe tools run, all else is denied without a question.
+        DontAsk = "dontAsk";
+        /// Everything runs that no deny rule and no safeguard stops.
+        BypassPermissions = "bypassPermissions" | "Bypass";
+        /// As `acceptEdits`, with a judge that may answer for the person.
+        Auto = "auto";
+        /// Safe tools run, all else is denied; the agent knows that it only reads. Subagents only.
+        Explore = "explore";
+    }
+}
+
+choices! {
+    /// When a command needs no question although no rule allows it.
+    BashMode {
+        /// Never.
+        #[default]
+        Ask = "ask";
+        /// When every part of it only reads.
+        ReadOnly = "read-only";
+        /// When the kernel holds it in full.
+        Sandboxed = "sandboxed";
+    }
+}
+
+choices! {
+    /// Which safeguards hold.
+    Immune {
+        /// All.
+        #[default]
+        All = "all";
+        /// Those against what cannot be brought back.
+        Unrecoverable = "unrecoverable";
+        /// Only those against the removal of a root or home directory, and their kind.
+        Breaker = "breaker";
+    }
+}
+
+choices! {
+    /// How far an agent may read.
+    Reads {
+        /// Anywhere, less what is guarded or denied.
+        #[default]
+        Anywhere = "anywhere";
+        /// Only where it could write, and in additional directories.
+        Workspace = "workspace";
+    }
+}
+
+/// A word that stands for nothing, with the nearest one that does.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{word}` is none of {known}; did you mean `{nearest}`?")]
+pub struct UnknownChoice {
+    /// The word.
+    pub word: String,
+    /// The nearest word that is known.
+    pub nearest: &'static str,
+    known: String,
+}
+
+impl UnknownChoice {
+    pub(crate) fn new(word: &str, words: &'static [&'static str]) -> Self {
+        Self { word: word.to_owned(), nearest: nearest_name(word, words), known: words.join(", ") }
+    }
+}
