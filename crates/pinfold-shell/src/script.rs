@@ -16,6 +16,9 @@ pub struct Script {
     pub functions: Vec<String>,
     /// How deep command substitutions stand in each other at most: 0 without any, 2 for `$(a $(b))`.
     pub nesting: usize,
+    /// For each shell (see [`Place::shell`]) the one that it comes out of, whose folder and variables it starts
+    /// with. Number 0 is the shell that reads the text; it is its own.
+    pub shells: Vec<usize>,
 }
 
 /// One program, builtin or function with its words, and what surrounds it.
@@ -44,6 +47,9 @@ pub struct Place {
     /// It stands in `( )`, a substitution, a pipe or the background: what it changes in the shell (`cd`,
     /// variables) ends with that shell. Commands with the same number share one shell.
     pub shell: usize,
+    /// It runs only after this command succeeded: a simple command directly in front of its `&&`. A position in
+    /// [`Script::commands`]; `None` where that is not so, or not known.
+    pub after: Option<usize>,
     /// It stands in the body of a function that the text defines.
     pub function: Option<String>,
     /// It ends with `&`, or is a coprocess.
