@@ -87,6 +87,11 @@ tools! {
 }
 
 impl ToolName {
+    /// Whether rules for the tool have patterns of paths.
+    pub fn takes_paths(self) -> bool {
+        !matches!(self, Self::Bash | Self::BashOutput | Self::KillBash | Self::BashInput)
+    }
+
     /// The tool of exactly this name, or of a name that other agents have for it.
     pub fn parse(name: &str) -> Option<Self> {
         let by_name = Self::ALL.iter().copied().find(|tool| tool.as_str() == name);

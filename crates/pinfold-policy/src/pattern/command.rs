@@ -1,0 +1,240 @@
+//! Patterns for commands. They are compared word by word, after the shell's quotes are gone: a blank in the
+//! pattern stands between two words and never inside one.
+
+use pinfold_shell::{Part, Word};
+
+use super::Glob;
+
+/// Stands between the words of a command: no word can hold it.
+pub const SEPARATOR: u8 = 0;
+
+/// Stands for what only running can tell: no word that is read can hold it, and only `*` matches it.
+pub const DYNAMIC: u8 = 1;
+
+/// A pattern for the words of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandPattern {
+    /// Whole words without wildcards at the start.
+    leading: Vec<Box<str>>,
+    /// What follows them: with the separator in front, when there is one.
+    rest: Rest,
+}
+
+/// What follows the leading words of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Nothing: the command ends there.
+    End,
+    /// Anything, or nothing: the `cmd:*` form.
+    Anything,
+    /// This.
+    Glob(Glob),
+}
+
+impl CommandPattern {
+    /// Reads a pattern: `git status`, `npm run *`, `git*`, `git:*`, and the stored form `git:commit *`.
+    ///
+    /// # Errors
+    /// One clause.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let prefix = text.strip_suffix(":*");
+        let mut words: Vec<String> = prefix.unwrap_or(text).split_whitespace().map(str::to_owned).collect();
+        let Some(first) = words.first() else { return Err("it names no program") };
+        if let Some((program, rest)) = stored_form(first) {
+            let (program, rest) = (program.to_owned(), rest.to_owned());
+            words.splice(..1, [program, rest]);
+        }
+        let literal = words.iter().take_while(|word| !word.contains(['*', '?'])).count();
+        let wild = words.split_off(literal);
+        let leading = words.into_iter().map(Into::into).collect::<Vec<Box<str>>>();
+        let rest = match (wild.is_empty(), prefix) {
+            (true, None) => Rest::End,
+            (true, Some(_)) => Rest::Anything,
+            (false, None) => Rest::Glob(Glob::new(&join(&wild, &leading))),
+            (false, Some(_)) => return Err("`:*` follows a wildcard"),
+        };
+        Ok(Self { leading, rest })
+    }
+
+    /// Whole words at the start, by which rules are found.
+    pub(crate) fn leading(&self) -> &[Box<str>] {
+        &self.leading
+    }
+
+    pub(crate) fn rest(&self) -> &Rest {
+        &self.rest
+    }
+
+    /// Whether a rule of this pattern names `word` itself, wherever it stands.
+    pub fn names(&self, word: &str) -> bool {
+        match &self.rest {
+            _ if self.leading.iter().any(|own| **own == *word) => true,
+            Rest::Glob(glob) => glob.names(word.as_bytes()),
+            Rest::End | Rest::Anything => false,
+        }
+    }
+
+    /// Whether the words match.
+    pub fn matches(&self, key: &CommandKey) -> bool {
+        let mut at = 0;
+        for (i, word) in self.leading.iter().enumerate() {
+            if key.word(i) != Some(word.as_bytes()) {
+                return false;
+            }
+            at = i + 1;
+        }
+        self.rest.matches(key, at)
+    }
+}
+
+impl Rest {
+    /// Whether what follows the first `at` words matches.
+    pub(crate) fn matches(&self, key: &CommandKey, at: usize) -> bool {
+        match self {
+            Self::End => key.len() == at,
+            Self::Anything => true,
+            Self::Glob(glob) => glob.matches(key.after(at)),
+        }
+    }
+}
+
+/// `program:rest` as older settings store it: exactly one colon in the first word, and no address.
+fn stored_form(first: &str) -> Option<(&str, &str)> {
+    let (program, rest) = first.split_once(':')?;
+    let plain = !program.is_empty() && !rest.is_empty() && !rest.contains([':', '/']);
+    plain.then_some((program, rest))
+}
+
+fn join(words: &[String], leading: &[Box<str>]) -> Vec<u8> {
+    let mut joined = Vec::new();
+    for (i, word) in words.iter().enumerate() {
+        if i > 0 || !leading.is_empty() {
+            joined.push(SEPARATOR);
+        }
+        joined.extend_from_slice(word.as_bytes());
+    }
+    joined
+}
+
+/// The words of a command as patterns see them.
+#[derive(Debug, Clone, Default)]
+pub struct CommandKey {
+    text: Vec<u8>,
+    /// Where each word ends.
+    ends: Vec<usize>,
+}
+
+impl CommandKey {
+    /// The words; `program` instead of the first, when it is given.
+    pub fn new(words: &[Word], program: Option<&str>) -> Self {
+        let mut key = Self { text: Vec::with_capacity(64), ends: Vec::with_capacity(words.len()) };
+        for (i, word) in words.iter().enumerate() {
+            if i > 0 {
+                key.text.push(SEPARATOR);
+            }
+            match (i, program) {
+                (0, Some(program)) => key.text.extend_from_slice(program.as_bytes()),
+                _ => key.push(word),
+            }
+            key.ends.push(key.text.len());
+        }
+        key
+    }
+
+    fn push(&mut self, word: &Word) {
+        for part in &word.parts {
+            match part {
+                Part::Literal(text) => self.text.extend(text.bytes().filter(|&b| b > DYNAMIC)),
+                Part::Glob(_)
+                | Part::Tilde(_)
+                | Part::Parameter { .. }
+                | Part::Substitution { .. }
+                | Part::Process
+                | Part::Arithmetic
+                | Part::Brace(_) => self.text.push(DYNAMIC),
+            }
+        }
+    }
+
+    /// How many words there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// One word.
+    pub(crate) fn word(&self, i: usize) -> Option<&[u8]> {
+        let start = if i == 0 { 0 } else { self.ends.get(i - 1)? + 1 };
+        self.text.get(start..*self.ends.get(i)?)
+    }
+
+    /// What follows the first `count` words, the separator included.
+    pub(crate) fn after(&self, count: usize) -> &[u8] {
+        let start = if count == 0 { 0 } else { self.ends.get(count - 1).copied().unwrap_or(self.text.len()) };
+        self.text.get(start..).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(command: &str) -> CommandKey {
+        let word = |text: &str| Word { parts: vec![Part::Literal(text.to_owned())], ..Word::default() };
+        CommandKey::new(&command.split(' ').map(word).collect::<Vec<_>>(), None)
+    }
+
+    #[test]
+    fn a_blank_stands_between_words_and_a_star_for_any_number_of_them() {
+        for (pattern, command, matches) in [
+            ("git status", "git status", true),
+            ("git status", "git status -s", false),
+            ("git *", "git status -s", true),
+            ("git *", "git", false),
+            ("git *", "gitk x", false),
+            ("git*", "gitk x", true),
+            ("git*", "git", true),
+            ("git:*", "git", true),
+            ("git:*", "git a b", true),
+            ("git:*", "gitk", false),
+            ("npm run test:*", "npm run test", true),
+            ("npm run test:*", "npm run test:unit", false),
+            ("npm run test:unit", "npm run test:unit", true),
+            ("git:commit *", "git commit -m x", true),
+            ("*:install", "npm install", true),
+            ("npm:*:lodash", "npm:x:lodash", true),
+            ("* --version", "rustc --version", true),
+            ("* --version", "--version", false),
+            ("ls -?", "ls -a", true),
+            ("ls -?", "ls -la", false),
+            ("curl http://x:80/*", "curl http://x:80/y", true),
+            ("echo [x]", "echo [x]", true),
+            ("git .*", "git status", false),
+        ] {
+            assert_eq!(
+                CommandPattern::parse(pattern).map(|p| p.matches(&key(command))),
+                Ok(matches),
+                "{pattern} | {command}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pattern_needs_a_program() {
+        assert!(CommandPattern::parse(":*").is_err());
+        assert!(CommandPattern::parse("  ").is_err());
+    }
+
+    #[test]
+    fn what_is_known_only_by_running_matches_a_star_and_nothing_else() {
+        let word = Word { parts: vec![Part::Arithmetic], ..Word::default() };
+        let key = CommandKey::new(&[word.clone(), word], Some("echo"));
+        let matches = |pattern: &str| CommandPattern::parse(pattern).map(|p| p.matches(&key));
+        assert_eq!(matches("echo *"), Ok(true));
+        assert_eq!(matches("echo ?"), Ok(false));
+    }
+}

@@ -1,0 +1,77 @@
+//! Patterns for hosts: `domain:example.org` is that host, `domain:*.example.org` every host below it.
+
+/// A pattern for hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPattern {
+    /// Lower case, without port and final dot.
+    host: Box<str>,
+    /// Hosts below it, and not itself.
+    below: bool,
+    any: bool,
+}
+
+impl HostPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// One clause.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let Some(host) = text.strip_prefix("domain:") else { return Err("it does not start with `domain:`") };
+        let host = normalize(host.trim());
+        let (below, name) = host.strip_prefix("*.").map_or((false, &*host), |rest| (true, rest));
+        let any = host == "*";
+        if any {
+            return Ok(Self { host: "".into(), below: false, any });
+        }
+        if name.is_empty() || name.contains(['*', '?', '/', '@', ' ']) {
+            return Err("a host is a name, with `*.` in front for the hosts below it");
+        }
+        Ok(Self { host: name.into(), below, any })
+    }
+
+    /// Whether a host matches; it is compared without case, port and final dot.
+    pub fn matches(&self, host: &str) -> bool {
+        let host = normalize(host);
+        match host.strip_suffix(&*self.host) {
+            _ if self.any => true,
+            Some("") => !self.below,
+            Some(above) => self.below && above.ends_with('.') && above.len() > 1,
+            None => false,
+        }
+    }
+}
+
+/// Lower case, without port and final dot.
+fn normalize(host: &str) -> String {
+    let host = host.to_lowercase();
+    let bare = match host.rsplit_once(':') {
+        Some((name, port)) if !name.contains(':') && port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => &host,
+    };
+    bare.strip_suffix('.').unwrap_or(bare).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_domain_is_one_host_and_a_star_stands_for_those_below() {
+        for (pattern, host, matches) in [
+            ("domain:github.com", "GitHub.com", true),
+            ("domain:github.com", "github.com:443", true),
+            ("domain:github.com", "github.com.", true),
+            ("domain:github.com", "api.github.com", false),
+            ("domain:github.com", "evilgithub.com", false),
+            ("domain:*.github.com", "api.github.com", true),
+            ("domain:*.github.com", "github.com", false),
+            ("domain:*.github.com", "evilgithub.com", false),
+            ("domain:*", "x", true),
+        ] {
+            assert_eq!(HostPattern::parse(pattern).map(|p| p.matches(host)), Ok(matches), "{pattern} {host}");
+        }
+        for bad in ["github.com", "domain:", "domain:a*b.com", "domain:https://x"] {
+            assert!(HostPattern::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

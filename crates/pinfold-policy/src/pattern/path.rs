@@ -1,0 +1,265 @@
+//! Patterns for paths, component by component: `*` and `?` stay within a component, `**` is any number of them.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Glob;
+
+/// What a pattern is measured from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// `./` or `../`, or a pattern with a slash and no anchor: the folder the session works in.
+    Cwd,
+    /// A bare name: at any depth below the folder the session works in.
+    BelowCwd,
+    /// `/`: the root of the project.
+    Project,
+    /// `~/`: home.
+    Home,
+    /// `//`: the root of the file system.
+    Root,
+    /// `**/`: at any depth anywhere.
+    Anywhere,
+}
+
+/// A component of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// `..`: one up, before anything is compared.
+    Up,
+    /// `**`.
+    Any,
+    /// A name without wildcards.
+    Name(Box<[u8]>),
+    /// A name with wildcards.
+    #[expect(private_interfaces, reason = "how wildcards are compared is nobody else's business")]
+    Glob(Glob),
+}
+
+/// A pattern for paths, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathPattern {
+    base: Base,
+    segments: Vec<Segment>,
+}
+
+/// A pattern measured from a real folder, ready to be compared with absolute paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Anchored {
+    /// Names from the root of the file system on, without wildcards.
+    pub(crate) leading: Vec<Box<[u8]>>,
+    rest: Vec<Segment>,
+}
+
+/// The folders that patterns are measured from, resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Bases {
+    /// The folder the session works in.
+    pub cwd: PathBuf,
+    /// The root of the project.
+    pub project: PathBuf,
+    /// Home, under every name it is known by.
+    pub home: Vec<PathBuf>,
+}
+
+impl PathPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// One clause.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let (base, rest) = if let Some(rest) = text.strip_prefix("//") {
+            (Base::Root, rest)
+        } else if let Some(rest) = text.strip_prefix("~/") {
+            (Base::Home, rest)
+        } else if text == "~" {
+            (Base::Home, "")
+        } else if text.starts_with('~') {
+            return Err("the home of another person has no name here");
+        } else if let Some(rest) = text.strip_prefix('/') {
+            (Base::Project, rest)
+        } else if text.starts_with("**/") {
+            (Base::Anywhere, text)
+        } else if text.trim_end_matches('/').contains('/') || text == "**" || text == "." || text == ".." {
+            (Base::Cwd, text)
+        } else {
+            (Base::BelowCwd, text)
+        };
+        let mut segments: Vec<Segment> =
+            rest.split('/').filter(|s| !s.is_empty() && *s != ".").map(segment).collect();
+        if base == Base::BelowCwd {
+            segments.insert(0, Segment::Any);
+        }
+        let first_plain = segments.iter().position(|s| *s != Segment::Up).unwrap_or(segments.len());
+        if segments.iter().skip(first_plain).any(|s| *s == Segment::Up) {
+            return Err("`..` stands behind a name, where it depends on links");
+        }
+        Ok(Self { base, segments })
+    }
+
+    /// What it is measured from.
+    pub fn base(&self) -> Base {
+        self.base
+    }
+
+    /// It says where it starts, so that it can reach beyond the folders that may be written.
+    pub fn is_anchored(&self) -> bool {
+        match self.base {
+            Base::Root | Base::Home | Base::Project => true,
+            Base::Cwd => self.segments.first().is_some_and(|s| *s != Segment::Any),
+            Base::BelowCwd | Base::Anywhere => false,
+        }
+    }
+
+    /// The pattern from the root of the file system on: once for every name of its base.
+    pub(crate) fn anchored(&self, bases: &Bases) -> Vec<Anchored> {
+        match self.base {
+            Base::Cwd | Base::BelowCwd => vec![self.from(&bases.cwd)],
+            Base::Project => vec![self.from(&bases.project)],
+            Base::Home => bases.home.iter().map(|home| self.from(home)).collect(),
+            Base::Root | Base::Anywhere => vec![self.from(Path::new("/"))],
+        }
+    }
+
+    fn from(&self, base: &Path) -> Anchored {
+        let mut leading: Vec<Box<[u8]>> = names(base).map(Into::into).collect();
+        let mut rest = self.segments.as_slice();
+        while let [first, after @ ..] = rest {
+            match first {
+                Segment::Up => drop(leading.pop()),
+                Segment::Name(name) => leading.push(name.clone()),
+                Segment::Any | Segment::Glob(_) => break,
+            }
+            rest = after;
+        }
+        Anchored { leading, rest: rest.to_vec() }
+    }
+}
+
+fn segment(text: &str) -> Segment {
+    match text {
+        ".." => Segment::Up,
+        "**" => Segment::Any,
+        wild if wild.contains(['*', '?']) => Segment::Glob(Glob::new(wild.as_bytes())),
+        name => Segment::Name(name.as_bytes().into()),
+    }
+}
+
+/// The plain names of an absolute path.
+pub(crate) fn names(path: &Path) -> impl Iterator<Item = &[u8]> + Clone {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.as_encoded_bytes()),
+        Component::RootDir | Component::CurDir | Component::ParentDir | Component::Prefix(_) => None,
+    })
+}
+
+impl Anchored {
+    /// The last name of the pattern, when every match ends with it.
+    pub(crate) fn last_name(&self) -> Option<&[u8]> {
+        match self.rest.last() {
+            Some(Segment::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether the names behind the leading ones match. `covers_below`: what lies beneath a pattern without
+    /// wildcards matches too.
+    pub(crate) fn rest_matches(&self, names: &[&[u8]], covers_below: bool) -> bool {
+        if self.rest.is_empty() {
+            return names.is_empty() || covers_below;
+        }
+        components_match(&self.rest, names)
+    }
+}
+
+/// Linear but for the last `**`, which alone is ever taken back.
+fn components_match(pattern: &[Segment], names: &[&[u8]]) -> bool {
+    let (mut p, mut n, mut retry) = (0, 0, None);
+    while let Some(name) = names.get(n) {
+        match pattern.get(p) {
+            Some(Segment::Any) => {
+                retry = Some((p, n));
+                p += 1;
+            }
+            Some(segment) if segment.takes(name) => {
+                p += 1;
+                n += 1;
+            }
+            _ => match retry {
+                Some((any, from)) => {
+                    retry = Some((any, from + 1));
+                    p = any + 1;
+                    n = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    // `src/**` is what lies below `src`, and `src` itself.
+    pattern.get(p..).unwrap_or_default().iter().all(|segment| *segment == Segment::Any)
+}
+
+impl Segment {
+    fn takes(&self, name: &[u8]) -> bool {
+        match self {
+            Self::Up | Self::Any => false,
+            Self::Name(own) => **own == *name,
+            Self::Glob(glob) => glob.matches(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        let bases = Bases {
+            cwd: "/home/u/proj/sub".into(),
+            project: "/home/u/proj".into(),
+            home: vec!["/home/u".into()],
+        };
+        let pattern = PathPattern::parse(pattern).unwrap();
+        let all: Vec<_> = names(Path::new(path)).collect();
+        pattern.anchored(&bases).iter().any(|anchored| {
+            let n = anchored.leading.len();
+            all.len() >= n
+                && all.iter().zip(&anchored.leading).all(|(a, b)| **a == **b)
+                && anchored.rest_matches(&all[n..], false)
+        })
+    }
+
+    #[test]
+    fn anchors_say_where_a_pattern_starts_and_stars_stay_where_they_belong() {
+        for (pattern, path, expected) in [
+            ("./src/**", "/home/u/proj/sub/src/a/b", true),
+            ("./src/**", "/home/u/proj/sub/srcx/a", false),
+            ("./src/*", "/home/u/proj/sub/src/a", true),
+            ("./src/*", "/home/u/proj/sub/src/a/b", false),
+            ("./src/**/x.rs", "/home/u/proj/sub/src/x.rs", true),
+            ("./src/**/x.rs", "/home/u/proj/sub/src/a/b/x.rs", true),
+            ("src/**", "/home/u/proj/sub/src/a", true),
+            ("src/**", "/home/u/proj/sub/a/src/a", false),
+            ("../docs/**", "/home/u/proj/docs/a", true),
+            ("/docs/**", "/home/u/proj/docs/a", true),
+            ("/docs/**", "/docs/a", false),
+            ("//etc/passwd", "/etc/passwd", true),
+            ("/etc/passwd", "/etc/passwd", false),
+            ("~/.ssh/id_rsa", "/home/u/.ssh/id_rsa", true),
+            (".env", "/home/u/proj/sub/a/.env", true),
+            (".env", "/home/u/proj/.env", false),
+            ("*.pem", "/home/u/proj/sub/a/b.pem", true),
+            ("./*.pem", "/home/u/proj/sub/a/b.pem", false),
+            ("**/.env", "/srv/app/.env", true),
+            ("**/.env", "/srv/app/foo.env", false),
+            ("**/*.go", "/a/b/c/file.go", true),
+            ("**", "/home/u/proj/sub/x", true),
+            ("**", "/etc/x", false),
+            ("./a[b].ts", "/home/u/proj/sub/a[b].ts", true),
+            ("./a?c", "/home/u/proj/sub/abc", true),
+        ] {
+            assert_eq!(matches(pattern, path), expected, "{pattern} {path}");
+        }
+        assert!(PathPattern::parse("~other/x").is_err());
+        assert!(PathPattern::parse("./a/../b").is_err());
+    }
+}

@@ -1,0 +1,212 @@
+//! `Tool` or `Tool(pattern)`: parsed, printed back as it was written, and what it covers.
+
+use std::fmt;
+
+use crate::pattern::{CommandPattern, HostPattern, NamePattern, PathPattern};
+use crate::source::Source;
+use crate::tool::ToolName;
+
+/// What a rule does where it matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// It happens without a question.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It does not happen.
+    Deny,
+}
+
+impl Effect {
+    /// The word for it, as in settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// One rule, as it was written and as it is understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    text: String,
+    covers: Covers,
+}
+
+/// What a rule covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Covers {
+    /// Every call of this tool.
+    Tool(String),
+    /// Commands of `Bash`.
+    Command(CommandPattern),
+    /// Paths, for one of the file tools.
+    Path(ToolName, PathPattern),
+    /// `WebFetch` of hosts.
+    Host(HostPattern),
+    /// `Skill` by name.
+    Skill(NamePattern),
+    /// `Agent` by type.
+    Agent(NamePattern),
+    /// MCP tools by their whole name; `MCP` alone covers all.
+    Mcp(NamePattern),
+}
+
+/// A rule with its effect and the place it was written at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourcedRule {
+    /// What it does.
+    pub effect: Effect,
+    /// The rule.
+    pub rule: Rule,
+    /// Where it stands.
+    pub source: Source,
+}
+
+/// Why a text is no rule: one clause, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no rule: {why}; {mend}")]
+pub struct BadRule {
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: String,
+    /// What to write instead.
+    pub mend: String,
+}
+
+/// The longest rule: more than anybody writes, and short enough to be compared with anything.
+pub const LONGEST_RULE: usize = 4096;
+
+impl Rule {
+    /// Understands a rule.
+    ///
+    /// # Errors
+    /// [`BadRule`] says what is wrong and what to write instead. A rule for a tool that is not known is no
+    /// error: other programs have tools of their own. It never matches a tool of ours.
+    pub fn parse(text: &str) -> Result<Self, BadRule> {
+        let bad = |why: &str, mend: &str| BadRule {
+            text: shorten(text),
+            why: why.to_owned(),
+            mend: mend.to_owned(),
+        };
+        let trimmed = text.trim();
+        if trimmed.len() > LONGEST_RULE {
+            return Err(bad("it is longer than 4096 bytes", "split it into several"));
+        }
+        if trimmed.chars().any(char::is_control) {
+            return Err(bad("it has control characters", "write plain text"));
+        }
+        let (tool, pattern) = match trimmed.split_once('(') {
+            None => (trimmed, None),
+            Some((tool, rest)) => match rest.strip_suffix(')') {
+                Some(pattern) => (tool, Some(pattern.trim())),
+                None => return Err(bad("its bracket is not closed", "end it with `)`")),
+            },
+        };
+        if !is_tool_name(tool) {
+            return Err(bad("it does not start with the name of a tool", "write `Tool` or `Tool(pattern)`"));
+        }
+        let covers = match pattern {
+            None => bare(tool),
+            Some("") => {
+                return Err(bad("its pattern is empty", "leave the brackets out to cover every call"));
+            }
+            Some(pattern) => patterned(tool, pattern).map_err(|(why, mend)| bad(&why, &mend))?,
+        };
+        Ok(Self { text: trimmed.to_owned(), covers })
+    }
+
+    /// The rule as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it covers.
+    pub fn covers(&self) -> &Covers {
+        &self.covers
+    }
+
+    /// The name of the tool in front of the pattern.
+    pub fn tool(&self) -> &str {
+        self.text.split('(').next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
+    let mcp = name.starts_with(MCP_PREFIX);
+    !name.is_empty() && name.bytes().all(|b| plain(b) || (mcp && b == b'*'))
+}
+
+/// How the name of every MCP tool starts.
+pub const MCP_PREFIX: &str = "mcp__";
+
+fn bare(tool: &str) -> Covers {
+    match tool {
+        "MCP" => Covers::Mcp(NamePattern::any()),
+        // The name of a server covers its tools.
+        server if server.starts_with(MCP_PREFIX) => Covers::Mcp(NamePattern::server(server)),
+        tool => Covers::Tool(tool.to_owned()),
+    }
+}
+
+type Wrong = (String, String);
+
+fn patterned(tool: &str, pattern: &str) -> Result<Covers, Wrong> {
+    match tool {
+        "Bash" => CommandPattern::parse(pattern).map(Covers::Command).map_err(|why| {
+            (
+                why.to_owned(),
+                "name a program: `Bash(git status)`, `Bash(npm run *)`, `Bash(git:*)`".to_owned(),
+            )
+        }),
+        "WebFetch" => HostPattern::parse(pattern).map(Covers::Host).map_err(|why| {
+            (
+                why.to_owned(),
+                "write `WebFetch(domain:example.org)` or `WebFetch(domain:*.example.org)`".to_owned(),
+            )
+        }),
+        "Skill" => Ok(Covers::Skill(NamePattern::parse(pattern))),
+        "Agent" | "Task" => Ok(Covers::Agent(NamePattern::parse(pattern))),
+        "MCP" if pattern.starts_with(MCP_PREFIX) || pattern.starts_with('*') => {
+            Ok(Covers::Mcp(NamePattern::server(pattern)))
+        }
+        "MCP" => Err((
+            "an MCP tool is called `mcp__server__tool`".to_owned(),
+            "write `MCP(mcp__server__*)`".to_owned(),
+        )),
+        other => match ToolName::ALL.iter().copied().find(|name| name.as_str() == other) {
+            Some(name) if name.takes_paths() => {
+                PathPattern::parse(pattern).map(|pattern| Covers::Path(name, pattern)).map_err(|why| {
+                    (why.to_owned(), format!("write `{other}(./src/**)` or `{other}(~/notes/*.md)`"))
+                })
+            }
+            Some(_) => Err((format!("{other} takes no pattern"), format!("write `{other}`"))),
+            None if other.starts_with(MCP_PREFIX) => Err((
+                "the arguments of MCP tools have no patterns".to_owned(),
+                format!("write `{other}`, and declare path scopes under `tools`"),
+            )),
+            None => Err((
+                format!("no pattern is known for the tool `{other}`"),
+                format!("write `{other}`; names of tools are case-sensitive"),
+            )),
+        },
+    }
+}
+
+fn shorten(text: &str) -> String {
+    const SHOWN: usize = 80;
+    if text.chars().count() <= SHOWN {
+        return text.escape_debug().to_string();
+    }
+    text.chars().take(SHOWN).collect::<String>().escape_debug().to_string() + "…"
+}
