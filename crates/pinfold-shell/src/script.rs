@@ -19,6 +19,11 @@ pub struct Script {
     /// For each shell (see [`Place::shell`]) the one that it comes out of, whose folder and variables it starts
     /// with. Number 0 is the shell that reads the text; it is its own.
     pub shells: Vec<usize>,
+    /// What loops go over: `for NAME in WORDS` and `select`, the words as elements. Without `in` the only element
+    /// is the parameter `@`. `for ((…))` sets only numbers and is not here.
+    pub loops: Vec<Assignment>,
+    /// Words that stand in no simple command, loop or redirect: what `case` and `[[ ]]` look at, and their patterns.
+    pub loose: Vec<Word>,
 }
 
 /// One program, builtin or function with its words, and what surrounds it.
