@@ -1,13 +1,11 @@
 //! What happens when no rule has an opinion, and the few switches beside it.
 
-use serde::Serialize;
-
 use crate::tool::nearest_name;
 
 macro_rules! choices {
     ($(#[doc = $doc:literal])+ $name:ident { $( $(#[$meta:meta])+ $variant:ident = $word:literal $(| $alias:literal)*; )+ }) => {
         $(#[doc = $doc])+
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
         pub enum $name {
             $( $(#[$meta])+ #[serde(rename = $word)] $variant, )+
         }
@@ -19,11 +17,11 @@ macro_rules! choices {
             /// Reads a choice by its word or an older one.
             ///
             /// # Errors
-            /// [`UnknownChoice`] with the nearest word.
-            pub fn parse(word: &str) -> Result<Self, UnknownChoice> {
+            /// [`UnknownChoice`](crate::UnknownChoice) with the nearest word.
+            pub fn parse(word: &str) -> Result<Self, $crate::mode::UnknownChoice> {
                 match word {
                     $( $word $(| $alias)* => Ok(Self::$variant), )+
-                    other => Err(UnknownChoice::new(other, Self::WORDS)),
+                    other => Err($crate::mode::UnknownChoice::new(other, Self::WORDS)),
                 }
             }
 
@@ -34,6 +32,8 @@ macro_rules! choices {
         }
     };
 }
+
+pub(crate) use choices;
 
 choices! {
     /// What happens when no rule has an opinion.
@@ -51,6 +51,28 @@ choices! {
         Auto = "auto";
         /// Safe tools run, all else is denied; the agent knows that it only reads. Subagents only.
         Explore = "explore";
+    }
+}
+
+impl Mode {
+    /// The words that a person can choose from: all but the mode of subagents, which is declared last.
+    pub const CHOSEN: &'static [&'static str] = match Self::WORDS.split_last() {
+        Some((_explore, chosen)) => chosen,
+        None => &[],
+    };
+
+    /// Reads a mode that a person chose for a session.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn parse_chosen(word: &str) -> Result<Self, String> {
+        match Self::parse(word) {
+            Ok(Self::Explore) => {
+                Err("`explore` is a mode of subagents only; for reading alone, choose `dontAsk`".to_owned())
+            }
+            Ok(mode) => Ok(mode),
+            Err(_) => Err(UnknownChoice::new(word, Self::CHOSEN).to_string()),
+        }
     }
 }
 

@@ -1,0 +1,414 @@
+//! Layers of settings → one [`Merged`]: which of several values holds, which rules count, and what is left aside.
+//!
+//! Lists add up, so a deny rule of any layer stands. Of single values the strongest layer's holds: managed, local,
+//! project, user; only `--permission-mode` is stronger, since a `defaultMode` is what holds when nobody chose. A
+//! layer that nobody trusted may narrow and not widen: its deny and ask rules count, its allow rules do not, and
+//! of its single values those that are no looser than what would hold without it. What is left aside is said.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::mode::{BashMode, Immune, Mode, Reads};
+use crate::rule::{Effect, Rule, SourcedRule};
+use crate::settings::{Content, GuardSettings, Network, PolicyTest, SandboxMode, SandboxSettings, Settings};
+use crate::source::{Layer, Located, Source};
+
+/// The settings of one layer, and whether they may widen what an agent can do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layered {
+    /// What they say.
+    pub settings: Settings,
+    /// A person stands behind them: so it is for managed settings, flags and the person's own file, and for files
+    /// of a project once somebody trusted them.
+    pub trusted: bool,
+}
+
+/// All layers together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merged {
+    /// The rules that count, the strongest layer first.
+    pub rules: Vec<SourcedRule>,
+    /// What happens when no rule has an opinion.
+    pub mode: Located<Mode>,
+    /// When a command needs no question although no rule allows it.
+    pub bash: Located<BashMode>,
+    /// Whether an agent that nobody watches has a shell; nobody may have said.
+    pub allow_bash: Option<Located<bool>>,
+    /// Which safeguards hold.
+    pub immune: Located<Immune>,
+    /// How far an agent may read.
+    pub reads: Located<Reads>,
+    /// Ask rules hold in `bypassPermissions` and against grants of the session too.
+    pub ask_rules_in_bypass: Located<bool>,
+    /// Where `bypassPermissions` is locked: it holds for subagents, hooks and changes of mode too.
+    pub bypass_locked: Option<Source>,
+    /// Where allow rules are reserved to managed settings: it holds for those of agents and hooks too.
+    pub managed_rules_only: Option<Source>,
+    /// More folders that may be read, and written as the mode says.
+    pub additional_directories: Vec<Located<String>>,
+    /// Places that are guarded beyond those that are built in, and those that are not after all.
+    pub guards: GuardSettings,
+    /// What the kernel holds a command to.
+    pub sandbox: SandboxSettings,
+    /// Paths that each tool is confined to, one per layer that has some. Each of them has to let a path pass:
+    /// then none can widen another.
+    pub tools: Vec<Located<serde_json::Value>>,
+    /// Programs that are asked before and after calls, one value per layer.
+    pub hooks: Vec<Located<serde_json::Value>>,
+    /// Hosts that can be reached, one value per layer.
+    pub network: Vec<Located<serde_json::Value>>,
+    /// Expectations about the settings.
+    pub tests: Vec<PolicyTest>,
+    /// What was said and does not count.
+    pub ignored: Vec<Ignored>,
+}
+
+/// Something that was said and does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ignored {
+    /// What was said: `allow Bash(make)`, `defaultMode: "bypassPermissions"`.
+    pub what: String,
+    /// Where.
+    pub source: Source,
+    /// Why it does not count.
+    pub why: WhyIgnored,
+}
+
+/// Why something that was said does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhyIgnored {
+    /// It would widen, and nobody has trusted this file as it is now.
+    NotTrusted,
+    /// Only managed settings may say it.
+    ManagedOnly,
+    /// Only managed settings and the person's own may say it.
+    UserOrManagedOnly,
+    /// Managed settings allow no other allow rules.
+    ManagedRulesOnly,
+    /// Managed settings have locked `bypassPermissions`.
+    BypassLocked,
+    /// It cannot be read, and would only have granted something.
+    NoRule {
+        /// What to write instead.
+        mend: String,
+    },
+}
+
+impl fmt::Display for WhyIgnored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotTrusted => "nobody has trusted this file as it is now",
+            Self::ManagedOnly => "only managed settings can say it",
+            Self::UserOrManagedOnly => "only user and managed settings can say it",
+            Self::ManagedRulesOnly => "managed settings allow no other allow rules",
+            Self::BypassLocked => "managed settings have locked `bypassPermissions`",
+            Self::NoRule { mend } => mend,
+        })
+    }
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} does not count: {}", self.source, self.what, self.why)
+    }
+}
+
+/// Merges layers, given in any order.
+pub fn merge(layers: &[Layered]) -> Merged {
+    let mut layers: Vec<&Layered> = layers.iter().collect();
+    layers.sort_by_key(|layered| layered.settings.layer);
+    Merging { layers, ignored: Vec::new() }.merged()
+}
+
+/// Layers, the strongest first, and what of them does not count.
+struct Merging<'a> {
+    layers: Vec<&'a Layered>,
+    ignored: Vec<Ignored>,
+}
+
+/// A setting of which only one value holds.
+struct Single<T> {
+    key: &'static str,
+    of: fn(&Content) -> Option<&Located<T>>,
+    /// The more an agent may do without a question, the greater.
+    looseness: fn(T) -> u8,
+}
+
+// `as u8` where the choices are declared from the strictest to the loosest.
+const MODE: Single<Mode> = Single {
+    key: "defaultMode",
+    of: |says| says.permissions.default_mode.as_ref(),
+    looseness: mode_looseness,
+};
+const BASH: Single<BashMode> =
+    Single { key: "bash", of: |says| says.bash.as_ref(), looseness: |mode| mode as u8 };
+const ALLOW_BASH: Single<bool> =
+    Single { key: "allowBash", of: |says| says.allow_bash.as_ref(), looseness: u8::from };
+const READS: Single<Reads> = Single {
+    key: "reads",
+    of: |says| says.reads.as_ref(),
+    looseness: |value| match value {
+        Reads::Workspace => 0,
+        Reads::Anywhere => 1,
+    },
+};
+const ASK_RULES_IN_BYPASS: Single<bool> = Single {
+    key: "askRulesInBypass",
+    of: |says| says.permissions.ask_rules_in_bypass.as_ref(),
+    looseness: |holds| u8::from(!holds),
+};
+const SANDBOX_MODE: Single<SandboxMode> =
+    Single { key: "sandbox.mode", of: |says| says.sandbox.mode.as_ref(), looseness: |value| value as u8 };
+const SANDBOX_NETWORK: Single<Network> = Single {
+    key: "sandbox.network",
+    of: |says| says.sandbox.network.as_ref(),
+    looseness: |value| value as u8,
+};
+
+fn mode_looseness(mode: Mode) -> u8 {
+    match mode {
+        Mode::Explore | Mode::DontAsk => 0,
+        Mode::Default => 1,
+        Mode::AcceptEdits => 2,
+        Mode::Auto => 3,
+        Mode::BypassPermissions => 4,
+    }
+}
+
+impl Merging<'_> {
+    fn merged(mut self) -> Merged {
+        let bypass_locked = self.lock("disableBypassPermissionsMode", |says| {
+            [says.disable_bypass.as_ref(), says.permissions.disable_bypass.as_ref()]
+        });
+        let managed_rules_only = self.lock("allowManagedPermissionRulesOnly", |says| {
+            [says.managed_rules_only.as_ref(), says.permissions.managed_rules_only.as_ref()]
+        });
+        Merged {
+            rules: self.rules(managed_rules_only.is_some()),
+            mode: self.mode(bypass_locked.as_ref()),
+            bash: self.single_or_default(&BASH),
+            allow_bash: self.single(&ALLOW_BASH, false),
+            immune: self.immune(),
+            reads: self.single_or_default(&READS),
+            ask_rules_in_bypass: self.single_or_default(&ASK_RULES_IN_BYPASS),
+            additional_directories: self
+                .widening("additionalDirectories", |says| &says.permissions.additional_directories),
+            guards: self.guards(),
+            sandbox: self.sandbox(),
+            tools: self.all(|says| says.tools.as_slice()),
+            hooks: self.widening("hooks", |says| says.hooks.as_slice()),
+            network: self.widening("network", |says| says.network.as_slice()),
+            tests: self.all(|says| &says.tests),
+            bypass_locked,
+            managed_rules_only,
+            ignored: self.ignored(),
+        }
+    }
+
+    /// Where a lock is set. Elsewhere than in managed settings it is told, and locks nothing.
+    fn lock(
+        &mut self,
+        key: &str,
+        of: impl for<'s> Fn(&'s Content) -> [Option<&'s Located<bool>>; 2],
+    ) -> Option<Source> {
+        let set = |layered: &&Layered| {
+            of(&layered.settings.says).into_iter().flatten().cloned().collect::<Vec<_>>()
+        };
+        let (managed, elsewhere): (Vec<_>, Vec<_>) =
+            self.layers.iter().flat_map(set).partition(|set| set.source.layer == Layer::Managed);
+        let no_lock =
+            |set: &Located<bool>| Ignored::new(key, &set.value, &set.source, WhyIgnored::ManagedOnly);
+        self.ignored.extend(elsewhere.iter().map(no_lock));
+        managed.into_iter().find(|set| set.value).map(|set| set.source)
+    }
+
+    fn rules(&mut self, managed_only: bool) -> Vec<SourcedRule> {
+        let mut rules = Vec::new();
+        for layered in &self.layers {
+            let says = &layered.settings.says.permissions;
+            let managed = layered.settings.layer == Layer::Managed;
+            for rule in &says.allow.0 {
+                if managed_only && !managed {
+                    self.ignored.push(Ignored::allow_rule(rule, WhyIgnored::ManagedRulesOnly));
+                } else if layered.trusted {
+                    rules.push(sourced(Effect::Allow, rule));
+                } else {
+                    self.ignored.push(Ignored::allow_rule(rule, WhyIgnored::NotTrusted));
+                }
+            }
+            rules.extend(says.ask.iter().map(|rule| sourced(Effect::Ask, rule)));
+            rules.extend(says.deny.iter().map(|rule| sourced(Effect::Deny, rule)));
+        }
+        rules
+    }
+
+    /// The value that holds, if any layer has one.
+    fn single<T: Copy + Serialize>(&mut self, setting: &Single<T>, default: T) -> Option<Located<T>> {
+        let said = self.said(setting);
+        self.held(setting, said, default)
+    }
+
+    fn single_or_default<T: Copy + Serialize + Default>(&mut self, setting: &Single<T>) -> Located<T> {
+        self.single(setting, T::default()).unwrap_or_else(|| built_in(T::default()))
+    }
+
+    /// The mode. A flag chooses it, all else only says what holds when nobody chose. Where `bypassPermissions` is
+    /// locked, who says it has said `default`.
+    fn mode(&mut self, bypass_locked: Option<&Source>) -> Located<Mode> {
+        let mut said = self.said(&MODE);
+        said.sort_by_key(|(_, said)| said.source.layer == Layer::CommandLine);
+        for (_, said) in &mut said {
+            if let (Some(lock), Mode::BypassPermissions) = (bypass_locked, said.value) {
+                self.ignored.push(Ignored::new(
+                    MODE.key,
+                    &said.value,
+                    &said.source,
+                    WhyIgnored::BypassLocked,
+                ));
+                *said = Located { value: Mode::Default, source: lock.clone() };
+            }
+        }
+        self.held(&MODE, said, Mode::Default).unwrap_or_else(|| built_in(Mode::Default))
+    }
+
+    /// What each layer says, the weakest first, and whether it is trusted.
+    fn said<T: Copy>(&self, setting: &Single<T>) -> Vec<(bool, Located<T>)> {
+        let said =
+            |layered: &&Layered| Some((layered.trusted, (setting.of)(&layered.settings.says)?.clone()));
+        self.layers.iter().rev().filter_map(said).collect()
+    }
+
+    /// The last of what is said, where one that is not trusted changes what is held only to what is no looser.
+    fn held<T: Copy + Serialize>(
+        &mut self,
+        setting: &Single<T>,
+        said: Vec<(bool, Located<T>)>,
+        default: T,
+    ) -> Option<Located<T>> {
+        let mut held: Option<Located<T>> = None;
+        for (trusted, said) in said {
+            let now = held.as_ref().map_or(default, |held| held.value);
+            if trusted || (setting.looseness)(said.value) <= (setting.looseness)(now) {
+                held = Some(said);
+            } else {
+                self.ignored.push(Ignored::new(
+                    setting.key,
+                    &said.value,
+                    &said.source,
+                    WhyIgnored::NotTrusted,
+                ));
+            }
+        }
+        held
+    }
+
+    fn immune(&mut self) -> Located<Immune> {
+        let said = self.user_or_managed("immune", |says| says.immune.as_slice());
+        said.into_iter().next().unwrap_or_else(|| built_in(Immune::All))
+    }
+
+    fn guards(&mut self) -> GuardSettings {
+        GuardSettings {
+            write: self.all(|says| &says.guards.write),
+            read: self.all(|says| &says.guards.read),
+            except: self.user_or_managed("guards.except", |says| &says.guards.except),
+        }
+    }
+
+    /// The lists of user and managed settings; of others they are told.
+    fn user_or_managed<T: Clone + Serialize>(
+        &mut self,
+        key: &str,
+        of: impl for<'s> Fn(&'s Content) -> &'s [Located<T>],
+    ) -> Vec<Located<T>> {
+        let may = |layered: &Layered| matches!(layered.settings.layer, Layer::User | Layer::Managed);
+        self.only(key, of, may, &WhyIgnored::UserOrManagedOnly)
+    }
+
+    fn sandbox(&mut self) -> SandboxSettings {
+        SandboxSettings {
+            mode: self.single(&SANDBOX_MODE, SandboxMode::default()),
+            writable: self.widening("sandbox.writable", |says| &says.sandbox.writable),
+            deny_write: self.all(|says| &says.sandbox.deny_write),
+            deny_read: self.all(|says| &says.sandbox.deny_read),
+            network: self.single(&SANDBOX_NETWORK, Network::default()),
+        }
+    }
+
+    /// The lists of all layers, one after the other.
+    fn all<T: Clone>(&self, of: impl for<'s> Fn(&'s Content) -> &'s [T]) -> Vec<T> {
+        self.layers.iter().flat_map(|layered| of(&layered.settings.says)).cloned().collect()
+    }
+
+    /// The lists of all layers that may widen.
+    fn widening<T: Clone + Serialize>(
+        &mut self,
+        key: &str,
+        of: impl for<'s> Fn(&'s Content) -> &'s [Located<T>],
+    ) -> Vec<Located<T>> {
+        self.only(key, of, |layered| layered.trusted, &WhyIgnored::NotTrusted)
+    }
+
+    /// The lists of the layers that may have one; those of others are told.
+    fn only<T: Clone + Serialize>(
+        &mut self,
+        key: &str,
+        of: impl for<'s> Fn(&'s Content) -> &'s [Located<T>],
+        may: impl Fn(&Layered) -> bool,
+        why_not: &WhyIgnored,
+    ) -> Vec<Located<T>> {
+        let mut counting = Vec::new();
+        for layered in &self.layers {
+            let said = of(&layered.settings.says);
+            if may(layered) {
+                counting.extend_from_slice(said);
+            } else {
+                let ignored = |one: &Located<T>| Ignored::new(key, &one.value, &one.source, why_not.clone());
+                self.ignored.extend(said.iter().map(ignored));
+            }
+        }
+        counting
+    }
+
+    fn ignored(self) -> Vec<Ignored> {
+        let mut ignored = self.ignored;
+        for bad in self.layers.iter().flat_map(|layered| &layered.settings.without_effect) {
+            let why = WhyIgnored::NoRule { mend: bad.mend.clone() };
+            ignored.push(Ignored { what: bad.what.clone(), source: bad.source.clone(), why });
+        }
+        ignored
+    }
+}
+
+impl Ignored {
+    fn new(key: &str, value: &impl Serialize, source: &Source, why: WhyIgnored) -> Self {
+        let value = serde_json::to_string(value).unwrap_or_default();
+        Self { what: format!("`{key}: {}`", short(&value)), source: source.clone(), why }
+    }
+
+    fn allow_rule(rule: &Located<Rule>, why: WhyIgnored) -> Self {
+        Self { what: format!("`allow {}`", rule.value), source: rule.source.clone(), why }
+    }
+}
+
+/// What fits into a message.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 120;
+    if text.chars().nth(LONGEST).is_none() {
+        text.to_owned()
+    } else {
+        text.chars().take(LONGEST).chain(['…']).collect()
+    }
+}
+
+fn sourced(effect: Effect, rule: &Located<Rule>) -> SourcedRule {
+    SourcedRule { effect, rule: rule.value.clone(), source: rule.source.clone() }
+}
+
+fn built_in<T>(value: T) -> Located<T> {
+    Located { value, source: Source::plain(Layer::BuiltIn) }
+}
+
+#[cfg(test)]
+mod tests;

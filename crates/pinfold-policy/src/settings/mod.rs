@@ -1,0 +1,283 @@
+//! One settings file as data: text in, [`Settings`] or everything that is wrong with it out.
+//!
+//! JSON with comments and trailing commas, and nothing looser. A key that is not known, a key that stands twice, a
+//! value of the wrong type or a rule that cannot be read is told with its line and column and what to write
+//! instead, all of a file at once; the file is then not used at all. What a file may say is declared once, below;
+//! the reader, the list of known keys and the JSON Schema come from there.
+
+mod bad;
+mod flags;
+mod reader;
+mod section;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::json;
+
+pub use bad::{BadSetting, BadSettings};
+pub use flags::Flags;
+use reader::Reader;
+use section::section;
+pub use value::AllowRules;
+use value::Setting;
+
+use crate::decision::Decision;
+use crate::mode::{BashMode, Immune, Mode, Reads, choices};
+use crate::rule::Rule;
+use crate::source::{Layer, Located, Source};
+
+/// The longest text that is read: more than ten thousand rules take.
+pub const LONGEST: usize = 4 << 20;
+
+/// Where the schema of these files is published, for the key `$schema`.
+pub const SCHEMA_URL: &str =
+    "https://raw.githubusercontent.com/pinfold/pinfold/main/docs/settings.schema.json";
+
+choices! {
+    /// How much a command may write. The kernel holds it.
+    SandboxMode {
+        /// Nothing but a private temporary directory.
+        ReadOnly = "read-only";
+        /// The folder, a private temporary directory and declared places.
+        #[default]
+        WorkspaceWrite = "workspace-write";
+        /// Anywhere but what is guarded.
+        DefaultWrite = "default-write";
+        /// Whatever the person could.
+        Off = "off";
+    }
+}
+
+choices! {
+    /// What a command can reach over the network.
+    Network {
+        /// Nothing.
+        #[default]
+        Off = "off";
+        /// Whatever this machine can.
+        Host = "host";
+    }
+}
+
+section! {
+    /// Who may do what without a question, and what nobody may.
+    Permissions {
+        /// What happens when no rule has an opinion.
+        default_mode = "defaultMode": Option<Located<Mode>>,
+        /// Calls that need no question, such as `Bash(npm run *)`.
+        allow = "allow": AllowRules,
+        /// Calls that are asked about, whatever is allowed.
+        ask = "ask": Vec<Located<Rule>>,
+        /// Calls that are denied, whatever else is said anywhere.
+        deny = "deny": Vec<Located<Rule>>,
+        /// More folders that may be read, and written as the mode says. Nothing is configured from there.
+        additional_directories = "additionalDirectories": Vec<Located<String>>,
+        /// Nobody can enter `bypassPermissions`. Counts in managed settings only.
+        disable_bypass = "disableBypassPermissionsMode": Option<Located<bool>>,
+        /// Allow rules of others are not used. Counts in managed settings only.
+        managed_rules_only = "allowManagedPermissionRulesOnly": Option<Located<bool>>,
+        /// Ask rules hold in `bypassPermissions` and against grants of the session too.
+        ask_rules_in_bypass = "askRulesInBypass": Option<Located<bool>>,
+    }
+}
+
+section! {
+    /// Places that are asked about beyond those that are built in.
+    GuardSettings {
+        /// Patterns of places that are guarded against writing.
+        write = "write": Vec<Located<String>>,
+        /// Patterns of places that are guarded against reading.
+        read = "read": Vec<Located<String>>,
+        /// Patterns of places that are not guarded after all. Counts in user and managed settings only.
+        except = "except": Vec<Located<String>>,
+    }
+}
+
+section! {
+    /// What the kernel holds a command to.
+    SandboxSettings {
+        /// How much can be written.
+        mode = "mode": Option<Located<SandboxMode>>,
+        /// More places that can be written.
+        writable = "writable": Vec<Located<String>>,
+        /// Patterns of places that are asked about before they are written.
+        deny_write = "denyWrite": Vec<Located<String>>,
+        /// Patterns of places that are asked about before they are read.
+        deny_read = "denyRead": Vec<Located<String>>,
+        /// What can be reached over the network.
+        network = "network": Option<Located<Network>>,
+    }
+}
+
+section! {
+    /// An expectation: what these settings decide about a call.
+    PolicyTest needs ["call", "expect"] {
+        /// The call, written like a rule: `Bash(git push)`.
+        call = "call": Option<Located<String>>,
+        /// What is decided.
+        expect = "expect": Option<Located<Decision>>,
+        /// The mode it is decided in; without it, the one that holds.
+        mode = "mode": Option<Located<Mode>>,
+    }
+}
+
+section! {
+    /// What one settings file says.
+    Content {
+        /// The JSON Schema of this file, for editors.
+        schema = "$schema": Option<String>,
+        /// Who may do what without a question, and what nobody may.
+        permissions = "permissions": Permissions,
+        /// When a command needs no question although no rule allows it.
+        bash = "bash": Option<Located<BashMode>>,
+        /// Whether an agent that nobody watches has a shell at all.
+        allow_bash = "allowBash": Option<Located<bool>>,
+        /// Which safeguards hold. Counts in user and managed settings only.
+        immune = "immune": Option<Located<Immune>>,
+        /// How far an agent may read.
+        reads = "reads": Option<Located<Reads>>,
+        /// Places that are asked about beyond those that are built in.
+        guards = "guards": GuardSettings,
+        /// What the kernel holds a command to.
+        sandbox = "sandbox": SandboxSettings,
+        /// Paths that each tool is confined to.
+        tools = "tools": Option<Located<serde_json::Value>>,
+        /// Programs that are asked before and after calls.
+        hooks = "hooks": Option<Located<serde_json::Value>>,
+        /// Hosts that can be reached.
+        network = "network": Option<Located<serde_json::Value>>,
+        /// Expectations about these settings, for `pinfold rules test`.
+        tests = "tests": Vec<PolicyTest>,
+        /// As in `permissions`, where other agents write it.
+        disable_bypass = "disableBypassPermissionsMode": Option<Located<bool>>,
+        /// As in `permissions`, where other agents write it.
+        managed_rules_only = "allowManagedPermissionRulesOnly": Option<Located<bool>>,
+    }
+}
+
+/// The sections with keys of their own, for a key that stands in the wrong one.
+const SECTIONS: &[(&str, &[&str])] = &[
+    ("in `permissions`", Permissions::KEYS),
+    ("in `sandbox`", SandboxSettings::KEYS),
+    ("in `guards`", GuardSettings::KEYS),
+    ("at the top", Content::KEYS),
+];
+
+/// Where a key belongs, if it is known anywhere.
+fn section_of(key: &str) -> Option<&'static str> {
+    SECTIONS.iter().find(|(_, keys)| keys.contains(&key)).map(|(section, _)| *section)
+}
+
+/// One settings file, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Whose file it is.
+    pub layer: Layer,
+    /// What it says.
+    pub says: Content,
+    /// Allow rules of it that cannot be read: told, and without effect.
+    pub without_effect: Vec<BadSetting>,
+}
+
+impl Settings {
+    /// Reads a file. `file` is its name for messages.
+    ///
+    /// # Errors
+    /// [`BadSettings`]: everything in it that cannot be meant.
+    pub fn parse(bytes: &[u8], layer: Layer, file: &Arc<str>) -> Result<Self, BadSettings> {
+        let text = text(bytes).map_err(|(what, mend)| whole_file(layer, file, what, mend))?;
+        let mut reader = Reader::new(text, layer, Arc::clone(file));
+        let says = content(text, &mut reader);
+        let Reader { mut bad, mut without_effect, .. } = reader;
+        if layer == Layer::Managed {
+            bad.append(&mut without_effect);
+        }
+        bad.sort_by_key(|bad| bad.span.start);
+        match says {
+            Some(says) if bad.is_empty() => Ok(Self { layer, says, without_effect }),
+            _ => Err(BadSettings { text: text.into(), bad }),
+        }
+    }
+
+    /// A layer that says nothing yet.
+    pub fn silent(layer: Layer) -> Self {
+        Self { layer, says: Content::default(), without_effect: Vec::new() }
+    }
+
+    /// The JSON Schema of a settings file.
+    pub fn schema() -> serde_json::Value {
+        let mut schema = Content::schema();
+        if let Some(object) = schema.as_object_mut() {
+            object.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+            object.insert("$id".to_owned(), json!(SCHEMA_URL));
+            object.insert("title".to_owned(), json!("Settings of pinfold"));
+            object.insert("allowTrailingCommas".to_owned(), json!(true));
+        }
+        schema
+    }
+}
+
+/// The text of a file, without the mark that some editors put in front.
+fn text(bytes: &[u8]) -> Result<&str, (&'static str, &'static str)> {
+    if bytes.len() > LONGEST {
+        return Err(("the file is longer than 4 MiB", "that is no settings file"));
+    }
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        return Err(("the file is written in UTF-16", "save it as UTF-8"));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| ("the file is not UTF-8", "save it as UTF-8"))?;
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    // Alone it ends a comment for the parser and not for most editors: what looks commented out would count.
+    if text.split('\r').skip(1).any(|rest| !rest.starts_with('\n')) {
+        return Err(("a carriage return stands alone in the file", "end lines with a line feed"));
+    }
+    Ok(text)
+}
+
+fn whole_file(layer: Layer, file: &Arc<str>, what: &str, mend: &str) -> BadSettings {
+    let source = Source::in_file(layer, Arc::clone(file), 1, 1);
+    BadSettings::one("", BadSetting { source, span: 0..0, what: what.to_owned(), mend: mend.to_owned() })
+}
+
+/// The content; what is wrong with it is left with the reader.
+fn content(text: &str, reader: &mut Reader<'_>) -> Option<Content> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT);
+    let value = match parsed {
+        Ok(parsed) => parsed.value,
+        Err(bad) => {
+            let range = bad.range();
+            let what = bad.kind().to_string();
+            reader.tell(range.start..range.end, lower_first(&what), "");
+            return None;
+        }
+    };
+    let Some(value) = value else {
+        reader.tell(0..0, "the file is empty", "write `{}`, or take the file away");
+        return None;
+    };
+    Content::read(&value, reader)
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// Comments and trailing commas, and no other liberty: what an editor marks as wrong is wrong here.
+const STRICT: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
