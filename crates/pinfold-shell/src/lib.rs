@@ -17,7 +17,23 @@
 //! What a program does with its arguments, what a variable holds, what a sourced file says. `eval`, `source`,
 //! `trap` and their kind are ordinary commands here; whoever judges commands knows them by name.
 
+mod characters;
+mod compound;
+mod conditions;
+mod escapes;
+mod expansions;
+mod heredocs;
+mod lexer;
+mod listing;
+mod opaque;
+mod origins;
+mod parameters;
+mod parse;
+mod patterns;
+mod redirects;
+mod salvage;
 mod script;
+mod words;
 
 pub use script::{
     Assignment, Opaque, OpaqueWhy, Part, Place, Redirect, RedirectKind, Script, SimpleCommand, Span, Word,
@@ -25,6 +41,11 @@ pub use script::{
 
 /// Reads a command line as bash would.
 pub fn parse(text: &str) -> Script {
-    let _ = text;
-    Script::default()
+    let mut list = listing::Listing::new();
+    characters::inspect(text, &mut list);
+    if text.len() > opaque::MAX_TEXT {
+        list.opaque(OpaqueWhy::TooMuch("more than 64 KiB of text"), 0..text.len());
+    }
+    parse::Parser::new(text, &mut list).program();
+    list.finish()
 }

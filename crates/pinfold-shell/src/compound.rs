@@ -1,0 +1,340 @@
+//! Compound commands: groups, branches, loops, functions.
+
+use crate::lexer::{Keyword, is_name};
+use crate::opaque::Stop;
+use crate::parse::Parser;
+use crate::script::{Assignment, Part, Word};
+use crate::words::Position;
+use std::rc::Rc;
+
+impl Parser<'_, '_> {
+    /// Reads a compound command with its redirects, if one begins here.
+    pub(crate) fn compound(&mut self) -> Result<bool, Stop> {
+        let first = self.list.len();
+        self.skip_blanks();
+        if self.peek() == Some(b'(') {
+            self.nested(Self::parentheses)?;
+            self.inherited_redirects(first)?;
+            return Ok(true);
+        }
+        let Some((keyword, end)) = self.keyword() else { return Ok(false) };
+        let read: fn(&mut Self) -> Result<(), Stop> = match keyword {
+            // Behind a pipe it is an ordinary command.
+            Keyword::Time => return Ok(false),
+            Keyword::OpenBrace => Self::group,
+            Keyword::If => Self::branches,
+            Keyword::While | Keyword::Until => Self::loops,
+            Keyword::For => Self::for_loop,
+            Keyword::Select => Self::select,
+            Keyword::Case => Self::case,
+            Keyword::Test => Self::test,
+            Keyword::Function => return self.function_keyword(end).map(|()| true),
+            Keyword::Coproc => return self.coprocess(end).map(|()| true),
+            Keyword::Bang
+            | Keyword::CloseBrace
+            | Keyword::Do
+            | Keyword::Done
+            | Keyword::Elif
+            | Keyword::Else
+            | Keyword::Esac
+            | Keyword::Fi
+            | Keyword::In
+            | Keyword::Then => return Err(self.syntax("a command instead of a reserved word")),
+        };
+        self.pos = end;
+        self.nested(read)?;
+        self.inherited_redirects(first)?;
+        Ok(true)
+    }
+
+    /// Redirects behind a compound command, which all commands in it inherit.
+    fn inherited_redirects(&mut self, first: usize) -> Result<(), Stop> {
+        let range = first..self.list.len();
+        loop {
+            self.skip_blanks();
+            let from = self.pos;
+            let waits = !self.waiting.is_empty();
+            let Some(mut redirect) = self.redirect(first)? else { return Ok(()) };
+            redirect.inherited = true;
+            self.list.redirect(range.clone(), &redirect);
+            self.doubt_lines(waits, from);
+            self.skip_blanks();
+            if self.keyword().is_some() {
+                return Err(self.syntax("an operator behind a redirect"));
+            }
+        }
+    }
+
+    /// `( )` or `(( ))`.
+    fn parentheses(&mut self) -> Result<(), Stop> {
+        if self.ahead() == Some(b'(') && self.arithmetic_command()? {
+            return Ok(());
+        }
+        self.pos += 1;
+        self.in_new_shell(Self::some_list)?;
+        self.expect(b')', "`)` behind a subshell")
+    }
+
+    /// `((…))`, if both parentheses close together; otherwise they are two subshells.
+    fn arithmetic_command(&mut self) -> Result<bool, Stop> {
+        let start = self.pos;
+        self.pos += 1;
+        if self.peek() != Some(b'(') {
+            return Ok(false);
+        }
+        let inside = self.pos + 1;
+        let Some(end) = self.pair_end(inside, b'(', b')') else {
+            return Err(self.syntax("`))` behind `((`"));
+        };
+        if self.byte_at(end) != Some(b')') {
+            self.pos = start;
+            return Ok(false);
+        }
+        self.arithmetic(inside, end - 1)?;
+        self.pos = end + 1;
+        Ok(true)
+    }
+
+    fn group(&mut self) -> Result<(), Stop> {
+        self.some_list()?;
+        self.expect_keyword(Keyword::CloseBrace, "`}` behind a group")
+    }
+
+    fn branches(&mut self) -> Result<(), Stop> {
+        self.some_list()?;
+        self.expect_keyword(Keyword::Then, "`then`")?;
+        let outer = std::mem::replace(&mut self.context.conditional, true);
+        self.some_list()?;
+        while self.eat_keyword(Keyword::Elif) {
+            self.some_list()?;
+            self.expect_keyword(Keyword::Then, "`then`")?;
+            self.some_list()?;
+        }
+        if self.eat_keyword(Keyword::Else) {
+            self.some_list()?;
+        }
+        self.context.conditional = outer;
+        self.expect_keyword(Keyword::Fi, "`fi`")
+    }
+
+    fn loops(&mut self) -> Result<(), Stop> {
+        let outer = std::mem::replace(&mut self.context.conditional, true);
+        self.some_list()?;
+        self.expect_keyword(Keyword::Do, "`do`")?;
+        self.some_list()?;
+        self.context.conditional = outer;
+        self.expect_keyword(Keyword::Done, "`done`")
+    }
+
+    fn for_loop(&mut self) -> Result<(), Stop> {
+        self.skip_blanks();
+        if self.peek() == Some(b'(') && self.ahead() == Some(b'(') {
+            if !self.arithmetic_command()? {
+                return Err(self.syntax("`))` behind `for ((`"));
+            }
+            self.skip_blanks();
+            if self.peek() == Some(b';') && self.ahead() != Some(b';') {
+                self.pos += 1;
+            }
+            return self.loop_body();
+        }
+        self.loop_over_words()
+    }
+
+    fn select(&mut self) -> Result<(), Stop> {
+        self.loop_over_words()
+    }
+
+    /// `NAME in words; do …`. The variable is listed as an assignment by itself, with the words as its elements.
+    fn loop_over_words(&mut self) -> Result<(), Stop> {
+        self.skip_blanks();
+        let start = self.pos;
+        let name = self.plain_word(Position::Argument)?;
+        let name = name
+            .as_static()
+            .filter(|name| is_name(name) && !self.slice(start, self.pos).contains(['\'', '"']));
+        let Some(name) = name.map(str::to_owned) else { return Err(self.syntax("a name behind `for`")) };
+        let position = self.list.open(self.place(), self.origin(start));
+        self.line_breaks();
+        let mut assignment = Assignment { name, value: arguments(), elements: Vec::new(), appends: false };
+        if self.eat_keyword(Keyword::In) {
+            assignment.value = Word { span: self.span(self.pos, self.pos), ..Word::default() };
+            self.list_of_words(&mut assignment.elements)?;
+        } else if self.peek() == Some(b';') && self.ahead() != Some(b';') {
+            self.pos += 1;
+        }
+        self.close_span(position);
+        self.list.assignment(position, assignment);
+        self.loop_body()
+    }
+
+    /// Words up to the end of the line or a `;`.
+    fn list_of_words(&mut self, words: &mut Vec<Word>) -> Result<(), Stop> {
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                Some(b'\n') => {
+                    self.newline();
+                    return Ok(());
+                }
+                Some(b';') if self.ahead() != Some(b';') => {
+                    self.pos += 1;
+                    return Ok(());
+                }
+                _ => words.push(self.plain_word(Position::Argument)?),
+            }
+        }
+    }
+
+    /// `do …; done` or `{ …; }`.
+    fn loop_body(&mut self) -> Result<(), Stop> {
+        self.line_breaks();
+        let outer = std::mem::replace(&mut self.context.conditional, true);
+        if self.eat_keyword(Keyword::OpenBrace) {
+            self.group()?;
+        } else {
+            self.expect_keyword(Keyword::Do, "`do`")?;
+            self.some_list()?;
+            self.expect_keyword(Keyword::Done, "`done`")?;
+        }
+        self.context.conditional = outer;
+        Ok(())
+    }
+
+    fn case(&mut self) -> Result<(), Stop> {
+        self.skip_blanks();
+        self.plain_word(Position::Single)?;
+        self.line_breaks();
+        self.expect_keyword(Keyword::In, "`in`")?;
+        let outer = std::mem::replace(&mut self.context.conditional, true);
+        loop {
+            self.line_breaks();
+            if self.eat_keyword(Keyword::Esac) {
+                break;
+            }
+            self.patterns()?;
+            self.list()?;
+            if !self.clause_ends() {
+                self.expect_keyword(Keyword::Esac, "`esac`")?;
+                break;
+            }
+        }
+        self.context.conditional = outer;
+        Ok(())
+    }
+
+    /// `(a | b)` or `a | b)`.
+    fn patterns(&mut self) -> Result<(), Stop> {
+        self.eat(b'(');
+        loop {
+            self.skip_blanks();
+            self.plain_word(Position::Pattern)?;
+            self.skip_blanks();
+            if !self.eat(b'|') {
+                return self.expect(b')', "`)` behind a pattern");
+            }
+        }
+    }
+
+    /// `;;`, `;&` or `;;&`.
+    fn clause_ends(&mut self) -> bool {
+        if !self.eat(b';') {
+            return false;
+        }
+        self.eat(b';');
+        self.eat(b'&');
+        true
+    }
+
+    /// `function NAME` with or without `()`.
+    fn function_keyword(&mut self, end: usize) -> Result<(), Stop> {
+        self.pos = end;
+        self.skip_blanks();
+        let name = self.plain_word(Position::Argument)?;
+        self.skip_blanks();
+        if self.peek() == Some(b'(') && self.ahead_is_close() {
+            self.function_parentheses()?;
+        }
+        self.function_body(Some(name))
+    }
+
+    /// `()` follows, rather than a subshell as the body.
+    fn ahead_is_close(&mut self) -> bool {
+        let start = self.pos;
+        self.pos += 1;
+        self.skip_blanks();
+        let close = self.peek() == Some(b')');
+        self.pos = start;
+        close
+    }
+
+    pub(crate) fn function_parentheses(&mut self) -> Result<(), Stop> {
+        self.pos += 1;
+        self.skip_blanks();
+        self.expect(b')', "`)` behind the name of a function")
+    }
+
+    pub(crate) fn function_body(&mut self, name: Option<Word>) -> Result<(), Stop> {
+        let name = name.filter(|word| !word.quoted).and_then(|word| word.as_static().map(str::to_owned));
+        let name = name.unwrap_or_else(|| {
+            self.doubt("a name of a function that is not plain", self.pos);
+            String::new()
+        });
+        self.list.function(&name);
+        self.line_breaks();
+        let outer = self.context.clone();
+        self.context.function = Some(Rc::from(name));
+        self.context.conditional = true;
+        self.context.after = None;
+        if self.keyword().is_some_and(|(keyword, _)| matches!(keyword, Keyword::Function | Keyword::Coproc))
+            || !self.compound()?
+        {
+            return Err(self.syntax("the body of a function"));
+        }
+        self.context = outer;
+        Ok(())
+    }
+
+    /// `coproc command`, `coproc NAME compound`.
+    fn coprocess(&mut self, end: usize) -> Result<(), Stop> {
+        if self.context.nesting > 0 {
+            // bash prints the commands of a substitution and reads them again, with a name that was not there.
+            self.doubt("a coprocess in a substitution", self.pos);
+        }
+        self.pos = end;
+        let outer = self.context.clone();
+        self.context.background = true;
+        self.context.shell = self.list.shell(outer.shell);
+        self.nested(Self::coprocess_command)?;
+        self.context = outer;
+        Ok(())
+    }
+
+    fn coprocess_command(&mut self) -> Result<(), Stop> {
+        self.skip_blanks();
+        let start = self.pos;
+        let named = self.peek().is_some() && self.keyword().is_none() && self.plain_word_end().is_some();
+        if named {
+            self.plain_word(Position::Argument)?;
+            self.skip_blanks();
+            if self.peek() != Some(b'(') && self.keyword().is_none() {
+                self.pos = start;
+            }
+        }
+        self.command().map(drop)
+    }
+
+    pub(crate) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Stop> {
+        if self.eat(byte) { Ok(()) } else { Err(self.syntax(what)) }
+    }
+
+    fn expect_keyword(&mut self, keyword: Keyword, what: &'static str) -> Result<(), Stop> {
+        if self.eat_keyword(keyword) { Ok(()) } else { Err(self.syntax(what)) }
+    }
+}
+
+/// What a loop without `in` goes over.
+fn arguments() -> Word {
+    let parts = vec![Part::Parameter { name: "@".to_owned(), quoted: true, plain: true }];
+    Word { parts, ..Word::default() }
+}

@@ -1,0 +1,161 @@
+//! `[[ ]]`.
+
+use crate::lexer::breaks;
+use crate::opaque::Stop;
+use crate::parse::Parser;
+use crate::script::{Part, Word};
+use crate::words::Position;
+
+/// What stands between two words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    /// `==`, `=`, `!=`: the right side is a pattern.
+    Match,
+    /// `=~`.
+    Regex,
+    /// `-eq` and its kind: both sides are arithmetic.
+    Arithmetic,
+    /// `<`, `>`, `-nt`, `-ot`, `-ef`.
+    Compare,
+}
+
+impl Parser<'_, '_> {
+    /// Reads from behind `[[` to behind `]]`.
+    pub(crate) fn test(&mut self) -> Result<(), Stop> {
+        self.alternatives()?;
+        self.line_breaks();
+        if self.at_test_end() {
+            self.pos += 2;
+            return Ok(());
+        }
+        Err(self.syntax("`]]`"))
+    }
+
+    fn at_test_end(&mut self) -> bool {
+        self.peek() == Some(b']')
+            && self.ahead() == Some(b']')
+            && self.byte_at(self.pos + 2).is_none_or(breaks)
+    }
+
+    /// Terms joined by `&&` and `||`.
+    fn alternatives(&mut self) -> Result<(), Stop> {
+        loop {
+            self.term()?;
+            self.line_breaks();
+            let joined = matches!(self.peek(), Some(byte @ (b'&' | b'|')) if self.ahead() == Some(byte));
+            if !joined {
+                return Ok(());
+            }
+            self.pos += 1;
+            self.peek();
+            self.pos += 1;
+        }
+    }
+
+    fn term(&mut self) -> Result<(), Stop> {
+        loop {
+            self.line_breaks();
+            match self.peek() {
+                Some(b'!') if self.ahead().is_none_or(breaks) => self.pos += 1,
+                Some(b'(') => return self.nested(Self::parenthesised),
+                _ => return self.primary(),
+            }
+        }
+    }
+
+    fn parenthesised(&mut self) -> Result<(), Stop> {
+        self.pos += 1;
+        self.alternatives()?;
+        self.line_breaks();
+        self.expect(b')', "`)` in `[[ ]]`")
+    }
+
+    fn primary(&mut self) -> Result<(), Stop> {
+        if self.at_test_end() {
+            return Err(self.syntax("a condition"));
+        }
+        let left = self.operand_of(Position::Single)?;
+        self.skip_blanks();
+        if left.as_static().is_some_and(is_unary) && !left.quoted {
+            if self.at_test_end() {
+                return Err(self.syntax("an operand"));
+            }
+            let operand = self.operand_of(Position::Single)?;
+            if left.as_static() == Some("-v") || left.as_static() == Some("-R") {
+                self.evaluates_word(&operand);
+            }
+            return Ok(());
+        }
+        let Some(operator) = self.test_operator() else { return Ok(()) };
+        self.skip_blanks();
+        let position = match operator {
+            Operator::Match => Position::Extended,
+            Operator::Regex => Position::Regex,
+            Operator::Arithmetic | Operator::Compare => Position::Single,
+        };
+        let right = self.operand_of(position)?;
+        if operator == Operator::Arithmetic {
+            self.evaluates_word(&left);
+            self.evaluates_word(&right);
+        }
+        Ok(())
+    }
+
+    /// A word; operators and the end are none.
+    fn operand_of(&mut self, position: Position) -> Result<Word, Stop> {
+        match self.peek() {
+            None | Some(b'&' | b';' | b')' | b'\n') => Err(self.syntax("an operand")),
+            Some(b'|' | b'(') if position != Position::Regex => Err(self.syntax("an operand")),
+            Some(b'<' | b'>') if self.ahead() != Some(b'(') => Err(self.syntax("an operand")),
+            Some(_) => self.plain_word(position),
+        }
+    }
+
+    /// Arithmetic on a text that only looks like one may run what its subscripts say.
+    fn evaluates_word(&mut self, word: &Word) {
+        for part in &word.parts {
+            match part {
+                Part::Literal(text) if text.contains(['[', '$', '`']) => {
+                    self.doubt("a text that is evaluated", self.pos);
+                }
+                Part::Literal(text) => {
+                    let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                    names.filter(|name| !name.is_empty()).for_each(|name| self.list.evaluates(name));
+                }
+                Part::Parameter { name, .. } => self.list.evaluates(name),
+                Part::Glob(_) => self.doubt("a text that is evaluated", self.pos),
+                Part::Tilde(_)
+                | Part::Substitution { .. }
+                | Part::Process
+                | Part::Arithmetic
+                | Part::Brace(_) => {}
+            }
+        }
+    }
+
+    /// Reads an operator between two words, if one stands here.
+    fn test_operator(&mut self) -> Option<Operator> {
+        if let Some(b'<' | b'>') = self.peek() {
+            self.pos += 1;
+            return Some(Operator::Compare);
+        }
+        let end = self.run_end(|byte| !breaks(byte));
+        let operator = match self.slice(self.pos, end) {
+            "=" | "==" | "!=" => Operator::Match,
+            "=~" => Operator::Regex,
+            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => Operator::Arithmetic,
+            "-nt" | "-ot" | "-ef" => Operator::Compare,
+            _ => return None,
+        };
+        self.pos = end;
+        Some(operator)
+    }
+}
+
+/// An operator in front of one word.
+fn is_unary(word: &str) -> bool {
+    match word.as_bytes() {
+        [b'-', kind] => b"abcdefghkprstuwxGLNORSnvz".contains(kind) || *kind == b'o',
+        _ => false,
+    }
+}

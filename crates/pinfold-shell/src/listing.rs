@@ -1,0 +1,188 @@
+//! What is gathered while a text is read.
+
+use crate::opaque::{MAX_COMMANDS, MAX_LISTED, MAX_OPAQUE, MAX_REDIRECTS};
+use crate::script::{Assignment, Opaque, OpaqueWhy, Place, Redirect, Script, SimpleCommand, Span, Word};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// A script in the making, shared by the parsers of a text and of the texts within it.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    script: Script,
+    /// Names whose values arithmetic evaluates.
+    evaluated: HashSet<String>,
+}
+
+impl Listing {
+    pub(crate) fn new() -> Self {
+        let script = Script { commands: Vec::with_capacity(4), shells: vec![0], ..Script::default() };
+        Self { script, evaluated: HashSet::new() }
+    }
+
+    pub(crate) fn finish(mut self) -> Script {
+        self.doubt_arithmetic();
+        self.script
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.script.commands.len()
+    }
+
+    /// A part that is not understood.
+    pub(crate) fn opaque(&mut self, why: OpaqueWhy, span: Span) {
+        let known = |one: &Opaque| one.why == why && one.span == span;
+        if self.script.opaque.len() < MAX_OPAQUE && !self.script.opaque.iter().any(known) {
+            self.script.opaque.push(Opaque { why, span });
+        }
+    }
+
+    /// Opens the entry of a command; its words follow. The position is past the end when the list is full.
+    pub(crate) fn open(&mut self, place: Place, at: usize) -> usize {
+        let position = self.len();
+        if position == MAX_COMMANDS {
+            self.opaque(OpaqueWhy::TooMuch("more than 1000 commands"), at..at);
+        }
+        if position < MAX_LISTED {
+            self.script.commands.push(SimpleCommand {
+                assignments: Vec::new(),
+                words: Vec::new(),
+                redirects: Vec::new(),
+                span: at..at,
+                place,
+            });
+        }
+        position
+    }
+
+    pub(crate) fn command(&mut self, position: usize) -> Option<&mut SimpleCommand> {
+        self.script.commands.get_mut(position)
+    }
+
+    pub(crate) fn range(&mut self, range: Range<usize>) -> &mut [SimpleCommand] {
+        let end = range.end.min(self.len());
+        self.script.commands.get_mut(range.start.min(end)..end).unwrap_or_default()
+    }
+
+    /// Adds a word to a command.
+    pub(crate) fn word(&mut self, position: usize, word: Word) {
+        if let Some(command) = self.command(position) {
+            command.words.push(word);
+        }
+    }
+
+    /// Adds an assignment to a command.
+    pub(crate) fn assignment(&mut self, position: usize, assignment: Assignment) {
+        if let Some(command) = self.command(position) {
+            command.assignments.push(assignment);
+        }
+    }
+
+    /// Adds a redirect to each command of a range.
+    pub(crate) fn redirect(&mut self, range: Range<usize>, redirect: &Redirect) {
+        let mut full = false;
+        for command in self.range(range) {
+            if command.redirects.len() < MAX_REDIRECTS {
+                command.redirects.push(redirect.clone());
+            } else {
+                full = true;
+            }
+        }
+        if full {
+            self.opaque(
+                OpaqueWhy::TooMuch("more than 64 redirects of one command"),
+                redirect.target.span.clone(),
+            );
+        }
+    }
+
+    /// A new shell that comes out of `parent`.
+    pub(crate) fn shell(&mut self, parent: usize) -> usize {
+        self.script.shells.push(parent);
+        self.script.shells.len() - 1
+    }
+
+    pub(crate) fn shells(&self) -> usize {
+        self.script.shells.len()
+    }
+
+    /// Moves what runs in shell `from`, among the commands of `range` and the shells opened since `opened`, into a
+    /// shell of its own: only behind it stands the `|` or `&` that says so.
+    pub(crate) fn split_shell(&mut self, range: Range<usize>, from: usize, opened: usize) {
+        let own = self.shell(from);
+        for parent in self.script.shells.iter_mut().take(own).skip(opened) {
+            if *parent == from {
+                *parent = own;
+            }
+        }
+        for command in self.range(range) {
+            if command.place.shell == from {
+                command.place.shell = own;
+            }
+        }
+    }
+
+    /// The last command of `range` that is not within a substitution deeper than `depth`.
+    pub(crate) fn last_at(&mut self, range: Range<usize>, depth: usize) -> Option<usize> {
+        let start = range.start;
+        let last = self.range(range).iter().rposition(|command| command.place.substitution == depth)?;
+        Some(start + last)
+    }
+
+    pub(crate) fn function(&mut self, name: &str) {
+        self.script.functions.push(name.to_owned());
+    }
+
+    /// Takes back the entry of a command that turned out to be the name of a function. Nothing follows it.
+    pub(crate) fn close_function(&mut self, position: usize) -> Option<Word> {
+        let command = (position + 1 == self.len()).then(|| self.script.commands.pop()).flatten()?;
+        command.words.into_iter().next()
+    }
+
+    pub(crate) fn nesting(&mut self, depth: usize) {
+        self.script.nesting = self.script.nesting.max(depth);
+    }
+
+    /// A name whose value arithmetic evaluates.
+    pub(crate) fn evaluates(&mut self, name: &str) {
+        if !self.evaluated.contains(name) {
+            self.evaluated.insert(name.to_owned());
+        }
+    }
+
+    /// Arithmetic runs the substitutions in the subscripts of a value that it reads: `x='a[$(c)]'; ((x))`.
+    fn doubt_arithmetic(&mut self) {
+        if self.evaluated.is_empty() {
+            return;
+        }
+        let doubt = self.script.commands.iter().find_map(|command| {
+            let reads = |one: &&Assignment| self.evaluated.contains(&one.name) && one.may_hold_code();
+            command.assignments.iter().find(reads).map(|one| one.value.span.clone())
+        });
+        if let Some(span) = doubt {
+            let why = OpaqueWhy::Construct("a value that arithmetic would run as code");
+            self.opaque(why, span);
+        }
+    }
+}
+
+impl Assignment {
+    fn may_hold_code(&self) -> bool {
+        std::iter::once(&self.value).chain(&self.elements).any(Word::may_hold_code)
+    }
+}
+
+impl Word {
+    /// A subscript or a substitution stands in its literal text.
+    fn may_hold_code(&self) -> bool {
+        use crate::script::Part;
+        self.parts.iter().any(|part| match part {
+            Part::Literal(text) | Part::Glob(text) => text.contains(['[', '`', '$']),
+            Part::Brace(words) => words.iter().any(Self::may_hold_code),
+            Part::Tilde(_)
+            | Part::Parameter { .. }
+            | Part::Substitution { .. }
+            | Part::Process
+            | Part::Arithmetic => false,
+        })
+    }
+}

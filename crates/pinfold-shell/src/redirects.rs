@@ -1,0 +1,160 @@
+//! Redirects: the descriptor in front, the operator, the word behind.
+
+use crate::lexer::{begins_name, in_name};
+use crate::opaque::Stop;
+use crate::parse::Parser;
+use crate::script::{Redirect, RedirectKind, Word};
+use crate::words::Position;
+
+/// A greater number is a word to some shells, and too big for all.
+const MAX_DESCRIPTOR: u32 = 0x7fff_ffff;
+
+/// What stands in front of an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fd {
+    None,
+    Number(u32),
+    TooBig,
+}
+
+/// An operator, as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Plain(RedirectKind),
+    /// `<&`, `>&`: a descriptor or, for the second, a file.
+    To(RedirectKind),
+    /// `<<-`: tabs at the start of lines are taken away.
+    Stripped,
+}
+
+impl Parser<'_, '_> {
+    /// Reads a redirect, if one begins here, on the command at `first` and those behind it.
+    pub(crate) fn redirect(&mut self, first: usize) -> Result<Option<Redirect>, Stop> {
+        let start = self.pos;
+        let fd = self.descriptor();
+        let process = matches!(self.peek(), Some(b'<' | b'>')) && self.ahead() == Some(b'(');
+        let operator = if process { None } else { self.redirect_operator() };
+        let Some(operator) = operator else {
+            self.pos = start;
+            return Ok(None);
+        };
+        if fd == Fd::TooBig {
+            self.doubt("a descriptor of that size", start);
+        }
+        self.skip_blanks();
+        let (kind, target) = self.redirect_target(operator, first)?;
+        let fd = if let Fd::Number(number) = fd { Some(number) } else { None };
+        Ok(Some(Redirect { kind, fd, target, inherited: false }))
+    }
+
+    /// What stands directly in front of an operator.
+    fn descriptor(&mut self) -> Fd {
+        let start = self.pos;
+        let fd = match self.peek() {
+            Some(b'0'..=b'9') => self.number(),
+            Some(b'{') => self.variable(),
+            _ => return Fd::None,
+        };
+        if !matches!(self.peek(), Some(b'<' | b'>')) {
+            self.pos = start;
+            return Fd::None;
+        }
+        fd
+    }
+
+    fn number(&mut self) -> Fd {
+        let mut number = Some(0_u32);
+        while let Some(byte @ b'0'..=b'9') = self.peek() {
+            number = number.and_then(|n| n.checked_mul(10)?.checked_add(u32::from(byte - b'0')));
+            self.pos += 1;
+        }
+        number.filter(|&number| number <= MAX_DESCRIPTOR).map_or(Fd::TooBig, Fd::Number)
+    }
+
+    /// `{name}`: bash chooses a number. Any other word in braces is left where it is.
+    fn variable(&mut self) -> Fd {
+        self.pos += 1;
+        let named = self.peek().is_some_and(begins_name);
+        while self.peek().is_some_and(in_name) {
+            self.pos += 1;
+        }
+        if !named || !self.eat(b'}') {
+            self.pos = self.end;
+        }
+        Fd::None
+    }
+
+    fn redirect_operator(&mut self) -> Option<Operator> {
+        use Operator::{Plain, Stripped, To};
+        use RedirectKind::{Append, Duplicate, HereDocument, HereString, Read, ReadWrite, Write};
+        match self.peek()? {
+            b'&' if self.ahead() == Some(b'>') => {
+                self.pos += 1;
+                self.eat(b'>');
+                Some(Plain(if self.eat(b'>') { Append } else { Write }))
+            }
+            b'<' => {
+                self.pos += 1;
+                Some(match self.peek() {
+                    Some(b'<') => {
+                        self.pos += 1;
+                        if self.eat(b'<') {
+                            Plain(HereString)
+                        } else if self.eat(b'-') {
+                            Stripped
+                        } else {
+                            Plain(HereDocument)
+                        }
+                    }
+                    Some(b'&') => self.longer(To(Duplicate)),
+                    Some(b'>') => self.longer(Plain(ReadWrite)),
+                    _ => Plain(Read),
+                })
+            }
+            b'>' => {
+                self.pos += 1;
+                Some(match self.peek() {
+                    Some(b'>') => self.longer(Plain(Append)),
+                    Some(b'&') => self.longer(To(Write)),
+                    Some(b'|') => self.longer(Plain(Write)),
+                    _ => Plain(Write),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn longer(&mut self, operator: Operator) -> Operator {
+        self.pos += 1;
+        operator
+    }
+
+    fn redirect_target(&mut self, operator: Operator, first: usize) -> Result<(RedirectKind, Word), Stop> {
+        match operator {
+            Operator::Plain(RedirectKind::HereDocument) => self.delimiter(first, false),
+            Operator::Stripped => self.delimiter(first, true),
+            Operator::Plain(RedirectKind::HereString) => {
+                Ok((RedirectKind::HereString, self.plain_word(Position::Single)?))
+            }
+            Operator::Plain(kind) => Ok((kind, self.plain_word(Position::Target)?)),
+            Operator::To(kind) => {
+                let word = self.plain_word(Position::Target)?;
+                let descriptor = word.as_static().is_some_and(is_descriptor);
+                Ok((if descriptor { RedirectKind::Duplicate } else { kind }, word))
+            }
+        }
+    }
+
+    fn delimiter(&mut self, first: usize, stripped: bool) -> Result<(RedirectKind, Word), Stop> {
+        let word = self.plain_word(Position::Single)?;
+        let placeholder = Word { span: word.span.clone(), ..Word::default() };
+        self.expect_document(&word, first, stripped);
+        Ok((RedirectKind::HereDocument, placeholder))
+    }
+}
+
+/// `1`, `-`, `1-`.
+fn is_descriptor(target: &str) -> bool {
+    let digits = target.strip_suffix('-').unwrap_or(target);
+    !target.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}

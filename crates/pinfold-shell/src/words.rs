@@ -1,0 +1,480 @@
+//! Words: quotes, escapes, and the order in which their pieces are found.
+//!
+//! What an unquoted character means may depend on what follows (`{` on `,` and `}`, `[` on `]`). Such characters
+//! are marked on the way, and the marks are read when the word is complete ([`crate::patterns`]).
+
+use crate::lexer::{breaks, in_name, is_name};
+use crate::opaque::Stop;
+use crate::parse::Parser;
+use crate::script::{Assignment, Part, Word};
+
+/// Where a word stands, which says what its characters mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// In front of a command: it may be an assignment.
+    Prefix,
+    /// An argument, or a word of a list.
+    Argument,
+    /// An argument of a builtin that takes assignments of arrays.
+    Declared,
+    /// An element of an array.
+    Element,
+    /// Behind a redirect.
+    Target,
+    /// One word that is neither split nor matched: of `case`, behind `<<<`, beside `[[ ]]` operators.
+    Single,
+    /// A pattern of `case`.
+    Pattern,
+    /// A pattern of `[[ ]]`, where extended patterns are always on.
+    Extended,
+    /// A regular expression of `[[ =~ ]]`.
+    Regex,
+}
+
+impl Position {
+    fn expands_braces(self) -> bool {
+        matches!(self, Self::Prefix | Self::Argument | Self::Declared | Self::Element | Self::Target)
+    }
+
+    fn takes_arrays(self) -> bool {
+        matches!(self, Self::Prefix | Self::Declared)
+    }
+}
+
+/// A word, and what it turned out to be.
+#[derive(Debug)]
+pub(crate) struct Lexed {
+    pub(crate) word: Word,
+    pub(crate) assignment: Option<Assignment>,
+}
+
+/// An unquoted character of a word that may be more than itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    /// The literal part that it stands in.
+    pub(crate) part: usize,
+    /// Where in it.
+    pub(crate) at: usize,
+    pub(crate) byte: u8,
+}
+
+/// A word in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Builder {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) quoted: bool,
+    /// The last thing added was an unquoted, unescaped character.
+    bare: bool,
+    /// Where `NAME=` ends, when the word begins so.
+    value: Option<Value>,
+    /// Where `NAME[…]` ends its name.
+    subscripted: Option<usize>,
+    elements: Option<Vec<Word>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Value {
+    name: usize,
+    at: usize,
+    appends: bool,
+}
+
+impl Builder {
+    pub(crate) fn text(&mut self, text: &str) {
+        match self.parts.last_mut() {
+            Some(Part::Literal(last)) => last.push_str(text),
+            _ if text.is_empty() => {}
+            _ => self.parts.push(Part::Literal(text.to_owned())),
+        }
+    }
+
+    pub(crate) fn bare_text(&mut self, text: &str) {
+        self.text(text);
+        self.bare = true;
+    }
+
+    pub(crate) fn part(&mut self, part: Part) {
+        self.parts.push(part);
+        self.bare = false;
+    }
+
+    /// Something quoted follows. Behind a mark that matters: quotes keep braces and tildes from being special.
+    pub(crate) fn quote(&mut self) {
+        self.quoted = true;
+        self.bare = false;
+        if !self.marks.is_empty() {
+            self.mark(b'"');
+        }
+    }
+
+    /// The next byte of text is special.
+    pub(crate) fn mark(&mut self, byte: u8) {
+        let (part, at) = match self.parts.as_slice() {
+            [.., Part::Literal(last)] => (self.parts.len() - 1, last.len()),
+            parts => (parts.len(), 0),
+        };
+        self.marks.push(Mark { part, at, byte });
+    }
+
+    /// The text, if it is all there is and none of it was special.
+    fn only_text(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Literal(text)] if !self.quoted && self.marks.is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty() && !self.quoted
+    }
+
+    fn ends_bare_with(&self, bytes: &[u8]) -> bool {
+        let last = match self.parts.last() {
+            Some(Part::Literal(text)) => text.bytes().last(),
+            _ => None,
+        };
+        self.bare && last.is_some_and(|byte| bytes.contains(&byte))
+    }
+
+    /// The mark of a `~` here: `:` at the start of a value or behind a `:` in it, `~` at the start of a word, or
+    /// where braces may make it one.
+    fn tilde(&self) -> Option<u8> {
+        let at_value = |value: Value| match self.parts.as_slice() {
+            [Part::Literal(text)] => text.len() == value.at || self.ends_bare_with(b":"),
+            _ => self.ends_bare_with(b":"),
+        };
+        let in_braces = self.in_braces() && self.ends_bare_with(b"{,}");
+        if self.value.is_some_and(at_value) {
+            return Some(b':');
+        }
+        (self.is_empty() || in_braces).then_some(b'~')
+    }
+
+    /// A `(` here does not end the word.
+    fn takes_group(&self, position: Position) -> bool {
+        position == Position::Regex || self.ends_bare_with(b"?*+@!")
+    }
+
+    /// A brace was opened, perhaps closed again.
+    pub(crate) fn in_braces(&self) -> bool {
+        self.marks.iter().any(|mark| mark.byte == b'{')
+    }
+}
+
+impl Parser<'_, '_> {
+    /// Reads the word that begins here.
+    pub(crate) fn word(&mut self, position: Position) -> Result<Lexed, Stop> {
+        if let Some(end) = self.plain_word_end() {
+            let word = Word {
+                parts: vec![Part::Literal(self.slice(self.pos, end).to_owned())],
+                span: self.span(self.pos, end),
+                quoted: false,
+            };
+            self.pos = end;
+            return Ok(Lexed { word, assignment: None });
+        }
+        let start = self.pos;
+        let mut builder = Builder::default();
+        while self.piece(&mut builder, position)? {}
+        if builder.is_empty() && self.pos == start {
+            return Err(self.syntax("a word"));
+        }
+        Ok(self.finish(builder, position, start))
+    }
+
+    /// Reads a word that cannot be an assignment.
+    pub(crate) fn plain_word(&mut self, position: Position) -> Result<Word, Stop> {
+        Ok(self.word(position)?.word)
+    }
+
+    /// Reads the next piece of a word. Says whether there was one.
+    fn piece(&mut self, builder: &mut Builder, position: Position) -> Result<bool, Stop> {
+        let Some(byte) = self.peek() else { return Ok(false) };
+        match byte {
+            b'\'' => self.single_quotes(builder)?,
+            b'"' => self.double_quotes(builder)?,
+            b'\\' => self.escape(builder),
+            b'`' => self.backticks(builder, false)?,
+            b'$' => self.dollar(builder, false)?,
+            b'(' if builder.takes_group(position) => self.pattern_group(builder, position)?,
+            b'<' | b'>' if self.ahead() == Some(b'(') => self.process(builder)?,
+            b'|' if position == Position::Regex => self.bare_byte(builder),
+            b'=' => self.equals(builder, position)?,
+            b'[' if position == Position::Prefix && builder.only_text().is_some_and(is_name) => {
+                self.subscript_of(builder)?;
+            }
+            b'~' => self.tilde(builder),
+            b'{' | b'*' | b'?' | b'[' => self.marked_byte(builder),
+            b',' | b'}' | b']' if !builder.marks.is_empty() => self.marked_byte(builder),
+            _ if breaks(byte) => return Ok(false),
+            _ => self.bare_run(builder),
+        }
+        Ok(true)
+    }
+
+    fn bare_run(&mut self, builder: &mut Builder) {
+        let end = self.plain_end().max(self.pos + 1);
+        builder.bare_text(self.slice(self.pos, end));
+        self.pos = end;
+    }
+
+    fn bare_byte(&mut self, builder: &mut Builder) {
+        builder.bare_text(self.slice(self.pos, self.pos + 1));
+        self.pos += 1;
+    }
+
+    fn tilde(&mut self, builder: &mut Builder) {
+        if let Some(mark) = builder.tilde() {
+            builder.mark(mark);
+        }
+        self.bare_byte(builder);
+    }
+
+    fn marked_byte(&mut self, builder: &mut Builder) {
+        if let Some(byte) = self.byte() {
+            builder.mark(byte);
+        }
+        self.bare_byte(builder);
+    }
+
+    pub(crate) fn single_quotes(&mut self, builder: &mut Builder) -> Result<(), Stop> {
+        builder.quote();
+        let start = self.pos + 1;
+        self.pos = start;
+        let end = self.run_end(|byte| byte != b'\'');
+        if end >= self.end {
+            return Err(self.syntax("a closing single quote"));
+        }
+        builder.text(self.slice(start, end));
+        self.pos = end + 1;
+        Ok(())
+    }
+
+    pub(crate) fn double_quotes(&mut self, builder: &mut Builder) -> Result<(), Stop> {
+        builder.quote();
+        self.pos += 1;
+        self.nested(|parser| parser.quoted_text(builder, Some(b'"')))
+    }
+
+    /// Reads text in which only `$`, backticks and backslashes are special, up to `close` or the end.
+    pub(crate) fn quoted_text(&mut self, builder: &mut Builder, close: Option<u8>) -> Result<(), Stop> {
+        loop {
+            match self.byte() {
+                None if close.is_some() => return Err(self.syntax("a closing double quote")),
+                None => return Ok(()),
+                Some(byte) if Some(byte) == close => {
+                    self.pos += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.quoted_escape(builder, close),
+                Some(b'`') => self.backticks(builder, true)?,
+                Some(b'$') => self.dollar(builder, true)?,
+                Some(_) => {
+                    let plain = |byte| !matches!(byte, b'\\' | b'`' | b'$') && Some(byte) != close;
+                    let end = self.run_end(plain);
+                    builder.text(self.slice(self.pos, end));
+                    self.pos = end;
+                }
+            }
+        }
+    }
+
+    fn quoted_escape(&mut self, builder: &mut Builder, close: Option<u8>) {
+        match self.byte_at(self.pos + 1) {
+            Some(b'\n') => {}
+            Some(byte) if matches!(byte, b'$' | b'`' | b'\\') || Some(byte) == close => {
+                builder.text(self.slice(self.pos + 1, self.pos + 2));
+            }
+            _ => {
+                builder.text("\\");
+                self.pos -= 1;
+            }
+        }
+        self.pos += 2;
+    }
+
+    /// A backslash takes the meaning from the character behind it. At the very end it stays.
+    fn escape(&mut self, builder: &mut Builder) {
+        let start = self.pos + 1;
+        let length = self.slice(start, self.end).chars().next().map_or(0, char::len_utf8);
+        if length == 0 {
+            self.pos = start;
+            self.doubt("a backslash at the end", start - 1);
+        }
+        builder.quote();
+        builder.text(if length == 0 { "\\" } else { self.slice(start, start + length) });
+        self.pos = start + length;
+    }
+
+    /// A `=`: in front of a value, when a name is in front of it.
+    fn equals(&mut self, builder: &mut Builder, position: Position) -> Result<(), Stop> {
+        self.bare_byte(builder);
+        if builder.value.is_some() {
+            return Ok(());
+        }
+        let Some(text) = builder.only_text() else { return Ok(()) };
+        let name = text.strip_suffix('=').unwrap_or(text);
+        let (name, appends) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
+        if is_name(name) {
+            builder.value = Some(Value { name: name.len(), at: text.len(), appends });
+            if position.takes_arrays() && self.peek() == Some(b'(') {
+                self.array(builder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `NAME[…]` in front of a command; a value has to follow.
+    fn subscript_of(&mut self, builder: &mut Builder) -> Result<(), Stop> {
+        let start = self.pos;
+        self.pos += 1;
+        self.subscript()?;
+        let assigns = self.peek() == Some(b'=') || self.peek() == Some(b'+') && self.ahead() == Some(b'=');
+        if !assigns || builder.subscripted.is_some() {
+            self.doubt("a subscript without a value", start);
+            builder.part(Part::Glob(self.slice(start, self.pos).to_owned()));
+        }
+        builder.subscripted = Some(start);
+        Ok(())
+    }
+
+    /// `(…)` behind `NAME=`.
+    fn array(&mut self, builder: &mut Builder) -> Result<(), Stop> {
+        let start = self.pos;
+        self.pos += 1;
+        let mut elements = Vec::new();
+        self.nested(|parser| parser.elements(&mut elements))?;
+        if !self.peek().is_none_or(breaks) {
+            self.doubt("text behind an array", start);
+        }
+        builder.elements = Some(elements);
+        Ok(())
+    }
+
+    fn elements(&mut self, elements: &mut Vec<Word>) -> Result<(), Stop> {
+        loop {
+            self.line_breaks();
+            match self.peek() {
+                None => return Err(self.syntax("`)` behind the elements of an array")),
+                Some(b')') => {
+                    self.pos += 1;
+                    return Ok(());
+                }
+                Some(b'[') => self.element_subscript()?,
+                Some(_) => {}
+            }
+            elements.push(self.plain_word(Position::Element)?);
+        }
+    }
+
+    /// `[…]=` in front of an element. Anything else in brackets is a pattern.
+    fn element_subscript(&mut self) -> Result<(), Stop> {
+        let start = self.pos;
+        self.pos += 1;
+        let closed = self.pair_end(self.pos, b'[', b']');
+        if !closed.is_some_and(|end| matches!(self.byte_at(end), Some(b'=' | b'+'))) {
+            self.pos = start;
+            return Ok(());
+        }
+        self.subscript()?;
+        self.eat(b'+');
+        if !self.eat(b'=') {
+            self.doubt("brackets in front of an element", start);
+        }
+        if self.peek().is_none_or(breaks) {
+            self.doubt("an element without a value", start);
+        }
+        Ok(())
+    }
+
+    /// `(…)` of a regular expression or an extended pattern.
+    fn pattern_group(&mut self, builder: &mut Builder, position: Position) -> Result<(), Stop> {
+        if matches!(position, Position::Regex | Position::Extended) {
+            builder.bare_text("(");
+        } else {
+            self.doubt("an extended pattern, which depends on `extglob`", self.pos);
+            builder.part(Part::Glob("(".to_owned()));
+        }
+        self.pos += 1;
+        self.nested(|parser| parser.group_end(builder, position))
+    }
+
+    fn group_end(&mut self, builder: &mut Builder, position: Position) -> Result<(), Stop> {
+        loop {
+            match self.peek() {
+                None => return Err(self.syntax("`)` behind a pattern")),
+                Some(b')') => {
+                    self.bare_byte(builder);
+                    return Ok(());
+                }
+                Some(b'(') => self.pattern_group(builder, position)?,
+                Some(b'<' | b'>') if self.ahead() == Some(b'(') => self.process(builder)?,
+                Some(byte) if breaks(byte) => self.bare_byte(builder),
+                Some(_) => drop(self.piece(builder, Position::Single)?),
+            }
+        }
+    }
+
+    fn finish(&self, builder: Builder, position: Position, start: usize) -> Lexed {
+        let span = self.span(start, self.pos);
+        match builder.value {
+            Some(value) if position == Position::Prefix => {
+                let assignment = self.assignment(builder, value, start);
+                Lexed { word: Word { span, ..Word::default() }, assignment: Some(assignment) }
+            }
+            _ => Lexed { word: self.complete(builder, position, start), assignment: None },
+        }
+    }
+
+    /// A word out of its pieces.
+    pub(crate) fn complete(&self, builder: Builder, position: Position, start: usize) -> Word {
+        let Builder { parts, marks, quoted, elements, .. } = builder;
+        let mut word = Word { parts, span: self.span(start, self.pos), quoted };
+        if !marks.is_empty() {
+            word.parts = crate::patterns::resolve(word.parts, &marks, position.expands_braces(), &word.span);
+        }
+        if let Some(elements) = elements {
+            word.parts.extend(listed(elements));
+        }
+        word
+    }
+
+    fn assignment(&self, mut builder: Builder, value: Value, start: usize) -> Assignment {
+        let elements = builder.elements.take().unwrap_or_default();
+        let mut name = String::new();
+        if let Some(Part::Literal(text)) = builder.parts.first_mut() {
+            let rest = text.split_off(value.at.min(text.len()));
+            name = std::mem::replace(text, rest);
+            name.truncate(value.name);
+        }
+        for mark in builder.marks.iter_mut().filter(|mark| mark.part == 0) {
+            mark.at = mark.at.saturating_sub(value.at);
+        }
+        let mut word = self.complete(builder, Position::Single, start);
+        word.span.start = word.span.start.max(self.origin(self.value_start(start)));
+        word.parts.retain(|part| !matches!(part, Part::Literal(text) if text.is_empty()));
+        Assignment { name, value: word, elements, appends: value.appends }
+    }
+
+    /// Where the value of the assignment at `start` begins, when its name has nothing odd in it.
+    fn value_start(&self, start: usize) -> usize {
+        let mut at = start;
+        while self.byte_at(at).is_some_and(in_name) {
+            at += 1;
+        }
+        match (self.byte_at(at), self.byte_at(at + 1)) {
+            (Some(b'='), _) => at + 1,
+            (Some(b'+'), Some(b'=')) => at + 2,
+            _ => start,
+        }
+    }
+}
+
+/// An array as an argument: its elements between parentheses.
+fn listed(elements: Vec<Word>) -> Vec<Part> {
+    let mut parts = vec![Part::Glob("(".to_owned())];
+    parts.extend(elements.into_iter().flat_map(|word| word.parts));
+    parts.push(Part::Glob(")".to_owned()));
+    parts
+}
