@@ -53,6 +53,7 @@ pub mod mode;
 pub mod patch;
 pub mod pattern;
 pub mod rule;
+pub mod safeguard;
 pub mod scope;
 pub mod settings;
 pub mod source;

@@ -1,0 +1,190 @@
+//! Variables that a line sets to plain text and uses further on: `D=/; rm -rf $D` is `rm -rf /`.
+//!
+//! No order is kept: every value that a name gets anywhere in the line counts. A name that also gets text that is
+//! not known counts as unknown.
+
+use std::collections::HashMap;
+
+use pinfold_shell::{Part, Script, SimpleCommand, Word};
+
+use super::arguments::known;
+use crate::command::Invocation;
+
+/// More values than this of one name are not tried; the name counts as unknown.
+const VALUES_AT_MOST: usize = 64;
+
+/// What the line sets.
+#[derive(Debug, Default)]
+pub(super) struct Constants<'a> {
+    values: HashMap<&'a str, Option<Vec<Value<'a>>>>,
+}
+
+/// A value that is known without running anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    Text(&'a str),
+    /// Also `~` and `$HOME`, which are as good as known.
+    Parts(&'a [Part]),
+}
+
+impl<'a> Value<'a> {
+    fn of(word: &'a Word) -> Option<Self> {
+        let is_known = |part: &Part| match part {
+            Part::Literal(_) | Part::Tilde(_) => true,
+            Part::Parameter { name, .. } => name == "HOME",
+            Part::Glob(_) | Part::Substitution { .. } | Part::Process | Part::Arithmetic | Part::Brace(_) => {
+                false
+            }
+        };
+        match word.as_static() {
+            Some(text) => Some(Self::Text(text)),
+            None => word.parts.iter().all(is_known).then_some(Self::Parts(&word.parts)),
+        }
+    }
+}
+
+/// What a name is given by the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Given<'c, 'a> {
+    /// One of these.
+    Values(&'c [Value<'a>]),
+    /// Something that is not known.
+    Unknown,
+    /// The line does not set it.
+    Nowhere,
+}
+
+impl<'a> Constants<'a> {
+    pub(super) fn of(script: &'a Script) -> Self {
+        let mut constants = Self::default();
+        let assignments = script.commands.iter().flat_map(|command| &command.assignments);
+        for assignment in assignments.filter(|assignment| assignment.elements.is_empty()) {
+            let value = if assignment.appends { None } else { Value::of(&assignment.value) };
+            constants.add(&assignment.name, value);
+        }
+        for over in &script.loops {
+            for element in &over.elements {
+                constants.add(&over.name, Value::of(element));
+            }
+        }
+        for command in &script.commands {
+            constants.add_builtin(command);
+        }
+        constants
+    }
+
+    fn add(&mut self, name: &'a str, value: Option<Value<'a>>) {
+        let values = self.values.entry(name).or_insert_with(|| Some(Vec::new()));
+        match (values.as_mut(), value) {
+            (Some(list), Some(value)) if list.len() < VALUES_AT_MOST => list.push(value),
+            _ => *values = None,
+        }
+    }
+
+    /// Builtins that set variables by name.
+    fn add_builtin(&mut self, command: &'a SimpleCommand) {
+        let Some((program, args)) = command.words.split_first() else { return };
+        match known(program) {
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                for word in args {
+                    match (word.as_static(), known(word).split_once('=')) {
+                        (Some(_), Some((name, value))) => self.add(name, Some(Value::Text(value))),
+                        (None, Some((name, _))) => self.add(name, None),
+                        // `declare -n r`: whatever another name holds.
+                        (_, None) => {}
+                    }
+                }
+            }
+            "read" | "mapfile" | "readarray" | "getopts" => {
+                for word in args {
+                    self.add(known(word), None);
+                }
+            }
+            "printf" => {
+                if let [option, name, ..] = args
+                    && known(option) == "-v"
+                {
+                    self.add(known(name), None);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn given(&self, name: &str) -> Given<'_, 'a> {
+        match self.values.get(name) {
+            Some(Some(values)) => Given::Values(values),
+            Some(None) => Given::Unknown,
+            None => Given::Nowhere,
+        }
+    }
+
+    /// The command with the values in their places, once for each value of the name that has the most; nothing
+    /// for a command without any.
+    pub(super) fn put_into(&self, reading: &Invocation) -> Vec<Invocation> {
+        let rounds =
+            reading.words.iter().flat_map(|word| &word.parts).map(|part| self.values_of(part).len()).max();
+        (0..rounds.unwrap_or_default())
+            .map(|round| Invocation {
+                words: reading.words.iter().flat_map(|word| self.put_into_word(word, round)).collect(),
+                ..Invocation::default()
+            })
+            .collect()
+    }
+
+    fn values_of(&self, part: &Part) -> &[Value<'a>] {
+        match part {
+            Part::Parameter { name, plain: true, .. } => match self.given(name) {
+                Given::Values(values) => values,
+                Given::Unknown | Given::Nowhere => &[],
+            },
+            _ => &[],
+        }
+    }
+
+    /// The word, or the words that an unquoted value falls into.
+    fn put_into_word(&self, word: &Word, round: usize) -> Vec<Word> {
+        let mut words = vec![Word { parts: Vec::new(), ..word.clone() }];
+        for part in &word.parts {
+            let values = self.values_of(part);
+            let value = values.get(round.checked_rem(values.len()).unwrap_or_default());
+            match (value, part) {
+                (Some(Value::Text(text)), Part::Parameter { quoted: false, .. }) => {
+                    split_into(&mut words, text);
+                }
+                (Some(Value::Text(text)), _) => push(&mut words, Part::Literal((*text).to_owned())),
+                (Some(Value::Parts(parts)), _) => {
+                    for part in *parts {
+                        push(&mut words, part.clone());
+                    }
+                }
+                (None, part) => push(&mut words, part.clone()),
+            }
+        }
+        words.retain(|made| made.quoted || !made.parts.is_empty());
+        words
+    }
+}
+
+/// Adds an unquoted value to the last word; its blanks start new ones.
+fn split_into(words: &mut Vec<Word>, value: &str) {
+    for (at, piece) in value.split_ascii_whitespace().enumerate() {
+        if at > 0 {
+            words.push(Word::default());
+        }
+        let (literal, glob) = piece.split_at(piece.find(['*', '?', '[']).unwrap_or(piece.len()));
+        for part in [Part::Literal(literal.to_owned()), Part::Glob(glob.to_owned())] {
+            push(words, part);
+        }
+    }
+}
+
+fn push(words: &mut [Word], part: Part) {
+    let Some(word) = words.last_mut() else { return };
+    match (word.parts.last_mut(), part) {
+        (_, Part::Glob(glob)) if glob.is_empty() => {}
+        (Some(Part::Literal(text)), Part::Literal(more)) => text.push_str(&more),
+        (Some(_), Part::Literal(more)) if more.is_empty() => {}
+        (_, part) => word.parts.push(part),
+    }
+}

@@ -1,0 +1,106 @@
+//! `protected-write`: writes where the machine keeps its settings, or where a shell or a login reads what to run.
+
+use pinfold_shell::Word;
+
+use super::arguments::{operands, program_name};
+use super::device_write::writes;
+use super::way::{Start, Step, Way};
+use super::{Command, Safeguard, Watch};
+use crate::command::{Gravity, Invocation};
+
+pub(super) const SAFEGUARD: Safeguard = Safeguard {
+    id: "protected-write",
+    about: "writes where the machine, a shell or a login reads what to do",
+    gravity: Gravity::Risky,
+    hits: &[
+        "echo bad >> /etc/hosts",
+        "echo bad > /etc/passwd",
+        "> /etc/passwd",
+        "echo x > /etc/../etc/x",
+        "echo key >> ~/.ssh/authorized_keys",
+        "echo bad >> ~/.bashrc",
+        "echo bad >| ~/.zshrc",
+        "echo bad &>> ~/.bashrc",
+        "echo bad >> $HOME/.profile",
+        "echo x > \"$HOME/.ssh/config\"",
+        "echo x > ~/./.bashrc",
+        "echo x > ~/.bash'rc'",
+        "echo x > ~/.bash*",
+        "cd /etc && echo x > passwd",
+        "cd ~ && echo x >> .bashrc",
+        "{ echo x; } > ~/.bashrc",
+        "echo x | tee -a /etc/hosts",
+        "sudo tee /etc/sudoers.d/x",
+        "cp x ~/.ssh/authorized_keys",
+        "mv x /etc/cron.d/y",
+        "touch ~/.bashrc",
+    ],
+    passes: &[
+        "echo x > /dev/null",
+        "ls 2>&1",
+        "cat < /etc/hosts",
+        "cat src/etc/passwd.rs",
+        "echo x > etc/hosts",
+        "echo x > notes.md",
+        "cp /etc/hosts .",
+        "cp ~/.bashrc backup",
+        "echo '>> ~/.bashrc'",
+        "echo x > bashrc",
+        "cat ~/.ssh/config",
+        "echo x > $OUT",
+    ],
+    blind: "a path that a variable holds, and programs that are not named here: those are writes to a guarded path",
+    watch: Watch::Commands(hits),
+};
+
+fn hits(command: &Command<'_>) -> bool {
+    let is_protected = |word: &Word| is_protected(&Way::of(word, command.works_in));
+    command.written.redirects.iter().any(|redirect| writes(redirect) && is_protected(&redirect.target))
+        || command.readings.iter().any(|reading| writes_by_program(reading, is_protected))
+}
+
+fn writes_by_program(reading: &Invocation, is_protected: impl Fn(&Word) -> bool) -> bool {
+    let args = reading.args();
+    match reading.words.first().and_then(program_name) {
+        Some("tee" | "sponge" | "touch" | "truncate") => operands(args).any(is_protected),
+        Some("cp" | "gcp" | "mv" | "install" | "ln") => operands(args).last().is_some_and(is_protected),
+        _ => false,
+    }
+}
+
+fn is_protected(way: &Way) -> bool {
+    let steps = way.steps();
+    let is_named = |step: &Step<'_>, names: &[&str]| step.is_named() && step.may_be_any(names);
+    let in_etc = match steps.as_slice() {
+        [top, ..] if way.start == Start::Root && is_named(top, &["etc"]) => true,
+        [top, below, ..] => {
+            way.start == Start::Root && is_named(top, &["private"]) && is_named(below, &["etc"])
+        }
+        _ => false,
+    };
+    in_etc
+        || steps.iter().any(|step| is_named(step, &[".ssh"]))
+        || steps.last().is_some_and(|last| is_named(last, STARTUP))
+}
+
+/// Files that shells read when they start or end.
+const STARTUP: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".logout",
+    ".inputrc",
+    "config.fish",
+];
