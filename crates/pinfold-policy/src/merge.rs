@@ -114,6 +114,36 @@ impl fmt::Display for Ignored {
     }
 }
 
+impl Merged {
+    /// The same with all that only narrows, and nothing that allows: for when a file that was read before cannot be
+    /// read any more.
+    #[must_use]
+    pub fn closed(&self) -> Self {
+        let mut closed = self.clone();
+        closed.rules.retain(|rule| rule.effect != Effect::Allow);
+        tighten(&mut closed.mode, mode_looseness);
+        tighten(&mut closed.bash, BASH.looseness);
+        tighten(&mut closed.reads, READS.looseness);
+        closed.immune = built_in(Immune::All);
+        closed.ask_rules_in_bypass = built_in(true);
+        closed.allow_bash = Some(built_in(false));
+        closed.additional_directories.clear();
+        closed.guards.except.clear();
+        closed.sandbox.writable.clear();
+        closed.sandbox.mode.iter_mut().for_each(|mode| tighten(mode, SANDBOX_MODE.looseness));
+        closed.sandbox.network = Some(built_in(Network::Off));
+        closed.network.clear();
+        closed
+    }
+}
+
+/// What is looser than the default becomes the default.
+fn tighten<T: Copy + Default>(value: &mut Located<T>, looseness: fn(T) -> u8) {
+    if looseness(value.value) > looseness(T::default()) {
+        *value = built_in(T::default());
+    }
+}
+
 /// Merges layers, given in any order.
 pub fn merge(layers: &[Layered]) -> Merged {
     let mut layers: Vec<&Layered> = layers.iter().collect();

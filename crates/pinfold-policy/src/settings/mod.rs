@@ -6,6 +6,7 @@
 //! the reader, the list of known keys and the JSON Schema come from there.
 
 mod bad;
+mod edit;
 mod flags;
 mod reader;
 mod section;
@@ -20,6 +21,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::json;
 
 pub use bad::{BadSetting, BadSettings};
+pub use edit::{Change, edited};
 pub use flags::Flags;
 use reader::Reader;
 use section::section;
