@@ -46,6 +46,7 @@ mod question;
 mod refusal;
 mod ruling;
 mod session;
+pub mod settings;
 mod shell;
 mod survey;
 mod target;

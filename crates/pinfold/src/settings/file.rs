@@ -1,0 +1,221 @@
+//! One settings file, read or replaced in one step.
+//!
+//! Promise: reading never waits for a FIFO, never takes more than a bound, and for a project never leaves it.
+//! Trap: a person's own file may be a link into a folder of theirs; it is followed, and the target is written.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pinfold_paths::{
+    Ambient, Contained, DeedError, Expect, Kind, LastLink, Line, PathClaim, Resolution, Workspace,
+};
+use pinfold_policy::settings::LONGEST;
+use rustix::fs::{Mode, OFlags};
+
+/// What was found at the place of a file.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) bytes: Vec<u8>,
+    /// The owner, by number.
+    pub(super) owner: u32,
+    /// Permission bits.
+    pub(super) mode: u32,
+    /// No link leads to it within its project.
+    pub(super) plainly_named: bool,
+}
+
+/// Why a file cannot be read or written: what, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {mend}")]
+pub struct FileTrouble {
+    /// What stands in the way.
+    pub what: String,
+    /// What to do about it.
+    pub mend: &'static str,
+}
+
+pub(super) fn trouble(what: impl Into<String>, mend: &'static str) -> FileTrouble {
+    FileTrouble { what: what.into(), mend }
+}
+
+/// A plain path, read with all rights of this process. `None` when nothing stands there.
+pub(super) fn read(_: &Ambient, path: &Path) -> Result<Option<Found>, FileTrouble> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => content(File::from(file), true).map(Some),
+        Err(errno) => match io::Error::from(errno) {
+            e if is_missing(&e) && path.symlink_metadata().is_err() => Ok(None),
+            e if is_missing(&e) => {
+                Err(trouble("it is a link that leads to nothing", "make what it names, or take it away"))
+            }
+            e => Err(unreadable(&e)),
+        },
+    }
+}
+
+/// A place within a project, read through what holds it. `None` when nothing stands there.
+pub(super) fn read_within(
+    ambient: &Ambient,
+    within: &Path,
+    path: &Path,
+) -> Result<Option<Found>, FileTrouble> {
+    let place = place_within(ambient, within, path)?;
+    match place.kind() {
+        Kind::Missing { .. } => return Ok(None),
+        Kind::File { .. } => {}
+        Kind::Directory | Kind::Link | Kind::Special(_) => return Err(no_file()),
+    }
+    let file = place.open_file().map_err(|e| trouble(e.to_string(), MEND_READ))?;
+    content(file, place.asked() == place.real()).map(Some)
+}
+
+/// Where a path of a project leads, links followed, as long as that is within the project.
+fn place_within(ambient: &Ambient, within: &Path, path: &Path) -> Result<Contained, FileTrouble> {
+    let workspace =
+        Workspace::open(ambient, within).map_err(|e| trouble(e.to_string(), "name an existing folder"))?;
+    let below = path.strip_prefix(within).ok().filter(|below| !below.as_os_str().is_empty());
+    let below = below.unwrap_or(Path::new(".")).to_owned();
+    let cwd = workspace.path().to_owned();
+    match Line::new(workspace, None).resolve(&cwd, &PathClaim::new(below), LastLink::Follow) {
+        Resolution::Contained(place) => Ok(place),
+        Resolution::Outside(_) => Err(trouble(
+            "a link leads it out of the project",
+            "put the file itself there, or take the link away",
+        )),
+        Resolution::Unresolved(unresolved) => Err(trouble(unresolved.why.to_string(), MEND_READ)),
+    }
+}
+
+const MEND_READ: &str = "make it an ordinary file that you can read, or take it away";
+
+fn content(file: File, plainly_named: bool) -> Result<Found, FileTrouble> {
+    let metadata = file.metadata().map_err(|e| unreadable(&e))?;
+    if !metadata.is_file() {
+        return Err(no_file());
+    }
+    let mut bytes = Vec::new();
+    // One more than is taken, so that what is too long is told as that.
+    file.take(LONGEST as u64 + 1).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
+    Ok(Found { bytes, owner: metadata.uid(), mode: metadata.mode() & 0o7777, plainly_named })
+}
+
+fn no_file() -> FileTrouble {
+    trouble("it is no ordinary file", MEND_READ)
+}
+
+fn unreadable(e: &io::Error) -> FileTrouble {
+    trouble(format!("it cannot be read: {e}"), MEND_READ)
+}
+
+fn is_missing(e: &io::Error) -> bool {
+    matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// A file that is going to be replaced: the folder that holds it, and its name below.
+pub(super) struct Held {
+    folder: PathBuf,
+    below: PathBuf,
+}
+
+impl Held {
+    /// A file of a project.
+    pub(super) fn within(project: &Path, path: &Path) -> Self {
+        Self { folder: project.to_owned(), below: path.strip_prefix(project).unwrap_or(path).to_owned() }
+    }
+
+    /// A file of the person's own, with its folder made where it is missing. A link is followed to the file that it
+    /// names, which has to be the person's.
+    pub(super) fn own(path: &Path) -> Result<Self, FileTrouble> {
+        let target = match path.canonicalize() {
+            Ok(target) => target,
+            Err(e) if is_missing(&e) && path.symlink_metadata().is_err() => path.to_owned(),
+            Err(e) => return Err(unreadable(&e)),
+        };
+        let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return Err(no_file()) };
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(|e| trouble(format!("its folder cannot be made: {e}"), "make it, or name another"))?;
+        let owner =
+            fs::metadata(&target).or_else(|_| fs::metadata(folder)).map_err(|e| unreadable(&e))?.uid();
+        if owner != rustix::process::geteuid().as_raw() {
+            return Err(trouble("it belongs to somebody else", "change it as its owner"));
+        }
+        Ok(Self { folder: folder.to_owned(), below: PathBuf::from(name) })
+    }
+
+    /// Replaces the content in one step by what `change` makes of it; of a file that is missing it gets `None`. With
+    /// `None` it stays. Writers wait for each other, and one that took no lock is noticed: then `change` is asked
+    /// again, so nothing that somebody else wrote is lost.
+    pub(super) fn replace<E: From<FileTrouble>>(
+        &self,
+        ambient: &Ambient,
+        mode: u32,
+        mut change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<bool, E> {
+        let place = || place_within(ambient, &self.folder, &self.folder.join(&self.below));
+        let _lock = self.lock(ambient)?;
+        for _ in 0..MOST_TRIES {
+            let place = place()?;
+            let (before, version) = if matches!(place.kind(), Kind::Missing { .. }) {
+                (None, None)
+            } else {
+                let (file, version) = place.open_file_with_version().map_err(|e| deed(&e))?;
+                (Some(content(file, true)?.bytes), Some(version))
+            };
+            let Some(after) = change(before.as_deref())? else { return Ok(false) };
+            let written = match version {
+                None => place.create_new(&after, mode),
+                // A second name would keep the old content, wherever it lies.
+                Some(_) => place.replace(&after, Expect { version, links: Some(1) }),
+            };
+            match written {
+                Ok(_) => return Ok(true),
+                Err(DeedError::Stale | DeedError::Changed | DeedError::Exists) => {}
+                Err(e) => return Err(deed(&e).into()),
+            }
+        }
+        Err(busy().into())
+    }
+
+    /// Locks the folder that the file stands in, making it where it is missing.
+    fn lock(&self, ambient: &Ambient) -> Result<File, FileTrouble> {
+        let folder = place_within(
+            ambient,
+            &self.folder,
+            self.folder.join(&self.below).parent().unwrap_or(&self.folder),
+        )?;
+        if matches!(folder.kind(), Kind::Missing { .. }) {
+            folder.make_dirs().map_err(|e| deed(&e))?;
+        }
+        let folder = File::open(folder.real()).map_err(|e| unreadable(&e))?;
+        let until = Instant::now() + LONGEST_WAIT;
+        loop {
+            match folder.try_lock() {
+                // Where there are no locks, another writer is still noticed.
+                Ok(()) | Err(TryLockError::Error(_)) => return Ok(folder),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(BETWEEN_TRIES),
+                Err(TryLockError::WouldBlock) => return Err(busy()),
+            }
+        }
+    }
+}
+
+/// How often a change is made anew because somebody else wrote meanwhile.
+const MOST_TRIES: usize = 64;
+/// How long another writer is waited for: far longer than any takes.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+
+fn busy() -> FileTrouble {
+    trouble("others write it all the time", "try again")
+}
+
+fn deed(e: &DeedError) -> FileTrouble {
+    trouble(e.to_string(), "make it an ordinary file of one name that you can write")
+}

@@ -1,0 +1,148 @@
+//! Reads the settings files that it is pointed at, and says whom to believe.
+
+use std::fmt;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use pinfold_paths::Ambient;
+use pinfold_policy::merge::{Layered, Merged, merge};
+use pinfold_policy::settings::Flags;
+use pinfold_policy::{BadSetting, BadSettings, Layer, Settings, Source};
+
+use super::file::{FileTrouble, Found, read, read_within, trouble};
+use super::locations::{Locations, SettingsFile};
+use super::tracked::is_tracked;
+use super::trust::Trust;
+
+/// What the settings of a session say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// Each layer that says something, with what is believed of it.
+    pub layers: Vec<Layered>,
+    /// All of them together.
+    pub merged: Merged,
+    /// Why the record of trust could not be read; then no project is trusted.
+    pub no_trust: Option<String>,
+}
+
+/// Why settings cannot be used: each file that cannot be read in full. No session starts with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsError {
+    /// The files, and what is wrong in each.
+    pub files: Vec<BadSettings>,
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let files: Vec<_> = self.files.iter().map(ToString::to_string).collect();
+        f.write_str(&files.join("\n"))
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+/// Reads all settings of a session and merges them.
+///
+/// # Errors
+/// [`SettingsError`]: everything that is wrong in any of the files and flags.
+pub fn load(ambient: &Ambient, locations: &Locations, flags: &Flags) -> Result<Loaded, SettingsError> {
+    let mut reading = Reading { ambient, locations, trust: None, layers: Vec::new(), bad: Vec::new() };
+    match flags.settings() {
+        Ok(settings) => reading.layers.push(Layered { settings, trusted: true }),
+        Err(bad) => reading.bad.push(bad),
+    }
+    locations.files().for_each(|file| reading.file(&file));
+    let Reading { layers, bad, trust, .. } = reading;
+    if !bad.is_empty() {
+        return Err(SettingsError { files: bad });
+    }
+    let no_trust = trust.and_then(Result::err);
+    Ok(Loaded { merged: merge(&layers), layers, no_trust })
+}
+
+struct Reading<'a> {
+    ambient: &'a Ambient,
+    locations: &'a Locations,
+    /// Read when it is first needed.
+    trust: Option<Result<Trust, String>>,
+    layers: Vec<Layered>,
+    bad: Vec<BadSettings>,
+}
+
+impl Reading<'_> {
+    fn file(&mut self, file: &SettingsFile) {
+        let found = match &file.within {
+            Some(within) => read_within(self.ambient, within, &file.path),
+            None => read(self.ambient, &file.path),
+        };
+        let checked = found.and_then(|found| match (file.layer, found) {
+            (Layer::Managed, Some(found)) => deployed(self.locations, &file.path, found).map(Some),
+            (_, found) => Ok(found),
+        });
+        match checked {
+            Ok(None) => {}
+            Ok(Some(found)) => self.content(file, &found),
+            Err(trouble) => self.bad.push(whole_file(file, trouble)),
+        }
+    }
+
+    fn content(&mut self, file: &SettingsFile, found: &Found) {
+        match Settings::parse(&found.bytes, file.layer, &file.shown) {
+            Ok(settings) => {
+                let trusted = self.trusted(file, found);
+                self.layers.push(Layered { settings, trusted });
+            }
+            Err(bad) => self.bad.push(bad),
+        }
+    }
+
+    /// Whether a person stands behind a file. Behind a project's files nobody does who has not said so, for just
+    /// this content; but for the local one when it is plainly the person's own.
+    fn trusted(&mut self, file: &SettingsFile, found: &Found) -> bool {
+        let Some(project) = file.within.as_deref().map(Path::canonicalize) else { return true };
+        let Ok(project) = project else { return false };
+        let own = file.layer == Layer::Local && is_own(found) && !is_tracked(&project.join(&*file.shown));
+        own || self.trust().covers(&project, file, &found.bytes)
+    }
+
+    fn trust(&mut self) -> Trust {
+        let Self { ambient, locations, trust, .. } = self;
+        let read = trust.get_or_insert_with(|| match &locations.trust {
+            None => Ok(Trust::default()),
+            Some(path) => Trust::read(ambient, path).map_err(|e| format!("{}: {e}", path.display())),
+        });
+        read.clone().unwrap_or_default()
+    }
+}
+
+/// A file of nobody else: named plainly, owned by this person or the superuser, not open to everybody. Whoever
+/// clones a repository owns its files too, so that what git tracks is not meant here.
+fn is_own(found: &Found) -> bool {
+    let me = rustix::process::geteuid().as_raw();
+    found.plainly_named && (found.owner == me || found.owner == 0) && found.mode & 0o002 == 0
+}
+
+/// What an organisation deployed: nobody else could have written the file, or put another in its place.
+fn deployed(locations: &Locations, path: &Path, found: Found) -> Result<Found, FileTrouble> {
+    let folder =
+        path.canonicalize().ok().and_then(|path| path.parent().and_then(|folder| folder.metadata().ok()));
+    let Some(folder) = folder else { return Err(trouble("its folder cannot be read", MEND_MANAGED)) };
+    for (what, owner, mode) in [("it", found.owner, found.mode), ("its folder", folder.uid(), folder.mode())]
+    {
+        if owner != locations.managed_owner {
+            return Err(trouble(format!("{what} does not belong to the superuser"), MEND_MANAGED));
+        }
+        if mode & 0o022 != 0 {
+            return Err(trouble(format!("{what} can be written by others than the superuser"), MEND_MANAGED));
+        }
+    }
+    Ok(found)
+}
+
+const MEND_MANAGED: &str = "chown root, chmod go-w: managed settings are for the superuser to write";
+
+fn whole_file(file: &SettingsFile, trouble: FileTrouble) -> BadSettings {
+    let source = Source { layer: file.layer, file: Some(file.shown.clone()), at: None };
+    let bad = BadSetting { source, span: 0..0, what: trouble.what, mend: trouble.mend.to_owned() };
+    BadSettings { text: "".into(), bad: vec![bad] }
+}

@@ -1,0 +1,105 @@
+//! Where settings files stand. Nothing is looked for in the environment: whoever starts a session says.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold_policy::Layer;
+
+/// The folder of a project that its settings stand in.
+const FOLDER: &str = ".pinfold";
+
+/// The file of an organisation.
+#[cfg(target_os = "macos")]
+const MANAGED: &str = "/Library/Application Support/pinfold/managed-settings.json";
+/// The file of an organisation.
+#[cfg(not(target_os = "macos"))]
+const MANAGED: &str = "/etc/pinfold/managed-settings.json";
+
+/// Where the settings of a session stand. What is `None` is not looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Locations {
+    /// The file of an organisation.
+    pub managed: Option<PathBuf>,
+    /// Who has to own that file and its folder, by number: the superuser, but in tests.
+    pub managed_owner: u32,
+    /// The folder of the project, absolute.
+    pub project: Option<PathBuf>,
+    /// The person's own file.
+    pub user: Option<PathBuf>,
+    /// The record of which projects the person trusts; without one nobody is trusted.
+    pub trust: Option<PathBuf>,
+    /// The person's home, to show paths below it as `~/…`.
+    pub home: Option<PathBuf>,
+}
+
+/// A settings file, whether it exists or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsFile {
+    /// Whose it is.
+    pub layer: Layer,
+    /// Where it stands.
+    pub path: PathBuf,
+    /// The folder that it must not lead out of.
+    pub within: Option<PathBuf>,
+    /// Its name for messages: `.pinfold/settings.json`, `~/.config/pinfold/settings.json`.
+    pub shown: Arc<str>,
+}
+
+impl Locations {
+    /// The usual places: for a project, and a person whose configuration and state are kept in these folders
+    /// (`~/.config/pinfold` and `~/.local/state/pinfold`, where nothing else is said).
+    #[must_use]
+    pub fn usual(project: &Path, home: Option<PathBuf>, config: Option<&Path>, state: Option<&Path>) -> Self {
+        Self {
+            managed: Some(PathBuf::from(MANAGED)),
+            managed_owner: 0,
+            project: Some(project.to_owned()),
+            user: config.map(|config| config.join("settings.json")),
+            trust: state.map(|state| state.join("trust.json")),
+            home,
+        }
+    }
+
+    /// The files, the strongest first.
+    pub fn files(&self) -> impl Iterator<Item = SettingsFile> + '_ {
+        [Layer::Managed, Layer::Local, Layer::Project, Layer::User]
+            .into_iter()
+            .filter_map(|layer| self.file(layer))
+    }
+
+    /// The file of a layer, if that layer has one.
+    #[must_use]
+    pub fn file(&self, layer: Layer) -> Option<SettingsFile> {
+        match layer {
+            Layer::Managed => self.managed.as_deref().map(|path| self.plain(layer, path)),
+            Layer::User => self.user.as_deref().map(|path| self.plain(layer, path)),
+            Layer::Local => self.of_project(layer, "settings.local.json"),
+            Layer::Project => self.of_project(layer, "settings.json"),
+            Layer::CommandLine | Layer::Agent | Layer::Call | Layer::Session | Layer::BuiltIn => None,
+        }
+    }
+
+    fn plain(&self, layer: Layer, path: &Path) -> SettingsFile {
+        let below_home = self.home.as_deref().and_then(|home| path.strip_prefix(home).ok());
+        let shown = below_home.map_or_else(|| path.to_owned(), |below| Path::new("~").join(below));
+        SettingsFile { layer, path: path.to_owned(), within: None, shown: shown.display().to_string().into() }
+    }
+
+    fn of_project(&self, layer: Layer, name: &str) -> Option<SettingsFile> {
+        let project = self.project.as_deref()?;
+        let shown = format!("{FOLDER}/{name}");
+        let path = project.join(&shown);
+        Some(SettingsFile { layer, path, within: Some(project.to_owned()), shown: shown.into() })
+    }
+}
+
+/// The project that a folder belongs to: the nearest folder, from `start` up, that holds `.pinfold` or `.git`;
+/// `start` itself where there is none. Neither home nor `/` is a project because of what lies in it: what every
+/// program keeps there would be taken for the person's word.
+#[must_use]
+pub fn project_root(start: &Path, home: Option<&Path>) -> PathBuf {
+    let holds =
+        |folder: &&Path| [FOLDER, ".git"].iter().any(|name| folder.join(name).symlink_metadata().is_ok());
+    let below_home = |folder: &&Path| Some(*folder) != home && folder.parent().is_some();
+    start.ancestors().take_while(below_home).find(holds).unwrap_or(start).to_owned()
+}

@@ -1,0 +1,18 @@
+//! The settings files of a session: where they stand, what they say together, whom to believe, how they change.
+//!
+//! Nothing here decides about a call: [`load`] reads the files that [`Locations`] point at and merges them, by
+//! [`pinfold_policy::merge()`]. A file that is missing says nothing; one that cannot be read in full stops the start.
+
+mod change;
+mod file;
+mod layers;
+mod locations;
+mod reload;
+mod tracked;
+mod trust;
+
+pub use change::{ChangeError, Changed, change};
+pub use layers::{Loaded, SettingsError, load};
+pub use locations::{Locations, SettingsFile, project_root};
+pub use reload::Watched;
+pub use trust::{Trust, TrustError, Widening};

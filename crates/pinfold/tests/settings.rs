@@ -1,0 +1,451 @@
+//! Settings files as they stand on a disk: what counts, whom to believe, how they change, what happens meanwhile.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use pinfold::Ambient;
+use pinfold::policy::merge::WhyIgnored;
+use pinfold::policy::rule::{Effect, Rule};
+use pinfold::policy::settings::{Change, Flags};
+use pinfold::policy::{Layer, Mode};
+use pinfold::settings::{
+    ChangeError, Loaded, Locations, SettingsError, Trust, Watched, Widening, change, load, project_root,
+};
+
+/// A machine: a project, a person, an organisation.
+struct Bed {
+    _folder: tempfile::TempDir,
+    top: PathBuf,
+    locations: Locations,
+}
+
+const SHARED: &str = ".pinfold/settings.json";
+const LOCAL: &str = ".pinfold/settings.local.json";
+
+impl Bed {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("proj/.pinfold")).unwrap();
+        fs::create_dir_all(top.join("etc")).unwrap();
+        set_mode(&top.join("etc"), 0o755);
+        let locations = Locations {
+            managed: Some(top.join("etc/managed-settings.json")),
+            managed_owner: rustix_uid(&top),
+            project: Some(top.join("proj")),
+            user: Some(top.join("home/.config/pinfold/settings.json")),
+            trust: Some(top.join("home/.local/state/pinfold/trust.json")),
+            home: Some(top.join("home")),
+        };
+        Self { _folder: folder, top, locations }
+    }
+
+    fn project(&self, name: &str, text: &str) -> &Self {
+        fs::write(self.top.join("proj").join(name), text).unwrap();
+        self
+    }
+
+    fn managed(&self, text: &str) -> &Self {
+        fs::write(self.top.join("etc/managed-settings.json"), text).unwrap();
+        set_mode(&self.top.join("etc/managed-settings.json"), 0o644);
+        self
+    }
+
+    fn user(&self, text: &str) -> &Self {
+        let file = self.user_file();
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+        self
+    }
+
+    fn user_file(&self) -> PathBuf {
+        self.locations.user.clone().unwrap()
+    }
+
+    fn load(&self) -> Result<Loaded, SettingsError> {
+        load(&Ambient::claim(), &self.locations, &Flags::default())
+    }
+
+    fn rules(&self) -> Vec<String> {
+        rules(&self.load().unwrap())
+    }
+
+    /// What stops a start, in words.
+    fn stops(&self) -> String {
+        self.load().unwrap_err().to_string()
+    }
+
+    fn trust(&self) {
+        let widening = Widening::of(&Ambient::claim(), &self.locations).unwrap();
+        Trust::grant(&Ambient::claim(), &self.locations, &widening).unwrap();
+    }
+
+    fn add(&self, layer: Layer, effect: Effect, rule: &str) -> Result<bool, ChangeError> {
+        let rule = Change::Add(effect, Rule::parse(rule).unwrap());
+        change(&Ambient::claim(), &self.locations, layer, &rule).map(|done| done.changed)
+    }
+
+    fn git(&self, args: &[&str]) {
+        let git = Command::new("git").args(args).current_dir(self.top.join("proj")).output().unwrap();
+        assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
+    }
+}
+
+fn rules(loaded: &Loaded) -> Vec<String> {
+    loaded.merged.rules.iter().map(|rule| format!("{} {}", rule.effect.word(), rule.rule)).collect()
+}
+
+fn rustix_uid(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().uid()
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+const ALLOW: &str = r#"{"permissions": {"allow": ["Bash(make)"], "deny": ["Bash(rm *)"]}}"#;
+
+#[test]
+fn files_of_all_layers_are_found_and_say_where_they_stand() {
+    let bed = Bed::new();
+    assert_eq!(bed.rules(), [""; 0], "nothing is there");
+    bed.managed(r#"{"permissions": {"deny": ["A"]}}"#).project(LOCAL, r#"{"permissions": {"deny": ["B"]}}"#);
+    bed.project(SHARED, r#"{"permissions": {"deny": ["C"]}}"#)
+        .user("{\n \"permissions\": {\"deny\": [\"D\"]}}");
+    let loaded = bed.load().unwrap();
+    let sources: Vec<_> = loaded.merged.rules.iter().map(|rule| rule.source.to_string()).collect();
+    let managed = bed.locations.managed.as_ref().unwrap().display().to_string();
+    assert_eq!(
+        sources,
+        [
+            format!("managed {managed}:1:27"),
+            "local .pinfold/settings.local.json:1:27".to_owned(),
+            "project .pinfold/settings.json:1:27".to_owned(),
+            "user ~/.config/pinfold/settings.json:2:27".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let bed = Bed::new();
+    bed.project(SHARED, "{").project(LOCAL, r#"{"bash": "no"}"#).user(r#"{"a": 1, "b": 2}"#);
+    let told = bed.stops();
+    for place in [
+        "local .pinfold/settings.local.json:1:10",
+        "project .pinfold/settings.json:1:1",
+        "settings.json:1:2",
+        "settings.json:1:10",
+    ] {
+        assert!(told.contains(place), "{place}: {told}");
+    }
+}
+
+#[test]
+fn managed_settings_are_those_that_only_their_owner_could_have_written() {
+    let bed = Bed::new();
+    bed.managed(ALLOW);
+    assert_eq!(bed.rules(), ["allow Bash(make)", "deny Bash(rm *)"], "the control");
+    for (path, mode) in [
+        ("etc/managed-settings.json", 0o664),
+        ("etc/managed-settings.json", 0o646),
+        ("etc", 0o775),
+        ("etc", 0o757),
+    ] {
+        let path = bed.top.join(path);
+        let before = fs::metadata(&path).unwrap().mode() & 0o777;
+        set_mode(&path, mode);
+        assert!(bed.stops().contains("by others"), "{path:?} {mode:o}");
+        set_mode(&path, before);
+    }
+    let mut somebody_else = bed.locations.clone();
+    somebody_else.managed_owner += 1;
+    let stops = load(&Ambient::claim(), &somebody_else, &Flags::default()).unwrap_err();
+    assert!(stops.to_string().contains("does not belong"), "{stops}");
+}
+
+#[test]
+fn managed_settings_that_cannot_be_read_close() {
+    let bed = Bed::new();
+    bed.managed("{");
+    assert!(bed.stops().contains("unterminated"));
+    bed.managed(r#"{"permissions": {"allow": ["Bash(rm"]}}"#);
+    assert!(bed.stops().contains("no rule"));
+    fs::remove_file(bed.top.join("etc/managed-settings.json")).unwrap();
+    symlink(bed.top.join("nowhere"), bed.top.join("etc/managed-settings.json")).unwrap();
+    assert!(bed.stops().contains("leads to nothing"));
+}
+
+#[test]
+fn what_is_no_ordinary_file_stops_and_nobody_waits_for_it() {
+    for place in [SHARED, LOCAL, "user"] {
+        let bed = Bed::new();
+        let path = if place == "user" {
+            bed.user("{}").user_file()
+        } else {
+            bed.project(place, "{}").top.join("proj").join(place)
+        };
+        assert!(bed.load().is_ok(), "the control");
+        fs::remove_file(&path).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(bed.stops().contains("no ordinary file"), "{place}");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(bed.stops().contains("ordinary file"), "{place}");
+        fs::remove_dir(&path).unwrap();
+        fs::write(&path, vec![b' '; 5 << 20]).unwrap();
+        assert!(bed.stops().contains("longer"), "{place}");
+    }
+}
+
+#[test]
+fn a_project_s_settings_do_not_lead_out_of_it() {
+    let bed = Bed::new();
+    fs::write(bed.top.join("proj/inside.json"), ALLOW).unwrap();
+    fs::write(bed.top.join("outside.json"), ALLOW).unwrap();
+    symlink("../inside.json", bed.top.join("proj").join(SHARED)).unwrap();
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"], "a link that stays inside is followed");
+    fs::remove_file(bed.top.join("proj").join(SHARED)).unwrap();
+    symlink("../../outside.json", bed.top.join("proj").join(SHARED)).unwrap();
+    assert!(bed.stops().contains("leads it out of the project"));
+}
+
+#[test]
+fn a_shared_file_widens_once_it_is_trusted_as_it_is() {
+    let bed = Bed::new();
+    bed.project(SHARED, ALLOW);
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"]);
+    let ignored = bed.load().unwrap().merged.ignored;
+    assert!(ignored.iter().all(|ignored| ignored.why == WhyIgnored::NotTrusted) && ignored.len() == 1);
+
+    let widening = Widening::of(&Ambient::claim(), &bed.locations).unwrap();
+    assert_eq!(widening.what, ["project .pinfold/settings.json:1:28: `allow Bash(make)`"]);
+    bed.trust();
+    assert_eq!(bed.rules(), ["allow Bash(make)", "deny Bash(rm *)"]);
+
+    bed.project(SHARED, &format!("{ALLOW} "));
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"], "one byte more");
+    bed.project(SHARED, ALLOW);
+    assert_eq!(bed.rules().len(), 2, "as it was trusted");
+    assert!(Trust::withdraw(&Ambient::claim(), &bed.locations).unwrap());
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"]);
+    assert!(!Trust::withdraw(&Ambient::claim(), &bed.locations).unwrap());
+}
+
+#[test]
+fn trust_is_bound_to_the_folder_and_to_what_was_seen() {
+    let bed = Bed::new();
+    bed.project(SHARED, ALLOW);
+    let seen = Widening::of(&Ambient::claim(), &bed.locations).unwrap();
+    bed.project(SHARED, r#"{"permissions": {"allow": ["Bash"]}}"#);
+    Trust::grant(&Ambient::claim(), &bed.locations, &seen).unwrap();
+    assert_eq!(bed.rules(), [""; 0], "what came after the look is not trusted");
+
+    bed.project(SHARED, ALLOW).trust();
+    let mut elsewhere = bed.locations.clone();
+    elsewhere.project = Some(bed.top.join("copy"));
+    fs::create_dir_all(bed.top.join("copy/.pinfold")).unwrap();
+    fs::write(bed.top.join("copy").join(SHARED), ALLOW).unwrap();
+    assert_eq!(rules(&load(&Ambient::claim(), &elsewhere, &Flags::default()).unwrap()), ["deny Bash(rm *)"]);
+}
+
+#[test]
+fn a_record_of_trust_that_others_could_write_trusts_nobody() {
+    let bed = Bed::new();
+    bed.project(SHARED, ALLOW).trust();
+    assert_eq!(bed.rules().len(), 2, "the control");
+    let record = bed.locations.trust.clone().unwrap();
+    assert_eq!(fs::metadata(&record).unwrap().mode() & 0o777, 0o600);
+    for (mode, text) in
+        [(0o666, None), (0o600, Some("{")), (0o600, Some(r#"{"version": 9, "projects": {}}"#))]
+    {
+        let before = fs::read(&record).unwrap();
+        text.inspect(|text| fs::write(&record, text).unwrap());
+        set_mode(&record, mode);
+        let loaded = bed.load().unwrap();
+        assert_eq!(rules(&loaded), ["deny Bash(rm *)"]);
+        assert!(loaded.no_trust.is_some());
+        fs::write(&record, before).unwrap();
+        set_mode(&record, 0o600);
+    }
+}
+
+#[test]
+fn a_local_file_is_the_person_s_own_unless_it_came_with_the_repository() {
+    let bed = Bed::new();
+    bed.project(LOCAL, ALLOW);
+    assert_eq!(bed.rules().len(), 2, "no repository");
+    bed.git(&["init", "-q"]);
+    assert_eq!(bed.rules().len(), 2, "not tracked");
+    bed.git(&["add", "-f", LOCAL]);
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"], "tracked");
+    bed.trust();
+    assert_eq!(bed.rules().len(), 2, "tracked and trusted");
+    bed.git(&["rm", "-q", "--cached", LOCAL]);
+    Trust::withdraw(&Ambient::claim(), &bed.locations).unwrap();
+    assert_eq!(bed.rules().len(), 2, "not tracked any more: the control");
+    set_mode(&bed.top.join("proj").join(LOCAL), 0o666);
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"], "everybody can write it");
+}
+
+#[test]
+fn a_local_file_behind_a_link_is_not_the_person_s_own() {
+    let bed = Bed::new();
+    fs::remove_dir(bed.top.join("proj/.pinfold")).unwrap();
+    fs::create_dir(bed.top.join("proj/innocent")).unwrap();
+    fs::write(bed.top.join("proj/innocent/settings.local.json"), ALLOW).unwrap();
+    symlink("innocent", bed.top.join("proj/.pinfold")).unwrap();
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"]);
+}
+
+#[test]
+fn a_rule_is_added_to_the_file_of_each_layer_and_all_else_stays() {
+    let bed = Bed::new();
+    for (layer, path, mode) in
+        [(Layer::Local, bed.top.join("proj").join(LOCAL), 0o600), (Layer::User, bed.user_file(), 0o600)]
+    {
+        assert!(bed.add(layer, Effect::Allow, "Bash(npm test)").unwrap());
+        assert!(!bed.add(layer, Effect::Allow, "Bash(npm test)").unwrap(), "it stands there");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
+        fs::write(&path, "// mine\n{}\n").unwrap();
+        set_mode(&path, 0o640);
+        assert!(bed.add(layer, Effect::Deny, "Write").unwrap());
+        assert!(fs::read_to_string(&path).unwrap().starts_with("// mine\n{"));
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640, "the mode stays");
+    }
+    assert!(matches!(bed.add(Layer::Managed, Effect::Allow, "Bash"), Err(ChangeError::NoFile(_))));
+}
+
+#[test]
+fn what_cannot_be_understood_is_never_overwritten() {
+    let bed = Bed::new();
+    for text in ["", "{", "{\"permissions\": {}, \"permissions\": {}}", "{\"a\": 1}"] {
+        bed.project(LOCAL, text);
+        assert!(matches!(bed.add(Layer::Local, Effect::Deny, "Write"), Err(ChangeError::Bad(_))), "{text}");
+        assert_eq!(fs::read_to_string(bed.top.join("proj").join(LOCAL)).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_person_s_own_file_may_be_a_link_and_a_project_s_may_not_lead_out() {
+    let bed = Bed::new();
+    let dotfiles = bed.top.join("home/dotfiles");
+    fs::create_dir_all(&dotfiles).unwrap();
+    fs::create_dir_all(bed.user_file().parent().unwrap()).unwrap();
+    fs::write(dotfiles.join("pinfold.json"), "{}").unwrap();
+    symlink(dotfiles.join("pinfold.json"), bed.user_file()).unwrap();
+    bed.add(Layer::User, Effect::Deny, "Write").unwrap();
+    assert!(bed.user_file().is_symlink());
+    assert!(fs::read_to_string(dotfiles.join("pinfold.json")).unwrap().contains("Write"));
+
+    fs::write(bed.top.join("outside.json"), "{}").unwrap();
+    symlink(bed.top.join("outside.json"), bed.top.join("proj").join(LOCAL)).unwrap();
+    assert!(
+        bed.add(Layer::Local, Effect::Allow, "Bash").unwrap_err().to_string().contains("out of the project")
+    );
+    assert_eq!(fs::read_to_string(bed.top.join("outside.json")).unwrap(), "{}");
+}
+
+#[test]
+fn trust_follows_a_change_that_the_person_makes() {
+    let bed = Bed::new();
+    bed.project(SHARED, ALLOW).trust();
+    bed.add(Layer::Project, Effect::Allow, "Bash(npm test)").unwrap();
+    assert_eq!(bed.rules().len(), 3);
+    bed.project(SHARED, ALLOW.replace("make", "evil").as_str());
+    bed.add(Layer::Project, Effect::Allow, "Bash(npm test)").unwrap();
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"], "what was not trusted stays so");
+}
+
+#[test]
+fn writers_in_threads_lose_nothing() {
+    let bed = Bed::new();
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let bed = &bed;
+            scope.spawn(move || {
+                for n in 0..12 {
+                    bed.add(Layer::Local, Effect::Allow, &format!("Bash(t{writer} {n})")).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(bed.rules().len(), 8 * 12);
+}
+
+/// The name of the variable that makes this program a writer of its own: a project, and a name.
+const WRITER: &str = "PINFOLD_TEST_WRITER";
+
+#[test]
+fn writers_in_processes_lose_nothing() {
+    if let Ok(told) = std::env::var(WRITER) {
+        return write_as_told(&told);
+    }
+    let bed = Bed::new();
+    let myself = std::env::current_exe().unwrap();
+    let writers: Vec<_> = (0..4)
+        .map(|writer| {
+            Command::new(&myself)
+                .args(["--exact", "writers_in_processes_lose_nothing"])
+                .env(WRITER, format!("{}\n{writer}", bed.top.join("proj").display()))
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    assert_eq!(bed.rules().len(), 4 * 12);
+}
+
+fn write_as_told(told: &str) {
+    let (project, writer) = told.split_once('\n').unwrap();
+    let locations = Locations { project: Some(project.into()), ..Locations::default() };
+    for n in 0..12 {
+        let rule = Change::Add(Effect::Allow, Rule::parse(&format!("Bash(p{writer} {n})")).unwrap());
+        change(&Ambient::claim(), &locations, Layer::Local, &rule).unwrap();
+    }
+}
+
+#[test]
+fn a_running_session_follows_its_files_and_closes_when_they_break() {
+    let bed = Bed::new();
+    bed.project(LOCAL, r#"{"permissions": {"allow": ["Bash(make)"], "deny": ["Write"], "defaultMode": "bypassPermissions"}}"#);
+    let watched =
+        Watched::start(Ambient::claim(), bed.locations.clone(), Flags::default(), Clone::clone).unwrap();
+    let before = watched.now();
+    assert_eq!(before.rules.len(), 2);
+    assert!(std::sync::Arc::ptr_eq(&before, &watched.now()), "nothing changed, nothing is made anew");
+
+    bed.project(LOCAL, r#"{"permissions": {"allow": ["#);
+    let broken = watched.now();
+    let left: Vec<_> = broken.rules.iter().map(|rule| rule.rule.to_string()).collect();
+    assert_eq!((left, broken.mode.value), (vec!["Write".to_owned()], Mode::Default));
+    assert!(watched.trouble().is_some());
+    assert_eq!(before.rules.len(), 2, "a decision that has begun keeps its state");
+
+    bed.project(LOCAL, r#"{"permissions": {"allow": ["Bash(make)", "Read"]}}"#);
+    assert_eq!(watched.now().rules.len(), 2);
+    assert!(watched.trouble().is_none());
+
+    bed.project(SHARED, ALLOW);
+    assert_eq!(watched.now().rules.len(), 3, "a file that appears; nobody has trusted it");
+    bed.trust();
+    assert_eq!(watched.now().rules.len(), 4, "and trust that is given");
+}
+
+#[test]
+fn a_project_is_the_nearest_folder_that_is_marked() {
+    let bed = Bed::new();
+    let deep = bed.top.join("proj/a/b");
+    fs::create_dir_all(&deep).unwrap();
+    assert_eq!(project_root(&deep, None), bed.top.join("proj"));
+    fs::create_dir(bed.top.join("proj/a/.git")).unwrap();
+    assert_eq!(project_root(&deep, None), bed.top.join("proj/a"));
+    assert_eq!(project_root(&deep, Some(&bed.top.join("proj/a"))), deep, "home is no project");
+}
