@@ -1,0 +1,28 @@
+//! What is wrong with a `tools:` section.
+
+use std::fmt;
+
+/// A part of a `tools:` section that cannot be taken, with the place and a mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadScope {
+    /// Where: `tools.terminal.allowed_paths[2]`.
+    pub key: String,
+    /// What is wrong, in one clause.
+    pub problem: String,
+    /// What to write instead.
+    pub hint: String,
+}
+
+impl BadScope {
+    pub(super) fn new(key: impl Into<String>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { key: key.into(), problem: problem.into(), hint: hint.into() }
+    }
+}
+
+impl fmt::Display for BadScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.key, self.problem)
+    }
+}
+
+impl std::error::Error for BadScope {}

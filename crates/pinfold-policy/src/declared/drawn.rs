@@ -1,0 +1,315 @@
+//! Sections with every entry resolved: what each call is compared with.
+
+use std::path::{Path, PathBuf};
+
+use super::bad::BadScope;
+use super::entry::Entry;
+use super::expand::{self, Surroundings, tidy};
+use super::no::{DeclaredNo, DeclaredWhy};
+use super::section::{Covers, List, ListKind, McpEffect, ToolScope, ToolScopes};
+use super::terminal::Unauditable;
+use crate::claim::Operation;
+use crate::source::Source;
+
+/// Every declared scope that holds for a session. A call has to pass each of them: adding one only narrows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Declared {
+    scopes: Vec<Drawn>,
+}
+
+/// One tool of one section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Drawn {
+    key: String,
+    covers: Covers,
+    enabled: bool,
+    lists: Vec<DrawnList>,
+    allow_metacharacters: bool,
+    operations: Vec<(String, McpEffect)>,
+    source: Source,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct DrawnList {
+    kind: ListKind,
+    entries: Vec<Entry>,
+}
+
+/// The tool of a call, as sections name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScopedTool<'a> {
+    /// A shell.
+    Terminal,
+    /// The file tools.
+    File,
+    /// Code that is run as it stands.
+    CodeExecution,
+    /// An MCP tool, by its full name.
+    Mcp(&'a str),
+}
+
+/// One path of a call after a look at the world.
+#[derive(Debug, Clone, Copy)]
+pub struct Touched<'a> {
+    /// What would be done to it.
+    pub operation: Operation,
+    /// The path as written, absolute; it may hold `..`.
+    pub asked: &'a Path,
+    /// Where it leads.
+    pub leads: Leads<'a>,
+    /// Nothing is there.
+    pub missing: bool,
+    /// Upper and lower case are the same there.
+    pub folds_case: bool,
+    /// How sure it is that a path is meant.
+    pub touch: Touch,
+    /// Names that a shell fills in below it, as a pattern.
+    pub pattern: Option<&'a str>,
+}
+
+/// Where a path leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leads<'a> {
+    /// Here, with every link followed; a dangling link leads to where it points.
+    To(&'a Path),
+    /// Nothing can stand there: a name too long, a file where a folder would have to be.
+    Nowhere,
+    /// Not known: a loop of links, a link of `/proc`, a folder that may not be searched.
+    Unknown,
+}
+
+/// How sure it is that a word means a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Touch {
+    /// It does.
+    Named,
+    /// It may be a word like any other, and counts where something is there.
+    Perhaps,
+    /// A program of the system in the place of a program, or a standard stream: only a denied list speaks of it.
+    System,
+}
+
+impl ToolScopes {
+    /// Expands every entry and resolves it once. `resolve` says where an absolute path leads, links followed, with
+    /// what is missing kept as written; its error is a clause.
+    ///
+    /// # Errors
+    /// [`BadScope`] when an entry cannot be expanded or resolved: a line that is not known is not drawn by guess.
+    pub fn draw(
+        &self,
+        source: &Source,
+        around: &Surroundings,
+        resolve: &dyn Fn(&Path) -> Result<PathBuf, String>,
+    ) -> Result<Declared, BadScope> {
+        let scopes = self.scopes.iter().map(|scope| draw(scope, source, around, resolve));
+        Ok(Declared { scopes: scopes.collect::<Result<_, _>>()? })
+    }
+}
+
+fn draw(
+    scope: &ToolScope,
+    source: &Source,
+    around: &Surroundings,
+    resolve: &dyn Fn(&Path) -> Result<PathBuf, String>,
+) -> Result<Drawn, BadScope> {
+    let list = |list: &List| {
+        let key = format!("tools.{}.{}", scope.key, list.kind.key());
+        let entry = |(i, written): (usize, &String)| {
+            let bad = |(problem, hint)| BadScope { key: format!("{key}[{i}]"), problem, hint };
+            let spelled = expand::entry(written, around).map_err(bad)?;
+            let real = resolve(&spelled).map_err(|why| {
+                bad((format!("`{written}` leads nowhere: {why}"), "name another place".to_owned()))
+            })?;
+            Ok(Entry { written: written.clone(), spelled, real })
+        };
+        let entries = list.entries.iter().enumerate().map(entry).collect::<Result<_, _>>()?;
+        Ok(DrawnList { kind: list.kind, entries })
+    };
+    Ok(Drawn {
+        key: scope.key.clone(),
+        covers: scope.covers.clone(),
+        enabled: scope.enabled,
+        lists: scope.lists.iter().map(list).collect::<Result<_, _>>()?,
+        allow_metacharacters: scope.allow_metacharacters,
+        operations: scope.operations.clone(),
+        source: source.clone(),
+    })
+}
+
+impl Declared {
+    /// Both: what one of them refuses is refused.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.scopes.extend(other.scopes);
+        self
+    }
+
+    /// Whether nothing is declared for a tool: then nothing has to be looked at for it.
+    pub fn is_silent(&self, tool: ScopedTool<'_>) -> bool {
+        self.of(tool).next().is_none()
+    }
+
+    /// The no to the tool as such.
+    pub fn tool_no(&self, tool: ScopedTool<'_>) -> Option<DeclaredNo> {
+        self.of(tool)
+            .find(|scope| !scope.enabled)
+            .map(|scope| scope.no(DeclaredWhy::Off, "enabled", Vec::new()))
+    }
+
+    /// The no to one path.
+    pub fn path_no(&self, tool: ScopedTool<'_>, touched: &Touched<'_>) -> Option<DeclaredNo> {
+        let spelled = tidy(touched.asked);
+        self.of(tool).find_map(|scope| scope.path_no(touched, &spelled))
+    }
+
+    /// The no to a text with parts that cannot be audited.
+    pub fn text_no(&self, tool: ScopedTool<'_>, unauditable: &[Unauditable]) -> Option<DeclaredNo> {
+        let first = unauditable.first()?;
+        let strict = self.of(tool).find(|scope| scope.restricts() && !scope.allow_metacharacters)?;
+        let why = DeclaredWhy::Unauditable(first.clone());
+        Some(strict.no(why, "allow_metacharacters", strict.allowed_for(Operation::Read)))
+    }
+
+    /// The no to an MCP operation of which nobody says what it does. `known`: its name says so.
+    pub fn operation_no(&self, name: &str, known: bool) -> Option<DeclaredNo> {
+        if known || self.mcp_effect(name).is_some() {
+            return None;
+        }
+        let strict = self.of(ScopedTool::Mcp(name)).find(|scope| scope.restricts())?;
+        Some(strict.no(DeclaredWhy::UnknownOperation, "operations", strict.allowed_for(Operation::Read)))
+    }
+
+    /// What the person says that an MCP operation does; the stricter word where several say so.
+    pub fn mcp_effect(&self, name: &str) -> Option<McpEffect> {
+        let operation = name.rsplit("__").next().unwrap_or(name).to_lowercase();
+        let said = self.of(ScopedTool::Mcp(name)).flat_map(|scope| &scope.operations);
+        said.filter(|(own, _)| *own == operation).map(|(_, effect)| *effect).max()
+    }
+
+    /// Whether a resolved path lies under a denied place of the tool: a search passes over it.
+    pub fn denies(&self, tool: ScopedTool<'_>, real: &Path, folds_case: bool) -> bool {
+        self.of(tool).any(|scope| scope.denied(real, folds_case).is_some())
+    }
+
+    fn of<'a>(&'a self, tool: ScopedTool<'a>) -> impl Iterator<Item = &'a Drawn> {
+        self.scopes.iter().filter(move |scope| scope.covers.matches(tool))
+    }
+}
+
+impl Covers {
+    fn matches(&self, tool: ScopedTool<'_>) -> bool {
+        match (self, tool) {
+            (Self::Terminal, ScopedTool::Terminal)
+            | (Self::File, ScopedTool::File)
+            | (Self::CodeExecution, ScopedTool::CodeExecution) => true,
+            (Self::Mcp(pattern), ScopedTool::Mcp(name)) => pattern.matches(&name.to_lowercase()),
+            (Self::Terminal | Self::File | Self::CodeExecution | Self::Mcp(_), _) => false,
+        }
+    }
+}
+
+impl Drawn {
+    fn no(&self, why: DeclaredWhy, key: &str, allowed: Vec<String>) -> DeclaredNo {
+        DeclaredNo { why, list: format!("tools.{}.{key}", self.key), allowed, source: self.source.clone() }
+    }
+
+    /// Whether it draws any line at all. An empty denied list draws none, an empty allowed list the narrowest.
+    fn restricts(&self) -> bool {
+        self.lists.iter().any(|list| list.kind != ListKind::Denied || !list.entries.is_empty())
+    }
+
+    fn lists(&self, kind: ListKind) -> impl Iterator<Item = &DrawnList> {
+        self.lists.iter().filter(move |list| list.kind == kind)
+    }
+
+    /// The allowed lists that an operation has to satisfy. What may not be read may not be written either, so
+    /// without a list for writing the one for reading speaks.
+    fn speaking(&self, operation: Operation) -> impl Iterator<Item = &DrawnList> {
+        let own = if operation.writes() && self.lists(ListKind::AllowedWrite).next().is_some() {
+            ListKind::AllowedWrite
+        } else {
+            ListKind::AllowedRead
+        };
+        self.lists.iter().filter(move |list| list.kind == ListKind::Allowed || list.kind == own)
+    }
+
+    fn allowed_for(&self, operation: Operation) -> Vec<String> {
+        self.speaking(operation).flat_map(|list| &list.entries).map(|entry| entry.written.clone()).collect()
+    }
+
+    fn denied(&self, path: &Path, folds_case: bool) -> Option<&Entry> {
+        self.lists(ListKind::Denied)
+            .flat_map(|list| &list.entries)
+            .find(|entry| entry.covers(path, folds_case))
+    }
+
+    fn path_no(&self, touched: &Touched<'_>, spelled: &Path) -> Option<DeclaredNo> {
+        self.denied_no(touched, spelled).or_else(|| self.outside_no(touched, spelled))
+    }
+
+    fn denied_no(&self, touched: &Touched<'_>, spelled: &Path) -> Option<DeclaredNo> {
+        let fold = touched.folds_case;
+        let real = if let Leads::To(real) = touched.leads { Some(real) } else { None };
+        let no = |why| self.no(why, ListKind::Denied.key(), self.allowed_for(touched.operation));
+        let paths = || std::iter::once(spelled).chain(real);
+        if let Some(entry) = paths().find_map(|path| self.denied(path, fold)) {
+            return Some(no(DeclaredWhy::Denied(entry.written.clone())));
+        }
+        let pattern = touched.pattern?;
+        let mut entries = self.lists(ListKind::Denied).flat_map(|list| &list.entries);
+        let met = entries.find(|entry| paths().any(|folder| entry.meets(folder, pattern, fold)))?;
+        Some(no(DeclaredWhy::MayReach(met.written.clone())))
+    }
+
+    fn outside_no(&self, touched: &Touched<'_>, spelled: &Path) -> Option<DeclaredNo> {
+        if touched.touch == Touch::System || !self.restricts() {
+            return None;
+        }
+        let no = |why, list: &str| Some(self.no(why, list, self.allowed_for(touched.operation)));
+        let real = match touched.leads {
+            Leads::To(real) => real,
+            Leads::Nowhere => spelled,
+            Leads::Unknown => return no(DeclaredWhy::Unknown, self.first_key(touched.operation)),
+        };
+        if touched.touch == Touch::Perhaps && touched.missing && real == spelled {
+            return None;
+        }
+        let fold = touched.folds_case;
+        let inside = |list: &DrawnList| {
+            [spelled, real].into_iter().all(|path| list.entries.iter().any(|entry| entry.covers(path, fold)))
+        };
+        let missed = self.speaking(touched.operation).find(|list| !inside(list))?;
+        no(DeclaredWhy::Outside, missed.kind.key())
+    }
+
+    /// The list that is named where no single one decides.
+    fn first_key(&self, operation: Operation) -> &'static str {
+        self.speaking(operation).next().map_or(ListKind::Denied.key(), |list| list.kind.key())
+    }
+}
+
+/// What the kernel is told: the lists of the terminal, resolved, of every section.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KernelLists {
+    /// Each allowed list; a place has to lie in every one of them. None: no restriction.
+    pub allowed: Vec<Vec<PathBuf>>,
+    /// Places that are neither read nor written.
+    pub denied: Vec<PathBuf>,
+}
+
+impl Declared {
+    /// The lists of the terminal, for the kernel.
+    pub fn kernel_lists(&self) -> KernelLists {
+        let mut lists = KernelLists::default();
+        for list in self.of(ScopedTool::Terminal).flat_map(|scope| &scope.lists) {
+            let places = list.entries.iter().map(|entry| entry.real.clone());
+            match list.kind {
+                ListKind::Denied => lists.denied.extend(places),
+                ListKind::Allowed | ListKind::AllowedRead | ListKind::AllowedWrite => {
+                    lists.allowed.push(places.collect());
+                }
+            }
+        }
+        lists
+    }
+}

@@ -1,0 +1,73 @@
+//! Why a declared scope says no.
+
+use super::terminal::Unauditable;
+use crate::source::Source;
+
+/// A no of a declared scope: final, whatever rules, modes and persons say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredNo {
+    /// Why.
+    pub why: DeclaredWhy,
+    /// The key that says so: `tools.terminal.allowed_paths`.
+    pub list: String,
+    /// Where the same could be done, as the person wrote it. Empty when no list says so, or when it is nowhere.
+    pub allowed: Vec<String>,
+    /// Where the scope was written.
+    pub source: Source,
+}
+
+/// Why a declared scope says no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeclaredWhy {
+    /// The tool is switched off.
+    Off,
+    /// The path is under no entry of an allowed list.
+    Outside,
+    /// The path is under this entry of a denied list.
+    Denied(String),
+    /// A pattern in the path can lead under this entry of a denied list.
+    MayReach(String),
+    /// It is not known where the path leads.
+    Unknown,
+    /// It is not known what the MCP operation does.
+    UnknownOperation,
+    /// The text cannot be audited.
+    Unauditable(Unauditable),
+}
+
+impl DeclaredWhy {
+    /// Why, in one clause.
+    pub fn clause(&self) -> String {
+        match self {
+            Self::Off => "the tool is switched off".to_owned(),
+            Self::Outside => "the path is outside the allowed places".to_owned(),
+            Self::Denied(entry) => format!("the path is under the denied `{entry}`"),
+            Self::MayReach(entry) => format!("the pattern can lead under the denied `{entry}`"),
+            Self::Unknown => "it is not known where the path leads".to_owned(),
+            Self::UnknownOperation => "it is not known whether the operation reads or writes".to_owned(),
+            Self::Unauditable(what) => format!("{} cannot be audited", what.clause()),
+        }
+    }
+}
+
+impl DeclaredNo {
+    /// What could be done instead, for the model.
+    pub fn hint(&self) -> &'static str {
+        match &self.why {
+            DeclaredWhy::Off => "use another tool, or ask the user",
+            DeclaredWhy::Outside if self.allowed.is_empty() => "no path is allowed here; ask the user",
+            DeclaredWhy::Outside | DeclaredWhy::Unknown => {
+                "try a path under one of the allowed roots, or ask the user"
+            }
+            DeclaredWhy::Denied(_) | DeclaredWhy::MayReach(_) => {
+                "leave that place alone; name other paths one by one, or ask the user"
+            }
+            DeclaredWhy::UnknownOperation => {
+                "use an operation that says whether it reads or writes, or ask the user"
+            }
+            DeclaredWhy::Unauditable(_) => {
+                "write plain words, or put the logic into a script under an allowed root and run that"
+            }
+        }
+    }
+}

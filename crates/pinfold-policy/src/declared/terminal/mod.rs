@@ -1,0 +1,392 @@
+//! What a command line names: every path in its words, for a scope that is declared for the terminal.
+//!
+//! Pure: words in, claims out; what cannot be told from the words is said to be so, and the scope decides whether
+//! that is refused. Nothing is looked up, and nothing is left out because it looks harmless: a word that may be a
+//! path is claimed as one that counts where something is there.
+//!
+//! Trap: this is about words. `grep -r x .` reads what lies below, `tar -T list` what a file names, a script what it
+//! likes. Only the kernel holds those.
+
+mod code;
+mod folders;
+mod pieces;
+mod programs;
+mod spelled;
+#[cfg(test)]
+mod tests;
+mod variables;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use pinfold_shell::{OpaqueWhy, Redirect, RedirectKind, Script, SimpleCommand, Span, Word};
+
+use super::drawn::Touch;
+use super::expand::Surroundings;
+use crate::claim::{Operation, Origin, PathClaim};
+use crate::input::PathText;
+
+use folders::Folders;
+use pieces::{Piece, Sure};
+use spelled::{Spelled, Tail};
+use variables::Variables;
+
+/// What the words of a command line name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Audit {
+    /// The places, each once.
+    pub claims: Vec<WordClaim>,
+    /// The parts that cannot be audited.
+    pub unauditable: Vec<Unauditable>,
+}
+
+/// A place that a word names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordClaim {
+    /// The place, absolute, and what would be done to it as far as the words say.
+    pub claim: PathClaim,
+    /// How sure it is that a path is meant.
+    pub touch: Touch,
+    /// Names that the shell fills in below it, as a pattern.
+    pub pattern: Option<String>,
+    /// The word as it came to be after expansion, for showing.
+    pub written: String,
+}
+
+/// A part of a command line that cannot be audited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unauditable {
+    /// What it is.
+    pub what: Blind,
+    /// Where it stands in the text; in the text of the outermost command for what stands in a text within.
+    pub span: Span,
+}
+
+/// What cannot be audited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Blind {
+    /// `$( )` or backticks.
+    Substitution,
+    /// `<( )` or `>( )`.
+    Process,
+    /// `<<<`.
+    HereString,
+    /// `eval`, `source` and their kind.
+    Builtin(String),
+    /// A value that the environment does not state.
+    Variable(String),
+    /// `~name` or `~-`.
+    Tilde(String),
+    /// A program that is known only by running.
+    Program,
+    /// Code for an interpreter among the words.
+    Inline(String),
+    /// Code for an interpreter from its input.
+    Input(String),
+    /// Arguments that come from input.
+    Arguments(String),
+    /// A change of folder that is known only by running.
+    Folder,
+    /// What was not understood.
+    Opaque(String),
+    /// More than is looked at.
+    TooMuch,
+}
+
+impl Unauditable {
+    /// The part in words.
+    pub fn clause(&self) -> String {
+        match &self.what {
+            Blind::Substitution => "a command substitution".to_owned(),
+            Blind::Process => "a process substitution".to_owned(),
+            Blind::HereString => "a here-string".to_owned(),
+            Blind::Builtin(name) => format!("`{name}`"),
+            Blind::Variable(name) => format!("the value of `${name}`"),
+            Blind::Tilde(name) => format!("`~{name}`"),
+            Blind::Program => "a program that is known only by running".to_owned(),
+            Blind::Inline(program) => format!("code for `{program}` on the command line"),
+            Blind::Input(program) => format!("code for `{program}` from its input"),
+            Blind::Arguments(program) => format!("what `{program}` adds from its input"),
+            Blind::Folder => "a change of folder that is known only by running it".to_owned(),
+            Blind::Opaque(why) => format!("a command line with {why}"),
+            Blind::TooMuch => "a command line of this size".to_owned(),
+        }
+    }
+}
+
+/// More claims than any honest line has; each is looked up.
+const MOST_CLAIMS: usize = 4000;
+/// Texts within texts that are followed: `sh -c "sh -c …"`.
+const MOST_TEXTS: usize = 16;
+
+/// Reads off what `script` names. `cwd` is the folder that it starts in, absolute.
+pub fn audit(script: &Script, cwd: &Path, around: &Surroundings) -> Audit {
+    let mut auditor = Auditor { around, audit: Audit::default(), seen: BTreeSet::new(), texts: Vec::new() };
+    auditor.script(script, &[cwd.to_string_lossy().into_owned()], None);
+    let mut read = 0;
+    while let Some(text) = auditor.texts.pop() {
+        read += 1;
+        if read > MOST_TEXTS {
+            auditor.blind(Blind::TooMuch, text.span);
+            break;
+        }
+        auditor.script(&pinfold_shell::parse(&text.line), &text.folders, Some(text.span));
+    }
+    auditor.audit
+}
+
+/// The paths that stand as literals in code of another language, in the same shape. The code itself stays
+/// unauditable.
+pub fn audit_code(code: &str, cwd: &Path, around: &Surroundings) -> Audit {
+    let mut auditor = Auditor { around, audit: Audit::default(), seen: BTreeSet::new(), texts: Vec::new() };
+    auditor.blind(Blind::Inline("code".to_owned()), 0..code.len());
+    auditor.literals(code, &[cwd.to_string_lossy().into_owned()]);
+    auditor.audit
+}
+
+/// A text that a command would run as a command line.
+struct Text {
+    line: String,
+    folders: Vec<String>,
+    span: Span,
+}
+
+struct Auditor<'a> {
+    around: &'a Surroundings,
+    audit: Audit,
+    seen: BTreeSet<(String, Option<String>, bool, u8)>,
+    texts: Vec<Text>,
+}
+
+impl Auditor<'_> {
+    fn blind(&mut self, what: Blind, span: Span) {
+        if self.audit.unauditable.len() < MOST_CLAIMS {
+            self.audit.unauditable.push(Unauditable { what, span });
+        }
+    }
+
+    /// `within`: the span of the word that the script stands in, when it is not the whole text.
+    fn script(&mut self, script: &Script, start: &[String], within: Option<Span>) {
+        let at = |span: &Span| within.clone().unwrap_or_else(|| span.clone());
+        for opaque in &script.opaque {
+            self.blind(Blind::Opaque(clause(&opaque.why)), at(&opaque.span));
+        }
+        let variables = Variables::of(script, self.around);
+        let folders = Folders::of(script, start, &variables);
+        if let Some(span) = &folders.unknown {
+            self.blind(Blind::Folder, at(span));
+        }
+        let mut reader = Reader { auditor: self, variables: &variables, folders: folders.all(), within };
+        let goes_over = script.loops.iter().flat_map(|set| &set.elements);
+        for word in goes_over.chain(&script.loose) {
+            reader.argument(word, Origin::Call);
+        }
+        for (index, command) in script.commands.iter().enumerate() {
+            reader.folders = folders.at(index);
+            reader.command(index, command);
+        }
+    }
+
+    /// Claims one piece of a word, from each folder that the command may stand in.
+    fn claim(
+        &mut self,
+        piece: &Piece<'_>,
+        operation: Operation,
+        touch: Touch,
+        origin: Origin,
+        folders: &[String],
+    ) {
+        let (path, pattern) = piece.split();
+        for place in places(path, folders, self.around) {
+            let key = (place.clone(), pattern.clone(), operation.writes(), touch as u8);
+            if !self.seen.insert(key) {
+                continue;
+            }
+            if self.audit.claims.len() >= MOST_CLAIMS {
+                return self.too_much();
+            }
+            self.audit.claims.push(WordClaim {
+                touch: if pieces::is_stream(&place) { Touch::System } else { touch },
+                claim: PathClaim { path: Some(PathText::new(place)), operation, origin },
+                pattern: pattern.clone(),
+                written: piece.text.clone().into_owned(),
+            });
+        }
+    }
+
+    /// What is not claimed is not let through either.
+    fn too_much(&mut self) {
+        if self.audit.unauditable.last().is_none_or(|last| last.what != Blind::TooMuch) {
+            self.audit.unauditable.push(Unauditable { what: Blind::TooMuch, span: 0..0 });
+        }
+    }
+
+    /// Claims what stands in quotes in code and begins like a path.
+    fn literals(&mut self, code: &str, folders: &[String]) {
+        for literal in code::literals(code) {
+            let spelled = Spelled::plain(literal);
+            for piece in pieces::of_word(&spelled).into_iter().filter(|piece| piece.sure == Sure::Yes) {
+                self.claim(&piece, Operation::Read, Touch::Named, Origin::Call, folders);
+            }
+        }
+    }
+}
+
+/// A path as absolute ones: `~` put in, joined to each folder.
+fn places(path: &str, folders: &[String], around: &Surroundings) -> Vec<String> {
+    if path.starts_with('/') {
+        return vec![path.to_owned()];
+    }
+    if let Some(rest) = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        let home = around.home.as_deref().map(Path::to_string_lossy);
+        // Without a home nobody knows where it leads; the text stays as it is and is not resolved.
+        return vec![home.map_or_else(|| path.to_owned(), |home| format!("{home}{rest}"))];
+    }
+    folders.iter().map(|folder| format!("{}/{path}", folder.trim_end_matches('/'))).collect()
+}
+
+/// Reads the commands of one script.
+struct Reader<'a, 'b> {
+    auditor: &'a mut Auditor<'b>,
+    variables: &'a Variables<'a>,
+    folders: &'a [String],
+    within: Option<Span>,
+}
+
+impl Reader<'_, '_> {
+    fn blind(&mut self, what: Blind, span: &Span) {
+        let span = self.within.clone().unwrap_or_else(|| span.clone());
+        self.auditor.blind(what, span);
+    }
+
+    fn command(&mut self, index: usize, command: &SimpleCommand) {
+        let origin = Origin::Command(index);
+        for set in &command.assignments {
+            for word in std::iter::once(&set.value).chain(&set.elements) {
+                self.argument(word, origin);
+            }
+        }
+        for redirect in &command.redirects {
+            self.redirect(redirect, Origin::Aside(index));
+        }
+        let words: Vec<Vec<Spelled>> = command.words.iter().map(|word| self.expand(word)).collect();
+        let known: Vec<Option<&str>> = words.iter().map(|texts| only(texts)).collect();
+        if known.first() == Some(&None) {
+            self.blind(Blind::Program, &command.span);
+        }
+        let launches = programs::is_launcher(&known);
+        for (at, texts) in words.iter().enumerate() {
+            match at {
+                0 => self.program(texts, origin),
+                _ => self.texts(texts, origin, launches),
+            }
+        }
+        self.code(command, &known);
+    }
+
+    fn argument(&mut self, word: &Word, origin: Origin) {
+        let texts = self.expand(word);
+        self.texts(&texts, origin, false);
+    }
+
+    /// `launches`: the word may be a program that another starts.
+    fn texts(&mut self, texts: &[Spelled], origin: Origin, launches: bool) {
+        for spelled in texts {
+            if launches && pieces::is_system_program(spelled) {
+                self.system_program(spelled, origin);
+                continue;
+            }
+            for piece in pieces::of_word(spelled) {
+                let touch = if piece.sure == Sure::Yes { Touch::Named } else { Touch::Perhaps };
+                self.auditor.claim(&piece, Operation::Read, touch, origin, self.folders);
+            }
+        }
+    }
+
+    /// The word that names the program. A name without a slash is looked up elsewhere.
+    fn program(&mut self, texts: &[Spelled], origin: Origin) {
+        for spelled in texts {
+            if pieces::is_system_program(spelled) {
+                self.system_program(spelled, origin);
+            } else if spelled.text.contains('/') || spelled.open.is_some() {
+                let piece = Piece::whole(spelled, Sure::Yes);
+                self.auditor.claim(&piece, Operation::Read, Touch::Named, origin, self.folders);
+            }
+        }
+    }
+
+    fn system_program(&mut self, spelled: &Spelled, origin: Origin) {
+        let piece = Piece::whole(spelled, Sure::Yes);
+        self.auditor.claim(&piece, Operation::Read, Touch::System, origin, self.folders);
+    }
+
+    fn redirect(&mut self, redirect: &Redirect, origin: Origin) {
+        let operation = match redirect.kind {
+            RedirectKind::Read => Operation::Read,
+            RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => Operation::Write,
+            RedirectKind::Duplicate => return,
+            RedirectKind::HereString => return self.blind(Blind::HereString, &redirect.target.span),
+            // Data, and variables in it are data too; what runs in it is not.
+            RedirectKind::HereDocument => return self.substitutions(&redirect.target),
+        };
+        for spelled in self.expand(&redirect.target) {
+            let piece = Piece::whole(&spelled, Sure::Yes);
+            self.auditor.claim(&piece, operation, Touch::Named, origin, self.folders);
+        }
+    }
+
+    fn substitutions(&mut self, word: &Word) {
+        for blind in spelled::substitutions(word) {
+            self.blind(blind, &word.span);
+        }
+    }
+
+    /// What the shell can make of a word. What it cannot be told is noted, and what can be seen of it stays.
+    fn expand(&mut self, word: &Word) -> Vec<Spelled> {
+        let (all, blinds) = spelled::expand(word, self.variables);
+        for blind in blinds {
+            self.blind(blind, &word.span);
+        }
+        all
+    }
+
+    /// Code that the command would run.
+    fn code(&mut self, command: &SimpleCommand, known: &[Option<&str>]) {
+        for found in code::of(command, known) {
+            match found {
+                code::Code::Blind(what) => self.blind(what, &command.span),
+                code::Code::Shell(text) => {
+                    let span = self.within.clone().unwrap_or_else(|| command.span.clone());
+                    self.auditor.texts.push(Text { line: text, folders: self.folders.to_vec(), span });
+                }
+                code::Code::Literals(text) => self.auditor.literals(&text, self.folders),
+            }
+        }
+    }
+}
+
+/// The text of a word that can only become this one.
+fn only(texts: &[Spelled]) -> Option<&str> {
+    match texts {
+        [Spelled { text, open: None }] => Some(text),
+        _ => None,
+    }
+}
+
+/// Why a part was not understood, as a clause.
+fn clause(why: &OpaqueWhy) -> String {
+    match why {
+        OpaqueWhy::Character(c) => format!("the character {}", c.escape_unicode()),
+        OpaqueWhy::Syntax(expected) => format!("an error: {expected}"),
+        OpaqueWhy::Construct(name) => (*name).to_owned(),
+        OpaqueWhy::TooMuch(limit) => (*limit).to_owned(),
+    }
+}
+
+/// A tail behind what is known: how much of the rest is open.
+const fn marks(tail: Tail) -> &'static str {
+    match tail {
+        Tail::Names => "*",
+        Tail::Anything => "**",
+    }
+}

@@ -1,0 +1,34 @@
+//! Which words of a command stand where a program does.
+
+use pinfold_shell::{Part, Word};
+
+/// Programs that start the program which their words name.
+pub(super) const LAUNCHERS: &[&str] = &[
+    "builtin", "busybox", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice", "nice",
+    "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unshare",
+    "watch", "xargs",
+];
+
+/// The last component of a program.
+pub(super) fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Whether the command starts others.
+pub(super) fn is_launcher(words: &[Option<&str>]) -> bool {
+    words.first().copied().flatten().is_some_and(|name| LAUNCHERS.contains(&base_name(name)))
+}
+
+/// Whether a word in front of a builtin only says that a builtin follows.
+pub(super) fn says_nothing(word: &str) -> bool {
+    matches!(word, "builtin" | "command" | "exec" | "time" | "-p" | "--")
+}
+
+/// The builtin that a command is, behind words that only say so, and its arguments. The name is `None` when it is
+/// known only by running, and `/` for a program by its path, which is no builtin.
+pub(super) fn builtin(words: &[Word]) -> Option<(Option<&str>, &[Word])> {
+    let at = words.iter().take_while(|word| word.as_static().is_some_and(says_nothing)).count();
+    let (name, args) = words.get(at..)?.split_first()?;
+    let by_path = name.parts.iter().any(|part| matches!(part, Part::Literal(text) if text.contains('/')));
+    Some((if by_path { Some("/") } else { name.as_static() }, args))
+}

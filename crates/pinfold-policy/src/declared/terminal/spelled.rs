@@ -1,0 +1,127 @@
+//! A word → every text that the shell can make of it, as far as the words and the environment tell.
+
+use pinfold_shell::{Part, Word};
+
+use super::variables::{Value, Variables};
+use super::{Blind, marks};
+
+/// A text that a word can become.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Spelled {
+    /// The text; from `open` on a pattern.
+    pub(super) text: String,
+    /// Where the first part stands that is filled in by the shell.
+    pub(super) open: Option<usize>,
+}
+
+/// What stands for a part that is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// Some characters of one name.
+    Names,
+    /// Anything, with slashes.
+    Anything,
+}
+
+impl Spelled {
+    pub(super) fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), open: None }
+    }
+
+    fn with(&self, text: &str) -> Self {
+        Self { text: format!("{}{text}", self.text), open: self.open }
+    }
+
+    fn with_open(&self, pattern: &str) -> Self {
+        Self { open: self.open.or(Some(self.text.len())), ..self.with(pattern) }
+    }
+
+    fn with_all(&self, other: &Self) -> Self {
+        let open = self.open.or_else(|| other.open.map(|at| at + self.text.len()));
+        Self { open, ..self.with(&other.text) }
+    }
+}
+
+/// More texts than that one word hardly has; beyond, it is not followed.
+const MOST_TEXTS: usize = 256;
+
+/// Every text that `word` can become, and what of it cannot be told.
+pub(super) fn expand(word: &Word, variables: &Variables<'_>) -> (Vec<Spelled>, Vec<Blind>) {
+    let mut blinds = Vec::new();
+    let mut all = vec![Spelled::default()];
+    for part in &word.parts {
+        let next = alternatives(part, variables, &mut blinds);
+        if all.len().saturating_mul(next.len()) > MOST_TEXTS {
+            blinds.push(Blind::TooMuch);
+            return (Vec::new(), blinds);
+        }
+        all = all.iter().flat_map(|front| next.iter().map(|part| front.with_all(part))).collect();
+    }
+    (all, blinds)
+}
+
+/// What one part of a word can become.
+fn alternatives(part: &Part, variables: &Variables<'_>, blinds: &mut Vec<Blind>) -> Vec<Spelled> {
+    let unknown = |blind, blinds: &mut Vec<Blind>| {
+        blinds.push(blind);
+        vec![open(Tail::Anything)]
+    };
+    match part {
+        Part::Literal(text) => vec![Spelled::plain(text)],
+        Part::Glob(pattern) => vec![Spelled::default().with_open(pattern)],
+        Part::Arithmetic => vec![open(Tail::Names)],
+        Part::Substitution { .. } => unknown(Blind::Substitution, blinds),
+        Part::Process => unknown(Blind::Process, blinds),
+        Part::Tilde(name) => match variables.tilde(name) {
+            Some(home) => vec![Spelled::plain(&home)],
+            None => unknown(Blind::Tilde(name.clone()), blinds),
+        },
+        Part::Parameter { name, quoted, plain } => match variables.value(name, *quoted, *plain) {
+            Value::Number => vec![open(Tail::Names)],
+            Value::OneOf(values) => values,
+            // What is not set here may be set where it runs.
+            Value::Unset | Value::Unknown => unknown(Blind::Variable(name.clone()), blinds),
+        },
+        Part::Brace(words) if words.is_empty() => unknown(Blind::TooMuch, blinds),
+        Part::Brace(words) => {
+            let mut all = Vec::new();
+            for word in words {
+                // A brace in a brace comes as its own alternatives already; deeper ones are not followed.
+                if word.parts.iter().any(|part| matches!(part, Part::Brace(_))) {
+                    return unknown(Blind::TooMuch, blinds);
+                }
+                let (texts, more) = expand(word, variables);
+                blinds.extend(more);
+                all.extend(texts);
+            }
+            all
+        }
+    }
+}
+
+fn open(tail: Tail) -> Spelled {
+    Spelled::default().with_open(marks(tail))
+}
+
+/// What would run while the word is expanded.
+pub(super) fn substitutions(word: &Word) -> Vec<Blind> {
+    let blind = |part: &Part| match part {
+        Part::Substitution { .. } => Some(Blind::Substitution),
+        Part::Process => Some(Blind::Process),
+        Part::Literal(_)
+        | Part::Glob(_)
+        | Part::Tilde(_)
+        | Part::Parameter { .. }
+        | Part::Arithmetic
+        | Part::Brace(_) => None,
+    };
+    word.parts.iter().filter_map(blind).collect()
+}
+
+/// The name that a builtin sets by this word: `NAME`, `NAME=…`, `NAME[…]=…`.
+pub(super) fn name_set_by(word: &Word) -> Option<&str> {
+    let front = word.literal_prefix();
+    let name = front.split(['=', '[', '+']).next().unwrap_or(front);
+    let whole = name.len() < front.len() || word.as_static().is_some();
+    (whole && !name.is_empty()).then_some(name)
+}

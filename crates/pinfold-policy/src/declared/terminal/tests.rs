@@ -1,0 +1,352 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::declared::{Declared, Leads, ScopedTool, ToolScopes, Touched};
+use crate::source::{Layer, Source};
+
+const CWD: &str = "/home/u/proj";
+
+fn around() -> Surroundings {
+    let variables = [("SAFE", "/home/u/proj/sub"), ("SPACED", "a /etc/passwd"), ("EMPTY", "")];
+    Surroundings {
+        home: Some("/home/u".into()),
+        folder: CWD.into(),
+        variables: variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+    }
+}
+
+fn audited(command: &str) -> Audit {
+    audit(&pinfold_shell::parse(command), Path::new(CWD), &around())
+}
+
+/// The places that a line names, `?` in front of what may be no path, `!` in front of the system's; the pattern behind
+/// `|`; `>` in front of a write.
+fn named(command: &str) -> BTreeSet<String> {
+    let shown = |word: &WordClaim| {
+        let path = word.claim.path.as_ref().unwrap().as_os_str().to_str().unwrap();
+        let touch = match word.touch {
+            Touch::Named => "",
+            Touch::Perhaps => "?",
+            Touch::System => "!",
+        };
+        let write = if word.claim.operation.writes() { ">" } else { "" };
+        let pattern = word.pattern.as_ref().map(|pattern| format!("|{pattern}")).unwrap_or_default();
+        format!("{touch}{write}{path}{pattern}")
+    };
+    audited(command).claims.iter().map(shown).collect()
+}
+
+#[test]
+fn every_word_that_can_be_a_path_is_claimed() {
+    for (command, places) in [
+        ("cat ~/proj/a", &["/home/u/proj/a"][..]),
+        ("cat a ./b ../c", &["?/home/u/proj/a", "/home/u/proj/./b", "/home/u/proj/../c"]),
+        ("cat src/a", &["?/home/u/proj/src/a"]),
+        ("cat \"$HOME\"/x ${HOME}/y $SAFE", &["/home/u/x", "/home/u/y", "/home/u/proj/sub"]),
+        ("cat '~/x'", &["/home/u/x"]),
+        ("cat $'/etc/passwd' \\/etc/hosts \"/etc/\"motd", &["/etc/passwd", "/etc/hosts", "/etc/motd"]),
+        ("cat {/etc/passwd,x}", &["/etc/passwd", "?/home/u/proj/x"]),
+        ("mkdir -p src/{a,b}", &["?/home/u/proj/src/a", "?/home/u/proj/src/b"]),
+        ("cat /etc/pass* *.md", &["/etc/|pass*", "?/home/u/proj/.|*.md"]),
+        ("ls /tmp/*/x", &["/tmp/|*/x"]),
+        ("sort < /in > out", &["/in", ">/home/u/proj/out"]),
+        ("echo hi >> /a 2> /b", &["?/home/u/proj/hi", ">/a", ">/b"]),
+        ("exec 3<> /c", &[">/c"]),
+        ("ls > /dev/null 2>&1 < /dev/stdin", &["!>/dev/null", "!/dev/stdin"]),
+        (
+            "dd if=/etc/x of=out",
+            &[
+                "/etc/x",
+                "?/home/u/proj/out",
+                "?/home/u/proj/if",
+                "?/home/u/proj/of",
+                "?/home/u/proj/if=/etc/x",
+                "?/home/u/proj/of=out",
+            ],
+        ),
+        ("wget --output-document=/etc/x http://e/a", &["/etc/x"]),
+        ("curl -o/etc/x https://e/etc", &["/etc/x"]),
+        ("gcc -I/etc -I../x -Isrc/inc", &["/etc", "/home/u/proj/../x", "?/home/u/proj/src/inc", "?/inc"]),
+        (
+            "curl -d @/etc/passwd -F f=@/etc/x file:///etc/%79",
+            &[
+                "/etc/passwd",
+                "/etc/x",
+                "/etc/y",
+                "?/home/u/proj/@/etc/passwd",
+                "?/home/u/proj/f=@/etc/x",
+                "?/home/u/proj/f",
+                "?/home/u/proj/@/etc/x",
+            ],
+        ),
+        ("docker run -v /etc:/mnt", &["/etc", "/mnt", "/etc:/mnt", "?/home/u/proj/run"]),
+        ("X=/etc/passwd cmd", &["/etc/passwd"]),
+        ("/bin/ls", &["!/bin/ls"]),
+        ("/bin/../etc/x", &["/bin/../etc/x"]),
+        ("/opt/evil", &["/opt/evil"]),
+        ("./run", &["/home/u/proj/./run"]),
+        ("sudo /usr/bin/env", &["!/usr/bin/env"]),
+        ("cat /usr/bin/env", &["/usr/bin/env"]),
+        ("bash -c 'cat /etc/passwd'", &["/etc/passwd", "/home/u/proj/cat /etc/passwd"]),
+        ("for f in /etc/*; do echo hi; done", &["/etc/|*", "?/home/u/proj/hi"]),
+        ("cat 'C:\\x'", &["?/home/u/proj/C:\\x", "?/home/u/proj/C", "?/home/u/proj/\\x"]),
+        ("cat - -- -n", &[]),
+    ] {
+        let expected: BTreeSet<String> = places.iter().map(|place| (*place).to_owned()).collect();
+        let found = named(command);
+        if command.starts_with("bash -c") || command.starts_with("gcc") {
+            assert!(
+                found.is_superset(&expected) || found.iter().any(|f| f == places[0]),
+                "{command}: {found:?}"
+            );
+            continue;
+        }
+        assert_eq!(found, expected, "{command}");
+    }
+}
+
+#[test]
+fn relative_words_follow_the_folder() {
+    for (command, places) in [
+        ("cd sub && cat ../x", &["/home/u/proj/sub/../x"][..]),
+        ("cd sub; cat ../x", &["/home/u/proj/../x", "/home/u/proj/sub/../x"]),
+        ("cd build && cmake .. && cat ./x", &["/home/u/proj/build/..", "/home/u/proj/build/./x"]),
+        ("cd /etc && cat ./passwd", &["/etc", "/etc/./passwd"]),
+        ("cd && cat .ssh/id", &["?/home/u/.ssh/id"]),
+        ("(cd /etc; cat ./x)", &["/etc", "/etc/./x", "/home/u/proj/./x"]),
+        (
+            "cd sub && cd .. && cat ./x",
+            &["/home/u/proj/sub/..", "/home/u/proj/./x", "/home/u/proj/sub/.././x"],
+        ),
+        ("bash -c 'cd /etc && cat ./x'", &["/etc", "/etc/./x"]),
+    ] {
+        let found = named(command);
+        for place in places {
+            assert!(found.contains(*place), "{command}: {place} of {found:?}");
+        }
+        let certain = |place: &&String| !place.starts_with('?') && !place.contains(' ');
+        assert!(found.iter().filter(certain).count() <= places.len(), "{command}: {found:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_audited_is_said() {
+    for command in [
+        "echo $(id)",
+        "echo `id`",
+        "diff <(ls) x",
+        "tee >(cat)",
+        "cat <<< x",
+        "eval ls",
+        "e=eval; $e ls",
+        "e=cd; $e /etc; cat ./passwd",
+        "[e]val ls",
+        "source x.sh",
+        ". ./x.sh",
+        "command eval ls",
+        "builtin source x",
+        "cat 'unterminated",
+        "cat <<EOF\n$(id)\nEOF",
+        "python3 -c 'print(1)'",
+        "python3.12 -Ic 'print(1)'",
+        "perl -ne 'print'",
+        "node --eval '1'",
+        "deno eval '1'",
+        "env python3 -c 1",
+        "timeout 5 ruby -e 1",
+        "python3 <<EOF\nprint(1)\nEOF",
+        "echo x | bash",
+        "echo x | python3 -",
+        "ls | xargs cat",
+        "env -S 'cat x'",
+        "bash -c \"$X\"",
+        "bash -c 'eval x'",
+        "cat $UNKNOWN",
+        "cat ${HOME:-/etc}",
+        "cat ${HOME%/*}",
+        "cat $SPACED",
+        "cat $1",
+        "cat ~root/x",
+        "cat ~-/x",
+        "cd -; cat x",
+        "cd $UNKNOWN; cat x",
+        "CDPATH=/etc; cd cron.d && cat x",
+        "popd; cat x",
+        "while true; do cd ..; done; cat x",
+        "HOME=$(x); cat ~/a",
+        "read HOME; cat ~/a",
+        "read HOME; cat $HOME/a",
+        "printf -v HOME /etc; cat $HOME/a",
+        "x=a; x+=/../../etc; cat $x",
+        "declare $name; cat $HOME/x",
+        "awk 'BEGIN{while((getline l < f)>0) print l}'",
+        "awk '{print | \"sh\"}' x",
+        "alias ls='cat /etc/passwd'",
+        "trap \"$x\" EXIT",
+    ] {
+        assert_ne!(audited(command).unauditable, [], "{command}");
+    }
+}
+
+#[test]
+fn plain_words_can_be_audited() {
+    for command in [
+        "ls -la",
+        "cat ~/proj/a $HOME/b ${SAFE}/c",
+        "git commit -m 'eval the source'",
+        "echo eval source",
+        "cat <<'EOF'\n$(id)\nEOF",
+        "cat <<EOF\n$HOME is home\nEOF",
+        "bash -c 'cat x'",
+        "bash <<'EOF'\ncat x\nEOF",
+        "bash script.sh",
+        "python3 script.py -c x",
+        "echo x | python3 script.py",
+        "cargo test | head -n 5",
+        "printf '%s\\n' \"$HOME\"",
+        "for f in a b; do cat $f; done",
+        "for f in src/*.rs; do wc -l \"$f\"; done",
+        "f=~/proj/a; cat $f",
+        "echo $? $$ $((1 + 2))",
+        "cd build && cmake .. && make",
+        "awk '{print $1}' x || true",
+        "awk '$1 > 5 || $2' x",
+        "trap 'rm -f x' EXIT",
+        "cat \"$SPACED\"",
+        "find . -name '*.rs' -exec wc -l {} +",
+        "time ls",
+    ] {
+        assert_eq!(audited(command).unauditable, [], "{command}");
+    }
+}
+
+#[test]
+fn what_a_variable_can_hold_is_claimed_wherever_it_is_set() {
+    for (command, place) in [
+        ("f=/etc/passwd; cat $f", "/etc/passwd"),
+        ("cat $f; f=/etc/passwd", "/etc/passwd"),
+        ("for f in a /etc; do cat $f/passwd; done", "/etc/passwd"),
+        ("for f in /etc/*; do cat $f; done", "/etc/|*"),
+        ("HOME=/etc; cat $HOME/passwd", "/etc/passwd"),
+        ("f=x; cat $f/etc", "/etc"),
+    ] {
+        assert!(named(command).contains(place), "{command}: {:?}", named(command));
+    }
+    assert_ne!(audited("HOME=/etc; cat ~/passwd").unauditable, []);
+}
+
+/// As a session would decide, in a world without links where `present` is all there is.
+fn refused(declared: &Declared, command: &str) -> bool {
+    let found = audited(command);
+    let present = ["/etc/passwd", "/home/u/proj/a", "/etc", "/home/u/proj", "/"];
+    let no = |word: &WordClaim| {
+        let asked = Path::new(word.claim.path.as_ref().unwrap().as_os_str());
+        let real = crate::declared::expand::tidy(asked);
+        let touched = Touched {
+            operation: word.claim.operation,
+            asked,
+            leads: Leads::To(&real),
+            missing: !present.iter().any(|place| Path::new(place) == real),
+            folds_case: false,
+            touch: word.touch,
+            pattern: word.pattern.as_deref(),
+        };
+        declared.path_no(ScopedTool::Terminal, &touched).is_some()
+    };
+    declared.text_no(ScopedTool::Terminal, &found.unauditable).is_some() || found.claims.iter().any(no)
+}
+
+fn declared(terminal: &serde_json::Value) -> Declared {
+    let scopes = ToolScopes::parse(&json!({"terminal": terminal})).unwrap();
+    scopes.draw(&Source::plain(Layer::User), &around(), &|path| Ok(path.to_owned())).unwrap()
+}
+
+#[test]
+fn a_waiver_lets_texts_through_and_never_a_path_that_can_be_seen() {
+    let waived = declared(&json!({"allowed_paths": ["~/proj", "/tmp"], "allow_metacharacters": true}));
+    let strict = declared(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
+    for (command, by_strict, by_waived) in [
+        ("echo $(cat x)", true, false),
+        ("echo $(cat /etc/passwd)", true, true),
+        ("cat /etc/$(x)", true, true),
+        ("cat /tmp/$X", true, false),
+        ("eval 'cat /etc/passwd'", true, true),
+        ("eval cat /etc/passwd", true, true),
+        ("python3 -c 'print(open(\"/etc/passwd\").read())'", true, true),
+        ("python3 -c 'print(1)'", true, false),
+        ("cat <<< /tmp", true, false),
+        ("source /etc/profile", true, true),
+        ("cat /etc/passwd", true, true),
+        ("for f in /etc/*; do cat $(x); done", true, true),
+        ("cat /tmp/x", false, false),
+        ("ls /", true, true),
+        ("cat $UNSET", true, false),
+        ("echo hello world", false, false),
+    ] {
+        assert_eq!(refused(&strict, command), by_strict, "strict: {command}");
+        assert_eq!(refused(&waived, command), by_waived, "waived: {command}");
+    }
+}
+
+#[test]
+fn a_folder_outside_the_scope_does_not_make_every_word_a_path() {
+    let elsewhere = declared(&json!({"allowed_paths": ["/srv"]}));
+    for (command, no) in [
+        ("git status", false),
+        ("ls /srv/a", false),
+        ("cat a", true),
+        ("cat missing", false),
+        ("echo x > out", true),
+        ("cat ./missing", true),
+        ("cat *.md", true),
+        ("git checkout origin/main", false),
+    ] {
+        assert_eq!(refused(&elsewhere, command), no, "{command}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_denied_place_is_seen_in_every_word(
+        front in "(|-|-o|--out=|of=|a,|f=@|~/\\.\\./\\.\\./|\\.\\./\\.\\./\\.\\./|/|/tmp/\\.\\.)",
+        quote in "(|'|\")",
+    ) {
+        let denied = declared(&json!({"denied_paths": ["/vault"]}));
+        let command = format!("cat {quote}{front}/vault/key{quote}");
+        prop_assert!(refused(&denied, &command), "{}", command);
+    }
+
+    #[test]
+    fn no_line_panics(line in "\\PC{0,60}") {
+        let _ = audited(&line);
+        let _ = audit_code(&line, Path::new(CWD), &around());
+    }
+
+    #[test]
+    fn no_line_of_shell_panics(line in "[-a-z/~$(){}<>|;&'\"`* .=:,@\\n\\\\]{0,60}") {
+        let _ = audited(&line);
+    }
+}
+
+#[test]
+fn long_lines_take_no_more_than_their_length() {
+    for line in [
+        format!("cat {}", "/a:".repeat(20_000)),
+        format!("cat {}", "a ".repeat(20_000)),
+        format!("x=a; cat {}", "$x ".repeat(15_000)),
+        format!("cat {}", "{a,b}".repeat(5_000)),
+        format!("cat -{}", "/".repeat(50_000)),
+        "cd a; ".repeat(10_000),
+        "f=a; ".repeat(10_000),
+        format!("{}echo{}", "bash -c '".repeat(5_000), "'".repeat(5_000)),
+    ] {
+        let start = std::time::Instant::now();
+        let found = audited(&line);
+        assert!(found.claims.len() <= MOST_CLAIMS);
+        assert!(start.elapsed().as_secs() < 5, "{} took {:?}", line.get(..20).unwrap(), start.elapsed());
+    }
+}

@@ -1,0 +1,176 @@
+//! What a variable can hold while a script runs: what the environment says, and every value that the script itself
+//! gives it, wherever that stands. Order is not followed; a value more only makes the audit stricter.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pinfold_shell::{Assignment, Script, SimpleCommand, Word};
+
+use super::programs::builtin;
+use super::spelled::{Spelled, expand, name_set_by};
+use crate::declared::expand::Surroundings;
+
+/// The variables of one script.
+pub(super) struct Variables<'a> {
+    around: &'a Surroundings,
+    /// The values that the script gives to names.
+    given: BTreeMap<&'a str, Vec<&'a Word>>,
+    /// Names that the script sets to what is known only by running.
+    lost: BTreeSet<String>,
+    /// It sets a name that is itself known only by running.
+    all_lost: bool,
+    /// It changes its folder.
+    pub(super) moves: bool,
+}
+
+/// What a variable holds.
+pub(super) enum Value {
+    /// One of these.
+    OneOf(Vec<Spelled>),
+    /// A number.
+    Number,
+    /// Neither the environment nor the script sets it.
+    Unset,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Builtins that set the variables they name.
+const SETTERS: &[&str] = &[
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "readonly",
+    "typeset",
+    "unset",
+];
+/// Builtins that change the folder.
+const MOVERS: &[&str] = &["cd", "pushd", "popd", "chdir"];
+/// Words of one script that set variables; beyond, none is followed.
+const MOST_VALUES: usize = 512;
+
+impl<'a> Variables<'a> {
+    pub(super) fn of(script: &'a Script, around: &'a Surroundings) -> Self {
+        let mut own = Self {
+            around,
+            given: BTreeMap::new(),
+            lost: BTreeSet::new(),
+            all_lost: !script.opaque.is_empty(),
+            moves: false,
+        };
+        script.loops.iter().for_each(|set| own.assign(set));
+        for command in &script.commands {
+            command.assignments.iter().for_each(|set| own.assign(set));
+            own.set_by(command);
+        }
+        let values: usize = own.given.values().map(Vec::len).sum();
+        own.all_lost |= values > MOST_VALUES;
+        own
+    }
+
+    fn assign(&mut self, set: &'a Assignment) {
+        if set.appends {
+            self.lost.insert(set.name.clone());
+        }
+        let given = self.given.entry(&set.name).or_default();
+        if set.elements.is_empty() {
+            given.push(&set.value);
+        } else {
+            given.extend(&set.elements);
+        }
+    }
+
+    fn set_by(&mut self, command: &'a SimpleCommand) {
+        let Some((name, args)) = builtin(&command.words) else { return };
+        self.moves |= name.is_none_or(|name| MOVERS.contains(&name));
+        let by_option = |name: &str| match name {
+            "printf" => args.iter().any(|word| word.literal_prefix().starts_with("-v")),
+            "wait" => args.iter().any(|word| word.literal_prefix().starts_with("-p")),
+            name => SETTERS.contains(&name),
+        };
+        if !name.is_none_or(by_option) {
+            return;
+        }
+        for word in args {
+            match name_set_by(word) {
+                Some(name) => {
+                    self.lost.insert(name.to_owned());
+                }
+                None => self.all_lost |= !word.literal_prefix().starts_with('-'),
+            }
+        }
+        // What `read`, `mapfile` and `getopts` set when no name is given.
+        self.lost.extend(["REPLY", "MAPFILE", "OPTARG"].map(str::to_owned));
+    }
+
+    /// The value of `$name` or `${name…}`.
+    pub(super) fn value(&self, name: &str, quoted: bool, plain: bool) -> Value {
+        if !plain {
+            return Value::Unknown;
+        }
+        match name {
+            "?" | "#" | "$" | "!" | "PPID" | "UID" | "EUID" | "LINENO" | "SECONDS" | "RANDOM" => {
+                return Value::Number;
+            }
+            _ => {}
+        }
+        if self.all_lost || self.lost.contains(name) || (self.moves && matches!(name, "PWD" | "OLDPWD")) {
+            return Value::Unknown;
+        }
+        let own = self.around.variable(name);
+        let Some(given) = self.given.get(name) else {
+            return own.map_or(Value::Unset, |value| one_of(vec![Spelled::plain(value)], quoted));
+        };
+        // Before the script sets it, it holds what the environment says, or nothing.
+        let mut values = vec![Spelled::plain(own.unwrap_or_default())];
+        let outer = Variables { given: BTreeMap::new(), lost: self.names(), ..self.bare() };
+        for word in given {
+            let (texts, blinds) = expand(word, &outer);
+            if !blinds.is_empty() || values.len() > MOST_VALUES {
+                return Value::Unknown;
+            }
+            values.extend(texts);
+        }
+        one_of(values, quoted)
+    }
+
+    /// The same surroundings with nothing set.
+    fn bare(&self) -> Self {
+        Self {
+            around: self.around,
+            given: BTreeMap::new(),
+            lost: BTreeSet::new(),
+            all_lost: self.all_lost,
+            moves: self.moves,
+        }
+    }
+
+    /// Every name that the script touches: a value that is made of another variable is not followed.
+    fn names(&self) -> BTreeSet<String> {
+        self.given.keys().map(|name| (*name).to_owned()).chain(self.lost.iter().cloned()).collect()
+    }
+
+    /// What `~name` stands for.
+    pub(super) fn tilde(&self, name: &str) -> Option<String> {
+        let untouched =
+            |name: &str| !self.all_lost && !self.lost.contains(name) && !self.given.contains_key(name);
+        match name {
+            "" if untouched("HOME") => self.around.variable("HOME").map(str::to_owned),
+            "+" if untouched("PWD") && !self.moves => self.around.folder.to_str().map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
+/// A value that the shell would split or match against files is several words.
+fn one_of(values: Vec<Spelled>, quoted: bool) -> Value {
+    let splits = |value: &Spelled| {
+        let fixed = value.text.get(..value.open.unwrap_or(value.text.len())).unwrap_or_default();
+        fixed.contains([' ', '\t', '\n', '*', '?', '[', '\\'])
+    };
+    if !quoted && values.iter().any(splits) { Value::Unknown } else { Value::OneOf(values) }
+}
