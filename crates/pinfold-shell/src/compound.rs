@@ -118,11 +118,11 @@ impl Parser<'_, '_> {
     }
 
     fn loops(&mut self) -> Result<(), Stop> {
-        let outer = std::mem::replace(&mut self.context.conditional, true);
+        let outer = self.enter_loop();
         self.some_list()?;
         self.expect_keyword(Keyword::Do, "`do`")?;
         self.some_list()?;
-        self.context.conditional = outer;
+        (self.context.conditional, self.context.repeats) = outer;
         self.expect_keyword(Keyword::Done, "`done`")
     }
 
@@ -189,7 +189,7 @@ impl Parser<'_, '_> {
     /// `do …; done` or `{ …; }`.
     fn loop_body(&mut self) -> Result<(), Stop> {
         self.line_breaks();
-        let outer = std::mem::replace(&mut self.context.conditional, true);
+        let outer = self.enter_loop();
         if self.eat_keyword(Keyword::OpenBrace) {
             self.group()?;
         } else {
@@ -197,8 +197,15 @@ impl Parser<'_, '_> {
             self.some_list()?;
             self.expect_keyword(Keyword::Done, "`done`")?;
         }
-        self.context.conditional = outer;
+        (self.context.conditional, self.context.repeats) = outer;
         Ok(())
+    }
+
+    /// What follows runs any number of times. Gives back what held before.
+    fn enter_loop(&mut self) -> (bool, bool) {
+        let outer = (self.context.conditional, self.context.repeats);
+        (self.context.conditional, self.context.repeats) = (true, true);
+        outer
     }
 
     fn case(&mut self) -> Result<(), Stop> {
@@ -284,7 +291,7 @@ impl Parser<'_, '_> {
         self.line_breaks();
         let outer = self.context.clone();
         self.context.function = Some(Rc::from(name));
-        self.context.conditional = true;
+        (self.context.conditional, self.context.repeats) = (true, true);
         self.context.after = None;
         if self.keyword().is_some_and(|(keyword, _)| matches!(keyword, Keyword::Function | Keyword::Coproc))
             || !self.compound()?

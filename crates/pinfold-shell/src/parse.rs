@@ -42,6 +42,7 @@ pub(crate) struct Context {
     pub(crate) function: Option<Rc<str>>,
     pub(crate) background: bool,
     pub(crate) conditional: bool,
+    pub(crate) repeats: bool,
     pub(crate) after: Option<usize>,
 }
 
@@ -318,17 +319,19 @@ impl<'t, 'l> Parser<'t, 'l> {
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let shell = self.context.shell;
+        let Context { shell, repeats, .. } = self.context;
         self.context.shell = self.list.shell(shell);
+        self.context.repeats = false;
         read(self)?;
         self.context.shell = shell;
+        self.context.repeats = repeats;
         Ok(())
     }
 
     pub(crate) fn place(&self) -> Place {
-        let Context { substitution, shell, background, conditional, after, .. } = self.context;
+        let Context { substitution, shell, background, conditional, repeats, after, .. } = self.context;
         let function = self.context.function.as_deref().map(str::to_owned);
-        Place { piped_from: None, substitution, shell, after, function, background, conditional }
+        Place { piped_from: None, substitution, shell, after, function, background, conditional, repeats }
     }
 
     /// The end of the last word is the end of the command.

@@ -61,6 +61,8 @@ pub struct Place {
     pub background: bool,
     /// It may run any number of times, or not at all: it stands in a loop, a branch, or after `&&` or `||`.
     pub conditional: bool,
+    /// It may run several times in one shell: it stands in a loop or a function, and no subshell in between.
+    pub repeats: bool,
 }
 
 /// `NAME=value`, `NAME+=value`, `NAME[index]=value` or `NAME=(values)`.
