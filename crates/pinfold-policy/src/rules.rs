@@ -1,0 +1,235 @@
+//! Many rules, compiled so that one call is compared with few of them: commands by their leading words, paths
+//! by their leading names.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::pattern::{Anchored, Bases, CommandKey, HostPattern, NamePattern, Rest, names};
+use crate::rule::{Covers, SourcedRule};
+use crate::tool::ToolName;
+
+/// Rules of one effect, compiled. Which of two matching rules is found is not said; that one matches is.
+#[derive(Debug, Clone, Default)]
+pub struct RuleSet {
+    rules: Vec<Arc<SourcedRule>>,
+    tools: HashMap<Box<str>, usize>,
+    commands: CommandNode,
+    paths: PathNode,
+    /// Patterns that start with `**`, by the name they end with.
+    tails: HashMap<Box<[u8]>, Vec<PathRule>>,
+    hosts: Vec<(HostPattern, usize)>,
+    skills: Vec<(NamePattern, usize)>,
+    agents: Vec<(NamePattern, usize)>,
+    mcp: Vec<(NamePattern, usize)>,
+}
+
+/// What is found by the words so far.
+#[derive(Debug, Clone, Default)]
+struct CommandNode {
+    next: HashMap<Box<str>, CommandNode>,
+    rests: Vec<(Rest, usize)>,
+    /// Rests that are globs, by what they start with: the lengths in use, and the rests of each start.
+    starts: Vec<(usize, HashMap<Box<[u8]>, Vec<(Rest, usize)>>)>,
+}
+
+/// What is found by the names so far.
+#[derive(Debug, Clone, Default)]
+struct PathNode {
+    next: HashMap<Box<[u8]>, PathNode>,
+    rules: Vec<PathRule>,
+}
+
+#[derive(Debug, Clone)]
+struct PathRule {
+    tool: ToolName,
+    pattern: Anchored,
+    anchored: bool,
+    index: usize,
+}
+
+/// A path rule that matches.
+#[derive(Debug, Clone, Copy)]
+pub struct PathMatch<'a> {
+    /// The tool it names.
+    pub tool: ToolName,
+    /// It says where it starts.
+    pub anchored: bool,
+    /// The rule.
+    pub rule: &'a Arc<SourcedRule>,
+}
+
+impl RuleSet {
+    /// Compiles rules, with their patterns measured from `bases`.
+    pub fn compile(rules: impl IntoIterator<Item = Arc<SourcedRule>>, bases: &Bases) -> Self {
+        let mut set = Self::default();
+        for rule in rules {
+            set.add(rule, bases);
+        }
+        set
+    }
+
+    fn add(&mut self, rule: Arc<SourcedRule>, bases: &Bases) {
+        let index = self.rules.len();
+        match rule.rule.covers() {
+            Covers::Tool(name) => drop(self.tools.entry(name.as_str().into()).or_insert(index)),
+            Covers::Command(pattern) => self.commands.add(pattern.leading(), pattern.rest(), index),
+            Covers::Path(tool, pattern) => {
+                let anchored = pattern.is_anchored();
+                for pattern in pattern.anchored(bases) {
+                    self.add_path(PathRule { tool: *tool, pattern, anchored, index });
+                }
+            }
+            Covers::Host(pattern) => self.hosts.push((pattern.clone(), index)),
+            Covers::Skill(pattern) => self.skills.push((pattern.clone(), index)),
+            Covers::Agent(pattern) => self.agents.push((pattern.clone(), index)),
+            Covers::Mcp(pattern) => self.mcp.push((pattern.clone(), index)),
+        }
+        self.rules.push(rule);
+    }
+
+    fn add_path(&mut self, rule: PathRule) {
+        match rule.pattern.last_name() {
+            Some(name) if rule.pattern.leading.is_empty() => {
+                self.tails.entry(name.into()).or_default().push(rule)
+            }
+            _ => self.paths.add(rule),
+        }
+    }
+
+    /// Every rule, in the order they were given.
+    pub fn rules(&self) -> &[Arc<SourcedRule>] {
+        &self.rules
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The rule that covers every call of a tool.
+    pub fn tool(&self, name: &str) -> Option<&Arc<SourcedRule>> {
+        self.rules.get(*self.tools.get(name)?)
+    }
+
+    /// A rule for commands that `accept` takes, too. It is asked about each that matches the words.
+    pub fn command(
+        &self,
+        key: &CommandKey,
+        accept: impl Fn(&SourcedRule) -> bool,
+    ) -> Option<&Arc<SourcedRule>> {
+        let taken = |index: &usize| self.rules.get(*index).filter(|rule| accept(rule));
+        let mut node = &self.commands;
+        for at in 0..=key.len() {
+            if let Some(found) = node.matches(key, at).find_map(|index| taken(&index)) {
+                return Some(found);
+            }
+            let word = key.word(at).and_then(|word| std::str::from_utf8(word).ok())?;
+            node = node.next.get(word)?;
+        }
+        None
+    }
+
+    /// Every path rule that matches an absolute path without links. `covers_below`: a pattern without wildcards
+    /// covers what lies beneath it too.
+    pub fn path<'a>(&'a self, path: &Path, covers_below: bool) -> Vec<PathMatch<'a>> {
+        if self.paths.is_empty() && self.tails.is_empty() {
+            return Vec::new();
+        }
+        let all: Vec<&[u8]> = names(path).collect();
+        let mut found: Vec<&PathRule> = Vec::new();
+        let tails = all.last().and_then(|last| self.tails.get(*last)).into_iter().flatten();
+        found.extend(tails.filter(|rule| rule.pattern.rest_matches(&all, covers_below)));
+        self.paths.find(&all, covers_below, &mut found);
+        let matched = |rule: &PathRule| {
+            let found = self.rules.get(rule.index)?;
+            Some(PathMatch { tool: rule.tool, anchored: rule.anchored, rule: found })
+        };
+        found.into_iter().filter_map(matched).collect()
+    }
+
+    /// A rule for a host.
+    pub fn host(&self, host: &str) -> Option<&Arc<SourcedRule>> {
+        self.first(&self.hosts, |pattern| pattern.matches(host))
+    }
+
+    /// Whether there are rules for hosts.
+    pub fn has_hosts(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// A rule for a skill.
+    pub fn skill(&self, name: &str) -> Option<&Arc<SourcedRule>> {
+        self.first(&self.skills, |pattern| pattern.matches(name))
+    }
+
+    /// A rule for a type of agent.
+    pub fn agent(&self, name: &str) -> Option<&Arc<SourcedRule>> {
+        self.first(&self.agents, |pattern| pattern.matches(name))
+    }
+
+    /// A rule for an MCP tool.
+    pub fn mcp(&self, name: &str) -> Option<&Arc<SourcedRule>> {
+        self.first(&self.mcp, |pattern| pattern.matches(name))
+    }
+
+    fn first<P>(&self, patterns: &[(P, usize)], matches: impl Fn(&P) -> bool) -> Option<&Arc<SourcedRule>> {
+        patterns.iter().find(|(pattern, _)| matches(pattern)).and_then(|(_, index)| self.rules.get(*index))
+    }
+}
+
+impl CommandNode {
+    fn add(&mut self, leading: &[Box<str>], rest: &Rest, index: usize) {
+        if let [word, after @ ..] = leading {
+            return self.next.entry(word.clone()).or_default().add(after, rest, index);
+        }
+        let start = match rest {
+            Rest::Glob(glob) => glob.literal_prefix(),
+            Rest::End | Rest::Anything => &[],
+        };
+        if start.is_empty() {
+            return self.rests.push((rest.clone(), index));
+        }
+        let length = start.len();
+        if !self.starts.iter().any(|(own, _)| *own == length) {
+            self.starts.push((length, HashMap::new()));
+        }
+        if let Some((_, by_start)) = self.starts.iter_mut().find(|(own, _)| *own == length) {
+            by_start.entry(start.into()).or_default().push((rest.clone(), index));
+        }
+    }
+
+    /// The rules that match what follows the first `at` words.
+    fn matches<'a>(&'a self, key: &'a CommandKey, at: usize) -> impl Iterator<Item = usize> + 'a {
+        let started = self.starts.iter().flat_map(move |(length, by_start)| {
+            key.after(at).get(..*length).and_then(|start| by_start.get(start)).into_iter().flatten()
+        });
+        let all = self.rests.iter().chain(started);
+        all.filter(move |(rest, _)| rest.matches(key, at)).map(|(_, index)| *index)
+    }
+}
+
+impl PathNode {
+    fn is_empty(&self) -> bool {
+        self.next.is_empty() && self.rules.is_empty()
+    }
+
+    fn add(&mut self, rule: PathRule) {
+        let mut node = self;
+        for name in &rule.pattern.leading {
+            node = node.next.entry(name.clone()).or_default();
+        }
+        node.rules.push(rule);
+    }
+
+    fn find<'a>(&'a self, names: &[&[u8]], covers_below: bool, found: &mut Vec<&'a PathRule>) {
+        let mut node = self;
+        let mut left = names;
+        loop {
+            found.extend(node.rules.iter().filter(|rule| rule.pattern.rest_matches(left, covers_below)));
+            let Some((name, after)) = left.split_first() else { return };
+            let Some(next) = node.next.get(*name) else { return };
+            (node, left) = (next, after);
+        }
+    }
+}
