@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::foreign::ForeignCall;
 use crate::form::{BadField, Form, Needed};
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
@@ -11,7 +12,7 @@ use crate::input::{
     ShellOutputInput, ShellSendInput, WriteInput,
 };
 use crate::patch::Patch;
-use crate::tool::ToolName;
+use crate::tool::{Level, ToolName};
 
 /// A call as it came in; nothing is known about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +70,8 @@ pub enum ToolCall {
     KillBash(ShellKillInput),
     /// Send input to a background shell.
     BashInput(ShellSendInput),
+    /// A tool that somebody else carries out.
+    Foreign(ForeignCall),
 }
 
 impl ToolCall {
@@ -91,9 +94,17 @@ impl ToolCall {
     }
 
     fn parse_needed(raw: &RawCall, needed: Needed) -> Result<Self, BadCall> {
-        let name = ToolName::parse(&raw.tool).ok_or_else(|| BadCall::unknown_tool(&raw.tool))?;
-        Self::parse_as(name, &raw.input, needed)
-            .map_err(|bad| BadCall { tool: raw.tool.clone(), what: What::Field(bad) })
+        let bad = |bad| BadCall { tool: raw.tool.clone(), what: What::Field(bad) };
+        if let Some(name) = ToolName::parse(&raw.tool) {
+            return Self::parse_as(name, &raw.input, needed).map_err(bad);
+        }
+        match (ForeignCall::parse(&raw.tool, &raw.input).map_err(bad)?, needed) {
+            (Some(foreign), _) => Ok(Self::Foreign(foreign)),
+            (None, Needed::ForTheVerdict) => {
+                Ok(Self::Foreign(ForeignCall::Unknown { name: raw.tool.clone() }))
+            }
+            (None, Needed::ForTheDeed) => Err(BadCall::unknown_tool(&raw.tool)),
+        }
     }
 
     fn parse_as(name: ToolName, input: &Value, needed: Needed) -> Result<Self, BadField> {
@@ -118,9 +129,26 @@ impl ToolCall {
         })
     }
 
-    /// The tool this is a call of.
-    pub fn tool(&self) -> ToolName {
+    /// The name of the tool, as rules say it.
+    pub fn name(&self) -> &str {
         match self {
+            Self::Foreign(call) => call.name(),
+            own => own.tool().map_or("", ToolName::as_str),
+        }
+    }
+
+    /// What the tool can do at most.
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Foreign(call) => call.level(),
+            own => own.tool().map_or(Level::Dangerous, ToolName::level),
+        }
+    }
+
+    /// The tool of ours this is a call of.
+    pub fn tool(&self) -> Option<ToolName> {
+        Some(match self {
+            Self::Foreign(_) => return None,
             Self::Read(_) => ToolName::Read,
             Self::Write(_) => ToolName::Write,
             Self::Edit(_) => ToolName::Edit,
@@ -138,7 +166,7 @@ impl ToolCall {
             Self::BashOutput(_) => ToolName::BashOutput,
             Self::KillBash(_) => ToolName::KillBash,
             Self::BashInput(_) => ToolName::BashInput,
-        }
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a call says it will touch: an allegation, read off the call alone.
 
 use crate::call::ToolCall;
+use crate::command::{self, Bar, CommandClaim, Commands, HostClaim, SafeguardHit};
+use crate::foreign::ForeignCall;
 use crate::input::PathText;
 use crate::patch::{FileChange, Patch};
 
@@ -33,6 +35,8 @@ pub enum Operation {
     CopyFrom,
     /// Create or replace by a copy.
     CopyTo,
+    /// Give a folder to another agent.
+    HandOver,
 }
 
 impl Operation {
@@ -48,7 +52,8 @@ impl Operation {
             | Self::Delete
             | Self::MoveFrom
             | Self::MoveTo
-            | Self::CopyTo => true,
+            | Self::CopyTo
+            | Self::HandOver => true,
         }
     }
 
@@ -64,7 +69,8 @@ impl Operation {
             | Self::Create
             | Self::MakeDir
             | Self::CopyFrom
-            | Self::CopyTo => true,
+            | Self::CopyTo
+            | Self::HandOver => true,
             Self::Delete | Self::MoveFrom | Self::MoveTo => false,
         }
     }
@@ -82,7 +88,8 @@ impl Operation {
             | Self::Delete
             | Self::MoveFrom
             | Self::MoveTo
-            | Self::CopyFrom => false,
+            | Self::CopyFrom
+            | Self::HandOver => false,
         }
     }
 
@@ -107,6 +114,7 @@ impl Operation {
             Self::MoveTo => "move-to",
             Self::CopyFrom => "copy-from",
             Self::CopyTo => "copy-to",
+            Self::HandOver => "hand-over",
         }
     }
 }
@@ -161,8 +169,16 @@ impl ShellClaim {
 pub struct Claims {
     /// The paths. A tool finds its targets again by their place in this list.
     pub paths: Vec<PathClaim>,
-    /// The shell. As a part of the call it comes after the paths.
+    /// What a command line would run, each command a part of the call.
+    pub commands: Vec<CommandClaim>,
+    /// The hosts that would be reached.
+    pub hosts: Vec<HostClaim>,
+    /// The shell.
     pub shell: Option<ShellClaim>,
+    /// Why no rule may allow the command line as a whole, if so.
+    pub bars: Vec<Bar>,
+    /// What the command line as a whole would do that needs a person.
+    pub safeguards: Vec<SafeguardHit>,
 }
 
 impl Claims {
@@ -186,8 +202,33 @@ impl Claims {
             ToolCall::Bash(_) | ToolCall::BashOutput(_) | ToolCall::KillBash(_) | ToolCall::BashInput(_) => {
                 Vec::new()
             }
+            ToolCall::Foreign(ForeignCall::Agent { folder: Some(folder), .. }) => {
+                vec![claim(folder, O::HandOver)]
+            }
+            ToolCall::Foreign(_) => Vec::new(),
         };
-        Self { paths, shell: shell(call) }
+        let mut claims = Self { paths, shell: shell(call), hosts: hosts(call), ..Self::default() };
+        if let Some(said) = claims.shell.as_ref().and_then(ShellClaim::said) {
+            let said = said.to_owned();
+            claims.add_commands(command::understand(&said, &pinfold_shell::parse(&said)));
+        }
+        claims
+    }
+
+    fn add_commands(&mut self, found: Commands) {
+        let Commands { commands, paths, hosts, bars, safeguards } = found;
+        self.commands = commands;
+        self.paths.extend(paths);
+        self.hosts.extend(hosts);
+        self.bars = bars;
+        self.safeguards = safeguards;
+    }
+}
+
+fn hosts(call: &ToolCall) -> Vec<HostClaim> {
+    match call {
+        ToolCall::Foreign(ForeignCall::WebFetch { host }) => vec![HostClaim { host: Some(host.clone()) }],
+        _ => Vec::new(),
     }
 }
 
@@ -208,7 +249,8 @@ fn shell(call: &ToolCall) -> Option<ShellClaim> {
         | ToolCall::MakeDir(_)
         | ToolCall::Ls(_)
         | ToolCall::Glob(_)
-        | ToolCall::Grep(_) => None,
+        | ToolCall::Grep(_)
+        | ToolCall::Foreign(_) => None,
     }
 }
 

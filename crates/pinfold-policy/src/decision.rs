@@ -1,8 +1,13 @@
 //! The words of a judgement: how strict, which step said so, and why.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
+use crate::command::{Bar, SafeguardHit};
 use crate::fact::{Disguise, GuardHit, Why};
+use crate::mode::Mode;
+use crate::rule::SourcedRule;
 
 /// Allow, ask or deny, in that order of strictness; parts of a call combine by the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -30,8 +35,36 @@ pub enum PathDecision {
 /// Why a step decided as it did. The gate puts it into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// Nothing spoke against it.
-    WithinTheLine,
+    /// A rule denies it.
+    DenyRule(Arc<SourcedRule>),
+    /// A rule wants it to be asked about.
+    AskRule(Arc<SourcedRule>),
+    /// A rule allows it.
+    AllowRule(Arc<SourcedRule>),
+    /// A person granted it in this session.
+    Grant(Arc<SourcedRule>),
+    /// A rule that would take something away could not be read.
+    RuleNotRead(String),
+    /// The definition of the agent does not list it.
+    NotListed,
+    /// It needs a person whatever rules and modes say.
+    Safeguard(SafeguardHit),
+    /// A write to a place that only a person may let pass.
+    Sensitive(GuardHit),
+    /// No rule may allow this command.
+    Barred(Bar),
+    /// The mode says so.
+    Mode(Mode),
+    /// The command does nothing but read.
+    OnlyReads,
+    /// The kernel holds what it does.
+    HeldByTheKernel,
+    /// Another part of the call decides about it.
+    DecidedElsewhere,
+    /// A read beyond the folder in a session that reads only there.
+    ReadOutside,
+    /// A folder for another agent that is not there.
+    NoFolder,
     /// A write beyond the folder of an agent whose scope is armed.
     OutOfScope,
     /// A write in a session that only reads.
@@ -71,11 +104,26 @@ pub struct Opinion {
     pub reason: Reason,
 }
 
+/// A part of a call, by its place among the claims of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PartId {
+    /// A path.
+    Path(usize),
+    /// A simple command.
+    Command(usize),
+    /// The shell, and the command line as a whole.
+    Shell,
+    /// A host.
+    Host(usize),
+    /// The tool itself.
+    Tool,
+}
+
 /// One part of a call with the step that decided about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrailEntry {
-    /// Which part: its place among the claims.
-    pub part: usize,
+    /// Which part.
+    pub part: PartId,
     /// The step that had the first opinion; all steps before it had none.
     pub step: &'static str,
     /// What it said.

@@ -18,6 +18,8 @@ pub struct Facts {
 pub struct ShellFact {
     /// What would hold it.
     pub held: ShellHold,
+    /// Whether it could reach hosts that nothing decides about.
+    pub open_network: bool,
 }
 
 /// What holds the shells of a session to their line.
@@ -38,6 +40,8 @@ pub struct PathFact {
     pub shown: String,
     /// What would be done to it.
     pub operation: Operation,
+    /// The path as written, made absolute, before any link is followed.
+    pub asked: PathBuf,
     /// Where it leads, with every link followed; absent when that is not known.
     pub real: Option<PathBuf>,
     /// On which side of the line it lies.
@@ -108,4 +112,6 @@ pub struct GuardHit {
     pub pattern: String,
     /// Why the place is guarded, in one clause.
     pub why: String,
+    /// Whether only a person may let a write pass, whatever rules and modes say.
+    pub sensitive: bool,
 }

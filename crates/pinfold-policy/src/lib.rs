@@ -5,22 +5,27 @@
 //! claims into [`Facts`]; [`judge()`] decides.
 //!
 //! ```
-//! use pinfold_policy::{Access, Case, Claims, Decision, Facts, Interaction, RawCall, Scope, ToolCall, judge};
-//! use pinfold_policy::{Kind, PathFact, Standing};
+//! use pinfold_policy::{Access, Case, Claims, Decision, Facts, Interaction, Kind, PathFact, Policy, RawCall};
+//! use pinfold_policy::{RuleSet, Scope, Standing, ToolCall, judge};
 //!
 //! let raw = RawCall::new("Write", serde_json::json!({"file_path": "/etc/motd", "content": "hi"}));
 //! let call = ToolCall::parse(&raw)?;
-//! let claim = &Claims::of(&call).paths[0];
+//! let claims = Claims::of(&call);
 //!
 //! // The survey's part: here the claim leads outside.
 //! let fact = |standing| PathFact {
-//!     shown: "/etc/motd".into(), operation: claim.operation, real: Some("/etc/motd".into()), standing,
-//!     kind: Kind::File, names: 1, guarded: None, other_mount: false, line_itself: false,
+//!     shown: "/etc/motd".into(), operation: claims.paths[0].operation, asked: "/etc/motd".into(),
+//!     real: Some("/etc/motd".into()), standing, kind: Kind::File, names: 1, guarded: None, other_mount: false,
+//!     line_itself: false,
 //! };
 //! let scope = Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };
+//! let (policy, grants) = (Policy::folder_is_granted(), RuleSet::default());
 //! let decide = |standing| {
 //!     let facts = Facts { paths: vec![fact(standing)], shell: None };
-//!     judge(&Case { facts: &facts, scope: &scope, access: Access::ReadWrite, interaction: Interaction::Interactive }).decision
+//!     judge(&Case {
+//!         call: &call, claims: &claims, facts: &facts, scope: &scope, access: Access::ReadWrite,
+//!         interaction: Interaction::Interactive, policy: &policy, grants: &grants,
+//!     }).decision
 //! };
 //! assert_eq!(decide(Standing::Inside), Decision::Allow);
 //! assert_eq!(decide(Standing::Outside { disguise: None }), Decision::Ask);
@@ -45,6 +50,7 @@ pub mod command;
 pub mod decision;
 pub mod declared;
 pub mod fact;
+pub mod foreign;
 mod form;
 pub mod guard;
 pub mod input;
@@ -54,6 +60,7 @@ pub mod merge;
 pub mod mode;
 pub mod patch;
 pub mod pattern;
+pub mod policy;
 pub mod rule;
 pub mod safeguard;
 pub mod rules;
@@ -66,7 +73,9 @@ pub use call::{BadCall, RawCall, ToolCall};
 pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim};
 pub use decision::{Decision, Opinion, PathDecision, Reason, TrailEntry, Verdict};
 pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ScopedTool, Surroundings, ToolScopes};
+pub use decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 pub use fact::{Disguise, Facts, GuardHit, Kind, PathFact, ShellFact, ShellHold, Standing, Why};
+pub use foreign::ForeignCall;
 pub use form::BadField;
 pub use guard::{Guard, GuardKind, Guards, Held};
 pub use input::PathText;
@@ -75,6 +84,7 @@ pub use mcp::McpCall;
 pub use merge::{Ignored, Layered, Merged, WhyIgnored, merge};
 pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};
 pub use pattern::Bases;
+pub use policy::Policy;
 pub use rule::{BadRule, Effect, Rule, SourcedRule};
 pub use rules::RuleSet;
 pub use scope::{Access, Interaction, Principal, Scope};

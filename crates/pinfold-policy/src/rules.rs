@@ -18,6 +18,8 @@ pub struct RuleSet {
     paths: PathNode,
     /// Patterns that start with `**`, by the name they end with.
     tails: HashMap<Box<[u8]>, Vec<PathRule>>,
+    /// Rules for commands whose patterns hold operators.
+    with_operators: Vec<usize>,
     hosts: Vec<(HostPattern, usize)>,
     skills: Vec<(NamePattern, usize)>,
     agents: Vec<(NamePattern, usize)>,
@@ -73,7 +75,12 @@ impl RuleSet {
         let index = self.rules.len();
         match rule.rule.covers() {
             Covers::Tool(name) => drop(self.tools.entry(name.as_str().into()).or_insert(index)),
-            Covers::Command(pattern) => self.commands.add(pattern.leading(), pattern.rest(), index),
+            Covers::Command(pattern) => {
+                self.commands.add(pattern.leading(), pattern.rest(), index);
+                if pattern.has_operator() {
+                    self.with_operators.push(index);
+                }
+            }
             Covers::Path(tool, pattern) => {
                 let anchored = pattern.is_anchored();
                 for pattern in pattern.anchored(bases) {
@@ -128,6 +135,11 @@ impl RuleSet {
             node = node.next.get(word)?;
         }
         None
+    }
+
+    /// The rules for commands whose patterns hold operators: they can only mean a whole line.
+    pub fn with_operators(&self) -> impl Iterator<Item = &Arc<SourcedRule>> {
+        self.with_operators.iter().filter_map(|index| self.rules.get(*index))
     }
 
     /// Every path rule that matches an absolute path without links. `covers_below`: a pattern without wildcards

@@ -32,7 +32,7 @@ macro_rules! tools {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The name as a model says it.
-            pub fn as_str(self) -> &'static str {
+            pub const fn as_str(self) -> &'static str {
                 match self { $( Self::$variant => $name, )+ }
             }
 

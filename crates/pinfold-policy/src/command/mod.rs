@@ -39,10 +39,12 @@ pub struct Bar {
     pub id: &'static str,
     /// One clause for the person and the model: `PATH= changes which program runs`.
     pub why: String,
+    /// A rule whose own text has this word lifts the bar: who writes `Bash(node -e *)` means `-e`.
+    pub lifted_by: Option<String>,
 }
 
 /// A safeguard that applies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SafeguardHit {
     /// Its stable name: `force-push`.
     pub id: &'static str,
@@ -84,4 +86,27 @@ pub struct Commands {
     pub bars: Vec<Bar>,
     /// What the line as a whole would do that needs a person: hidden characters, fork bombs, too many parts.
     pub safeguards: Vec<SafeguardHit>,
+}
+
+/// What the commands of a line would do.
+pub fn understand(_text: &str, script: &pinfold_shell::Script) -> Commands {
+    let bar = Bar {
+        id: "not-understood",
+        why: "what the command does is not understood".to_owned(),
+        lifted_by: None,
+    };
+    let claim = |command: &pinfold_shell::SimpleCommand| {
+        let written = Invocation { words: command.words.clone(), ..Invocation::default() };
+        CommandClaim {
+            span: command.span.clone(),
+            allowable: written.clone(),
+            readings: vec![written],
+            bars: Vec::new(),
+            safeguards: Vec::new(),
+            read_only: false,
+            inert: false,
+        }
+    };
+    let commands = script.commands.iter().map(claim).collect();
+    Commands { commands, bars: vec![bar], ..Commands::default() }
 }

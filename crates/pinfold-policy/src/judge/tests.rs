@@ -1,7 +1,15 @@
 //! The specification, small enough to read, and the laws, over every combination.
 
+use serde_json::json;
+
 use super::*;
-use crate::fact::{Disguise, GuardHit, Why};
+use crate::call::RawCall;
+use crate::claim::{Operation, Origin, ShellClaim};
+use crate::fact::{Disguise, GuardHit, Kind, ShellHold, Standing, Why};
+use crate::mode::BashMode;
+use crate::pattern::Bases;
+use crate::rule::{Effect, Rule, SourcedRule};
+use crate::source::{Layer, Source};
 
 const OPERATIONS: [Operation; 13] = [
     Operation::Read,
@@ -24,6 +32,13 @@ struct World {
     scope: Scope,
     access: Access,
     interaction: Interaction,
+    policy: Policy,
+    grants: RuleSet,
+}
+
+/// Everything that may happen without a question happens: what is left to see is the line.
+fn only_the_line() -> Policy {
+    Policy::folder_is_granted()
 }
 
 fn every_combination() -> Vec<World> {
@@ -46,11 +61,16 @@ fn every_combination() -> Vec<World> {
                         fact: PathFact {
                             shown: "p".into(),
                             operation,
+                            asked: "/w/a/p".into(),
                             real: None,
                             standing: standing.clone(),
                             kind,
                             names: if bit(1) { 2 } else { 1 },
-                            guarded: bit(0).then(|| GuardHit { pattern: ".git".into(), why: "hooks".into() }),
+                            guarded: bit(0).then(|| GuardHit {
+                                pattern: ".git".into(),
+                                why: "hooks".into(),
+                                sensitive: true,
+                            }),
                             other_mount: bit(2),
                             line_itself: bit(3),
                         },
@@ -62,6 +82,8 @@ fn every_combination() -> Vec<World> {
                         },
                         access: if bit(5) { Access::ReadOnly } else { Access::ReadWrite },
                         interaction: if bit(6) { Interaction::Headless } else { Interaction::Interactive },
+                        policy: only_the_line(),
+                        grants: RuleSet::default(),
                     });
                 }
             }
@@ -70,8 +92,34 @@ fn every_combination() -> Vec<World> {
     worlds
 }
 
+/// A call of the tool that does such a thing.
+fn call(operation: Operation) -> ToolCall {
+    let tool = if operation.writes() { "Write" } else { "Read" };
+    ToolCall::parse_for_verdict(&RawCall::new(tool, json!({"file_path": "p"}))).unwrap()
+}
+
+fn claims(facts: &Facts) -> Claims {
+    let claim = |fact: &PathFact| PathClaim { path: None, operation: fact.operation, origin: Origin::Call };
+    let shell = facts.shell.map(|_| ShellClaim::Reach);
+    Claims { paths: facts.paths.iter().map(claim).collect(), shell, ..Claims::default() }
+}
+
+fn with_case<T>(world: &World, facts: &Facts, look: impl FnOnce(&Case<'_>) -> T) -> T {
+    let claims = claims(facts);
+    look(&Case {
+        call: &call(world.fact.operation),
+        claims: &claims,
+        facts,
+        scope: &world.scope,
+        access: world.access,
+        interaction: world.interaction,
+        policy: &world.policy,
+        grants: &world.grants,
+    })
+}
+
 fn verdict(world: &World, facts: &Facts) -> Verdict {
-    judge(&Case { facts, scope: &world.scope, access: world.access, interaction: world.interaction })
+    with_case(world, facts, judge)
 }
 
 fn decide(world: &World) -> Decision {
@@ -170,7 +218,14 @@ fn the_strictest_part_stands_wherever_it_is() {
     let parts = [pick(Decision::Allow), pick(Decision::Ask), pick(Decision::Deny)];
     for a in &parts {
         for b in &parts {
-            let mut world = World { fact: a.fact.clone(), scope: a.scope.clone(), ..**a };
+            let mut world = World {
+                fact: a.fact.clone(),
+                scope: a.scope.clone(),
+                access: a.access,
+                interaction: a.interaction,
+                policy: only_the_line(),
+                grants: RuleSet::default(),
+            };
             world.scope.enforce_write = false;
             let facts = Facts { paths: vec![a.fact.clone(), b.fact.clone()], shell: None };
             let both = verdict(&world, &facts);
@@ -192,18 +247,17 @@ fn a_call_without_parts_is_denied() {
 fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
     for world in every_combination() {
         let facts = Facts { paths: vec![world.fact.clone()], shell: None };
-        let case = Case {
-            facts: &facts,
-            scope: &world.scope,
-            access: world.access,
-            interaction: Interaction::Interactive,
-        };
-        let line = match path_decision(&case, &world.fact) {
-            PathDecision::Allow => Decision::Allow,
-            PathDecision::RequiresApproval(_) => Decision::Ask,
-            PathDecision::Deny(_) => Decision::Deny,
-        };
-        assert_eq!(line, judge(&case).decision);
+        let line = with_case(&world, &facts, |case| {
+            let (claim, fact) = (&case.claims.paths[0], &world.fact);
+            match path_decision(case, claim, fact) {
+                PathDecision::Allow => Decision::Allow,
+                PathDecision::RequiresApproval(_) => Decision::Ask,
+                PathDecision::Deny(_) => Decision::Deny,
+            }
+        });
+        if world.interaction == Interaction::Interactive {
+            assert_eq!(line, decide(&world));
+        }
     }
 }
 
@@ -216,7 +270,8 @@ fn a_shell_runs_only_where_it_was_switched_on_and_something_holds_it() {
                 for access in [Access::ReadWrite, Access::ReadOnly] {
                     world.scope.allow_bash = allow_bash;
                     (world.interaction, world.access) = (interaction, access);
-                    let facts = Facts { paths: Vec::new(), shell: Some(ShellFact { held }) };
+                    let facts =
+                        Facts { paths: Vec::new(), shell: Some(ShellFact { held, open_network: false }) };
                     let verdict = verdict(&world, &facts);
                     let allowed = allow_bash && held != ShellHold::Nothing;
                     assert_eq!(verdict.decision, if allowed { Decision::Allow } else { Decision::Deny });
@@ -227,4 +282,124 @@ fn a_shell_runs_only_where_it_was_switched_on_and_something_holds_it() {
             }
         }
     }
+}
+
+fn rule(effect: Effect, text: &str) -> SourcedRule {
+    SourcedRule { effect, rule: Rule::parse(text).unwrap(), source: Source::plain(Layer::User) }
+}
+
+/// The specification of the whole table, as one expression over what each step sees.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    operation: Operation,
+    denied: bool,
+    asked: bool,
+    allowed: bool,
+    granted: bool,
+    sensitive: bool,
+    outside: bool,
+    held_asks: bool,
+    mode: Mode,
+}
+
+fn table(s: Seen) -> Decision {
+    let write = s.operation.writes();
+    let no_question = matches!(s.mode, Mode::DontAsk);
+    let ask = if no_question { Decision::Deny } else { Decision::Ask };
+    let beyond = s.sensitive || write && s.outside;
+    let refuses = matches!(s.mode, Mode::DontAsk | Mode::Explore);
+    if s.denied {
+        Decision::Deny
+    } else if write && s.sensitive || s.held_asks && s.asked {
+        ask
+    } else if s.mode == Mode::BypassPermissions || s.granted && (!write || !s.outside) {
+        Decision::Allow
+    } else if s.asked {
+        ask
+    } else if s.allowed && (!write || !s.outside) {
+        Decision::Allow
+    } else if beyond {
+        if refuses { Decision::Deny } else { Decision::Ask }
+    } else if !write || matches!(s.mode, Mode::AcceptEdits | Mode::Auto) {
+        Decision::Allow
+    } else if refuses {
+        Decision::Deny
+    } else {
+        Decision::Ask
+    }
+}
+
+fn modes() -> [Mode; 6] {
+    use Mode::{AcceptEdits, Auto, BypassPermissions, Default, DontAsk, Explore};
+    [Default, AcceptEdits, DontAsk, BypassPermissions, Auto, Explore]
+}
+
+fn seen_world(s: Seen) -> World {
+    let tool = if s.operation.writes() { "Write" } else { "Read" };
+    let rules = [(s.denied, Effect::Deny), (s.asked, Effect::Ask), (s.allowed, Effect::Allow)];
+    let rules = rules.into_iter().filter(|(given, _)| *given).map(|(_, effect)| rule(effect, tool));
+    let bases = Bases::default();
+    let mut policy = Policy::default();
+    (policy.mode, policy.ask_rules_in_bypass) = (s.mode, s.held_asks);
+    let grants = if s.granted { vec![rule(Effect::Allow, tool).into()] } else { Vec::new() };
+    let guard = || GuardHit { pattern: ".git".into(), why: "hooks".into(), sensitive: true };
+    World {
+        fact: PathFact {
+            shown: "p".into(),
+            operation: s.operation,
+            asked: "/w/a/p".into(),
+            real: Some("/w/a/p".into()),
+            standing: if s.outside { Standing::Outside { disguise: None } } else { Standing::Inside },
+            kind: Kind::File,
+            names: 1,
+            guarded: s.sensitive.then(guard),
+            other_mount: false,
+            line_itself: false,
+        },
+        scope: Scope {
+            root: "/w/a".into(),
+            display_root: "/w".into(),
+            enforce_write: false,
+            allow_bash: false,
+        },
+        access: Access::ReadWrite,
+        interaction: Interaction::Interactive,
+        policy: policy.with_rules(rules, &bases),
+        grants: RuleSet::compile(grants, &bases),
+    }
+}
+
+#[test]
+fn the_table_agrees_with_its_specification_on_every_combination() {
+    for operation in [Operation::Read, Operation::Write] {
+        for mode in modes() {
+            for bits in 0u8..128 {
+                let bit = |n: u8| bits & (1 << n) != 0;
+                let seen = Seen {
+                    operation,
+                    denied: bit(0),
+                    asked: bit(1),
+                    allowed: bit(2),
+                    granted: bit(3),
+                    sensitive: bit(4),
+                    outside: bit(5),
+                    held_asks: bit(6),
+                    mode,
+                };
+                assert_eq!(decide(&seen_world(seen)), table(seen), "{seen:?}");
+            }
+        }
+    }
+}
+
+/// `bash: sandboxed` waives only the question that nothing else wants.
+#[test]
+fn a_held_shell_waives_only_the_question_of_the_mode() {
+    let mut world = every_combination().swap_remove(0);
+    world.policy = Policy::default();
+    world.policy.bash = BashMode::Sandboxed;
+    world.scope.allow_bash = true;
+    let facts =
+        Facts { paths: Vec::new(), shell: Some(ShellFact { held: ShellHold::Full, open_network: false }) };
+    assert_eq!(verdict(&world, &facts).decision, Decision::Allow);
 }

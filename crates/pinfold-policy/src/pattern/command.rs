@@ -74,6 +74,18 @@ impl CommandPattern {
         }
     }
 
+    /// Whether it holds an operator of the shell, which no word of a command is.
+    pub fn has_operator(&self) -> bool {
+        let found = |text: &[u8]| text.iter().any(|b| matches!(b, b'|' | b'&' | b';' | b'<' | b'>'));
+        self.leading.iter().any(|word| found(word.as_bytes()))
+            || matches!(&self.rest, Rest::Glob(glob) if glob.any_piece(found))
+    }
+
+    /// Whether a whole command line matches, blanks apart and as it is written.
+    pub fn matches_text(&self, text: &str) -> bool {
+        self.matches(&CommandKey::of_text(text))
+    }
+
     /// Whether the words match.
     pub fn matches(&self, key: &CommandKey) -> bool {
         let mut at = 0;
@@ -136,6 +148,19 @@ impl CommandKey {
                 (0, Some(program)) => key.text.extend_from_slice(program.as_bytes()),
                 _ => key.push(word),
             }
+            key.ends.push(key.text.len());
+        }
+        key
+    }
+
+    /// The words of a text that are separated by blanks, read as they stand.
+    fn of_text(text: &str) -> Self {
+        let mut key = Self::default();
+        for word in text.split_whitespace() {
+            if !key.ends.is_empty() {
+                key.text.push(SEPARATOR);
+            }
+            key.text.extend(word.bytes().filter(|&b| b > DYNAMIC));
             key.ends.push(key.text.len());
         }
         key

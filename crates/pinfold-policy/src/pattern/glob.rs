@@ -50,6 +50,11 @@ impl Glob {
         !word.is_empty() && words.any(|own| own == word)
     }
 
+    /// Whether something is found in one of the runs between the stars.
+    pub(crate) fn any_piece(&self, found: impl Fn(&[u8]) -> bool) -> bool {
+        self.pieces.iter().any(|piece| found(&piece.text))
+    }
+
     /// Whether all of `text` matches.
     pub(crate) fn matches(&self, text: &[u8]) -> bool {
         let Some((first, rest)) = self.pieces.split_first() else { return text.is_empty() };

@@ -1,0 +1,181 @@
+//! Calls of tools that others carry out: an agent's own tools, skills, subagents, MCP servers.
+
+use serde_json::Value;
+
+use crate::form::{BadField, found};
+use crate::input::PathText;
+use crate::tool::Level;
+
+/// A call of a tool that somebody else carries out. The gate decides about it; we never perform it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForeignCall {
+    /// A tool that is known by its name alone.
+    Known {
+        /// Its name.
+        name: &'static str,
+        /// What it can do at most.
+        level: Level,
+    },
+    /// A page that is fetched.
+    WebFetch {
+        /// The host, lower case, without port.
+        host: String,
+    },
+    /// A skill that is run.
+    Skill {
+        /// Its name.
+        name: String,
+    },
+    /// An agent that is started.
+    Agent {
+        /// Its type.
+        kind: String,
+        /// The folder it is to work in, when the call names one.
+        folder: Option<PathText>,
+        /// Whether it is to have a shell.
+        wants_shell: bool,
+    },
+    /// A tool that nothing is known about.
+    Unknown {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// The tools that agents have beside ours, by name: 002's safe tools, and what is known to run something.
+const KNOWN: &[(&str, Level)] = &[
+    ("WebSearch", Level::ReadOnly),
+    ("LSP", Level::ReadOnly),
+    ("TaskCreate", Level::ReadOnly),
+    ("TaskGet", Level::ReadOnly),
+    ("TaskList", Level::ReadOnly),
+    ("TaskUpdate", Level::ReadOnly),
+    ("AskUserQuestion", Level::ReadOnly),
+    ("CronList", Level::ReadOnly),
+    ("CronCreate", Level::Dangerous),
+    ("CronDelete", Level::Dangerous),
+];
+
+impl ForeignCall {
+    /// Understands a call of a tool that is known not to be ours; `None`: the name is not known.
+    ///
+    /// # Errors
+    /// The field that is wrong.
+    pub(crate) fn parse(tool: &str, input: &Value) -> Result<Option<Self>, BadField> {
+        Ok(Some(match tool {
+            "WebFetch" | "web_fetch" => {
+                Self::WebFetch { host: host_of(text(input, &["url"])?.unwrap_or_default())? }
+            }
+            "Skill" => {
+                let name = text(input, &["skill", "name", "command"])?.ok_or_else(|| missing("skill"))?;
+                Self::Skill { name: name.to_owned() }
+            }
+            "Agent" | "Task" | "run_agent" => Self::Agent {
+                kind: text(input, &["subagent_type", "name", "type"])?.unwrap_or_default().to_owned(),
+                folder: text(input, &["folder"])?.map(PathText::new),
+                wants_shell: flag(input, &["allowBash", "allow_bash"])?,
+            },
+            other => match KNOWN.iter().find(|(name, _)| *name == other) {
+                Some((name, level)) => Self::Known { name, level: *level },
+                None => return Ok(None),
+            },
+        }))
+    }
+
+    /// The name of the tool, as rules say it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Known { name, .. } => name,
+            Self::WebFetch { .. } => "WebFetch",
+            Self::Skill { .. } => "Skill",
+            Self::Agent { .. } => "Agent",
+            Self::Unknown { name } => name,
+        }
+    }
+
+    /// What it can do at most.
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Known { level, .. } => *level,
+            // Reading from the network is what the safe tools of 002 may do; where is the network rules' business.
+            Self::WebFetch { .. } => Level::ReadOnly,
+            Self::Skill { .. } | Self::Agent { .. } | Self::Unknown { .. } => Level::Dangerous,
+        }
+    }
+}
+
+fn missing(field: &str) -> BadField {
+    BadField::new(field, "a string", "nothing")
+}
+
+/// The first of `names` that is there, as text.
+fn text<'v>(input: &'v Value, names: &[&str]) -> Result<Option<&'v str>, BadField> {
+    let found_one = names.iter().find_map(|name| Some((*name, input.get(name).filter(|v| !v.is_null())?)));
+    match found_one {
+        None => Ok(None),
+        Some((name, value)) => {
+            value.as_str().map(Some).ok_or_else(|| BadField::new(name, "a string", found(value)))
+        }
+    }
+}
+
+fn flag(input: &Value, names: &[&str]) -> Result<bool, BadField> {
+    let found_one = names.iter().find_map(|name| Some((*name, input.get(name).filter(|v| !v.is_null())?)));
+    match found_one {
+        None => Ok(false),
+        Some((name, value)) => {
+            value.as_bool().ok_or_else(|| BadField::new(name, "true or false", found(value)))
+        }
+    }
+}
+
+/// The host of an address. Strict, since programs disagree about everything else: `http` or `https`, a plain
+/// ASCII name or an address in brackets.
+///
+/// Follows [RFC 3986, 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2).
+fn host_of(url: &str) -> Result<String, BadField> {
+    let bad =
+        |found: &str| BadField::new("url", "an address such as https://example.org/page", found.to_owned());
+    if url.bytes().any(|b| b <= b' ' || b == b'\\' || b == 0x7f) {
+        return Err(bad("one with a backslash, a blank or a control character"));
+    }
+    let (scheme, rest) = url.split_once("://").ok_or_else(|| bad("something without `://`"))?;
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return Err(bad("another scheme than http and https"));
+    }
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host_and_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host_and_port.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map(|(address, _)| address),
+        None => host_and_port.split(':').next(),
+    };
+    let host = host.unwrap_or_default().trim_end_matches('.');
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b':');
+    if host.is_empty() || !host.bytes().all(plain) {
+        return Err(bad("no plain ASCII name of a host (write others in their `xn--` form)"));
+    }
+    Ok(host.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_an_address_is_found_where_every_program_finds_it() {
+        for (url, host) in [
+            ("https://GitHub.com/x", Some("github.com")),
+            ("https://github.com@evil.com/", Some("evil.com")),
+            ("http://a.b:80?x=@c", Some("a.b")),
+            ("http://[::1]:80/", Some("::1")),
+            ("https://a.b./", Some("a.b")),
+            ("https://evil.com\\@good.com/", None),
+            ("file:///etc/passwd", None),
+            ("https:///x", None),
+            ("https://gіthub.com/", None),
+            ("github.com", None),
+        ] {
+            assert_eq!(host_of(url).ok().as_deref(), host, "{url}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The steps of the table: each one small function that has an opinion about a part of a call, or none.
+
+use super::{Case, Part, allow, ask, deny, matching};
+use crate::call::ToolCall;
+use crate::claim::{Operation, Origin, PathClaim};
+use crate::command::{CommandClaim, Gravity, SafeguardHit};
+use crate::decision::{Opinion, Reason};
+use crate::fact::{Kind, PathFact, ShellFact, ShellHold, Standing};
+use crate::foreign::ForeignCall;
+use crate::mode::{BashMode, Immune, Mode, Reads};
+use crate::rule::Effect;
+use crate::scope::Access;
+use crate::tool::Level;
+
+/// What nobody can say yes to because somebody said no: rules, the armed scope of a subagent, declared path scopes,
+/// what an agent's definition leaves out, a session that only reads.
+pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    if let Some(unread) = case.policy.unread.first() {
+        return Some(deny(Reason::RuleNotRead(unread.clone())));
+    }
+    if let Some(rule) = matching::restricting(case, case.policy.rules(Effect::Deny), part) {
+        return Some(deny(Reason::DenyRule(rule)));
+    }
+    let line = match part {
+        Part::Path(claim, fact) => line_denies(case, claim, fact),
+        Part::Shell(_) => (!case.scope.allow_bash).then(|| deny(Reason::BashNotAllowed)),
+        Part::Tool => no_shell_for_a_child(case),
+        Part::Command(_) | Part::Host(_) => None,
+    };
+    line.or_else(|| {
+        let listed = case.policy.whitelist()?;
+        (!matching::is_listed(case, listed, part)).then(|| deny(Reason::NotListed))
+    })
+}
+
+/// What the line itself denies.
+pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -> Option<Opinion> {
+    let outside = matches!(fact.standing, Standing::Outside { .. });
+    if claim.operation == Operation::HandOver {
+        return hand_over(fact);
+    }
+    if !claim.operation.writes() {
+        let held = case.policy.reads == Reads::Workspace && outside;
+        return held.then(|| deny(Reason::ReadOutside));
+    }
+    if case.scope.enforce_write && outside {
+        return Some(deny(Reason::OutOfScope));
+    }
+    match case.access {
+        Access::ReadOnly => Some(deny(Reason::ReadOnly)),
+        Access::ReadWrite => None,
+    }
+}
+
+/// A child works in a folder that is there, inside its parent's.
+fn hand_over(fact: &PathFact) -> Option<Opinion> {
+    match (&fact.standing, fact.kind) {
+        (Standing::Inside, Kind::Folder) => None,
+        (Standing::Inside, _) => Some(deny(Reason::NoFolder)),
+        (Standing::Outside { .. } | Standing::Unresolved(_), _) => Some(deny(Reason::OutOfScope)),
+    }
+}
+
+fn no_shell_for_a_child(case: &Case<'_>) -> Option<Opinion> {
+    match case.call {
+        ToolCall::Foreign(ForeignCall::Agent { wants_shell: true, .. }) if !case.scope.allow_bash => {
+            Some(deny(Reason::BashNotAllowed))
+        }
+        _ => None,
+    }
+}
+
+/// What cannot be meant: it leads nowhere, it leads elsewhere than it says, it is no file, or nothing holds it.
+pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    match part {
+        Part::Path(claim, fact) => unresolved_path(claim.operation, fact),
+        Part::Shell(fact) => match fact.held {
+            ShellHold::Nothing => Some(deny(Reason::ShellNotHeld)),
+            ShellHold::Full | ShellHold::Degraded => None,
+        },
+        Part::Command(_) | Part::Host(_) | Part::Tool => None,
+    }
+}
+
+fn unresolved_path(operation: Operation, fact: &PathFact) -> Option<Opinion> {
+    if let Standing::Unresolved(why) = &fact.standing {
+        return Some(deny(Reason::Unresolved(why.clone())));
+    }
+    if !operation.writes() {
+        return match fact.kind {
+            Kind::Special(kind) => Some(deny(Reason::Special(kind))),
+            Kind::Missing | Kind::File | Kind::Folder | Kind::Link => None,
+        };
+    }
+    if let Standing::Outside { disguise: Some(disguise) } = fact.standing {
+        return Some(deny(Reason::Disguised(disguise)));
+    }
+    if fact.line_itself && takes_the_name(operation) {
+        return Some(deny(Reason::TheLineItself));
+    }
+    match fact.kind {
+        // A special file may be taken away by its name like any other; nothing may be sent into it.
+        Kind::Special(kind) if operation.replaces_content() => Some(deny(Reason::Special(kind))),
+        Kind::Special(_) | Kind::Missing | Kind::File | Kind::Folder | Kind::Link => None,
+    }
+}
+
+fn takes_the_name(operation: Operation) -> bool {
+    matches!(operation, Operation::Delete | Operation::MoveFrom | Operation::MoveTo)
+}
+
+/// What needs a person whatever rules and modes say.
+pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    let immune = case.policy.immune;
+    let first = |hits: &[SafeguardHit]| hits.iter().find(|hit| holds(immune, hit.gravity)).copied();
+    let hit = match part {
+        Part::Path(claim, fact) => {
+            let hit = fact.guarded.as_ref().filter(|hit| hit.sensitive && claim.operation.writes())?;
+            return holds(immune, Gravity::Risky).then(|| ask(Reason::Sensitive(hit.clone())));
+        }
+        Part::Command(claim) => first(&claim.safeguards),
+        Part::Shell(_) => first(&case.claims.safeguards),
+        Part::Host(_) | Part::Tool => None,
+    };
+    hit.map(|hit| ask(Reason::Safeguard(hit)))
+}
+
+fn holds(immune: Immune, gravity: Gravity) -> bool {
+    match immune {
+        Immune::All => true,
+        Immune::Unrecoverable => gravity >= Gravity::Unrecoverable,
+        Immune::Breaker => gravity >= Gravity::Breaker,
+    }
+}
+
+/// Ask rules where settings let them hold against bypass and grants.
+pub(super) fn ask_rules_that_hold(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    if case.policy.ask_rules_in_bypass { ask_rules(case, part) } else { None }
+}
+
+/// Who chose to trust everything is asked nothing more.
+pub(super) fn bypass_mode(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
+    (case.policy.mode == Mode::BypassPermissions).then(|| allow(Reason::Mode(Mode::BypassPermissions)))
+}
+
+/// What a person granted in this session.
+pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    let granted = matching::granted(case, case.grants, part);
+    let rule = granted.or_else(|| matching::permitting(case, case.grants, part))?;
+    Some(allow(Reason::Grant(rule)))
+}
+
+/// What somebody wants to be asked about.
+pub(super) fn ask_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    matching::restricting(case, case.policy.rules(Effect::Ask), part).map(|rule| ask(Reason::AskRule(rule)))
+}
+
+/// What somebody allowed for good.
+pub(super) fn allow_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    if let Part::Path(claim, fact) = part
+        && !claim.operation.writes()
+        && fact.guarded.is_none()
+    {
+        return None;
+    }
+    matching::permitting(case, case.policy.rules(Effect::Allow), part)
+        .map(|rule| allow(Reason::AllowRule(rule)))
+}
+
+/// What lies beyond the line: a person may say yes, unless the mode says no.
+pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    let Part::Path(claim, fact) = part else { return None };
+    let reason = beyond(claim.operation, fact)?;
+    Some(match case.policy.mode {
+        Mode::DontAsk | Mode::Explore => deny(reason),
+        Mode::Default | Mode::AcceptEdits | Mode::BypassPermissions | Mode::Auto => ask(reason),
+    })
+}
+
+fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
+    let guarded = fact.guarded.clone();
+    if !operation.writes() {
+        return guarded.map(Reason::GuardedRead);
+    }
+    if matches!(fact.standing, Standing::Outside { .. }) {
+        return Some(Reason::WriteOutside);
+    }
+    if let Some(hit) = guarded {
+        return Some(Reason::GuardedWrite(hit));
+    }
+    if fact.other_mount {
+        return Some(Reason::OtherMount);
+    }
+    (operation.replaces_content() && fact.kind == Kind::File && fact.names > 1)
+        .then_some(Reason::OtherNames(fact.names))
+}
+
+/// What the mode says.
+pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    Some(match part {
+        Part::Path(claim, _) => path_default(case, claim),
+        Part::Command(claim) => command_default(case, claim),
+        Part::Shell(fact) => shell_default(case, fact),
+        Part::Host(_) => allow(Reason::DecidedElsewhere),
+        Part::Tool => by_level(case.policy.mode, case.call.level()),
+    })
+}
+
+fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
+    match claim.origin {
+        _ if !claim.operation.writes() => by_level(case.policy.mode, Level::ReadOnly),
+        // What allows the command allows what it is there for; a folder is handed over with the agent.
+        Origin::Command(_) => allow(Reason::DecidedElsewhere),
+        _ if claim.operation == Operation::HandOver => allow(Reason::DecidedElsewhere),
+        Origin::Aside(_) if is_held(case) => allow(Reason::HeldByTheKernel),
+        Origin::Call | Origin::Aside(_) => by_level(case.policy.mode, Level::Write),
+    }
+}
+
+fn command_default(case: &Case<'_>, claim: &CommandClaim) -> Opinion {
+    if is_held(case) {
+        return allow(Reason::HeldByTheKernel);
+    }
+    let understood = case.claims.bars.is_empty() && claim.bars.is_empty();
+    if case.policy.bash == BashMode::ReadOnly && understood && claim.read_only {
+        return allow(Reason::OnlyReads);
+    }
+    let by_mode = by_level(case.policy.mode, Level::Dangerous);
+    match claim.bars.first() {
+        Some(bar) => Opinion { reason: Reason::Barred(bar.clone()), ..by_mode },
+        None => by_mode,
+    }
+}
+
+/// The line as a whole: nothing to say when its commands were understood, each has had its own verdict.
+fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
+    if is_held(case) {
+        return allow(Reason::HeldByTheKernel);
+    }
+    let reaches_a_shell = case.claims.shell.as_ref().and_then(|shell| shell.said()).is_none();
+    let by_mode = by_level(case.policy.mode, Level::Dangerous);
+    match case.claims.bars.first() {
+        // What a person let start may be read and ended.
+        None if reaches_a_shell => allow(Reason::DecidedElsewhere),
+        None if !case.claims.commands.is_empty() => allow(Reason::DecidedElsewhere),
+        None => by_mode,
+        Some(bar) => Opinion { reason: Reason::Barred(bar.clone()), ..by_mode },
+    }
+}
+
+/// The kernel holds the command in full and nothing it could reach is undecided.
+fn is_held(case: &Case<'_>) -> bool {
+    let hosts_are_known =
+        case.claims.bars.is_empty() && case.claims.hosts.iter().all(|host| host.host.is_some());
+    let held = |fact: &ShellFact| fact.held == ShellHold::Full && (!fact.open_network || hosts_are_known);
+    case.policy.bash == BashMode::Sandboxed && case.facts.shell.as_ref().is_some_and(held)
+}
+
+/// 002's table of modes.
+fn by_level(mode: Mode, level: Level) -> Opinion {
+    let reason = Reason::Mode(mode);
+    match (mode, level) {
+        (_, Level::ReadOnly) | (Mode::BypassPermissions, _) => allow(reason),
+        (Mode::AcceptEdits | Mode::Auto, Level::Write) => allow(reason),
+        (Mode::Default | Mode::AcceptEdits | Mode::Auto, Level::Write | Level::Dangerous) => ask(reason),
+        (Mode::DontAsk | Mode::Explore, Level::Write | Level::Dangerous) => deny(reason),
+    }
+}

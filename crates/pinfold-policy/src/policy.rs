@@ -1,0 +1,100 @@
+//! What a session judges by: the rules of all layers compiled, the mode, and the switches beside it.
+
+use std::sync::Arc;
+
+use crate::mode::{BashMode, Immune, Mode, Reads};
+use crate::pattern::Bases;
+use crate::rule::{Effect, SourcedRule};
+use crate::rules::RuleSet;
+use crate::scope::Principal;
+
+/// What a session judges by. One decision sees one policy, whatever changes meanwhile.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    /// What happens when no rule has an opinion.
+    pub mode: Mode,
+    /// When a command needs no question.
+    pub bash: BashMode,
+    /// Which safeguards hold.
+    pub immune: Immune,
+    /// How far the agent may read.
+    pub reads: Reads,
+    /// Ask rules hold in `bypassPermissions` and against session grants.
+    pub ask_rules_in_bypass: bool,
+    allow: RuleSet,
+    ask: RuleSet,
+    deny: RuleSet,
+    /// What the agent's definition lets it use; all tools that change something are held to it.
+    whitelist: Option<RuleSet>,
+    /// Rules that could not be read and would have taken something away.
+    pub unread: Vec<String>,
+}
+
+impl Policy {
+    /// The policy of an agent that was given a folder: it works there without a question, its commands in a line
+    /// that the kernel holds.
+    pub fn folder_is_granted() -> Self {
+        Self { mode: Mode::AcceptEdits, bash: BashMode::Sandboxed, ..Self::default() }
+    }
+
+    /// With these rules, their patterns measured from `bases`.
+    #[must_use]
+    pub fn with_rules(self, rules: impl IntoIterator<Item = SourcedRule>, bases: &Bases) -> Self {
+        let (mut allow, mut ask, mut deny) = (Vec::new(), Vec::new(), Vec::new());
+        for rule in rules {
+            match rule.effect {
+                Effect::Allow => allow.push(Arc::new(rule)),
+                Effect::Ask => ask.push(Arc::new(rule)),
+                Effect::Deny => deny.push(Arc::new(rule)),
+            }
+        }
+        let compile = |rules| RuleSet::compile(rules, bases);
+        Self { allow: compile(allow), ask: compile(ask), deny: compile(deny), ..self }
+    }
+
+    /// Held to what the definition of an agent lists, unless that is empty.
+    #[must_use]
+    pub fn held_to(self, listed: impl IntoIterator<Item = SourcedRule>, bases: &Bases) -> Self {
+        let listed = RuleSet::compile(listed.into_iter().map(Arc::new), bases);
+        Self { whitelist: (!listed.is_empty()).then_some(listed), ..self }
+    }
+
+    /// The rules of one effect.
+    pub fn rules(&self, effect: Effect) -> &RuleSet {
+        match effect {
+            Effect::Allow => &self.allow,
+            Effect::Ask => &self.ask,
+            Effect::Deny => &self.deny,
+        }
+    }
+
+    /// What the agent's definition lists.
+    pub fn whitelist(&self) -> Option<&RuleSet> {
+        self.whitelist.as_ref()
+    }
+}
+
+impl Mode {
+    /// The mode of an agent whose definition says `self` and whose parent is in `parent`: never a looser one.
+    #[must_use]
+    pub fn clamped_to(self, parent: Self) -> Self {
+        if self.looseness() <= parent.looseness() { self } else { parent }
+    }
+
+    fn looseness(self) -> u8 {
+        match self {
+            Self::Explore | Self::DontAsk | Self::Default => 0,
+            Self::AcceptEdits | Self::Auto => 1,
+            Self::BypassPermissions => 2,
+        }
+    }
+
+    /// The mode that `principal` is in: `explore` is for subagents, and means `dontAsk` to whoever is not one.
+    #[must_use]
+    pub fn for_principal(self, principal: &Principal) -> Self {
+        match (self, principal) {
+            (Self::Explore, Principal::Main) => Self::DontAsk,
+            (mode, _) => mode,
+        }
+    }
+}
