@@ -39,6 +39,22 @@ pub enum GuardKind {
     Place,
 }
 
+impl GuardKind {
+    /// Whether a write there is 002's bypass-immune question: it runs code later, or opens other doors.
+    pub fn is_sensitive(self) -> bool {
+        match self {
+            Self::Git
+            | Self::Policy
+            | Self::Autorun
+            | Self::ShellStartup
+            | Self::Secret
+            | Self::Credential
+            | Self::Persistence => true,
+            Self::Build | Self::Place => false,
+        }
+    }
+}
+
 /// How far the kernel holds a guarded place inside a writable folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Held {

@@ -72,7 +72,7 @@ pub fn perform(permit: Permit) -> Reply {
     let (call, mut targets, receipt) = permit.spend();
     let (outcome, mut reply) = match tools::perform(&call, &mut targets) {
         Ok(done) => (Outcome::Done, Reply::from(done)),
-        Err(failure) => (Outcome::Failed(failure.clone()), Reply::failed(failure, call.tool().as_str())),
+        Err(failure) => (Outcome::Failed(failure.clone()), Reply::failed(failure, call.name())),
     };
     if let Err(error) = receipt.close(&outcome) {
         let text = format!("[the outcome could not be recorded: {error}; tell the person]");

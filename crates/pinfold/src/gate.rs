@@ -1,8 +1,11 @@
 //! The road of one call, top to bottom. Every way in goes down here and nowhere else.
 
+use std::sync::Arc;
+
 use pinfold_paths::{Freshness, Resolution};
 use pinfold_policy::{
-    BadCall, Case, Claims, Decision, Facts, PathFact, PathText, RawCall, ShellClaim, ToolCall, Verdict, judge,
+    BadCall, Case, Claims, Decision, Facts, Origin, PartId, PathClaim, PathFact, PathText, Policy, RawCall,
+    RuleSet, ShellClaim, ToolCall, Verdict, judge,
 };
 
 use crate::audit::{RecordKind, RecordedPath, Ruled};
@@ -17,12 +20,16 @@ use crate::target::Targets;
 /// What would be decided about a call, without asking for the deed.
 #[derive(Debug, Clone)]
 pub struct Considered {
+    /// The call, as far as a verdict needs it.
+    pub call: ToolCall,
     /// What the call says it will touch.
     pub claims: Claims,
     /// What the look at the world found.
     pub facts: Facts,
     /// What was decided.
     pub verdict: Verdict,
+    /// The no in words, unless it is a yes.
+    pub refusal: Option<Refusal>,
 }
 
 impl Session {
@@ -40,7 +47,7 @@ impl Session {
         let id = self.shared().next_call();
         let claims = Claims::of(&call);
         let survey = survey(self.shared(), cwd, &claims);
-        let verdict = judge(&self.case(&survey.facts));
+        let verdict = self.judge(&call, &claims, &survey.facts);
         self.rule(id, call, cwd, &claims, survey, &verdict)
     }
 
@@ -50,14 +57,40 @@ impl Session {
     /// # Errors
     /// When the call is not understood.
     pub fn consider(&self, raw: &RawCall) -> Result<Considered, BadCall> {
-        let claims = Claims::of(&ToolCall::parse_for_verdict(raw)?);
+        let call = ToolCall::parse_for_verdict(raw)?;
+        let claims = Claims::of(&call);
         let facts = survey(self.shared(), raw.cwd.as_ref(), &claims).facts;
-        let verdict = judge(&self.case(&facts));
-        Ok(Considered { claims, facts, verdict })
+        let verdict = self.judge(&call, &claims, &facts);
+        let refusal = match verdict.decision {
+            Decision::Allow => None,
+            decision => Some(
+                Decided {
+                    session: self,
+                    id: 0,
+                    tool: call.name(),
+                    claims: &claims,
+                    facts: &facts,
+                    verdict: &verdict,
+                }
+                .words(decision == Decision::Ask),
+            ),
+        };
+        Ok(Considered { call, claims, facts, verdict, refusal })
     }
 
-    fn case<'a>(&'a self, facts: &'a Facts) -> Case<'a> {
-        Case { facts, scope: self.scope(), access: self.access(), interaction: self.interaction() }
+    /// One decision sees one state of rules, mode and grants.
+    fn judge(&self, call: &ToolCall, claims: &Claims, facts: &Facts) -> Verdict {
+        let (policy, grants): (Arc<Policy>, Arc<RuleSet>) = self.shared().judged_by();
+        judge(&Case {
+            call,
+            claims,
+            facts,
+            scope: self.scope(),
+            access: self.access(),
+            interaction: self.interaction(),
+            policy: &policy,
+            grants: &grants,
+        })
     }
 
     fn rule(
@@ -70,8 +103,8 @@ impl Session {
         verdict: &Verdict,
     ) -> Ruling {
         let facts = &survey.facts;
-        let tool = call.tool().as_str();
-        let decided = Decided { session: self, id, tool, claims, facts, verdict };
+        let tool = call.name().to_owned();
+        let decided = Decided { session: self, id, tool: &tool, claims, facts, verdict };
         match verdict.decision {
             Decision::Deny => decided.refuse(decided.words(false)),
             Decision::Ask => {
@@ -88,8 +121,10 @@ impl Session {
                 if let Err(refusal) = decided.record(Ruled::Permit, None) {
                     return Ruling::Refusal(refusal);
                 }
-                let operations = claims.paths.iter().map(|claim| claim.operation);
-                let found = operations.zip(survey.found).collect();
+                // What a command would touch is the kernel's to hold, not a tool's to open.
+                let own = |claim: &PathClaim| claim.origin == Origin::Call;
+                let held = claims.paths.iter().zip(survey.found).filter(|(claim, _)| own(claim));
+                let found = held.map(|(claim, found)| (claim.operation, found)).collect();
                 self.permit(id, call, found, claims.shell.is_some())
             }
         }
@@ -102,14 +137,14 @@ impl Session {
         found: Vec<(pinfold_policy::Operation, Resolution)>,
         shell: bool,
     ) -> Ruling {
-        let tool = call.tool().as_str();
-        let receipt = Receipt::new(self.shared().clone(), id, tool);
+        let tool = call.name().to_owned();
+        let receipt = Receipt::new(self.shared().clone(), id, tool.clone().into());
         match Targets::hold(self.shared(), found, shell) {
             Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt))),
             // The judge allowed what cannot be held: the type system's last word is no.
             None => Ruling::Refusal(Box::new(Refusal::plain(
                 crate::RefusalCode::Denied,
-                tool,
+                &tool,
                 None,
                 "a place outside the line cannot be held for writing",
                 "choose a place inside",
@@ -142,7 +177,7 @@ impl Session {
 struct Decided<'a> {
     session: &'a Session,
     id: u64,
-    tool: &'static str,
+    tool: &'a str,
     claims: &'a Claims,
     facts: &'a Facts,
     verdict: &'a Verdict,
@@ -166,9 +201,35 @@ impl Decided<'_> {
             let message = "the call has no part that could be judged";
             return Refusal::plain(crate::RefusalCode::Denied, self.tool, None, message, "name a place");
         };
-        match self.facts.paths.get(entry.part) {
-            Some(fact) => self.about(fact).refusal(&entry.opinion.reason, approvable),
-            None => Refusal::of_shell(self.tool, &entry.opinion.reason),
+        let reason = &entry.opinion.reason;
+        let fact = match entry.part {
+            PartId::Path(i) => self.facts.paths.get(i),
+            PartId::Command(_) | PartId::Shell | PartId::Host(_) | PartId::Tool => None,
+        };
+        match fact {
+            Some(fact) => self.about(fact).refusal(reason, approvable),
+            None => {
+                let subject = self.subject(entry.part);
+                Refusal::of_part(self.tool, &self.shared().principal, &subject, reason, approvable)
+            }
+        }
+    }
+
+    /// A part that is no path, in words.
+    fn subject(&self, part: PartId) -> String {
+        let said = self.claims.shell.as_ref().and_then(ShellClaim::said).unwrap_or_default();
+        let quoted = |text: &str| format!("`{}`", shortened(text));
+        match part {
+            PartId::Command(i) => {
+                let span = self.claims.commands.get(i).map(|command| command.span.clone());
+                quoted(span.and_then(|span| said.get(span)).unwrap_or(said))
+            }
+            PartId::Shell => quoted(said),
+            PartId::Host(i) => {
+                let host = self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref());
+                host.map_or_else(|| "the host that it would reach".to_owned(), quoted)
+            }
+            PartId::Path(_) | PartId::Tool => quoted(self.tool),
         }
     }
 
@@ -209,10 +270,20 @@ impl Decided<'_> {
             paths: paths.collect(),
             shell: self.claims.shell.as_ref().and_then(ShellClaim::said).map(str::to_owned),
         };
-        let record = record(self.shared(), self.id, self.tool.into(), kind);
+        let record = record(self.shared(), self.id, self.tool.to_owned().into(), kind);
         self.shared()
             .journal
             .append(&record)
             .map_err(|error| Box::new(Refusal::not_recorded(self.tool, &error)))
     }
+}
+
+/// Text short enough for a message, with nothing in it that a terminal or reader would take for something else.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 200;
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown.replace("\\'", "'").replace("\\\"", "\"")
 }

@@ -49,6 +49,7 @@ fn completes_a_repository(place: &Place, operation: Operation) -> Option<GuardHi
         GuardHit {
             pattern: REPOSITORY.join(", "),
             why: "with it git would take the folder for a repository that nobody made with git".to_owned(),
+            sensitive: true,
         }
     })
 }
@@ -74,7 +75,8 @@ fn find<'a>(shared: &'a Shared, path: &Path, operation: Operation, folds_case: b
 }
 
 fn hit(guard: &Guard) -> GuardHit {
-    GuardHit { pattern: guard.pattern().to_owned(), why: guard.why().to_owned() }
+    let sensitive = guard.kind().is_sensitive();
+    GuardHit { pattern: guard.pattern().to_owned(), why: guard.why().to_owned(), sensitive }
 }
 
 /// Some files are credentials only when they hold certain words. What cannot be read or is too long counts as holding them.
@@ -131,6 +133,7 @@ pub(crate) fn below(
             return Some(GuardHit {
                 pattern: "**".to_owned(),
                 why: format!("more than {MOST_ENTRIES} entries, too many to look at each"),
+                sensitive: false,
             });
         }
         if let Some(hit) = found(&walk.below.join(&name), folder, &name) {

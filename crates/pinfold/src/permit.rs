@@ -42,13 +42,13 @@ impl Permit {
 pub struct Receipt {
     shared: Arc<Shared>,
     id: u64,
-    tool: &'static str,
+    tool: Cow<'static, str>,
     started: Instant,
     open: bool,
 }
 
 impl Receipt {
-    pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: &'static str) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: Cow<'static, str>) -> Self {
         Self { shared, id, tool, started: Instant::now(), open: true }
     }
 
@@ -67,7 +67,7 @@ impl Receipt {
     fn record(&self, end: &'static str, code: Option<crate::RefusalCode>) -> io::Result<()> {
         let ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let kind = RecordKind::Outcome { end, code, ms };
-        self.shared.journal.append(&record(&self.shared, self.id, self.tool.into(), kind))
+        self.shared.journal.append(&record(&self.shared, self.id, self.tool.clone(), kind))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The code is stable; the words may improve. They are written for a model to act on.
 
-use pinfold_policy::{BadCall, Disguise, Operation, Principal, Reason};
+use pinfold_policy::{BadCall, Disguise, Mode, Operation, Principal, Reason, SourcedRule};
 use serde::Serialize;
 
 /// Why a call did not happen, or did not come to an end. Stable names.
@@ -219,23 +219,31 @@ impl About<'_> {
                 "another file system is mounted there",
                 self.hint(),
             ),
-            Reason::BashNotAllowed
-            | Reason::ShellNotHeld
-            | Reason::NothingToJudge
-            | Reason::WithinTheLine => Words::new(
+            Reason::ReadOutside => Words::new(
                 RefusalCode::Denied,
-                format!("{shown} was not touched: no step of the judgement allows it."),
-                "nothing allows it",
-                "do without it",
+                format!("{shown} is outside the folder that may be read ({line}). Read a place inside."),
+                "a read outside the folder, in a session that reads only there",
+                "choose a place inside, or tell the person what you need to know",
             ),
+            Reason::NoFolder => Words::new(
+                RefusalCode::NotFound,
+                format!("{shown} is no folder, so no agent can work in it. Create it first."),
+                "an agent works in a folder that is there",
+                "create the folder, or name one that is there",
+            ),
+            Reason::Sensitive(hit) => Words::new(
+                RefusalCode::RequiresApproval,
+                format!("{shown} is guarded ({}): {}. {}", hit.pattern, hit.why, self.ask()),
+                &hit.why,
+                self.hint(),
+            )
+            .by(&hit.pattern),
+            other => words_of_any(&format!("`{shown}`"), other, self.ask(), self.hint()),
         }
     }
 
     fn ask(&self) -> &'static str {
-        match self.principal {
-            Principal::Main => "A person has to approve it first; ask, or do without it.",
-            Principal::Subagent(_) => "Defer it to the parent in your summary.",
-        }
+        ask(self.principal)
     }
 
     fn hint(&self) -> &'static str {
@@ -243,6 +251,56 @@ impl About<'_> {
             Principal::Main => "tell the person what you need there and why, or find a way inside the folder",
             Principal::Subagent(_) => "finish the rest and report this in your summary",
         }
+    }
+}
+
+/// Who could say yes.
+fn ask(principal: &Principal) -> &'static str {
+    match principal {
+        Principal::Main => "A person has to approve it first; ask, or do without it.",
+        Principal::Subagent(_) => "Defer it to the parent in your summary.",
+    }
+}
+
+/// The words for reasons that can be about any part of a call. `subject` names the part.
+fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'static str) -> Words {
+    let approval = |why: String| {
+        Words::new(
+            RefusalCode::RequiresApproval,
+            format!("{subject} was not done yet: {why}. {ask}"),
+            &why,
+            hint,
+        )
+    };
+    let denied = |why: String, instead: &'static str| {
+        Words::new(RefusalCode::Denied, format!("{subject} was not done: {why}. {instead}."), &why, instead)
+    };
+    match reason {
+        Reason::DenyRule(rule) => {
+            denied(format!("the rule {} denies it", rule.rule), "Find another way, or do without it").of(rule)
+        }
+        Reason::AskRule(rule) => {
+            approval(format!("the rule {} wants a person to be asked", rule.rule)).of(rule)
+        }
+        Reason::RuleNotRead(why) => denied(why.clone(), "Tell the person that this rule has to be mended"),
+        Reason::NotListed => denied(
+            "the definition of this agent does not list it".to_owned(),
+            "Use the tools that are listed, and report the rest in your summary",
+        ),
+        Reason::Safeguard(hit) => approval(format!("it {}", hit.about)).by_safeguard(hit.id),
+        Reason::Barred(bar) => approval(format!("{}, so no rule can allow it", bar.why)),
+        Reason::Mode(Mode::DontAsk) => denied(
+            "nothing allows it, and nobody is asked in the mode dontAsk".to_owned(),
+            "Do without it, or report what you would have done",
+        ),
+        Reason::Mode(Mode::Explore) => {
+            denied("this agent only reads".to_owned(), "Report what you would have changed in your summary")
+        }
+        Reason::Mode(mode) => approval(format!("the mode {} asks about it", mode.word())),
+        Reason::BashNotAllowed => {
+            denied("it would have a shell, which is off here".to_owned(), "Do without the shell")
+        }
+        _ => denied("no step of the judgement allows it".to_owned(), "Do without it"),
     }
 }
 
@@ -260,39 +318,73 @@ impl Words {
         Self { code, message, reason: reason.to_owned(), hint, rule: None, source: None }
     }
 
+    fn of(self, rule: &SourcedRule) -> Self {
+        Self { rule: Some(rule.rule.text().to_owned()), source: Some(rule.source.to_string()), ..self }
+    }
+
+    fn by_safeguard(self, id: &str) -> Self {
+        Self { rule: Some(id.to_owned()), source: Some("built-in safeguards".to_owned()), ..self }
+    }
+
     fn by(self, guard: &str) -> Self {
         Self { rule: Some(guard.to_owned()), source: Some("built-in guards".to_owned()), ..self }
     }
 }
 
 impl Refusal {
+    /// A part that is no path: a command, a host, a tool. `subject` names it.
+    pub(crate) fn of_part(
+        tool: &str,
+        principal: &Principal,
+        subject: &str,
+        reason: &Reason,
+        approvable: bool,
+    ) -> Self {
+        if let Some(refusal) = Self::of_shell(tool, reason) {
+            return refusal;
+        }
+        let hint = match principal {
+            Principal::Main => "tell the person what you need and why, or find another way",
+            Principal::Subagent(_) => "finish the rest and report this in your summary",
+        };
+        let words = words_of_any(subject, reason, ask(principal), hint);
+        Self {
+            code: words.code,
+            message: words.message,
+            tool_name: tool.to_owned(),
+            path: None,
+            allowed_paths: Vec::new(),
+            rule: words.rule,
+            source: words.source,
+            reason: words.reason,
+            hint: words.hint.to_owned(),
+            approvable,
+            do_not_retry: true,
+        }
+    }
+
     /// A shell that may not run.
-    pub(crate) fn of_shell(tool: &str, reason: &Reason) -> Self {
-        let (code, message, hint) = match reason {
+    fn of_shell(tool: &str, reason: &Reason) -> Option<Self> {
+        let (code, message) = match reason {
             Reason::BashNotAllowed => (
                 RefusalCode::BashNotAllowed,
                 "bash execution is disabled in this mode — re-run with --allow-bash to enable",
-                "use the file tools, or tell the person which command you would have run",
             ),
             Reason::ShellNotHeld => (
                 RefusalCode::NotHeld,
                 "no shell was started: this machine or session cannot hold one to its folder. Use the file tools, \
                  or tell the person which command you would have run.",
-                "use the file tools, or tell the person which command you would have run",
             ),
-            _ => (
-                RefusalCode::Denied,
-                "no shell was started: no step of the judgement allows it. Do without it.",
-                "do without it",
-            ),
+            _ => return None,
         };
+        let hint = "use the file tools, or tell the person which command you would have run";
         let message = message.to_owned();
-        Self {
+        Some(Self {
             reason: message.clone(),
             message,
             do_not_retry: true,
             ..Self::plain(code, tool, None, "", hint)
-        }
+        })
     }
 
     /// A call that was not understood.

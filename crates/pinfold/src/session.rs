@@ -1,11 +1,11 @@
 //! One agent's run: its line, who it is, what it has read, where its record goes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
-use pinfold_policy::{Access, Guards, Interaction, Principal, Scope};
+use pinfold_policy::{Access, Guards, Interaction, Policy, Principal, RuleSet, Scope};
 
 use crate::audit::Journal;
 use crate::shell::ShellHost;
@@ -31,6 +31,8 @@ pub struct Plan {
     pub guards: Guards,
     /// What runs shells; without it none can run.
     pub shells: Option<Arc<dyn ShellHost>>,
+    /// Rules, mode and switches.
+    pub policy: Policy,
 }
 
 impl Plan {
@@ -53,6 +55,7 @@ impl Plan {
             interaction: Interaction::Interactive,
             guards: Guards::default(),
             shells: None,
+            policy: Policy::folder_is_granted(),
         }
     }
 }
@@ -90,6 +93,8 @@ pub(crate) struct Shared {
     pub(crate) guards: Guards,
     pub(crate) seen: Seen,
     pub(crate) shells: Option<Arc<dyn ShellHost>>,
+    policy: RwLock<Arc<Policy>>,
+    grants: RwLock<Arc<RuleSet>>,
     pub(crate) journal: Arc<dyn Journal>,
     /// The folders that may be written, as the caller knows them: for the words of a refusal.
     pub(crate) line_shown: String,
@@ -134,6 +139,7 @@ impl Session {
             plan.interaction,
             plan.guards,
             plan.shells,
+            Arc::new(plan.policy),
             journal,
         ))
     }
@@ -151,6 +157,7 @@ impl Session {
         interaction: Interaction,
         guards: Guards,
         shells: Option<Arc<dyn ShellHost>>,
+        policy: Arc<Policy>,
         journal: Arc<dyn Journal>,
     ) -> Self {
         let roots: Vec<String> = line.roots().map(|root| root.display().to_string()).collect();
@@ -174,6 +181,8 @@ impl Session {
             guards,
             seen,
             shells,
+            policy: RwLock::new(policy),
+            grants: RwLock::default(),
             journal,
             line_shown,
             roots,
@@ -196,6 +205,7 @@ impl Session {
             s.interaction,
             s.guards.clone(),
             s.shells.clone(),
+            s.judged_by().0,
             Arc::clone(&s.journal),
         )
     }
@@ -229,6 +239,21 @@ impl Session {
         self.shared.interaction
     }
 
+    /// What the session judges by now.
+    pub fn policy(&self) -> Arc<Policy> {
+        self.shared.judged_by().0
+    }
+
+    /// From now on judges by another policy: settings have changed. Calls that are being judged end as they began.
+    pub fn set_policy(&self, policy: Policy) {
+        *self.shared.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+
+    /// From now on grants these, and nothing else.
+    pub fn set_grants(&self, grants: RuleSet) {
+        *self.shared.grants.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(grants);
+    }
+
     /// The guarded places.
     pub fn guards(&self) -> &Guards {
         &self.shared.guards
@@ -239,6 +264,14 @@ impl Shared {
     /// A number for the next call.
     pub(crate) fn next_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Rules, mode and grants, as they are now.
+    pub(crate) fn judged_by(&self) -> (Arc<Policy>, Arc<RuleSet>) {
+        // A lock is poisoned only by a panic between two assignments of whole values: what it holds is whole.
+        let policy = Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner));
+        let grants = Arc::clone(&self.grants.read().unwrap_or_else(PoisonError::into_inner));
+        (policy, grants)
     }
 
     /// Shows a path as the caller knows it.

@@ -14,6 +14,9 @@ pub trait ShellHost: Any + Debug + Send + Sync {
     /// What holds a shell that is started now.
     fn held(&self) -> ShellHold;
 
+    /// Whether a shell could reach hosts that nothing decides about.
+    fn opens_network(&self) -> bool;
+
     /// The folder that its shells are held to, resolved.
     fn folder(&self) -> &Path;
 }

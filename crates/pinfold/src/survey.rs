@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Claims, Disguise, Facts, Kind, Operation, PathClaim, PathFact, PathText, ShellFact, ShellHold, Standing,
-    Why,
+    Claims, Disguise, Facts, Kind, Operation, Origin, PathClaim, PathFact, PathText, ShellFact, ShellHold,
+    Standing, Why,
 };
 
 use crate::guarded;
@@ -30,13 +30,13 @@ pub(crate) fn survey(shared: &Shared, cwd: Option<&PathText>, claims: &Claims) -
         shared.line.resolve(&start, &paths::PathClaim::new(words), last)
     };
     let found: Vec<Resolution> = claims.paths.iter().map(resolve).collect();
-    let shell = claims.shell.as_ref().map(|_| ShellFact { held: held(shared) });
+    let shell = claims.shell.as_ref().map(|_| shell_fact(shared));
     let mut facts = Facts { paths: Vec::with_capacity(found.len()), shell };
     let mut unread = None;
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let becomes = goes_to(claim.operation, found.get(index + 1));
         facts.paths.push(fact(shared, claim.operation, resolution, becomes));
-        if unread.is_none() && claim.operation.needs_read() {
+        if unread.is_none() && claim.origin == Origin::Call && claim.operation.needs_read() {
             unread = freshness(shared, resolution).map(|how| (index, how));
         }
     }
@@ -44,8 +44,11 @@ pub(crate) fn survey(shared: &Shared, cwd: Option<&PathText>, claims: &Claims) -
 }
 
 /// What would hold a shell.
-fn held(shared: &Shared) -> ShellHold {
-    shared.shells.as_ref().map_or(ShellHold::Nothing, |shells| shells.held())
+fn shell_fact(shared: &Shared) -> ShellFact {
+    match &shared.shells {
+        Some(shells) => ShellFact { held: shells.held(), open_network: shells.opens_network() },
+        None => ShellFact { held: ShellHold::Nothing, open_network: true },
+    }
 }
 
 /// The folder that relative paths start from.
@@ -68,7 +71,8 @@ fn goes_to(operation: Operation, next: Option<&Resolution>) -> Option<&Path> {
         | Operation::MakeDir
         | Operation::Delete
         | Operation::MoveTo
-        | Operation::CopyTo => None,
+        | Operation::CopyTo
+        | Operation::HandOver => None,
     }
 }
 
@@ -96,6 +100,7 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
     PathFact {
         shown: shared.show(place.asked()),
         operation,
+        asked: place.asked().to_owned(),
         real: Some(place.real().to_owned()),
         line_itself: matches!(resolution, Resolution::Contained(_))
             && (place.is_root() || is_single(shared, place, operation)),
@@ -118,6 +123,7 @@ fn unresolved(shared: &Shared, operation: Operation, lost: &paths::Unresolved) -
     let standing = Standing::Unresolved(Why { reason: lost.why.to_string(), missing });
     PathFact {
         shown: shared.show(&lost.asked),
+        asked: lost.asked.clone(),
         standing,
         real: lost.leads_to.clone(),
         ..unknown(shared, operation)
@@ -128,6 +134,7 @@ fn unknown(shared: &Shared, operation: Operation) -> PathFact {
     PathFact {
         shown: shared.show(Path::new("")),
         operation,
+        asked: PathBuf::new(),
         real: None,
         standing: Standing::Unresolved(Why {
             reason: "it is not known where it leads".to_owned(),

@@ -248,11 +248,12 @@ fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
     }
 }
 
-/// The kernel holds the command in full and nothing it could reach is undecided.
+/// The kernel holds the command, in full or with gaps that the owner of the session accepted by name, and nothing
+/// it could reach is undecided: an open network is the owner's word for every host, unless rules speak of hosts.
 fn is_held(case: &Case<'_>) -> bool {
-    let hosts_are_known =
-        case.claims.bars.is_empty() && case.claims.hosts.iter().all(|host| host.host.is_some());
-    let held = |fact: &ShellFact| fact.held == ShellHold::Full && (!fact.open_network || hosts_are_known);
+    let ruled = [Effect::Deny, Effect::Ask].into_iter().any(|effect| case.policy.rules(effect).has_hosts());
+    let known = case.claims.bars.is_empty() && case.claims.hosts.iter().all(|host| host.host.is_some());
+    let held = |fact: &ShellFact| fact.held != ShellHold::Nothing && (!fact.open_network || !ruled || known);
     case.policy.bash == BashMode::Sandboxed && case.facts.shell.as_ref().is_some_and(held)
 }
 

@@ -22,7 +22,7 @@ use std::time::Duration;
 use pinfold::policy::{Access, Guards, ShellHold};
 use pinfold::{Failure, Plan, RefusalCode, ShellHost};
 use pinfold_boundary::{EnvironmentWish, Grant, Private, SandboxMode};
-use pinfold_sandbox::{Temp, Tier, probe, strongest};
+use pinfold_sandbox::{Network, Temp, Tier, probe, strongest};
 
 pub(crate) use capture::Output;
 pub(crate) use running::Ending;
@@ -248,6 +248,10 @@ impl ShellHost for Shells {
             Some(Tier::Landlock) => ShellHold::Degraded,
             None => ShellHold::Nothing,
         }
+    }
+
+    fn opens_network(&self) -> bool {
+        self.grant.network != Network::Off
     }
 
     fn folder(&self) -> &Path {
