@@ -38,10 +38,13 @@
 //! the network's.
 
 pub mod audit;
+#[allow(dead_code, reason = "sessions that carry scopes come next")]
+mod declared;
 mod gate;
 mod guarded;
 mod outcome;
 mod permit;
+mod profile;
 mod question;
 mod refusal;
 mod ruling;
@@ -51,6 +54,7 @@ mod shell;
 mod survey;
 mod target;
 
+pub use declared::draw;
 pub use gate::Considered;
 pub use outcome::{Failure, Outcome};
 pub use permit::{Permit, Receipt};
@@ -58,6 +62,7 @@ pub use pinfold_paths as paths;
 pub use pinfold_paths::Ambient;
 pub use pinfold_policy as policy;
 pub use pinfold_policy::{RawCall, ToolCall};
+pub use profile::{Profile, ProfileError};
 pub use question::Question;
 pub use refusal::{Refusal, RefusalCode};
 pub use ruling::Ruling;

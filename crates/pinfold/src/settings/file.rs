@@ -18,8 +18,8 @@ use rustix::fs::{Mode, OFlags};
 
 /// What was found at the place of a file.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Found {
+    pub(crate) bytes: Vec<u8>,
     /// The owner, by number.
     pub(super) owner: u32,
     /// Permission bits.
@@ -43,7 +43,7 @@ pub(super) fn trouble(what: impl Into<String>, mend: &'static str) -> FileTroubl
 }
 
 /// A plain path, read with all rights of this process. `None` when nothing stands there.
-pub(super) fn read(_: &Ambient, path: &Path) -> Result<Option<Found>, FileTrouble> {
+pub(crate) fn read(_: &Ambient, path: &Path) -> Result<Option<Found>, FileTrouble> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => content(File::from(file), true).map(Some),

@@ -4,7 +4,7 @@
 //! [`pinfold_policy::merge()`]. A file that is missing says nothing; one that cannot be read in full stops the start.
 
 mod change;
-mod file;
+pub(crate) mod file;
 mod layers;
 mod locations;
 mod reload;

@@ -135,6 +135,11 @@ pub fn audit(script: &Script, cwd: &Path, around: &Surroundings) -> Audit {
     auditor.audit
 }
 
+/// Reads a command line and what it names, for a caller that has no [`Script`] of it.
+pub fn audit_line(line: &str, cwd: &Path, around: &Surroundings) -> Audit {
+    audit(&pinfold_shell::parse(line), cwd, around)
+}
+
 /// The paths that stand as literals in code of another language, in the same shape. The code itself stays
 /// unauditable.
 pub fn audit_code(code: &str, cwd: &Path, around: &Surroundings) -> Audit {

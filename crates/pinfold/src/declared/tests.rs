@@ -1,0 +1,152 @@
+use std::os::unix::fs::symlink;
+
+use pinfold_policy::Layer;
+use pinfold_policy::declared::{DeclaredWhy, terminal};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// `home/proj` with links out of it and into it, and `home/.ssh` with a key.
+struct Bed {
+    folder: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        for dir in ["home/proj/sub", "home/proj/secret", "home/.ssh", "real/tmp"] {
+            std::fs::create_dir_all(at(dir)).unwrap();
+        }
+        for file in ["home/.ssh/id_rsa", "home/proj/a", "home/proj/secret/key", "home/notes"] {
+            std::fs::write(at(file), "x").unwrap();
+        }
+        symlink(at("home/.ssh/id_rsa"), at("home/proj/link")).unwrap();
+        symlink(at("home/.ssh"), at("home/proj/keys")).unwrap();
+        symlink(at("home/.ssh/new"), at("home/proj/dangling")).unwrap();
+        symlink(at("home/proj/loop"), at("home/proj/loop")).unwrap();
+        symlink(at("real/tmp"), at("tmp")).unwrap();
+        Self { folder }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(path)
+    }
+
+    fn around(&self) -> Surroundings {
+        Surroundings {
+            home: Some(self.at("home")),
+            folder: self.at("home/proj"),
+            variables: std::collections::BTreeMap::default(),
+        }
+    }
+
+    fn draw(&self, section: &Value) -> Result<Declared, BadScope> {
+        let scopes = ToolScopes::parse(section).unwrap();
+        draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &self.around())
+    }
+
+    fn line(&self) -> Line {
+        Line::new(Workspace::open(&Ambient::claim(), &self.at("home/proj")).unwrap(), Some(self.at("home")))
+    }
+
+    fn read_no(&self, declared: &Declared, path: &str) -> Option<DeclaredWhy> {
+        let resolution = self.line().resolve(&self.at("home/proj"), &PathClaim::new(path), LastLink::Follow);
+        path_no(declared, ScopedTool::File, Operation::Read, &resolution).map(|no| no.why)
+    }
+
+    fn command_no(&self, declared: &Declared, command: &str) -> Option<DeclaredWhy> {
+        let audit = terminal::audit_line(command, &self.at("home/proj"), &self.around());
+        words_no(declared, ScopedTool::Terminal, &audit, &self.line()).map(|(no, _)| no.why)
+    }
+}
+
+#[test]
+fn links_are_followed_on_both_sides() {
+    let bed = Bed::new();
+    let tmp = bed.at("tmp").display().to_string();
+    let section = json!({"file": {"allowed_paths": ["~/proj", tmp], "denied_paths": ["secret"]}});
+    let declared = bed.draw(&section).unwrap();
+    let at = |path: &str| bed.at(path).display().to_string();
+    for (path, passes) in [
+        ("a".to_owned(), true),
+        ("missing/a".to_owned(), true),
+        ("~/proj/a".to_owned(), true),
+        ("link".to_owned(), false),
+        ("keys/id_rsa".to_owned(), false),
+        ("keys/missing".to_owned(), false),
+        ("dangling".to_owned(), false),
+        ("loop".to_owned(), false),
+        ("~/notes".to_owned(), false),
+        ("secret/key".to_owned(), false),
+        ("sub/../secret/key".to_owned(), false),
+        ("sub/../a".to_owned(), true),
+        ("/proc/self/cwd".to_owned(), false),
+        (at("tmp/x"), true),
+        (at("real/tmp/x"), true),
+        (at("real/tmpx"), false),
+        (at("home/proj/../proj/a"), true),
+    ] {
+        assert_eq!(
+            bed.read_no(&declared, &path).is_none(),
+            passes,
+            "{path}: {:?}",
+            bed.read_no(&declared, &path)
+        );
+    }
+}
+
+#[test]
+fn an_entry_through_a_link_is_denied_by_both_names() {
+    let bed = Bed::new();
+    let declared = bed.draw(&json!({"file": {"denied_paths": ["keys", "dangling"]}})).unwrap();
+    for (path, passes) in
+        [("keys/id_rsa", false), ("~/.ssh/id_rsa", false), ("~/.ssh/new", false), ("a", true)]
+    {
+        assert_eq!(bed.read_no(&declared, path).is_none(), passes, "{path}");
+    }
+    let bad = bed.draw(&json!({"file": {"denied_paths": ["loop"]}})).unwrap_err();
+    assert_eq!(
+        bad.to_string(),
+        "`tools.file.denied_paths[0]`: `loop` leads nowhere: the path leads through too many links"
+    );
+}
+
+#[test]
+fn a_command_is_held_to_what_its_words_name() {
+    let bed = Bed::new();
+    let declared =
+        bed.draw(&json!({"terminal": {"allowed_paths": ["~/proj"], "denied_paths": ["secret"]}})).unwrap();
+    for (command, passes) in [
+        ("cat a ./a ~/proj/a", true),
+        ("git status --short", true),
+        ("cat link", false),
+        ("cat keys/id_rsa", false),
+        ("cat secret/key", false),
+        ("cat s*/key", false),
+        ("cat sub/*", true),
+        ("cd secret && cat key", false),
+        ("cd sub && cat ../a", true),
+        ("cd sub && cat ../../notes", false),
+        ("cat ../notes", false),
+        ("echo x > new", true),
+        ("echo x > ../new", false),
+        ("echo x > dangling", false),
+        ("cat $HOME/notes", false),
+        ("cat $(echo a)", false),
+        ("echo loop", false),
+        ("cat /dev/stdin < /dev/null", true),
+        ("ls / ", false),
+    ] {
+        let no = bed.command_no(&declared, command);
+        assert_eq!(no.is_none(), passes, "{command}: {no:?}");
+    }
+}
+
+#[test]
+fn nothing_declared_says_nothing() {
+    let bed = Bed::new();
+    let declared = bed.draw(&json!({})).unwrap();
+    assert_eq!(bed.read_no(&declared, "link"), None);
+    assert_eq!(bed.command_no(&declared, "cat $(x) /etc/passwd"), None);
+}
