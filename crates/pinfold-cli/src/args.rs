@@ -1,10 +1,14 @@
 //! What can be said on the command line.
 
+mod settings;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub(crate) use settings::{Init, OneRule, Rules, RulesCommand, Schema, TrustArgs};
 
 /// Hold a coding agent to one folder: it reads anywhere, and writes only there.
 #[derive(Debug, Parser)]
@@ -46,6 +50,11 @@ pub(crate) enum Command {
     Run(Box<Run>),
     Call(Call),
     Tools(Tools),
+    #[command(visible_alias = "permissions")]
+    Rules(Rules),
+    Trust(TrustArgs),
+    Init(Init),
+    Schema(Schema),
     Doctor(Doctor),
     Completions(Completions),
     Man(Man),

@@ -5,11 +5,16 @@ mod call;
 mod completions;
 mod doctor;
 mod exit;
+mod init;
 mod man;
+mod rules;
 mod run;
 mod say;
+mod schema;
+mod settings;
 mod surroundings;
 mod tools;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -20,6 +25,10 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run),
         Command::Call(call) => call::call(&call),
         Command::Tools(tools) => tools::list(&tools),
+        Command::Rules(wanted) => rules::rules(&wanted),
+        Command::Trust(wanted) => trust::trust(&wanted),
+        Command::Init(wanted) => init::init(&wanted),
+        Command::Schema(_) => schema::print(),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions(wanted) => completions::print(&wanted),
         Command::Man(man) => man::print(&man),

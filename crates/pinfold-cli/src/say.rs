@@ -20,3 +20,12 @@ pub(crate) fn out(text: &str) -> Result<(), Failure> {
 pub(crate) fn warn(text: impl Display) {
     let _ = writeln!(io::stderr(), "pinfold: {text}");
 }
+
+/// Words of others as they can be shown: what does not show, or would act on a terminal, is written out.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '"' | '\'' | '\\' | '\n') { shown.push(c) } else { shown.extend(c.escape_debug()) }
+    }
+    shown
+}

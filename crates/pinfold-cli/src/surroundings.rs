@@ -31,6 +31,11 @@ pub(crate) fn cache_home() -> Option<PathBuf> {
     xdg("XDG_CACHE_HOME", ".cache")
 }
 
+/// Where the person's own settings are kept.
+pub(crate) fn config_home() -> Option<PathBuf> {
+    xdg("XDG_CONFIG_HOME", ".config")
+}
+
 /// Where the record is kept.
 pub(crate) fn state_home() -> Option<PathBuf> {
     xdg("XDG_STATE_HOME", ".local/state")

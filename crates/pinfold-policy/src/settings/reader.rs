@@ -127,10 +127,16 @@ impl<'t> Reader<'t> {
         let key = entry.name.as_str();
         let mend = match super::section_of(key) {
             Some(section) => format!("it belongs {section}"),
-            None => format!("did you mean `{}`?", nearest_name(key, keys)),
+            None => format!("did you mean `{}`?", nearest(key, keys)),
         };
         self.tell(span(&entry.name), format!("{} is no setting here", quoted(key)), mend);
     }
+}
+
+/// The known key that a key is the beginning of, or else the one that is spelled most alike.
+fn nearest(key: &str, keys: &[&'static str]) -> &'static str {
+    let longer = keys.iter().copied().find(|known| !key.is_empty() && known.starts_with(key));
+    longer.unwrap_or_else(|| nearest_name(key, keys))
 }
 
 /// A key or word of the file for a message: what does not show is written out, and the tail of a long one left out.

@@ -101,8 +101,7 @@ impl Reading<'_> {
     fn trusted(&mut self, file: &SettingsFile, found: &Found) -> bool {
         let Some(project) = file.within.as_deref().map(Path::canonicalize) else { return true };
         let Ok(project) = project else { return false };
-        let own = file.layer == Layer::Local && is_own(found) && !is_tracked(&project.join(&*file.shown));
-        own || self.trust().covers(&project, file, &found.bytes)
+        is_own(&project, file, found) || self.trust().covers(&project, file, &found.bytes)
     }
 
     fn trust(&mut self) -> Trust {
@@ -115,11 +114,15 @@ impl Reading<'_> {
     }
 }
 
-/// A file of nobody else: named plainly, owned by this person or the superuser, not open to everybody. Whoever
+/// A local file of nobody else: named plainly, owned by this person or the superuser, not open to everybody. Whoever
 /// clones a repository owns its files too, so that what git tracks is not meant here.
-fn is_own(found: &Found) -> bool {
+pub(super) fn is_own(project: &Path, file: &SettingsFile, found: &Found) -> bool {
     let me = rustix::process::geteuid().as_raw();
-    found.plainly_named && (found.owner == me || found.owner == 0) && found.mode & 0o002 == 0
+    file.layer == Layer::Local
+        && found.plainly_named
+        && (found.owner == me || found.owner == 0)
+        && found.mode & 0o002 == 0
+        && !is_tracked(&project.join(&*file.shown))
 }
 
 /// What an organisation deployed: nobody else could have written the file, or put another in its place.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file::{FileTrouble, Held, read, read_within, trouble};
+use super::layers::is_own;
 use super::locations::{Locations, SettingsFile};
 
 /// The record of trust, as it was when it was read.
@@ -161,6 +162,9 @@ impl Widening {
             let within = file.within.as_deref().unwrap_or(&file.path);
             let Some(found) = read_within(ambient, within, &file.path).map_err(failed)? else { continue };
             let settings = Settings::parse(&found.bytes, file.layer, &file.shown)?;
+            if within.canonicalize().is_ok_and(|project| is_own(&project, &file, &found)) {
+                continue;
+            }
             layers.push(Layered { settings, trusted: false });
             widening.seen.push((file, digest(&found.bytes)));
         }

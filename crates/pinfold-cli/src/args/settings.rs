@@ -1,0 +1,176 @@
+//! What can be said about settings.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use pinfold::policy::Layer;
+use pinfold::policy::rule::Effect;
+use pinfold::policy::settings::Flags;
+
+/// Flags that stand for settings, for one session.
+#[derive(Debug, Args, Default)]
+pub(crate) struct SettingsFlags {
+    /// What happens when no rule has an opinion: default, acceptEdits, dontAsk, bypassPermissions, auto
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
+
+    /// Rules for calls that need no question, with commas or blanks between them
+    #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULES")]
+    pub(crate) allowed_tools: Vec<String>,
+
+    /// Rules for calls that are denied
+    #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES")]
+    pub(crate) disallowed_tools: Vec<String>,
+}
+
+impl SettingsFlags {
+    /// As a layer of settings; folders and the shell are flags of more than settings.
+    pub(crate) fn flags(&self, add_dir: &[PathBuf], allow_bash: bool) -> Flags {
+        Flags {
+            permission_mode: self.permission_mode.clone(),
+            add_dir: add_dir.iter().map(|dir| dir.to_string_lossy().into_owned()).collect(),
+            allowed_tools: self.allowed_tools.clone(),
+            disallowed_tools: self.disallowed_tools.clone(),
+            allow_bash,
+        }
+    }
+}
+
+/// Write a first settings file for this project, with an explanation of each part
+///
+/// What is there is never overwritten.
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The project [default: the one that the current folder belongs to]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Write your own file for all projects instead
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// Print the JSON Schema of settings files
+#[derive(Debug, Args)]
+pub(crate) struct Schema;
+
+/// Let the settings that a project brings along widen what an agent can do
+///
+/// Without trust its deny and ask rules count, and nothing that allows. What would count is shown first. Trust holds
+/// for the files as they are now: when one changes, you are asked again.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// The project [default: the one that the current folder belongs to]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    /// Take trust back
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) withdraw: bool,
+}
+
+/// See, add, check and remove rules
+#[derive(Debug, Args)]
+pub(crate) struct Rules {
+    /// The project [default: the one that the current folder belongs to]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) what: RulesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// List the rules that count, where each stands, and what does not count and why
+    List {
+        #[command(flatten)]
+        flags: SettingsFlags,
+
+        /// Another folder that is read, and written as the mode says
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        add_dir: Vec<PathBuf>,
+
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a rule to a settings file, and leave all else in it as it is
+    Add(OneRule),
+    /// Remove a rule from a settings file, and leave all else in it as it is
+    Remove(OneRule),
+}
+
+/// One rule of one file.
+#[derive(Debug, Args)]
+pub(crate) struct OneRule {
+    /// What it does
+    #[arg(value_enum)]
+    pub(crate) effect: EffectWord,
+
+    /// The rule, such as 'Bash(npm run *)'
+    #[arg(value_name = "RULE")]
+    pub(crate) rule: String,
+
+    #[command(flatten)]
+    pub(crate) file: FileChoice,
+}
+
+impl OneRule {
+    /// What it does, in the word of settings.
+    pub(crate) fn effect_word(&self) -> &'static str {
+        Effect::from(self.effect).word()
+    }
+}
+
+/// Which file. Your own of this project, unless another is named.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct FileChoice {
+    /// Your own file for this project, .pinfold/settings.local.json [default]
+    #[arg(long)]
+    pub(crate) local: bool,
+
+    /// The file that is shared with the project, .pinfold/settings.json
+    #[arg(long)]
+    pub(crate) project: bool,
+
+    /// Your own file for all projects
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+impl FileChoice {
+    pub(crate) fn layer(&self) -> Layer {
+        match self {
+            Self { project: true, .. } => Layer::Project,
+            Self { user: true, .. } => Layer::User,
+            Self { .. } => Layer::Local,
+        }
+    }
+}
+
+/// What a rule does.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum EffectWord {
+    /// It happens without a question
+    Allow,
+    /// A person is asked
+    Ask,
+    /// It does not happen
+    Deny,
+}
+
+impl From<EffectWord> for Effect {
+    fn from(word: EffectWord) -> Self {
+        match word {
+            EffectWord::Allow => Self::Allow,
+            EffectWord::Ask => Self::Ask,
+            EffectWord::Deny => Self::Deny,
+        }
+    }
+}

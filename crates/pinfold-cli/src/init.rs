@@ -1,0 +1,128 @@
+//! `pinfold init`: a first settings file, with an explanation of each part.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use pinfold::policy::Layer;
+use pinfold::policy::settings::SCHEMA_URL;
+
+use crate::args::Init;
+use crate::exit::{DONE, FAILED, Failure, USAGE};
+use crate::say;
+use crate::settings;
+
+pub(crate) fn init(wanted: &Init) -> Result<ExitCode, Failure> {
+    let locations = settings::locations(wanted.folder.as_deref())?;
+    let layer = if wanted.user { Layer::User } else { Layer::Project };
+    let Some(file) = locations.file(layer) else {
+        return Err(Failure::new(USAGE, "there is no place for your own settings")
+            .mend("set XDG_CONFIG_HOME to a directory that you can write"));
+    };
+    create(&file.path, &TEMPLATE.replace("SCHEMA", SCHEMA_URL))
+        .map_err(|e| Failure::new(FAILED, format!("{}: {e}", file.path.display())))?;
+    let mut told = format!("wrote {}\n", file.path.display());
+    if let (Layer::Project, Some(project)) = (layer, &locations.project) {
+        told += "look at it, then `pinfold trust` lets its allow rules count\n";
+        if !ignores_local(project) {
+            told += "add `.pinfold/settings.local.json` to .gitignore: it is yours alone\n";
+        }
+    }
+    say::out(&told)?;
+    Ok(ExitCode::from(DONE))
+}
+
+/// Makes a file that is not there yet.
+fn create(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        if folder.is_symlink() {
+            return Err(io::Error::other("its folder is a link; make it a folder"));
+        }
+        fs::create_dir_all(folder)?;
+    }
+    // Never through a link, and never over what is there.
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path);
+    let mut file = made.map_err(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::other("it is there already, and stays as it is"),
+        _ => e,
+    })?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Whether the ignore file of the project names the local settings plainly. Other ways to ignore them are not seen:
+/// the proposal is one line too many then.
+fn ignores_local(project: &Path) -> bool {
+    let text = fs::read_to_string(project.join(".gitignore")).unwrap_or_default();
+    let names = [
+        ".pinfold/settings.local.json",
+        "settings.local.json",
+        "*.local.json",
+        ".pinfold/*.local.json",
+        ".pinfold",
+    ];
+    text.lines().map(|line| line.trim().trim_matches('/')).any(|line| names.contains(&line))
+}
+
+/// What a new file says: nothing that is not so without it.
+const TEMPLATE: &str = r#"{
+  // Settings of pinfold for this project. Comments and trailing commas are welcome.
+  "$schema": "SCHEMA",
+
+  "permissions": {
+    // What happens when no rule has an opinion:
+    // default, acceptEdits, dontAsk, bypassPermissions or auto.
+    "defaultMode": "default",
+
+    // Calls that need no question. They count once you said `pinfold trust`.
+    "allow": [
+      // "Bash(npm run *)", "Read(./src/**)", "WebFetch(domain:github.com)"
+    ],
+
+    // Calls that are asked about, whatever is allowed.
+    "ask": [
+      // "Bash(git push *)"
+    ],
+
+    // Calls that are denied, whatever else is said anywhere.
+    "deny": [
+      // "Read(./secrets/**)"
+    ],
+  },
+
+  // When a command needs no question: "ask" (never), "read-only" (when every part of it only reads)
+  // or "sandboxed" (when the kernel holds it in full).
+  "bash": "ask",
+
+  // What these settings are meant to decide: `pinfold rules test` tells whether they do.
+  "tests": [
+    { "call": "Bash(git push origin main)", "expect": "ask" },
+  ],
+}
+"#;
+
+#[cfg(test)]
+mod tests {
+    use pinfold::policy::Settings;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read_and_widens_nothing() {
+        let settings = Settings::parse(TEMPLATE.as_bytes(), Layer::Project, &"f".into()).unwrap();
+        let layered = pinfold::policy::Layered { settings, trusted: false };
+        let merged = pinfold::policy::merge(&[layered]);
+        assert!(merged.ignored.is_empty() && merged.rules.is_empty());
+    }
+
+    #[test]
+    fn what_is_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".pinfold/settings.json");
+        create(&path, "first").unwrap();
+        assert!(create(&path, "second").is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+    }
+}

@@ -1,0 +1,148 @@
+//! `pinfold rules`: what counts and where it stands, and changes to it.
+
+use std::process::ExitCode;
+
+use pinfold::Ambient;
+use pinfold::policy::merge::Merged;
+use pinfold::policy::rule::Rule;
+use pinfold::policy::settings::{Change, Flags};
+use pinfold::policy::{Located, Source};
+use pinfold::settings::{ChangeError, Locations, change};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::args::{OneRule, Rules, RulesCommand};
+use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::say;
+use crate::settings;
+use crate::surroundings;
+
+pub(crate) fn rules(wanted: &Rules) -> Result<ExitCode, Failure> {
+    let locations = settings::locations(wanted.folder.as_deref())?;
+    match &wanted.what {
+        RulesCommand::List { flags, add_dir, json } => list(&locations, &flags.flags(add_dir, false), *json),
+        RulesCommand::Add(one) => {
+            let rule =
+                Rule::parse(&one.rule).map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;
+            changed(&locations, one, &Change::Add(one.effect.into(), rule))
+        }
+        RulesCommand::Remove(one) => {
+            changed(&locations, one, &Change::Remove(one.effect.into(), one.rule.clone()))
+        }
+    }
+}
+
+fn list(locations: &Locations, flags: &Flags, as_json: bool) -> Result<ExitCode, Failure> {
+    let merged = settings::read(locations, flags)?.merged;
+    let text = if as_json {
+        serde_json::to_string_pretty(&json_of(&merged)).unwrap_or_default() + "\n"
+    } else {
+        text_of(&merged)
+    };
+    say::out(&text)?;
+    Ok(ExitCode::from(DONE))
+}
+
+fn text_of(merged: &Merged) -> String {
+    let mut lines = vec![format!("mode   {:<40} {}", merged.mode.value.word(), merged.mode.source)];
+    let rule = |rule: &pinfold::policy::SourcedRule| {
+        format!("{:<6} {:<40} {}", rule.effect.word(), say::visible(rule.rule.text()), rule.source)
+    };
+    lines.extend(merged.rules.iter().map(rule));
+    let folder = |at: &Located<String>| format!("folder {:<40} {}", say::visible(&at.value), at.source);
+    lines.extend(merged.additional_directories.iter().map(folder));
+    if let Some(lock) = &merged.bypass_locked {
+        lines.push(format!("lock   {:<40} {lock}", "bypassPermissions cannot be entered"));
+    }
+    if let Some(lock) = &merged.managed_rules_only {
+        lines.push(format!("lock   {:<40} {lock}", "only managed allow rules count"));
+    }
+    if !merged.ignored.is_empty() {
+        lines.push("\nWhat does not count:".to_owned());
+        lines
+            .extend(merged.ignored.iter().map(|ignored| format!("  {}", say::visible(&ignored.to_string()))));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn json_of(merged: &Merged) -> Value {
+    let rules: Vec<_> = merged
+        .rules
+        .iter()
+        .map(|rule| {
+            with_source(json!({"effect": rule.effect.word(), "rule": rule.rule.text()}), &rule.source)
+        })
+        .collect();
+    let ignored: Vec<_> = merged
+        .ignored
+        .iter()
+        .map(|ignored| {
+            with_source(json!({"what": ignored.what, "why": ignored.why.to_string()}), &ignored.source)
+        })
+        .collect();
+    let folders: Vec<_> = merged.additional_directories.iter().map(located).collect();
+    json!({
+        "mode": located(&merged.mode),
+        "bash": located(&merged.bash),
+        "immune": located(&merged.immune),
+        "reads": located(&merged.reads),
+        "ask_rules_in_bypass": located(&merged.ask_rules_in_bypass),
+        "bypass_locked": merged.bypass_locked.is_some(),
+        "managed_rules_only": merged.managed_rules_only.is_some(),
+        "additional_directories": folders,
+        "rules": rules,
+        "ignored": ignored,
+    })
+}
+
+fn located<T: Serialize>(value: &Located<T>) -> Value {
+    with_source(json!({"value": value.value}), &value.source)
+}
+
+/// A value with where it stands: whole as one text, and in parts.
+fn with_source(mut value: Value, source: &Source) -> Value {
+    if let Some(object) = value.as_object_mut() {
+        object.insert("source".to_owned(), source.to_string().into());
+        object.insert("layer".to_owned(), source.layer.word().into());
+        object.insert("file".to_owned(), source.file.as_deref().into());
+        object.insert("line".to_owned(), source.at.map(|(line, _)| line).into());
+        object.insert("column".to_owned(), source.at.map(|(_, column)| column).into());
+    }
+    value
+}
+
+fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCode, Failure> {
+    if surroundings::is_inside_another() {
+        return Err(Failure::new(REFUSED, "rules are not changed from inside a run").mend("do it outside"));
+    }
+    let done = change(&Ambient::claim(), locations, one.file.layer(), what).map_err(|e| failed(&e))?;
+    let word = match (what, done.changed) {
+        (Change::Add(..), true) => "added to",
+        (Change::Add(..), false) => "stands already in",
+        (Change::Remove(..), true) => "removed from",
+        (Change::Remove(..), false) => "does not stand in",
+    };
+    say::out(&format!(
+        "{} {} {word} {}\n",
+        one.effect_word(),
+        say::visible(&one.rule),
+        done.file.path.display()
+    ))?;
+    // A rule that was just written and does not count should not surprise later.
+    if let Err(other) = settings::loaded(locations, &Flags::default()) {
+        say::warn(&other.message);
+    }
+    let missing = matches!((what, done.changed), (Change::Remove(..), false));
+    Ok(ExitCode::from(if missing { FAILED } else { DONE }))
+}
+
+fn failed(e: &ChangeError) -> Failure {
+    match e {
+        ChangeError::Bad(bad) => {
+            Failure::new(USAGE, settings::lines(bad)).mend("mend the file first; it is as it was")
+        }
+        ChangeError::NoFile(_) | ChangeError::File { .. } | ChangeError::Trust(_) => {
+            Failure::new(FAILED, say::visible(&e.to_string()))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Settings as the commands need them: where they stand, what they say, and a picture of what is wrong in them.
+
+use std::io::{IsTerminal, stderr};
+use std::path::Path;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use pinfold::Ambient;
+use pinfold::policy::merge::Ignored;
+use pinfold::policy::settings::Flags;
+use pinfold::policy::{BadSetting, BadSettings};
+use pinfold::settings::{Loaded, Locations, SettingsError, load, project_root};
+
+use crate::exit::{Failure, USAGE};
+use crate::say;
+use crate::surroundings;
+
+/// Where the settings for a folder stand; for the current one when none is named.
+pub(crate) fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
+    let here = surroundings::current_dir()?;
+    let home = surroundings::home();
+    // A folder that is named is meant; only where nothing is said the project is looked for.
+    let project = folder.map_or_else(|| project_root(&here, home.as_deref()), |folder| here.join(folder));
+    let (config, state) = (surroundings::config_home(), surroundings::state_home());
+    Ok(Locations::usual(&project, home, config.as_deref(), state.as_deref()))
+}
+
+/// Reads them, and tells what does not count.
+pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
+    let loaded = read(locations, flags)?;
+    told(&loaded.merged.ignored).into_iter().for_each(say::warn);
+    Ok(loaded)
+}
+
+/// Reads them.
+pub(crate) fn read(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
+    let loaded = load(&Ambient::claim(), locations, flags).map_err(|bad| unusable(&bad))?;
+    if let Some(why) = &loaded.no_trust {
+        say::warn(format_args!("nobody is trusted: {why}"));
+    }
+    Ok(loaded)
+}
+
+/// What does not count, in lines: one for each file and reason, so that a long list of rules is told once.
+fn told(ignored: &[Ignored]) -> Vec<String> {
+    let mut lines: Vec<(String, usize, &Ignored)> = Vec::new();
+    for one in ignored {
+        let key = format!("{} {:?} {:?}", one.source.layer.word(), one.source.file, one.why);
+        match lines.iter_mut().find(|(known, ..)| *known == key) {
+            Some((_, more, _)) => *more += 1,
+            None => lines.push((key, 0, one)),
+        }
+    }
+    let line = |(_, more, one): (String, usize, &Ignored)| match more {
+        0 => say::visible(&one.to_string()),
+        more => format!("{} (and {more} more of that file)", say::visible(&one.to_string())),
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// The end of a command that cannot go on with these settings.
+fn unusable(bad: &SettingsError) -> Failure {
+    let pictures = stderr().is_terminal();
+    let files: Vec<_> =
+        bad.files.iter().map(|file| if pictures { picture(file) } else { lines(file) }).collect();
+    Failure::new(USAGE, format!("settings cannot be used\n{}", files.join("\n")))
+}
+
+/// One line for each place.
+pub(crate) fn lines(file: &BadSettings) -> String {
+    let lines: Vec<_> = file.bad.iter().map(|bad| say::visible(&bad.to_string())).collect();
+    lines.join("\n")
+}
+
+/// Each place with the text around it.
+fn picture(file: &BadSettings) -> String {
+    let pictures: Vec<_> =
+        file.bad.iter().map(|bad| picture_of(bad, &file.text, &Renderer::styled())).collect();
+    pictures.join("\n")
+}
+
+/// Longer lines than anybody writes would fill the screen.
+const LONGEST_LINE: usize = 300;
+
+/// A text that holds anything but plain characters is not drawn: it could draw by itself.
+fn picture_of(bad: &BadSetting, text: &str, renderer: &Renderer) -> String {
+    let plain = |line: &str| line.len() <= LONGEST_LINE && say::visible(line) == line;
+    let drawable = bad.source.at.is_some() && !text.is_empty() && text.get(bad.span.clone()).is_some();
+    if !drawable || !text.lines().all(|line| plain(&line.replace(['\t', '\\'], " "))) {
+        return say::visible(&bad.to_string());
+    }
+    let source = format!("{} {}", bad.source.layer.word(), bad.source.file.as_deref().unwrap_or_default());
+    let snippet = Snippet::source(text)
+        .path(source)
+        .annotation(AnnotationKind::Primary.span(bad.span.clone()).label(bad.mend.as_str()));
+    let report = [Level::ERROR.primary_title(say::visible(&bad.what)).element(snippet)];
+    renderer.clone().decor_style(DecorStyle::Unicode).render(&report)
+}
+
+#[cfg(test)]
+mod tests {
+    use pinfold::policy::{Layer, Settings};
+
+    use super::*;
+
+    fn drawn(text: &str) -> String {
+        let file = Settings::parse(text.as_bytes(), Layer::Project, &"f.json".into()).unwrap_err();
+        picture_of(&file.bad[0], &file.text, &Renderer::plain())
+    }
+
+    #[test]
+    fn a_place_is_shown_with_the_text_around_it() {
+        let picture = drawn("{\n  \"permissions\": {\n    \"alow\": []\n  }\n}");
+        for part in
+            ["`alow` is no setting here", "project f.json:3:5", "\"alow\": []", "did you mean `allow`?"]
+        {
+            assert!(picture.contains(part), "{part}: {picture}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_could_draw_by_itself_is_not_drawn() {
+        for text in [
+            "{\"a\": 1, // \u{1b}[2J\n}",
+            "{\"a\": 1, // \u{202e}\n}",
+            &format!("{{\"a\": 1}}{}", " ".repeat(400)),
+        ] {
+            assert_eq!(drawn(text).lines().count(), 1, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `pinfold trust`: a person says that a project's own settings may widen what an agent can do.
+
+use std::io::{self, BufRead, IsTerminal};
+use std::process::ExitCode;
+
+use pinfold::Ambient;
+use pinfold::settings::{Locations, Trust, TrustError, Widening};
+
+use crate::args::TrustArgs;
+use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::say;
+use crate::settings;
+use crate::surroundings;
+
+pub(crate) fn trust(wanted: &TrustArgs) -> Result<ExitCode, Failure> {
+    if surroundings::is_inside_another() {
+        return Err(Failure::new(REFUSED, "trust is not given from inside a run").mend("say it outside"));
+    }
+    let locations = settings::locations(wanted.folder.as_deref())?;
+    if wanted.withdraw { withdraw(&locations) } else { grant(&locations, wanted.yes) }
+}
+
+fn withdraw(locations: &Locations) -> Result<ExitCode, Failure> {
+    let had = Trust::withdraw(&Ambient::claim(), locations).map_err(|e| failed(&e))?;
+    say::out(if had { "not trusted any more\n" } else { "it was not trusted\n" })?;
+    Ok(ExitCode::from(DONE))
+}
+
+fn grant(locations: &Locations, yes: bool) -> Result<ExitCode, Failure> {
+    let widening = Widening::of(&Ambient::claim(), locations).map_err(|e| failed(&e))?;
+    let project =
+        locations.project.as_deref().map(|project| project.display().to_string()).unwrap_or_default();
+    if widening.what.is_empty() {
+        say::out(&format!("nothing in the settings of {} needs trust\n", say::visible(&project)))?;
+        return Ok(ExitCode::from(DONE));
+    }
+    say::out(&format!("Trusting {} lets this count:\n", say::visible(&project)))?;
+    for line in &widening.what {
+        say::out(&format!("  {}\n", say::visible(line)))?;
+    }
+    if !yes && !agreed()? {
+        say::out("not trusted\n")?;
+        return Ok(ExitCode::from(REFUSED));
+    }
+    Trust::grant(&Ambient::claim(), locations, &widening).map_err(|e| failed(&e))?;
+    say::out("trusted, as the files are now\n")?;
+    Ok(ExitCode::from(DONE))
+}
+
+/// Asks at the terminal. Anything but a plain yes is no.
+fn agreed() -> Result<bool, Failure> {
+    let input = io::stdin();
+    if !input.is_terminal() {
+        return Err(Failure::new(USAGE, "nobody can be asked here").mend("look at the list, then say --yes"));
+    }
+    say::out("Trust it? [y/N] ")?;
+    let mut answer = String::new();
+    input.lock().read_line(&mut answer).map_err(|e| Failure::new(FAILED, e.to_string()))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn failed(e: &TrustError) -> Failure {
+    match e {
+        TrustError::Bad(bad) => Failure::new(USAGE, settings::lines(bad)),
+        TrustError::NoRecord | TrustError::File { .. } => Failure::new(FAILED, say::visible(&e.to_string())),
+    }
+}

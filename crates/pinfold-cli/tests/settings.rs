@@ -1,0 +1,164 @@
+//! The commands about settings, as a person calls them.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A person with a project.
+struct Bed {
+    _folder: tempfile::TempDir,
+    project: PathBuf,
+    home: PathBuf,
+}
+
+const SHARED: &str = ".pinfold/settings.json";
+const LOCAL: &str = ".pinfold/settings.local.json";
+
+impl Bed {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let (project, home) = (top.join("proj"), top.join("home"));
+        fs::create_dir_all(project.join(".pinfold")).unwrap();
+        fs::create_dir(&home).unwrap();
+        Self { _folder: folder, project, home }
+    }
+
+    fn says(&self, name: &str, text: &str) -> &Self {
+        fs::write(self.project.join(name), text).unwrap();
+        self
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.project.join(name)).unwrap()
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_pinfold"))
+            .args(args)
+            .current_dir(&self.project)
+            .env("HOME", &self.home)
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_STATE_HOME")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    /// What a command says, when it ends well.
+    fn said(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// How a command ends, and what it complains of.
+    fn fails(&self, args: &[&str]) -> (i32, String) {
+        let output = self.run(args);
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    }
+
+    fn listed(&self) -> Value {
+        serde_json::from_str(&self.said(&["rules", "list", "--json"])).unwrap()
+    }
+}
+
+#[test]
+fn the_published_schema_is_the_one_that_is_printed() {
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.schema.json");
+    let printed = Bed::new().said(&["schema"]);
+    assert_eq!(printed, fs::read_to_string(published).unwrap(), "pinfold schema > docs/settings.schema.json");
+}
+
+#[test]
+fn the_first_file_is_read_and_is_written_once() {
+    let bed = Bed::new();
+    let said = bed.said(&["init"]);
+    assert!(said.contains(".gitignore"), "{said}");
+    let text = bed.text(SHARED);
+    assert!(text.contains("$schema") && text.contains("// "));
+    assert_eq!(bed.listed()["mode"]["source"], "project .pinfold/settings.json:8:20");
+    let (code, complaint) = bed.fails(&["init"]);
+    assert!(code != 0 && complaint.contains("already"), "{complaint}");
+    assert_eq!(bed.text(SHARED), text);
+    bed.said(&["init", "--user"]);
+    assert!(bed.home.join(".config/pinfold/settings.json").is_file());
+}
+
+#[test]
+fn rules_are_added_listed_and_removed() {
+    let bed = Bed::new();
+    bed.said(&["rules", "add", "allow", "Bash(npm test)"]);
+    bed.said(&["permissions", "add", "deny", "Write", "--user"]);
+    let listed = bed.listed();
+    assert_eq!(listed["rules"][0]["rule"], "Bash(npm test)");
+    assert_eq!(listed["rules"][0]["source"], "local .pinfold/settings.local.json:4:7");
+    assert_eq!(listed["rules"][1]["source"], "user ~/.config/pinfold/settings.json:4:7");
+    assert!(bed.said(&["rules", "add", "allow", "Bash(npm test)"]).contains("stands already"));
+    bed.said(&["rules", "remove", "allow", "Bash(npm test)"]);
+    assert_eq!(bed.run(&["rules", "remove", "allow", "Bash(npm test)"]).status.code(), Some(1), "it is gone");
+    assert_eq!(bed.listed()["rules"].as_array().unwrap().len(), 1);
+    let (code, complaint) = bed.fails(&["rules", "add", "allow", "Bash(rm"]);
+    assert!(code == 2 && complaint.contains("not closed"), "{complaint}");
+}
+
+#[test]
+fn a_project_widens_once_a_person_has_said_so() {
+    let bed = Bed::new();
+    bed.says(SHARED, r#"{"permissions": {"allow": ["Bash(make)"], "deny": ["Write"]}}"#);
+    let before = bed.said(&["rules", "list"]);
+    assert!(before.contains("nobody has trusted") && !before.contains("allow  Bash(make)"), "{before}");
+    let (code, complaint) = bed.fails(&["trust"]);
+    assert!(code == 2 && complaint.contains("nobody can be asked"), "{complaint}");
+    assert!(bed.said(&["trust", "--yes"]).contains("allow Bash(make)"), "what is trusted is shown");
+    assert!(bed.said(&["rules", "list"]).contains("allow  Bash(make)"));
+    assert!(bed.said(&["trust", "--withdraw"]).contains("not trusted any more"));
+    assert!(!bed.said(&["rules", "list"]).contains("allow  Bash(make)"));
+}
+
+#[test]
+fn settings_that_cannot_be_read_stop_with_a_line_each() {
+    let bed = Bed::new();
+    bed.says(LOCAL, "{\n  \"bash\": \"never\",\n  \"perm\": 1\n}");
+    let (code, complaint) = bed.fails(&["rules", "list"]);
+    assert_eq!(code, 2);
+    for line in
+        ["local .pinfold/settings.local.json:2:11: `never`", "local .pinfold/settings.local.json:3:3: `perm`"]
+    {
+        assert!(complaint.lines().any(|told| told.starts_with(line)), "{complaint}");
+    }
+    let text = bed.text(LOCAL);
+    assert_eq!(bed.fails(&["rules", "add", "allow", "Read"]).0, 2);
+    assert_eq!(bed.text(LOCAL), text, "a file that cannot be read is never written");
+}
+
+#[test]
+fn flags_are_one_layer_of_several() {
+    let bed = Bed::new();
+    bed.says(LOCAL, r#"{"permissions": {"defaultMode": "dontAsk"}}"#);
+    let said =
+        bed.said(&["rules", "list", "--permission-mode", "acceptEdits", "--allowedTools", "Bash(a b),Read"]);
+    for part in ["mode   acceptEdits", "allow  Bash(a b)", "allow  Read", "command line"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(
+        bed.fails(&["rules", "list", "--permission-mode", "acceptEdit"])
+            .1
+            .contains("did you mean `acceptEdits`")
+    );
+}
+
+#[test]
+fn words_of_a_file_do_not_act_on_the_terminal() {
+    let bed = Bed::new();
+    bed.says(
+        SHARED,
+        "{\"permissions\": {\"additionalDirectories\": [\"/a\\u001b[2Jb\\u202e\"]}, \"x\\u001b\": 1}",
+    );
+    let (_, complaint) = bed.fails(&["rules", "list"]);
+    assert!(!complaint.contains('\u{1b}') && complaint.contains("\\u{1b}"), "{complaint:?}");
+}
