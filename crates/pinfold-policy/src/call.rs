@@ -11,6 +11,7 @@ use crate::input::{
     MoveFileInput, MultiEditInput, NotebookEditInput, PathText, ReadInput, ShellInput, ShellKillInput,
     ShellOutputInput, ShellSendInput, WriteInput,
 };
+use crate::mcp::McpCall;
 use crate::patch::Patch;
 use crate::tool::{Level, ToolName};
 
@@ -70,6 +71,8 @@ pub enum ToolCall {
     KillBash(ShellKillInput),
     /// Send input to a background shell.
     BashInput(ShellSendInput),
+    /// A tool of an MCP server.
+    Mcp(McpCall),
     /// A tool that somebody else carries out.
     Foreign(ForeignCall),
 }
@@ -97,6 +100,9 @@ impl ToolCall {
         let bad = |bad| BadCall { tool: raw.tool.clone(), what: What::Field(bad) };
         if let Some(name) = ToolName::parse(&raw.tool) {
             return Self::parse_as(name, &raw.input, needed).map_err(bad);
+        }
+        if let Some(call) = McpCall::parse(&raw.tool, &raw.input) {
+            return call.map(Self::Mcp).map_err(bad);
         }
         match (ForeignCall::parse(&raw.tool, &raw.input).map_err(bad)?, needed) {
             (Some(foreign), _) => Ok(Self::Foreign(foreign)),
@@ -132,6 +138,7 @@ impl ToolCall {
     /// The name of the tool, as rules say it.
     pub fn name(&self) -> &str {
         match self {
+            Self::Mcp(call) => &call.name,
             Self::Foreign(call) => call.name(),
             own => own.tool().map_or("", ToolName::as_str),
         }
@@ -140,15 +147,25 @@ impl ToolCall {
     /// What the tool can do at most.
     pub fn level(&self) -> Level {
         match self {
+            // Nobody vouches for what a server does.
+            Self::Mcp(_) => Level::Dangerous,
             Self::Foreign(call) => call.level(),
             own => own.tool().map_or(Level::Dangerous, ToolName::level),
+        }
+    }
+
+    /// The tool of ours whose rules it follows.
+    pub fn ruled_as(&self) -> Option<ToolName> {
+        match self {
+            Self::Foreign(call) => call.ruled_as(),
+            own => own.tool(),
         }
     }
 
     /// The tool of ours this is a call of.
     pub fn tool(&self) -> Option<ToolName> {
         Some(match self {
-            Self::Foreign(_) => return None,
+            Self::Mcp(_) | Self::Foreign(_) => return None,
             Self::Read(_) => ToolName::Read,
             Self::Write(_) => ToolName::Write,
             Self::Edit(_) => ToolName::Edit,

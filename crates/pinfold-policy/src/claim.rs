@@ -135,6 +135,8 @@ pub struct PathClaim {
 pub enum Origin {
     /// The call itself.
     Call,
+    /// A tool of somebody else. What allows the tool allows this, inside the line.
+    Foreign,
     /// A command that is there for it: `rm a`, `mkdir a`. What allows the command allows this, inside the line.
     Command(usize),
     /// A command beside its purpose, by a redirect or an option: `sort -o a`, `echo > a`. It is judged like the
@@ -205,6 +207,10 @@ impl Claims {
             ToolCall::Foreign(ForeignCall::Agent { folder: Some(folder), .. }) => {
                 vec![claim(folder, O::HandOver)]
             }
+            ToolCall::Foreign(ForeignCall::File { path, operation, .. }) => {
+                vec![unnamed(path.as_ref(), *operation)]
+            }
+            ToolCall::Mcp(call) => call.claims(call.class()),
             ToolCall::Foreign(_) => Vec::new(),
         };
         let mut claims = Self { paths, shell: shell(call), hosts: hosts(call), ..Self::default() };
@@ -250,6 +256,7 @@ fn shell(call: &ToolCall) -> Option<ShellClaim> {
         | ToolCall::Ls(_)
         | ToolCall::Glob(_)
         | ToolCall::Grep(_)
+        | ToolCall::Mcp(_)
         | ToolCall::Foreign(_) => None,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::command::{Bar, SafeguardHit};
-use crate::fact::{Disguise, GuardHit, Why};
+use crate::fact::{DeclaredHit, Disguise, GuardHit, Why};
 use crate::mode::Mode;
 use crate::rule::SourcedRule;
 
@@ -47,6 +47,8 @@ pub enum Reason {
     RuleNotRead(String),
     /// The definition of the agent does not list it.
     NotListed,
+    /// A declared scope says no.
+    Declared(DeclaredHit),
     /// It needs a person whatever rules and modes say.
     Safeguard(SafeguardHit),
     /// A write to a place that only a person may let pass.

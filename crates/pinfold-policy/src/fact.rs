@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::claim::Operation;
+use crate::declared::DeclaredNo;
 
 /// Everything known about a call when it is judged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -11,6 +12,24 @@ pub struct Facts {
     pub paths: Vec<PathFact>,
     /// What is known about the shell of the call.
     pub shell: Option<ShellFact>,
+    /// What a declared scope says against the call as a whole.
+    pub declared: Option<DeclaredHit>,
+}
+
+/// A no of a declared scope to a call as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredHit {
+    /// The no.
+    pub no: DeclaredNo,
+    /// The word of the call that it is about, if it is about one.
+    pub word: Option<String>,
+}
+
+impl DeclaredHit {
+    /// A no that no single word brought about.
+    pub fn of_all(no: DeclaredNo) -> Self {
+        Self { no, word: None }
+    }
 }
 
 /// What is known about a shell that a call wants.
@@ -52,6 +71,8 @@ pub struct PathFact {
     pub names: u64,
     /// A guard that covers the place or the name it was asked for by.
     pub guarded: Option<GuardHit>,
+    /// What a declared scope says against it.
+    pub declared: Option<DeclaredNo>,
     /// The way from the line to the place passes into another mount.
     pub other_mount: bool,
     /// The place is one of the folders that make up the line, not something in it.

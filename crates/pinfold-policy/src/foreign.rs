@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use crate::claim::Operation;
 use crate::form::{BadField, found};
 use crate::input::PathText;
-use crate::tool::Level;
+use crate::tool::{Level, ToolName};
 
 /// A call of a tool that somebody else carries out. The gate decides about it; we never perform it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,22 @@ pub enum ForeignCall {
     WebFetch {
         /// The host, lower case, without port.
         host: String,
+    },
+    /// A file tool that ours do not have.
+    File {
+        /// Its name.
+        name: &'static str,
+        /// The tool of ours whose rules it follows.
+        like: ToolName,
+        /// What it does to the path.
+        operation: Operation,
+        /// The path.
+        path: Option<PathText>,
+    },
+    /// Code that is run as it stands.
+    Code {
+        /// The code.
+        code: String,
     },
     /// A skill that is run.
     Skill {
@@ -66,6 +83,22 @@ impl ForeignCall {
             "WebFetch" | "web_fetch" => {
                 Self::WebFetch { host: host_of(text(input, &["url"])?.unwrap_or_default())? }
             }
+            "file_append" | "append_file" => Self::File {
+                name: "file_append",
+                like: ToolName::Write,
+                operation: Operation::Patch,
+                path: Some(path(input)?.ok_or_else(|| missing("path"))?),
+            },
+            "search_files" => Self::File {
+                name: "search_files",
+                like: ToolName::Grep,
+                operation: Operation::Search,
+                path: path(input)?,
+            },
+            "code_execution" | "execute_code" => {
+                let code = text(input, &["code", "source", "script"])?.ok_or_else(|| missing("code"))?;
+                Self::Code { code: code.to_owned() }
+            }
             "Skill" => {
                 let name = text(input, &["skill", "name", "command"])?.ok_or_else(|| missing("skill"))?;
                 Self::Skill { name: name.to_owned() }
@@ -87,9 +120,24 @@ impl ForeignCall {
         match self {
             Self::Known { name, .. } => name,
             Self::WebFetch { .. } => "WebFetch",
+            Self::File { name, .. } => name,
+            Self::Code { .. } => "code_execution",
             Self::Skill { .. } => "Skill",
             Self::Agent { .. } => "Agent",
             Self::Unknown { name } => name,
+        }
+    }
+
+    /// The tool of ours whose rules it follows.
+    pub(crate) fn ruled_as(&self) -> Option<ToolName> {
+        match self {
+            Self::File { like, .. } => Some(*like),
+            Self::Known { .. }
+            | Self::WebFetch { .. }
+            | Self::Code { .. }
+            | Self::Skill { .. }
+            | Self::Agent { .. }
+            | Self::Unknown { .. } => None,
         }
     }
 
@@ -99,8 +147,18 @@ impl ForeignCall {
             Self::Known { level, .. } => *level,
             // Reading from the network is what the safe tools of 002 may do; where is the network rules' business.
             Self::WebFetch { .. } => Level::ReadOnly,
-            Self::Skill { .. } | Self::Agent { .. } | Self::Unknown { .. } => Level::Dangerous,
+            Self::File { like, .. } => like.level(),
+            Self::Code { .. } | Self::Skill { .. } | Self::Agent { .. } | Self::Unknown { .. } => {
+                Level::Dangerous
+            }
         }
+    }
+}
+
+fn path(input: &Value) -> Result<Option<PathText>, BadField> {
+    match text(input, &["path", "file_path", "filename", "file"])? {
+        Some("") => Err(BadField::new("path", "a path", "an empty string")),
+        given => Ok(given.map(PathText::new)),
     }
 }
 

@@ -15,13 +15,13 @@
 //! // The survey's part: here the claim leads outside.
 //! let fact = |standing| PathFact {
 //!     shown: "/etc/motd".into(), operation: claims.paths[0].operation, asked: "/etc/motd".into(),
-//!     real: Some("/etc/motd".into()), standing, kind: Kind::File, names: 1, guarded: None, other_mount: false,
-//!     line_itself: false,
+//!     real: Some("/etc/motd".into()), standing, kind: Kind::File, names: 1, guarded: None, declared: None,
+//!     other_mount: false, line_itself: false,
 //! };
 //! let scope = Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };
 //! let (policy, grants) = (Policy::folder_is_granted(), RuleSet::default());
 //! let decide = |standing| {
-//!     let facts = Facts { paths: vec![fact(standing)], shell: None };
+//!     let facts = Facts { paths: vec![fact(standing)], shell: None, declared: None };
 //!     judge(&Case {
 //!         call: &call, claims: &claims, facts: &facts, scope: &scope, access: Access::ReadWrite,
 //!         interaction: Interaction::Interactive, policy: &policy, grants: &grants,
@@ -73,16 +73,17 @@ pub use call::{BadCall, RawCall, ToolCall};
 pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim};
 pub use decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ScopedTool, Surroundings, ToolScopes};
-pub use fact::{Disguise, Facts, GuardHit, Kind, PathFact, ShellFact, ShellHold, Standing, Why};
+pub use fact::{DeclaredHit, Disguise, Facts, GuardHit, Kind, PathFact, ShellFact, ShellHold, Standing, Why};
 pub use foreign::ForeignCall;
 pub use form::BadField;
 pub use guard::{Guard, GuardKind, Guards, Held};
 pub use input::PathText;
 pub use judge::{Case, judge, path_decision};
-pub use mcp::McpCall;
+pub use mcp::{McpCall, McpClass};
 pub use merge::{Ignored, Layered, Merged, WhyIgnored, merge};
 pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};
 pub use pattern::Bases;
+pub use pinfold_shell as shell;
 pub use policy::Policy;
 pub use rule::{BadRule, Effect, Rule, SourcedRule};
 pub use rules::RuleSet;

@@ -159,7 +159,7 @@ impl McpCall {
         let claim = |argument: &Argument| PathClaim {
             path: Some(argument.path.clone()),
             operation: operation(class, argument.role, goes, comes),
-            origin: Origin::Call,
+            origin: Origin::Foreign,
         };
         self.arguments.iter().filter(|argument| wanted(argument.role)).map(claim).collect()
     }

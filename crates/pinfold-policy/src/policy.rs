@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::declared::{Declared, Surroundings};
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::pattern::Bases;
 use crate::rule::{Effect, SourcedRule};
@@ -26,6 +27,10 @@ pub struct Policy {
     deny: RuleSet,
     /// What the agent's definition lets it use; all tools that change something are held to it.
     whitelist: Option<RuleSet>,
+    /// The places that settings hold each tool to.
+    pub declared: Declared,
+    /// What `~` and variables stand for in command lines, where declared scopes audit them.
+    pub around: Surroundings,
     /// Rules that could not be read and would have taken something away.
     pub unread: Vec<String>,
 }

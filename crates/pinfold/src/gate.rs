@@ -1,11 +1,9 @@
 //! The road of one call, top to bottom. Every way in goes down here and nowhere else.
 
-use std::sync::Arc;
-
 use pinfold_paths::{Freshness, Resolution};
 use pinfold_policy::{
-    BadCall, Case, Claims, Decision, Facts, Origin, PartId, PathClaim, PathFact, PathText, Policy, RawCall,
-    RuleSet, ShellClaim, ToolCall, Verdict, judge,
+    BadCall, Case, Claims, Decision, Facts, Origin, PartId, PathClaim, PathFact, PathText, RawCall,
+    ShellClaim, ToolCall, Verdict, judge,
 };
 
 use crate::audit::{RecordKind, RecordedPath, Ruled};
@@ -13,7 +11,7 @@ use crate::permit::{Permit, Receipt, record};
 use crate::question::Question;
 use crate::refusal::{About, Refusal};
 use crate::ruling::Ruling;
-use crate::session::{Session, Shared};
+use crate::session::{JudgedBy, Session, Shared};
 use crate::survey::{Survey, survey};
 use crate::target::Targets;
 
@@ -46,8 +44,9 @@ impl Session {
     pub fn submit_call(&self, call: ToolCall, cwd: Option<&PathText>) -> Ruling {
         let id = self.shared().next_call();
         let claims = Claims::of(&call);
-        let survey = survey(self.shared(), cwd, &claims);
-        let verdict = self.judge(&call, &claims, &survey.facts);
+        let by = self.shared().judged_by();
+        let survey = survey(self.shared(), &by.policy, &call, cwd, &claims);
+        let verdict = self.judge(&by, &call, &claims, &survey.facts);
         self.rule(id, call, cwd, &claims, survey, &verdict)
     }
 
@@ -59,8 +58,9 @@ impl Session {
     pub fn consider(&self, raw: &RawCall) -> Result<Considered, BadCall> {
         let call = ToolCall::parse_for_verdict(raw)?;
         let claims = Claims::of(&call);
-        let facts = survey(self.shared(), raw.cwd.as_ref(), &claims).facts;
-        let verdict = self.judge(&call, &claims, &facts);
+        let by = self.shared().judged_by();
+        let facts = survey(self.shared(), &by.policy, &call, raw.cwd.as_ref(), &claims).facts;
+        let verdict = self.judge(&by, &call, &claims, &facts);
         let refusal = match verdict.decision {
             Decision::Allow => None,
             decision => Some(
@@ -79,8 +79,7 @@ impl Session {
     }
 
     /// One decision sees one state of rules, mode and grants.
-    fn judge(&self, call: &ToolCall, claims: &Claims, facts: &Facts) -> Verdict {
-        let (policy, grants): (Arc<Policy>, Arc<RuleSet>) = self.shared().judged_by();
+    fn judge(&self, by: &JudgedBy, call: &ToolCall, claims: &Claims, facts: &Facts) -> Verdict {
         judge(&Case {
             call,
             claims,
@@ -88,8 +87,8 @@ impl Session {
             scope: self.scope(),
             access: self.access(),
             interaction: self.interaction(),
-            policy: &policy,
-            grants: &grants,
+            policy: &by.policy,
+            grants: &by.grants,
         })
     }
 

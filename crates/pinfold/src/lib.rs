@@ -37,6 +37,7 @@
 //! What a process does after it was started: that line is the kernel's. What is read can be told on: that line is
 //! the network's.
 
+mod asked;
 pub mod audit;
 #[allow(dead_code, reason = "sessions that carry scopes come next")]
 mod declared;

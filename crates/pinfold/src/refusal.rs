@@ -2,7 +2,7 @@
 //!
 //! The code is stable; the words may improve. They are written for a model to act on.
 
-use pinfold_policy::{BadCall, Disguise, Mode, Operation, Principal, Reason, SourcedRule};
+use pinfold_policy::{BadCall, DeclaredNo, Disguise, Mode, Operation, Principal, Reason, SourcedRule};
 use serde::Serialize;
 
 /// Why a call did not happen, or did not come to an end. Stable names.
@@ -15,6 +15,8 @@ pub enum RefusalCode {
     RequiresApproval,
     /// Denied, whoever says yes.
     Denied,
+    /// Outside the places that settings hold the tool to.
+    PathNotAllowed,
     /// The session only reads.
     ReadOnly,
     /// It is not known where the path leads.
@@ -116,7 +118,11 @@ impl About<'_> {
             message: words.message,
             tool_name: self.tool.to_owned(),
             path: Some(self.shown.to_owned()),
-            allowed_paths: if writes { self.roots.to_vec() } else { Vec::new() },
+            allowed_paths: match reason {
+                Reason::Declared(hit) => hit.no.allowed.clone(),
+                _ if writes => self.roots.to_vec(),
+                _ => Vec::new(),
+            },
             rule: words.rule,
             source: words.source,
             reason: words.reason,
@@ -238,6 +244,7 @@ impl About<'_> {
                 self.hint(),
             )
             .by(&hit.pattern),
+            Reason::Declared(hit) => Words::declared(&format!("`{shown}`"), &hit.no),
             other => words_of_any(&format!("`{shown}`"), other, self.ask(), self.hint()),
         }
     }
@@ -283,6 +290,7 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
             approval(format!("the rule {} wants a person to be asked", rule.rule)).of(rule)
         }
         Reason::RuleNotRead(why) => denied(why.clone(), "Tell the person that this rule has to be mended"),
+        Reason::Declared(hit) => Words::declared(subject, &hit.no),
         Reason::NotListed => denied(
             "the definition of this agent does not list it".to_owned(),
             "Use the tools that are listed, and report the rest in your summary",
@@ -318,6 +326,19 @@ impl Words {
         Self { code, message, reason: reason.to_owned(), hint, rule: None, source: None }
     }
 
+    fn declared(subject: &str, no: &DeclaredNo) -> Self {
+        let why = no.why.clause();
+        let message = match no.allowed.as_slice() {
+            [] => format!("{subject} was not done: {why} ({}). {}.", no.list, capitalized(no.hint())),
+            allowed => {
+                let allowed = allowed.join(", ");
+                format!("{subject} was not done: {why} ({allowed}). {}.", capitalized(no.hint()))
+            }
+        };
+        let words = Self::new(RefusalCode::PathNotAllowed, message, &why, no.hint());
+        Self { rule: Some(no.list.clone()), source: Some(no.source.to_string()), ..words }
+    }
+
     fn of(self, rule: &SourcedRule) -> Self {
         Self { rule: Some(rule.rule.text().to_owned()), source: Some(rule.source.to_string()), ..self }
     }
@@ -329,6 +350,11 @@ impl Words {
     fn by(self, guard: &str) -> Self {
         Self { rule: Some(guard.to_owned()), source: Some("built-in guards".to_owned()), ..self }
     }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 impl Refusal {
@@ -348,12 +374,13 @@ impl Refusal {
             Principal::Subagent(_) => "finish the rest and report this in your summary",
         };
         let words = words_of_any(subject, reason, ask(principal), hint);
+        let hit = if let Reason::Declared(hit) = reason { Some(hit) } else { None };
         Self {
             code: words.code,
             message: words.message,
             tool_name: tool.to_owned(),
-            path: None,
-            allowed_paths: Vec::new(),
+            path: hit.and_then(|hit| hit.word.clone()),
+            allowed_paths: hit.map(|hit| hit.no.allowed.clone()).unwrap_or_default(),
             rule: words.rule,
             source: words.source,
             reason: words.reason,

@@ -103,6 +103,12 @@ pub(crate) struct Shared {
     calls: AtomicU64,
 }
 
+/// What one decision goes by, whatever changes meanwhile.
+pub(crate) struct JudgedBy {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) grants: Arc<RuleSet>,
+}
+
 impl Session {
     /// Opens the folders of the plan and starts the session.
     ///
@@ -205,7 +211,7 @@ impl Session {
             s.interaction,
             s.guards.clone(),
             s.shells.clone(),
-            s.judged_by().0,
+            s.judged_by().policy,
             Arc::clone(&s.journal),
         )
     }
@@ -241,7 +247,7 @@ impl Session {
 
     /// What the session judges by now.
     pub fn policy(&self) -> Arc<Policy> {
-        self.shared.judged_by().0
+        self.shared.judged_by().policy
     }
 
     /// From now on judges by another policy: settings have changed. Calls that are being judged end as they began.
@@ -267,11 +273,11 @@ impl Shared {
     }
 
     /// Rules, mode and grants, as they are now.
-    pub(crate) fn judged_by(&self) -> (Arc<Policy>, Arc<RuleSet>) {
+    pub(crate) fn judged_by(&self) -> JudgedBy {
         // A lock is poisoned only by a panic between two assignments of whole values: what it holds is whole.
         let policy = Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner));
         let grants = Arc::clone(&self.grants.read().unwrap_or_else(PoisonError::into_inner));
-        (policy, grants)
+        JudgedBy { policy, grants }
     }
 
     /// Shows a path as the caller knows it.

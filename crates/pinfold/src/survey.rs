@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Claims, Disguise, Facts, Kind, Operation, Origin, PathClaim, PathFact, PathText, ShellFact, ShellHold,
-    Standing, Why,
+    Claims, Disguise, Facts, Kind, Operation, Origin, PathClaim, PathFact, PathText, Policy, ShellFact,
+    ShellHold, Standing, ToolCall, Why,
 };
 
+use crate::asked::Asked;
 use crate::guarded;
 use crate::session::Shared;
 
@@ -22,8 +23,15 @@ pub(crate) struct Survey {
 }
 
 /// Looks at every claim.
-pub(crate) fn survey(shared: &Shared, cwd: Option<&PathText>, claims: &Claims) -> Survey {
+pub(crate) fn survey(
+    shared: &Shared,
+    policy: &Policy,
+    call: &ToolCall,
+    cwd: Option<&PathText>,
+    claims: &Claims,
+) -> Survey {
     let start = working_folder(shared, cwd);
+    let declared = Asked { shared, policy, call, start: &start };
     let resolve = |claim: &PathClaim| {
         let words = claim.path.as_ref().map_or(start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
@@ -31,11 +39,15 @@ pub(crate) fn survey(shared: &Shared, cwd: Option<&PathText>, claims: &Claims) -
     };
     let found: Vec<Resolution> = claims.paths.iter().map(resolve).collect();
     let shell = claims.shell.as_ref().map(|_| shell_fact(shared));
-    let mut facts = Facts { paths: Vec::with_capacity(found.len()), shell };
+    let mut facts = Facts { paths: Vec::with_capacity(found.len()), shell, declared: declared.whole(claims) };
     let mut unread = None;
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let becomes = goes_to(claim.operation, found.get(index + 1));
-        facts.paths.push(fact(shared, claim.operation, resolution, becomes));
+        let mut fact = fact(shared, claim.operation, resolution, becomes);
+        if matches!(claim.origin, Origin::Call | Origin::Foreign) {
+            fact.declared = declared.path(claim.operation, resolution);
+        }
+        facts.paths.push(fact);
         if unread.is_none() && claim.origin == Origin::Call && claim.operation.needs_read() {
             unread = freshness(shared, resolution).map(|how| (index, how));
         }
@@ -104,6 +116,7 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
         real: Some(place.real().to_owned()),
         line_itself: matches!(resolution, Resolution::Contained(_))
             && (place.is_root() || is_single(shared, place, operation)),
+        declared: None,
         other_mount: place.crosses_mount(),
         standing,
         kind,
@@ -143,6 +156,7 @@ fn unknown(shared: &Shared, operation: Operation) -> PathFact {
         kind: Kind::Missing,
         names: 0,
         guarded: None,
+        declared: None,
         other_mount: false,
         line_itself: false,
     }

@@ -76,15 +76,20 @@ fn restricts(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
         ToolName::Edit => writes,
         ToolName::Read => !writes || claim.operation == Operation::MoveFrom,
         ToolName::Write => {
-            writes && (case.call.tool() == Some(ToolName::Write) || claim.origin != Origin::Call)
+            writes && (case.call.ruled_as() == Some(ToolName::Write) || claim.origin != Origin::Call)
         }
-        other => case.call.tool() == Some(other),
+        other => case.call.ruled_as() == Some(other),
     }
 }
 
 fn restricting_tools<'a>(case: &Case<'a>, claim: &PathClaim) -> impl Iterator<Item = &'a str> {
     let class = if claim.operation.writes() { EDIT } else { READ };
-    let own = (claim.origin == Origin::Call).then(|| case.call.name());
+    let call: &'a ToolCall = case.call;
+    let own = match call.ruled_as() {
+        Some(tool) => tool.as_str(),
+        None => call.name(),
+    };
+    let own = (claim.origin == Origin::Call).then_some(own);
     own.into_iter().chain([class])
 }
 
@@ -97,7 +102,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
     let real = fact.real.as_deref()?;
     // Under both of its names, if it has two.
     let by_path = on(real).filter(|_| real == fact.asked || on(&fact.asked).is_some());
-    let own = case.call.tool().filter(|_| claim.origin == Origin::Call);
+    let own = case.call.ruled_as().filter(|_| claim.origin == Origin::Call);
     let bare =
         || own.filter(|_| !outside || !claim.operation.writes()).and_then(|tool| rules.tool(tool.as_str()));
     by_path.or_else(|| bare().cloned())
@@ -106,11 +111,11 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
 /// A rule that allows covers only the tool it names; what a command writes beside its purpose is an edit or a write.
 fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     match claim.origin {
-        Origin::Call => case.call.tool() == Some(named),
-        Origin::Command(_) | Origin::Aside(_) if claim.operation.writes() => {
+        Origin::Call => case.call.ruled_as() == Some(named),
+        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign if claim.operation.writes() => {
             matches!(named, ToolName::Edit | ToolName::Write)
         }
-        Origin::Command(_) | Origin::Aside(_) => named == ToolName::Read,
+        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign => named == ToolName::Read,
     }
 }
 
@@ -201,7 +206,7 @@ pub(super) fn is_listed(case: &Case<'_>, listed: &RuleSet, part: Part<'_>) -> bo
                 || claim.operation == Operation::HandOver
                 || claim.origin != Origin::Call
                 || permitting_path(case, listed, claim, fact).is_some()
-                || case.call.tool().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
+                || case.call.ruled_as().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
         }
         Part::Command(claim) => claim.inert || by_rule(listed, claim).is_some(),
         Part::Shell(_) | Part::Host(_) => true,

@@ -5,7 +5,7 @@ use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim};
 use crate::command::{CommandClaim, Gravity, SafeguardHit};
 use crate::decision::{Opinion, Reason};
-use crate::fact::{Kind, PathFact, ShellFact, ShellHold, Standing};
+use crate::fact::{DeclaredHit, Kind, PathFact, ShellFact, ShellHold, Standing};
 use crate::foreign::ForeignCall;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::Effect;
@@ -21,6 +21,9 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     if let Some(rule) = matching::restricting(case, case.policy.rules(Effect::Deny), part) {
         return Some(deny(Reason::DenyRule(rule)));
     }
+    if let Some(hit) = declared(case, part) {
+        return Some(deny(Reason::Declared(hit)));
+    }
     let line = match part {
         Part::Path(claim, fact) => line_denies(case, claim, fact),
         Part::Shell(_) => (!case.scope.allow_bash).then(|| deny(Reason::BashNotAllowed)),
@@ -31,6 +34,15 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         let listed = case.policy.whitelist()?;
         (!matching::is_listed(case, listed, part)).then(|| deny(Reason::NotListed))
     })
+}
+
+/// What a declared scope says against a part.
+fn declared(case: &Case<'_>, part: Part<'_>) -> Option<DeclaredHit> {
+    match part {
+        Part::Path(_, fact) => fact.declared.clone().map(DeclaredHit::of_all),
+        Part::Shell(_) | Part::Tool => case.facts.declared.clone(),
+        Part::Command(_) | Part::Host(_) => None,
+    }
 }
 
 /// What the line itself denies.
@@ -210,7 +222,7 @@ fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
     match claim.origin {
         _ if !claim.operation.writes() => by_level(case.policy.mode, Level::ReadOnly),
         // What allows the command allows what it is there for; a folder is handed over with the agent.
-        Origin::Command(_) => allow(Reason::DecidedElsewhere),
+        Origin::Command(_) | Origin::Foreign => allow(Reason::DecidedElsewhere),
         _ if claim.operation == Operation::HandOver => allow(Reason::DecidedElsewhere),
         Origin::Aside(_) if is_held(case) => allow(Reason::HeldByTheKernel),
         Origin::Call | Origin::Aside(_) => by_level(case.policy.mode, Level::Write),

@@ -72,6 +72,7 @@ fn every_combination() -> Vec<World> {
                                 sensitive: true,
                             }),
                             other_mount: bit(2),
+                            declared: None,
                             line_itself: bit(3),
                         },
                         scope: Scope {
@@ -123,7 +124,7 @@ fn verdict(world: &World, facts: &Facts) -> Verdict {
 }
 
 fn decide(world: &World) -> Decision {
-    verdict(world, &Facts { paths: vec![world.fact.clone()], shell: None }).decision
+    verdict(world, &Facts { paths: vec![world.fact.clone()], shell: None, declared: None }).decision
 }
 
 /// The specification: where the line is, as one expression.
@@ -227,10 +228,11 @@ fn the_strictest_part_stands_wherever_it_is() {
                 grants: RuleSet::default(),
             };
             world.scope.enforce_write = false;
-            let facts = Facts { paths: vec![a.fact.clone(), b.fact.clone()], shell: None };
+            let facts = Facts { paths: vec![a.fact.clone(), b.fact.clone()], shell: None, declared: None };
             let both = verdict(&world, &facts);
-            let alone =
-                |fact: &PathFact| verdict(&world, &Facts { paths: vec![fact.clone()], shell: None }).decision;
+            let alone = |fact: &PathFact| {
+                verdict(&world, &Facts { paths: vec![fact.clone()], shell: None, declared: None }).decision
+            };
             assert_eq!(both.decision, alone(&a.fact).max(alone(&b.fact)));
             assert_eq!(both.deciding().unwrap().opinion.decision, both.decision);
         }
@@ -246,7 +248,7 @@ fn a_call_without_parts_is_denied() {
 #[test]
 fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
     for world in every_combination() {
-        let facts = Facts { paths: vec![world.fact.clone()], shell: None };
+        let facts = Facts { paths: vec![world.fact.clone()], shell: None, declared: None };
         let line = with_case(&world, &facts, |case| {
             let (claim, fact) = (&case.claims.paths[0], &world.fact);
             match path_decision(case, claim, fact) {
@@ -270,8 +272,11 @@ fn a_shell_runs_only_where_it_was_switched_on_and_something_holds_it() {
                 for access in [Access::ReadWrite, Access::ReadOnly] {
                     world.scope.allow_bash = allow_bash;
                     (world.interaction, world.access) = (interaction, access);
-                    let facts =
-                        Facts { paths: Vec::new(), shell: Some(ShellFact { held, open_network: false }) };
+                    let facts = Facts {
+                        paths: Vec::new(),
+                        shell: Some(ShellFact { held, open_network: false }),
+                        declared: None,
+                    };
                     let verdict = verdict(&world, &facts);
                     let allowed = allow_bash && held != ShellHold::Nothing;
                     assert_eq!(verdict.decision, if allowed { Decision::Allow } else { Decision::Deny });
@@ -354,6 +359,7 @@ fn seen_world(s: Seen) -> World {
             names: 1,
             guarded: s.sensitive.then(guard),
             other_mount: false,
+            declared: None,
             line_itself: false,
         },
         scope: Scope {
@@ -399,7 +405,10 @@ fn a_held_shell_waives_only_the_question_of_the_mode() {
     world.policy = Policy::default();
     world.policy.bash = BashMode::Sandboxed;
     world.scope.allow_bash = true;
-    let facts =
-        Facts { paths: Vec::new(), shell: Some(ShellFact { held: ShellHold::Full, open_network: false }) };
+    let facts = Facts {
+        paths: Vec::new(),
+        shell: Some(ShellFact { held: ShellHold::Full, open_network: false }),
+        declared: None,
+    };
     assert_eq!(verdict(&world, &facts).decision, Decision::Allow);
 }

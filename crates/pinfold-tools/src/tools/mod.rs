@@ -43,11 +43,8 @@ pub(crate) fn perform(call: &ToolCall, targets: &mut Targets) -> Result<Done, Fa
         ToolCall::BashOutput(input) => bash::output(input, targets),
         ToolCall::KillBash(input) => bash::kill(input, targets),
         ToolCall::BashInput(input) => bash::send(input, targets),
-        ToolCall::Foreign(foreign) => Err(Failure::input(
-            format!(
-                "{} is a tool of somebody else: it was decided about and not carried out",
-                foreign.name()
-            ),
+        ToolCall::Mcp(_) | ToolCall::Foreign(_) => Err(Failure::input(
+            format!("{} is a tool of somebody else: it was decided about and not carried out", call.name()),
             "let the agent that has this tool carry it out",
         )),
     }
