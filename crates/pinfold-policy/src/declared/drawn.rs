@@ -9,6 +9,7 @@ use super::no::{DeclaredNo, DeclaredWhy};
 use super::section::{Covers, List, ListKind, McpEffect, ToolScope, ToolScopes};
 use super::terminal::Unauditable;
 use crate::claim::Operation;
+use crate::mcp::{McpCall, McpClass};
 use crate::source::Source;
 
 /// Every declared scope that holds for a session. A call has to pass each of them: adding one only narrows.
@@ -159,7 +160,8 @@ impl Declared {
     /// The no to one path.
     pub fn path_no(&self, tool: ScopedTool<'_>, touched: &Touched<'_>) -> Option<DeclaredNo> {
         let spelled = tidy(touched.asked);
-        self.of(tool).find_map(|scope| scope.path_no(touched, &spelled))
+        let whole = takes_all(tool, touched.operation);
+        self.of(tool).find_map(|scope| scope.path_no(touched, &spelled, whole))
     }
 
     /// The no to a text with parts that cannot be audited.
@@ -170,20 +172,35 @@ impl Declared {
         Some(strict.no(why, "allow_metacharacters", strict.allowed_for(Operation::Read)))
     }
 
-    /// The no to an MCP operation of which nobody says what it does. `known`: its name says so.
-    pub fn operation_no(&self, name: &str, known: bool) -> Option<DeclaredNo> {
-        if known || self.mcp_effect(name).is_some() {
-            return None;
+    /// The no to a call of an MCP tool as such: it is switched off, nobody says what its operation does, or an
+    /// argument that may be a path is none.
+    pub fn mcp_no(&self, call: &McpCall) -> Option<DeclaredNo> {
+        let tool = ScopedTool::Mcp(&call.name);
+        if let Some(no) = self.tool_no(tool) {
+            return Some(no);
         }
-        let strict = self.of(ScopedTool::Mcp(name)).find(|scope| scope.restricts())?;
-        Some(strict.no(DeclaredWhy::UnknownOperation, "operations", strict.allowed_for(Operation::Read)))
+        let strict = self.of(tool).find(|scope| scope.restricts())?;
+        let no = |why, key: &str| Some(strict.no(why, key, strict.allowed_for(Operation::Read)));
+        if self.mcp_class(call) == McpClass::Unknown {
+            return no(DeclaredWhy::UnknownOperation, "operations");
+        }
+        let odd = call.odd().first()?;
+        no(DeclaredWhy::NoPath(odd.field.clone()), strict.first_key(Operation::Write))
     }
 
-    /// What the person says that an MCP operation does; the stricter word where several say so.
-    pub fn mcp_effect(&self, name: &str) -> Option<McpEffect> {
-        let operation = name.rsplit("__").next().unwrap_or(name).to_lowercase();
-        let said = self.of(ScopedTool::Mcp(name)).flat_map(|scope| &scope.operations);
-        said.filter(|(own, _)| *own == operation).map(|(_, effect)| *effect).max()
+    /// What an MCP operation does: what a person says, and otherwise what its name says. Of several words the
+    /// strictest counts.
+    pub fn mcp_class(&self, call: &McpCall) -> McpClass {
+        let said = self.of(ScopedTool::Mcp(&call.name)).flat_map(|scope| &scope.operations);
+        let operation = call.tool.to_lowercase();
+        match (said.filter(|(own, _)| *own == operation).map(|(_, effect)| *effect).max(), call.class()) {
+            (Some(McpEffect::Read), _) => McpClass::Read,
+            (
+                Some(McpEffect::Write),
+                McpClass::Read | McpClass::List | McpClass::Search | McpClass::Unknown,
+            ) => McpClass::Write,
+            (Some(McpEffect::Write) | None, class) => class,
+        }
     }
 
     /// Whether a resolved path lies under a denied place of the tool: a search passes over it.
@@ -193,6 +210,25 @@ impl Declared {
 
     fn of<'a>(&'a self, tool: ScopedTool<'a>) -> impl Iterator<Item = &'a Drawn> {
         self.scopes.iter().filter(move |scope| scope.covers.matches(tool))
+    }
+}
+
+/// Whether the operation takes everything below a folder with it. Our own searches pass over what is denied; those
+/// of others do not.
+fn takes_all(tool: ScopedTool<'_>, operation: Operation) -> bool {
+    match operation {
+        Operation::Delete | Operation::MoveFrom | Operation::CopyFrom => true,
+        Operation::Search => matches!(tool, ScopedTool::Mcp(_)),
+        Operation::Read
+        | Operation::List
+        | Operation::Write
+        | Operation::Edit
+        | Operation::Patch
+        | Operation::Create
+        | Operation::MakeDir
+        | Operation::MoveTo
+        | Operation::CopyTo
+        | Operation::HandOver => false,
     }
 }
 
@@ -238,27 +274,34 @@ impl Drawn {
     }
 
     fn denied(&self, path: &Path, folds_case: bool) -> Option<&Entry> {
-        self.lists(ListKind::Denied)
-            .flat_map(|list| &list.entries)
-            .find(|entry| entry.covers(path, folds_case))
+        self.first_denied(|entry| entry.covers(path, folds_case))
     }
 
-    fn path_no(&self, touched: &Touched<'_>, spelled: &Path) -> Option<DeclaredNo> {
-        self.denied_no(touched, spelled).or_else(|| self.outside_no(touched, spelled))
+    fn first_denied(&self, wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+        self.lists(ListKind::Denied).flat_map(|list| &list.entries).find(|entry| wanted(entry))
     }
 
-    fn denied_no(&self, touched: &Touched<'_>, spelled: &Path) -> Option<DeclaredNo> {
+    fn path_no(&self, touched: &Touched<'_>, spelled: &Path, whole: bool) -> Option<DeclaredNo> {
+        self.denied_no(touched, spelled, whole).or_else(|| self.outside_no(touched, spelled))
+    }
+
+    fn denied_no(&self, touched: &Touched<'_>, spelled: &Path, whole: bool) -> Option<DeclaredNo> {
         let fold = touched.folds_case;
         let real = if let Leads::To(real) = touched.leads { Some(real) } else { None };
-        let no = |why| self.no(why, ListKind::Denied.key(), self.allowed_for(touched.operation));
         let paths = || std::iter::once(spelled).chain(real);
-        if let Some(entry) = paths().find_map(|path| self.denied(path, fold)) {
-            return Some(no(DeclaredWhy::Denied(entry.written.clone())));
-        }
-        let pattern = touched.pattern?;
-        let mut entries = self.lists(ListKind::Denied).flat_map(|list| &list.entries);
-        let met = entries.find(|entry| paths().any(|folder| entry.meets(folder, pattern, fold)))?;
-        Some(no(DeclaredWhy::MayReach(met.written.clone())))
+        let under = || self.first_denied(|entry| paths().any(|path| entry.covers(path, fold)));
+        let inside =
+            || self.first_denied(|entry| paths().any(|path| entry.is_in(path, fold))).filter(|_| whole);
+        let met = || {
+            let pattern = touched.pattern?;
+            self.first_denied(|entry| paths().any(|folder| entry.meets(folder, pattern, fold)))
+        };
+        let why = |entry: &Entry, why: fn(String) -> DeclaredWhy| why(entry.written.clone());
+        let why = under()
+            .map(|entry| why(entry, DeclaredWhy::Denied))
+            .or_else(|| inside().map(|entry| why(entry, DeclaredWhy::Holds)))
+            .or_else(|| met().map(|entry| why(entry, DeclaredWhy::MayReach)))?;
+        Some(self.no(why, ListKind::Denied.key(), self.allowed_for(touched.operation)))
     }
 
     fn outside_no(&self, touched: &Touched<'_>, spelled: &Path) -> Option<DeclaredNo> {

@@ -20,6 +20,11 @@ impl Entry {
         is_below(path, &self.spelled, folds_case) || is_below(path, &self.real, folds_case)
     }
 
+    /// Whether the place lies in `folder`, under either of its names.
+    pub(super) fn is_in(&self, folder: &Path, folds_case: bool) -> bool {
+        is_below(&self.spelled, folder, folds_case) || is_below(&self.real, folder, folds_case)
+    }
+
     /// Whether `pattern`, names that a shell fills in below `folder`, can lead to the place or below it.
     pub(super) fn meets(&self, folder: &Path, pattern: &str, folds_case: bool) -> bool {
         [&self.spelled, &self.real].into_iter().any(|place| can_reach(folder, pattern, place, folds_case))

@@ -27,8 +27,12 @@ pub enum DeclaredWhy {
     Denied(String),
     /// A pattern in the path can lead under this entry of a denied list.
     MayReach(String),
+    /// The whole of a folder would be taken, and this entry of a denied list lies in it.
+    Holds(String),
     /// It is not known where the path leads.
     Unknown,
+    /// This argument may be a path, and is none.
+    NoPath(String),
     /// It is not known what the MCP operation does.
     UnknownOperation,
     /// The text cannot be audited.
@@ -43,6 +47,8 @@ impl DeclaredWhy {
             Self::Outside => "the path is outside the allowed places".to_owned(),
             Self::Denied(entry) => format!("the path is under the denied `{entry}`"),
             Self::MayReach(entry) => format!("the pattern can lead under the denied `{entry}`"),
+            Self::Holds(entry) => format!("the denied `{entry}` lies in the folder"),
+            Self::NoPath(field) => format!("`{field}` may be a path, and is none"),
             Self::Unknown => "it is not known where the path leads".to_owned(),
             Self::UnknownOperation => "it is not known whether the operation reads or writes".to_owned(),
             Self::Unauditable(what) => format!("{} cannot be audited", what.clause()),
@@ -59,9 +65,10 @@ impl DeclaredNo {
             DeclaredWhy::Outside | DeclaredWhy::Unknown => {
                 "try a path under one of the allowed roots, or ask the user"
             }
-            DeclaredWhy::Denied(_) | DeclaredWhy::MayReach(_) => {
+            DeclaredWhy::Denied(_) | DeclaredWhy::MayReach(_) | DeclaredWhy::Holds(_) => {
                 "leave that place alone; name other paths one by one, or ask the user"
             }
+            DeclaredWhy::NoPath(_) => "give paths as strings, or ask the user",
             DeclaredWhy::UnknownOperation => {
                 "use an operation that says whether it reads or writes, or ask the user"
             }

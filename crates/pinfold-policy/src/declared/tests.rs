@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::claim::Operation;
+use crate::mcp::{McpCall, McpClass};
 use crate::source::{Layer, Source};
 
 fn around() -> Surroundings {
@@ -223,21 +224,53 @@ fn a_tool_can_be_switched_off() {
 }
 
 #[test]
-fn an_unknown_operation_needs_a_word_where_a_line_is_drawn() {
+fn an_mcp_operation_has_to_say_what_it_does_where_a_line_is_drawn() {
     let scope = json!({"allowed_paths": ["~/proj"], "operations": {"Frobnicate": "read", "sync": "write"}});
-    let declared = drawn(&json!({"mcp__Filesystem__*": scope, "mcp__open": {}}));
-    for (name, known, refused) in [
-        ("mcp__filesystem__read_file", true, false),
-        ("mcp__filesystem__twiddle", false, true),
-        ("mcp__FILESYSTEM__TWIDDLE", false, true),
-        ("mcp__filesystem__frobnicate", false, false),
-        ("mcp__open__twiddle", false, false),
-        ("mcp__other__twiddle", false, false),
+    let declared =
+        drawn(&json!({"mcp__Filesystem__*": scope, "mcp__open": {}, "mcp__off": {"enabled": false}}));
+    let call = |name: &str, input: &Value| McpCall::parse(name, input).unwrap().unwrap();
+    for (name, input, why) in [
+        ("mcp__filesystem__read_file", json!({}), None),
+        ("mcp__filesystem__twiddle", json!({}), Some(DeclaredWhy::UnknownOperation)),
+        ("mcp__FILESYSTEM__TWIDDLE", json!({}), Some(DeclaredWhy::UnknownOperation)),
+        ("mcp__filesystem__FROBNICATE", json!({}), None),
+        ("mcp__filesystem__list", json!({"from": 3}), Some(DeclaredWhy::NoPath("from".to_owned()))),
+        ("mcp__open__twiddle", json!({"from": 3}), None),
+        ("mcp__other__twiddle", json!({}), None),
+        ("mcp__off__read_file", json!({}), Some(DeclaredWhy::Off)),
     ] {
-        assert_eq!(declared.operation_no(name, known).is_some(), refused, "{name}");
+        assert_eq!(declared.mcp_no(&call(name, &input)).map(|no| no.why), why, "{name}");
     }
-    assert_eq!(declared.mcp_effect("mcp__filesystem__sync"), Some(McpEffect::Write));
-    assert_eq!(declared.mcp_effect("mcp__filesystem__read_file"), None);
+    for (name, class) in [
+        ("mcp__filesystem__sync", McpClass::Write),
+        ("mcp__filesystem__frobnicate", McpClass::Read),
+        ("mcp__filesystem__move_file", McpClass::Move),
+        ("mcp__other__sync", McpClass::Unknown),
+    ] {
+        assert_eq!(declared.mcp_class(&call(name, &json!({}))), class, "{name}");
+    }
+}
+
+#[test]
+fn the_whole_of_a_folder_is_not_taken_with_a_denied_place_in_it() {
+    let lists = json!({"allowed_paths": ["~/proj"], "denied_paths": ["~/proj/a/secret"]});
+    let declared = drawn(&json!({"file": lists, "mcp__fs": lists}));
+    let (file, mcp) = (ScopedTool::File, ScopedTool::Mcp("mcp__fs__x"));
+    for (tool, operation, path, passes) in [
+        (file, Operation::Delete, "/home/u/proj/a", false),
+        (file, Operation::MoveFrom, "/home/u/proj", false),
+        (file, Operation::CopyFrom, "/home/u/proj/a", false),
+        (file, Operation::Delete, "/home/u/proj/b", true),
+        // A search of ours passes over what is denied.
+        (file, Operation::Search, "/home/u/proj", true),
+        (mcp, Operation::Search, "/home/u/proj", false),
+        (mcp, Operation::Search, "/home/u/proj/b", true),
+        (mcp, Operation::List, "/home/u/proj", true),
+    ] {
+        assert_eq!(why(&declared, tool, operation, path).is_none(), passes, "{tool:?} {operation:?} {path}");
+    }
+    assert!(declared.denies(file, Path::new("/home/u/proj/a/secret/x"), false));
+    assert!(!declared.denies(file, Path::new("/home/u/proj/a"), false));
 }
 
 #[test]

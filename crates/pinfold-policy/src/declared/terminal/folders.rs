@@ -53,7 +53,7 @@ impl Folders {
     fn go(&mut self, to: Target, command: &SimpleCommand, certain: Option<&[String]>) -> Option<Vec<String>> {
         let climbs = matches!(&to, Target::To(to) if to.split('/').any(|name| name == ".."));
         // Run again and again it would climb further each time.
-        let again = command.place.conditional && certain.is_none();
+        let again = command.place.repeats && certain.is_none();
         let Target::To(to) = to else { return self.lost(command) };
         if climbs && again {
             return self.lost(command);

@@ -181,13 +181,14 @@ impl Auditor<'_> {
         if let Some(span) = &folders.unknown {
             self.blind(Blind::Folder, at(span));
         }
-        let mut reader = Reader { auditor: self, variables: &variables, folders: folders.all(), within };
+        let mut reader =
+            Reader { auditor: self, variables: &variables, folders: folders.all().to_vec(), within };
         let goes_over = script.loops.iter().flat_map(|set| &set.elements);
         for word in goes_over.chain(&script.loose) {
             reader.argument(word, Origin::Call);
         }
         for (index, command) in script.commands.iter().enumerate() {
-            reader.folders = folders.at(index);
+            folders.at(index).clone_into(&mut reader.folders);
             reader.command(index, command);
         }
     }
@@ -254,7 +255,7 @@ fn places(path: &str, folders: &[String], around: &Surroundings) -> Vec<String> 
 struct Reader<'a, 'b> {
     auditor: &'a mut Auditor<'b>,
     variables: &'a Variables<'a>,
-    folders: &'a [String],
+    folders: Vec<String>,
     within: Option<Span>,
 }
 
@@ -279,6 +280,10 @@ impl Reader<'_, '_> {
         if known.first() == Some(&None) {
             self.blind(Blind::Program, &command.span);
         }
+        let more = programs::starts_from(&known);
+        let more: Vec<String> =
+            more.iter().flat_map(|to| places(to, &self.folders, self.auditor.around)).collect();
+        self.folders.extend(more);
         let launches = programs::is_launcher(&known);
         for (at, texts) in words.iter().enumerate() {
             match at {
@@ -303,7 +308,7 @@ impl Reader<'_, '_> {
             }
             for piece in pieces::of_word(spelled) {
                 let touch = if piece.sure == Sure::Yes { Touch::Named } else { Touch::Perhaps };
-                self.auditor.claim(&piece, Operation::Read, touch, origin, self.folders);
+                self.auditor.claim(&piece, Operation::Read, touch, origin, &self.folders);
             }
         }
     }
@@ -315,14 +320,14 @@ impl Reader<'_, '_> {
                 self.system_program(spelled, origin);
             } else if spelled.text.contains('/') || spelled.open.is_some() {
                 let piece = Piece::whole(spelled, Sure::Yes);
-                self.auditor.claim(&piece, Operation::Read, Touch::Named, origin, self.folders);
+                self.auditor.claim(&piece, Operation::Read, Touch::Named, origin, &self.folders);
             }
         }
     }
 
     fn system_program(&mut self, spelled: &Spelled, origin: Origin) {
         let piece = Piece::whole(spelled, Sure::Yes);
-        self.auditor.claim(&piece, Operation::Read, Touch::System, origin, self.folders);
+        self.auditor.claim(&piece, Operation::Read, Touch::System, origin, &self.folders);
     }
 
     fn redirect(&mut self, redirect: &Redirect, origin: Origin) {
@@ -336,7 +341,7 @@ impl Reader<'_, '_> {
         };
         for spelled in self.expand(&redirect.target) {
             let piece = Piece::whole(&spelled, Sure::Yes);
-            self.auditor.claim(&piece, operation, Touch::Named, origin, self.folders);
+            self.auditor.claim(&piece, operation, Touch::Named, origin, &self.folders);
         }
     }
 
@@ -362,9 +367,9 @@ impl Reader<'_, '_> {
                 code::Code::Blind(what) => self.blind(what, &command.span),
                 code::Code::Shell(text) => {
                     let span = self.within.clone().unwrap_or_else(|| command.span.clone());
-                    self.auditor.texts.push(Text { line: text, folders: self.folders.to_vec(), span });
+                    self.auditor.texts.push(Text { line: text, folders: self.folders.clone(), span });
                 }
-                code::Code::Literals(text) => self.auditor.literals(&text, self.folders),
+                code::Code::Literals(text) => self.auditor.literals(&text, &self.folders),
             }
         }
     }

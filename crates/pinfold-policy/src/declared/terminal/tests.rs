@@ -122,6 +122,11 @@ fn relative_words_follow_the_folder() {
             "cd sub && cd .. && cat ./x",
             &["/home/u/proj/sub/..", "/home/u/proj/./x", "/home/u/proj/sub/.././x"],
         ),
+        (
+            "tar -C /etc -cf ./o ../x",
+            &["/etc", "/home/u/proj/./o", "/home/u/proj/../x", "/etc/./o", "/etc/../x"],
+        ),
+        ("git --directory=/etc show ./x", &["/etc", "/home/u/proj/./x", "/etc/./x"]),
         ("bash -c 'cd /etc && cat ./x'", &["/etc", "/etc/./x"]),
     ] {
         let found = named(command);
