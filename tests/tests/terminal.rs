@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command, Stdio};
 
 use pinfold_tests::bed::told;
@@ -17,19 +16,6 @@ fn everywhere(attempt: impl Fn(&Bed, Tier)) {
     for who in Who::present() {
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
             attempt(&Bed::new(who), tier);
-        }
-    }
-}
-
-/// The same for somebody who types. Now and then a typed character is lost, and it is not known yet by whom: one good
-/// attempt of several counts, so an intermittent fault of the run itself would pass here. docs/dev/NOTES.md says more.
-fn typing(attempt: impl Fn(&Bed, Tier)) {
-    const ATTEMPTS: usize = 4;
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            let good = (1..=ATTEMPTS)
-                .any(|_| catch_unwind(AssertUnwindSafe(|| attempt(&Bed::new(who), tier))).is_ok());
-            assert!(good, "{tier}, {who}: every attempt went wrong");
         }
     }
 }
@@ -203,23 +189,40 @@ fn a_run_inside_a_run_holds_and_gives_its_code() {
     });
 }
 
+/// An interactive shell with nothing around it, on a terminal. It prompts with `$ `.
+fn outer_shell(bed: &Bed) -> Terminal {
+    let mut outer = bed.free("bash");
+    outer.args(["--norc", "--noprofile", "--noediting", "-i"]);
+    Terminal::start(&outer)
+}
+
+/// What to type there for a run of a script.
+fn typed(tier: Tier, options: &str, script: &str) -> String {
+    let tier = tier.options().join(" ");
+    format!("{} run {tier} {options} --quiet -- sh -c '{script}'\n", pinfold().display())
+}
+
 #[test]
 fn an_interactive_shell_has_its_jobs() {
-    typing(|bed, tier| {
+    everywhere(|bed, tier| {
         let mark = unique_sleep();
         let mut command = bed.run(tier, &["--quiet"]);
         command.args(["bash", "--norc", "--noprofile", "--noediting", "-i"]);
         let mut terminal = Terminal::start(&command);
+        let in_front = |terminal: &Terminal| {
+            until("it has the terminal", || with_word(&mark).as_slice() == [terminal.foreground()]);
+        };
         terminal.type_in("PS1='> '; echo rea''dy\n");
         terminal.expect("ready");
         terminal.type_in(&format!("sleep {mark}\n"));
-        until("it runs", || with_word(&mark).len() == 1);
+        in_front(&terminal);
         terminal.type_in("\x1a");
         terminal.expect("Stopped");
         terminal.expect("> ");
         terminal.type_in("jobs; bg; fg\n");
         terminal.expect("Stopped");
-        terminal.expect("sleep");
+        // Typed before, the key would be meant for the shell.
+        in_front(&terminal);
         terminal.type_in("\x03");
         terminal.expect("> ");
         terminal.type_in("echo co''de $?\n");
@@ -231,7 +234,7 @@ fn an_interactive_shell_has_its_jobs() {
 
 #[test]
 fn keys_that_interrupt_reach_the_command() {
-    typing(|bed, tier| {
+    everywhere(|bed, tier| {
         for (key, code) in [("\x03", 130), ("\x1c", 131)] {
             let mut terminal = Terminal::start(&shell(bed, tier, "echo ready; exec sleep 1000"));
             terminal.expect("ready");
@@ -239,30 +242,27 @@ fn keys_that_interrupt_reach_the_command() {
             assert_eq!(terminal.end().code(), Some(code), "{tier}, {}", bed.who());
         }
         // Handled by the command, so that the run goes on.
-        let script = "trap 'echo hel''d' INT; sleep 1000 & echo rea''dy; wait; echo on; exit 8";
+        let script =
+            "trap 'echo hel''d; on=1' INT; echo rea''dy; while [ -z \"$on\" ]; do sleep 0.05; done; exit 8";
         let mut terminal = Terminal::start(&shell(bed, tier, script));
         terminal.expect("ready");
         terminal.type_in("\x03");
         terminal.expect("held");
-        terminal.expect("on");
         assert_eq!(terminal.end().code(), Some(8), "{tier}, {}", bed.who());
     });
 }
 
 #[test]
 fn a_run_is_a_job_of_the_shell_outside() {
-    typing(|bed, tier| {
-        let options = tier.options().join(" ");
+    everywhere(|bed, tier| {
+        let mut terminal = outer_shell(bed);
         let script = r#"echo rea""dy; read word; echo "word: $word"; exit 4"#;
-        let line = format!("{} run {options} --quiet -- sh -c '{script}'", pinfold().display());
-        let mut outer = bed.free("bash");
-        outer.args(["--norc", "--noprofile", "--noediting", "-i"]);
-        let mut terminal = Terminal::start(&outer);
-        terminal.type_in(&format!("{line}\n"));
+        terminal.type_in(&typed(tier, "", script));
         terminal.expect("ready");
         terminal.type_in("\x1a");
         terminal.expect("Stopped");
         terminal.expect("$ ");
+        // Every key is the shell's: nothing of the run still reads.
         terminal.type_in("echo me''anwhile\n");
         terminal.expect("meanwhile");
         terminal.expect("$ ");
@@ -273,6 +273,90 @@ fn a_run_is_a_job_of_the_shell_outside() {
         terminal.type_in("echo co''de $?; exit 0\n");
         terminal.expect("code 4");
         assert_eq!(terminal.end().code(), Some(0), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn a_run_stops_when_its_command_has_stopped() {
+    everywhere(|bed, tier| {
+        let mut terminal = outer_shell(bed);
+        // Tidies up first, as editors do.
+        let script = r#"trap "sleep 0.3; echo ti\"\"died; kill -STOP \$\$; echo ba\"\"ck" TSTP
+            sleep 1000 & echo rea""dy; while :; do wait; done"#;
+        terminal.type_in(&typed(tier, "", script));
+        terminal.expect("ready");
+        terminal.type_in("\x1a");
+        terminal.expect("tidied");
+        terminal.expect("Stopped");
+        terminal.expect("$ ");
+        terminal.type_in("fg\n");
+        terminal.expect("back");
+        terminal.type_in("\x03");
+        terminal.expect("$ ");
+        terminal.type_in("exit $?\n");
+        assert_eq!(terminal.end().code(), Some(130), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn a_command_that_does_not_stop_keeps_the_terminal() {
+    everywhere(|bed, tier| {
+        let mut terminal = outer_shell(bed);
+        let script = r#"trap "" TSTP; echo rea""dy; read word; echo "word: $word"; exit 4"#;
+        terminal.type_in(&typed(tier, "", script));
+        terminal.expect("ready");
+        terminal.type_in("\x1a");
+        terminal.type_in("hello\n");
+        terminal.expect("word: hello");
+        terminal.type_in("exit $?\n");
+        assert_eq!(terminal.end().code(), Some(4), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn a_shell_inside_that_suspends_itself_comes_back() {
+    everywhere(|bed, tier| {
+        let mut terminal = outer_shell(bed);
+        terminal.type_in(&typed(tier, "", "PS1=in\"\"side: exec bash --norc --noprofile --noediting -i"));
+        terminal.expect("inside:");
+        terminal.type_in("suspend\n");
+        terminal.expect("Stopped");
+        terminal.expect("$ ");
+        terminal.type_in("fg\n");
+        terminal.expect("-i'");
+        terminal.type_in("echo he''re; exit 6\n");
+        terminal.expect("here");
+        terminal.type_in("exit $?\n");
+        assert_eq!(terminal.end().code(), Some(6), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn a_run_in_the_background_leaves_the_terminal_to_the_shell() {
+    everywhere(|bed, tier| {
+        let mut terminal = outer_shell(bed);
+        let script = r#"echo rea""dy; sleep 0.2"#;
+        terminal.type_in(&typed(tier, "", script).replace('\n', " &\n"));
+        terminal.expect("ready");
+        until("it has ended", || with_word(script).is_empty());
+        terminal.type_in("echo me''anwhile; exit 3\n");
+        terminal.expect("meanwhile");
+        assert_eq!(terminal.end().code(), Some(3), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn time_passes_for_a_run_that_is_stopped() {
+    everywhere(|bed, tier| {
+        let mark = unique_sleep();
+        let mut terminal = outer_shell(bed);
+        terminal.type_in(&typed(tier, "--timeout 1s", &format!("exec sleep {mark}")));
+        until("it sleeps", || with_word(&mark).len() == 1);
+        terminal.type_in("\x1a");
+        terminal.expect("Stopped");
+        until("nothing is left", || with_word(&mark).is_empty());
+        terminal.type_in("wait; exit 3\n");
+        assert_eq!(terminal.end().code(), Some(3), "{tier}, {}", bed.who());
     });
 }
 

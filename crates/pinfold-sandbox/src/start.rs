@@ -12,12 +12,24 @@ use crate::placeholder::Placeholders;
 use crate::profile::Profile;
 use crate::self_test::Probe;
 use crate::strength::Tier;
-use crate::sys::{self, Ended, Forked, Pid, Signals};
+use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
 use crate::watch::{Blind, Watch, Watcher};
 
-/// Signals that a supervisor passes on instead of dying of them.
-const PASSED_ON: [libc::c_int; 6] =
-    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+/// Signals that a supervisor passes on, instead of ending or stopping by them.
+const PASSED_ON: [libc::c_int; 9] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGTSTP,
+    libc::SIGTTIN,
+    libc::SIGTTOU,
+];
+
+/// The last of the kernel's signals.
+const LAST_SIGNAL: libc::c_int = 64;
 
 /// How long a command has to end by itself after its time is over.
 const GRACE: Duration = Duration::from_secs(2);
@@ -80,7 +92,9 @@ pub struct Confined {
     init: Pid,
     process: OwnedFd,
     watch: Option<WatchHandle>,
+    /// Signals to be passed on, and stops to be followed; without them the caller's own.
     signals: Option<OwnedFd>,
+    reports: OwnedFd,
     deadline: Option<Instant>,
     tier: Tier,
     /// Taken away when the run is over.
@@ -158,11 +172,12 @@ pub fn start(
                 process: pidfd,
                 watch: None,
                 signals,
+                reports: ours,
                 deadline,
                 tier,
                 _placeholders: placeholders,
             };
-            match confined.await_start(&ours) {
+            match confined.await_start() {
                 Ok(()) => Ok(confined),
                 Err((report, error)) => {
                     let _ = sys::reap(pid, true);
@@ -177,11 +192,12 @@ pub fn start(
 /// Blocks every signal, so that none is lost between the fork and the moment when both sides are ready.
 fn hold_signals(signalling: Signalling) -> io::Result<Before> {
     let all = Signals::all();
-    let ignored = match signalling {
-        Signalling::PassOn => PASSED_ON.into_iter().filter(|s| sys::is_ignored(*s)).collect(),
-        Signalling::Own => Vec::new(),
+    let reset = match signalling {
+        // Which our language runtime ignores.
+        Signalling::PassOn => libc::SIGPIPE..=libc::SIGPIPE,
+        Signalling::Own => 1..=LAST_SIGNAL,
     };
-    Ok(Before { mask: all.block()?, all, ignored })
+    Ok(Before { mask: all.block()?, all, reset })
 }
 
 fn after_fork(mask: Signals, signalling: Signalling) -> io::Result<Option<OwnedFd>> {
@@ -201,7 +217,9 @@ fn after_fork(mask: Signals, signalling: Signalling) -> io::Result<Option<OwnedF
 fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
     let Some(Report { stage, index, .. }) = report else { return "the first process died".into() };
     match stage {
-        Stage::Ready | Stage::Closed | Stage::Fork => "starting the command".into(),
+        Stage::Ready | Stage::Closed | Stage::Fork | Stage::Started | Stage::Stopped => {
+            "starting the command".into()
+        }
         Stage::Identity => "becoming the same user inside".into(),
         Stage::Loopback => "bringing up the private network".into(),
         Stage::Mount => plan.steps.get(usize::from(index)).map_or_else(String::new, ToString::to_string),
@@ -243,14 +261,13 @@ impl Confined {
     }
 
     /// Waits until the command has become itself, or says why it has not.
-    fn await_start(&mut self, reports: &OwnedFd) -> Result<(), (Option<Report>, io::Error)> {
+    fn await_start(&mut self) -> Result<(), (Option<Report>, io::Error)> {
         let wrap = |error| (None, error);
         let mut testing = false;
-        let mut ready = false;
         loop {
             // Once the command is on its way its questions wait for the real watcher.
             let watch = self.watch.as_ref().filter(|_| testing).map_or(-1, |w| w.0.fd().as_raw_fd());
-            let [report, question] = sys::poll([reports.as_raw_fd(), watch], None).map_err(wrap)?;
+            let [report, question] = sys::poll([self.reports.as_raw_fd(), watch], None).map_err(wrap)?;
             if report == 0 {
                 // Only now: with a report waiting, the question may be the command's own.
                 if question != 0
@@ -262,16 +279,15 @@ impl Confined {
                 continue;
             }
             let mut bytes = [0u8; 6];
-            let (len, fd) = sys::receive(reports.as_fd(), &mut bytes).map_err(wrap)?;
+            let (len, fd) = sys::receive(self.reports.as_fd(), &mut bytes).map_err(wrap)?;
             match (len, Report::decode(bytes)) {
-                // The last who could have reported became the command.
-                (0, _) if ready => return Ok(()),
                 (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
                 (_, Some(Report { stage: Stage::Closed, .. })) => {
                     self.watch = fd.map(|fd| WatchHandle(Watch::new(fd)));
                     testing = true;
                 }
-                (_, Some(Report { stage: Stage::Ready, .. })) => (testing, ready) = (false, true),
+                (_, Some(Report { stage: Stage::Ready, .. })) => testing = false,
+                (_, Some(Report { stage: Stage::Started, .. })) => return Ok(()),
                 (_, report) => {
                     let errno = report.map_or(libc::EPROTO, |r| r.errno);
                     return Err((report, io::Error::from_raw_os_error(errno)));
@@ -291,8 +307,9 @@ impl Confined {
         }
         let (_, how) =
             sys::reap(self.init, true)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ECHILD))?;
-        if self.signals.is_some() {
-            sys::take_terminal_back();
+        if self.signals.is_some() && sys::foreground().is_some_and(sys::is_gone) {
+            // Whoever had the terminal to itself inside has ended with the rest.
+            sys::group_of(0).into_iter().for_each(sys::set_foreground);
         }
         match (ended?, how) {
             (Ending::Late, _) => Ok(End::TimedOut),
@@ -306,8 +323,10 @@ impl Confined {
         loop {
             let watch = self.watch.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
             let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            let fds = [watch, self.process.as_raw_fd(), signals];
-            let [question, end, signal] = sys::poll(fds, self.remaining())?;
+            // A caller who keeps its signals decides by itself when to stop.
+            let reports = self.signals.as_ref().map_or(-1, |_| self.reports.as_raw_fd());
+            let fds = [watch, self.process.as_raw_fd(), signals, reports];
+            let [question, end, signal, report] = sys::poll(fds, self.remaining())?;
             if question & libc::POLLIN != 0 {
                 if let Some(watch) = &mut self.watch {
                     watch.0.answer_one(watcher)?;
@@ -321,6 +340,9 @@ impl Confined {
             if signal != 0 {
                 self.pass_on();
             }
+            if report & libc::POLLIN != 0 {
+                self.follow_stop()?;
+            }
             if self.deadline.is_some_and(|at| Instant::now() >= at) {
                 // First politely, then not.
                 match ending {
@@ -331,6 +353,33 @@ impl Confined {
                 ending = Ending::Late;
             }
         }
+    }
+
+    /// Stops when the command has stopped. Not before: whoever stands behind us at the terminal takes it back then, and
+    /// a command that still reads would take what is typed next.
+    fn follow_stop(&self) -> io::Result<()> {
+        let mut bytes = [0u8; 6];
+        sys::receive(self.reports.as_fd(), &mut bytes)?;
+        let Some(Report { stage: Stage::Stopped, index, errno: signal }) = Report::decode(bytes) else {
+            return Ok(());
+        };
+        let had_terminal = (index == 1).then(sys::foreground).flatten();
+        {
+            // Stopped we would not keep the time.
+            let left = self.deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let _alarm = left.map(Alarm::after).transpose()?;
+            // Those of a terminal do nothing where nobody would continue us.
+            let terminals = [libc::SIGTTIN, libc::SIGTTOU].contains(&signal);
+            sys::stop(if terminals { signal } else { libc::SIGTSTP })?;
+        }
+        if let Some(group) = had_terminal {
+            // A shell continues the job, which is us, and gives us the terminal when it comes to the foreground.
+            if sys::foreground() == sys::group_of(0) {
+                sys::set_foreground(group);
+            }
+            let _ = sys::signal(self.process.as_fd(), libc::SIGCONT);
+        }
+        Ok(())
     }
 
     /// Milliseconds until the deadline, rounded up.

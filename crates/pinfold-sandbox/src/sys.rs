@@ -5,10 +5,12 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
+use std::time::Duration;
 
 use libc::{c_int, c_long, c_uint, c_ulong, c_void};
 
@@ -59,12 +61,29 @@ pub(crate) unsafe fn fork(namespaces: u64) -> io::Result<Forked> {
     }
 }
 
-/// A second child of a process that has one thread (itself a fresh fork); `None` is the child.
-pub(crate) fn fork_command() -> io::Result<Option<Pid>> {
-    let flags = c_ulong::from(libc::SIGCHLD.cast_unsigned());
-    // SAFETY: no CLONE_VM and no stack: a copy of this process, which has one thread.
-    let rc = check(unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize) })?;
-    Ok(Some(Pid::try_from(rc).unwrap_or(0)).filter(|pid| *pid != 0))
+/// Runs `child` in a new process that borrows this one's memory; this one goes on when the child has become a program or
+/// has ended. There is no copy to be made of what `exec` throws away a moment later.
+///
+/// [clone(2)](https://man7.org/linux/man-pages/man2/clone.2.html), `CLONE_VFORK`
+///
+/// # Safety
+/// For a process that has one thread. `child` shares its memory, so it may only make system calls; what it returns is its
+/// exit status. A handler of a signal that it lets through would run in that memory too.
+pub(crate) unsafe fn borrow_until_exec<F: FnMut() -> c_int>(child: &mut F) -> io::Result<Pid> {
+    extern "C" fn enter<F: FnMut() -> c_int>(child: *mut c_void) -> c_int {
+        // SAFETY: `child` is the closure given below, and its owner waits until we are done with it.
+        unsafe { (*child.cast::<F>())() }
+    }
+    const STACK: usize = 64 * 1024;
+    let mut stack = MaybeUninit::<[u8; STACK]>::uninit();
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack grows down from its end, which the C library aligns; it and the closure live until the kernel
+    // lets this process go on, and by then the child uses neither.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().cast::<u8>().add(STACK).cast();
+        libc::clone(enter::<F>, top, flags, ptr::from_mut(child).cast())
+    };
+    check_int(pid)
 }
 
 /// Ends this process at once, with no destructors and no buffers flushed.
@@ -511,7 +530,7 @@ pub(crate) fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 #[repr(C, align(8))]
 struct Control([u8; 24]);
 
-/// Sends one message, with a descriptor when there is one.
+/// Sends one message, with a descriptor when there is one; never waits for room.
 ///
 /// [unix(7)](https://man7.org/linux/man-pages/man7/unix.7.html), `SCM_RIGHTS`
 pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8], fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
@@ -533,8 +552,9 @@ pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8], fd: Option<BorrowedFd<'
             ptr::write_unaligned(libc::CMSG_DATA(header).cast::<c_int>(), fd.as_raw_fd());
         }
     }
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
     // SAFETY: everything that `message` points to lives until the call returns.
-    let rc = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+    let rc = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, flags) };
     check(rc as c_long).map(drop)
 }
 
@@ -620,6 +640,11 @@ impl Signals {
         self.change(libc::SIG_BLOCK)
     }
 
+    /// Lets these signals through in this thread; returns what was blocked before.
+    pub(crate) fn unblock(&self) -> io::Result<Self> {
+        self.change(libc::SIG_UNBLOCK)
+    }
+
     /// Makes these the blocked signals of this thread.
     pub(crate) fn restore(&self) -> io::Result<()> {
         self.change(libc::SIG_SETMASK).map(drop)
@@ -675,15 +700,6 @@ pub(crate) fn default_action(signal: c_int) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// Whether a signal is ignored.
-pub(crate) fn is_ignored(signal: c_int) -> bool {
-    // SAFETY: all zero is a valid `sigaction` for the kernel to fill; a null new action changes nothing.
-    unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
-    }
-}
-
 /// [kill(2)](https://man7.org/linux/man-pages/man2/kill.2.html)
 pub(crate) fn kill(pid: Pid, signal: c_int) -> io::Result<()> {
     // SAFETY: takes numbers only.
@@ -728,16 +744,88 @@ pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, Ended)>> {
     }
 }
 
-/// Puts this process group back into the foreground of the terminal, if standard input is one.
-pub(crate) fn take_terminal_back() {
+/// Whether this child has been stopped since it was last asked, and by which signal.
+///
+/// [waitid(2)](https://man7.org/linux/man-pages/man2/waitid.2.html)
+pub(crate) fn stopped_by(pid: Pid) -> Option<c_int> {
+    // SAFETY: all zero is a valid `siginfo_t`; with WNOHANG it stays so when nothing has happened.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WSTOPPED | libc::WNOHANG;
+    // SAFETY: `info` is valid for writing.
+    check_int(unsafe { libc::waitid(libc::P_PID, pid.cast_unsigned(), &raw mut info, flags) }).ok()?;
+    // SAFETY: after waitid(2) these fields are filled, or zero.
+    let (who, signal) = unsafe { (info.si_pid(), info.si_status()) };
+    (who == pid).then_some(signal)
+}
+
+/// Stops this process by `signal` until it is continued. Where nobody could continue it, in a process group that no
+/// shell minds, the kernel does nothing when `signal` is one of a terminal.
+pub(crate) fn stop(signal: c_int) -> io::Result<()> {
+    let before = Signals::of(&[signal]).unblock()?;
+    // SAFETY: takes a number.
+    unsafe { libc::raise(signal) };
+    before.restore()
+}
+
+/// Continues this process after a while, if it is stopped then; dropped, it does not.
+///
+/// [timer_create(2)](https://man7.org/linux/man-pages/man2/timer_create.2.html)
+pub(crate) struct Alarm(libc::timer_t);
+
+impl Alarm {
+    pub(crate) fn after(wait: Duration) -> io::Result<Self> {
+        // SAFETY: all zero is a valid `sigevent`.
+        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+        event.sigev_notify = libc::SIGEV_SIGNAL;
+        event.sigev_signo = libc::SIGCONT;
+        let mut timer: libc::timer_t = ptr::null_mut();
+        // SAFETY: both are valid.
+        check_int(unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) })?;
+        let alarm = Self(timer);
+        // Zero would mean never.
+        let wait = wait.max(Duration::from_millis(1));
+        // SAFETY: all zero is a valid `itimerspec`.
+        let mut when: libc::itimerspec = unsafe { std::mem::zeroed() };
+        when.it_value.tv_sec = libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX);
+        when.it_value.tv_nsec = wait.subsec_nanos().into();
+        // SAFETY: the timer exists, `when` is valid.
+        check_int(unsafe { libc::timer_settime(alarm.0, 0, &raw const when, ptr::null_mut()) })?;
+        Ok(alarm)
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        // SAFETY: the timer exists and nobody else has it.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+/// The process group of a process (0: of this one); 0 when it lies outside this process namespace.
+pub(crate) fn group_of(pid: Pid) -> Option<Pid> {
+    // SAFETY: takes a number.
+    check_int(unsafe { libc::getpgid(pid) }).ok()
+}
+
+/// The process group in the foreground of the terminal, if standard input is one and the group can be seen.
+pub(crate) fn foreground() -> Option<Pid> {
+    // SAFETY: takes a number; on something that is no terminal it fails.
+    Some(unsafe { libc::tcgetpgrp(0) }).filter(|group| *group > 0)
+}
+
+/// Puts a process group of this session into the foreground of the terminal, from wherever we are.
+pub(crate) fn set_foreground(group: Pid) {
     // SAFETY: take numbers only; on something that is no terminal they fail and change nothing.
     unsafe {
-        if libc::tcgetpgrp(0) > 0 && libc::tcgetpgrp(0) != libc::getpgrp() {
-            let before = libc::signal(libc::SIGTTOU, libc::SIG_IGN);
-            libc::tcsetpgrp(0, libc::getpgrp());
-            libc::signal(libc::SIGTTOU, before);
-        }
+        let before = libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+        libc::tcsetpgrp(0, group);
+        libc::signal(libc::SIGTTOU, before);
     }
+}
+
+/// Whether a process group has nobody left in it.
+pub(crate) fn is_gone(group: Pid) -> bool {
+    kill(-group, 0).is_err_and(|e| e.raw_os_error() == Some(libc::ESRCH))
 }
 
 /// The first argument of a raw system call made to see whether it is refused (self-test, doctor).

@@ -13,7 +13,8 @@ use crate::sys::{self, Ended, Pid, Signals};
 /// Asks the first process to end everything. A signal that means nothing else to anybody.
 pub(crate) const END_ALL: i32 = 63;
 
-/// What the first process tells the supervisor: a stage, a number that says which of several, an error number.
+/// What the first process tells the supervisor: a stage, a number that says which of several, an error number (or that
+/// of a signal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) stage: Stage,
@@ -40,6 +41,11 @@ pub(crate) enum Stage {
     Fork,
     SelfTest,
     Exec,
+    /// The command has become itself.
+    Started,
+    /// The command was stopped, by this signal. The index says whether it had the terminal to itself (1) or shared the
+    /// place of the supervisor there (0).
+    Stopped,
 }
 
 impl Report {
@@ -49,7 +55,7 @@ impl Report {
     }
 
     pub(crate) fn decode(bytes: [u8; 6]) -> Option<Self> {
-        const STAGES: [Stage; 13] = [
+        const STAGES: [Stage; 15] = [
             Stage::Ready,
             Stage::Closed,
             Stage::Identity,
@@ -63,6 +69,8 @@ impl Report {
             Stage::Fork,
             Stage::SelfTest,
             Stage::Exec,
+            Stage::Started,
+            Stage::Stopped,
         ];
         let [stage, index, a, b, c, d] = bytes;
         let stage = *STAGES.get(usize::from(stage))?;
@@ -84,16 +92,17 @@ fn at(stage: Stage) -> impl Fn(io::Error) -> Failed {
 /// Runs the first process to its end. Reports go to `supervisor`.
 pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
     let Ok(supervisor) = own_descriptors(plan, supervisor.as_fd()) else { sys::exit_now(EXIT_NOT_STARTED) };
-    if let Err(failed) = prepare(plan, supervisor.as_fd()) {
-        give_up(supervisor.as_fd(), &failed);
+    let supervisor = supervisor.as_fd();
+    if let Err(failed) = prepare(plan, supervisor) {
+        give_up(supervisor, &failed);
     }
-    match sys::fork_command() {
-        Err(error) => give_up(supervisor.as_fd(), &Failed { stage: Stage::Fork, index: 0, error }),
-        Ok(None) => give_up(supervisor.as_fd(), &command(plan)),
-        Ok(Some(command)) => {
-            // The command's own copy closes when it becomes the command: that is how the supervisor knows.
-            drop(supervisor);
-            keep(command, plan)
+    // SAFETY: a fresh fork has one thread; `command` only makes system calls, and gives handlers of signals up first.
+    match unsafe { sys::borrow_until_exec(&mut || give_up(supervisor, &command(plan))) } {
+        Err(error) => give_up(supervisor, &Failed { stage: Stage::Fork, index: 0, error }),
+        Ok(command) => {
+            // A command that could not be started has said so before.
+            let _ = reached(Stage::Started, supervisor, None);
+            keep(command, plan, supervisor)
         }
     }
 }
@@ -270,10 +279,8 @@ fn become_it(plan: &Plan) -> io::Error {
     if let Err(error) = sys::close_on_exec_from(3) {
         return error;
     }
-    for signal in [libc::SIGPIPE, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-        if !plan.before.ignored.contains(&signal) {
-            sys::default_action(signal);
-        }
+    for signal in plan.before.reset.clone() {
+        sys::default_action(signal);
     }
     if let Err(error) = plan.before.mask.restore() {
         return error;
@@ -292,7 +299,7 @@ fn become_it(plan: &Plan) -> io::Error {
 }
 
 /// Reaps until the command has ended, passes signals on, then ends all that is left and says how it went.
-fn keep(command: Pid, plan: &Plan) -> ! {
+fn keep(command: Pid, plan: &Plan, supervisor: BorrowedFd<'_>) -> ! {
     let namespace = plan.namespaces != 0;
     let all = Signals::all();
     loop {
@@ -307,6 +314,7 @@ fn keep(command: Pid, plan: &Plan) -> ! {
                         finish(ended, namespace);
                     }
                 }
+                tell_stop(command, supervisor);
             }
             Ok(signal) if signal.sent_by_process && signal.number == END_ALL => {
                 finish(Ended::Signalled(libc::SIGKILL), namespace);
@@ -316,6 +324,15 @@ fn keep(command: Pid, plan: &Plan) -> ! {
             Ok(_) | Err(_) => {}
         }
     }
+}
+
+/// Tells the supervisor when the command has stopped, so that it stops too, and not before.
+fn tell_stop(command: Pid, to: BorrowedFd<'_>) {
+    let Some(signal) = sys::stopped_by(command) else { return };
+    let group = sys::group_of(command);
+    let alone = group != sys::group_of(0) && group == sys::foreground();
+    let report = Report { stage: Stage::Stopped, index: u8::from(alone), errno: signal };
+    let _ = sys::send(to, &report.encode(), None);
 }
 
 fn finish(ended: Ended, namespace: bool) -> ! {

@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -48,8 +49,9 @@ pub(crate) struct Plan {
 pub(crate) struct Before {
     pub(crate) mask: Signals,
     pub(crate) all: Signals,
-    /// Signals that the person's shell had ignored for us (`nohup`, background jobs): they stay so.
-    pub(crate) ignored: Vec<libc::c_int>,
+    /// Signals that the command meets with their default action, whatever we do with them. The others stay as the
+    /// person's shell left them (`nohup`, background jobs).
+    pub(crate) reset: RangeInclusive<libc::c_int>,
 }
 
 impl Plan {
