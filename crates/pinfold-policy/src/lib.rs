@@ -61,6 +61,7 @@ pub mod mode;
 pub mod patch;
 pub mod pattern;
 pub mod policy;
+pub mod read_only;
 pub mod rule;
 pub mod rules;
 pub mod safeguard;

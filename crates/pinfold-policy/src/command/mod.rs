@@ -3,13 +3,29 @@
 //!
 //! Pure: nothing is looked up. A word that is known only by running it stays unknown here.
 
+mod awk;
+mod builtin;
+mod environment;
+mod host;
 mod invocation;
+mod lower;
+mod opaque;
+mod place;
+mod program;
+mod sed;
+mod state;
+#[cfg(test)]
+mod tests;
+mod value;
+mod words;
+mod wrapper;
 
 pub use invocation::{Invocation, Through};
 
-use pinfold_shell::Span;
+use pinfold_shell::{Script, Span};
 
 use crate::claim::PathClaim;
+use crate::input::PathText;
 
 /// One simple command, understood as far as its words go. It is a part of the call like a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +46,32 @@ pub struct CommandClaim {
     /// It has no effect beyond the shell it stands in: `cd` within the folder, `true`, an assignment that changes
     /// nothing else.
     pub inert: bool,
+    /// Other folders than that of the call that it works in and takes something from. Several, where it depends on
+    /// what happens before; it has to be right in each.
+    pub works_in: Vec<WorkFolder>,
+}
+
+/// A folder that a command works in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkFolder {
+    /// The folder, from the folder of the call if it is relative.
+    pub path: PathText,
+    /// What the command takes from it.
+    pub takes: FolderUse,
+}
+
+/// What a command takes from the folder that it works in, the mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum FolderUse {
+    /// Nothing but the files that it names.
+    #[default]
+    Nothing,
+    /// A repository's settings, which may name programs, without changing the repository.
+    Repository,
+    /// The same, and it changes the repository.
+    ChangesRepository,
+    /// Code or settings of its own that it runs by: scripts, build files.
+    Code,
 }
 
 /// Why no rule may allow a command.
@@ -39,8 +81,15 @@ pub struct Bar {
     pub id: &'static str,
     /// One clause for the person and the model: `PATH= changes which program runs`.
     pub why: String,
-    /// A rule whose own text has this word lifts the bar: who writes `Bash(node -e *)` means `-e`.
+    /// A rule that holds this word literally means it, and is not held up: `-e` for `node -e …`. A word of the rule
+    /// that goes on behind it with `=` counts.
     pub lifted_by: Option<String>,
+}
+
+impl Bar {
+    fn new(id: &'static str, why: impl Into<String>) -> Self {
+        Self { id, why: why.into(), lifted_by: None }
+    }
 }
 
 /// A safeguard that applies.
@@ -88,25 +137,7 @@ pub struct Commands {
     pub safeguards: Vec<SafeguardHit>,
 }
 
-/// What the commands of a line would do.
-pub fn understand(_text: &str, script: &pinfold_shell::Script) -> Commands {
-    let bar = Bar {
-        id: "not-understood",
-        why: "what the command does is not understood".to_owned(),
-        lifted_by: None,
-    };
-    let claim = |command: &pinfold_shell::SimpleCommand| {
-        let written = Invocation { words: command.words.clone(), ..Invocation::default() };
-        CommandClaim {
-            span: command.span.clone(),
-            allowable: written.clone(),
-            readings: vec![written],
-            bars: Vec::new(),
-            safeguards: Vec::new(),
-            read_only: false,
-            inert: false,
-        }
-    };
-    let commands = script.commands.iter().map(claim).collect();
-    Commands { commands, bars: vec![bar], ..Commands::default() }
+/// What `script`, read from `text`, would do.
+pub fn understand(text: &str, script: &Script) -> Commands {
+    lower::understand(text, script)
 }

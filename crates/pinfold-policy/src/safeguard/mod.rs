@@ -59,6 +59,7 @@ use std::sync::LazyLock;
 use pinfold_shell::{Assignment, Script, SimpleCommand, Word};
 
 use self::constants::Constants;
+pub(crate) use self::root_removal::is_root_kind;
 use crate::command::{CommandClaim, Gravity, Invocation, SafeguardHit};
 
 /// Every safeguard, in the order in which they are listed and shown: what destroys, then what hides.

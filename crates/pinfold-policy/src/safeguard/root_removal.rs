@@ -105,7 +105,8 @@ fn is_root_way(invoked: &Invoked<'_>) -> impl Fn(Option<&Word>) -> bool {
     }
 }
 
-fn is_root_kind(word: &Word, works_in: Option<&str>) -> bool {
+/// Whether a word leads to a root, system or home directory, or to everything in one.
+pub(crate) fn is_root_kind(word: &Word, works_in: Option<&str>) -> bool {
     leads_to_root(&Way::of(word, works_in))
 }
 

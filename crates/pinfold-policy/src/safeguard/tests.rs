@@ -29,6 +29,7 @@ fn claim(_: &Script, command: &SimpleCommand) -> CommandClaim {
         safeguards: Vec::new(),
         read_only: false,
         inert: false,
+        works_in: Vec::new(),
     }
 }
 

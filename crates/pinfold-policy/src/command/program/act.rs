@@ -1,0 +1,491 @@
+//! What one invocation does, read off its arguments by the tables.
+
+use std::borrow::Cow;
+
+use pinfold_shell::{Part, Word};
+
+use super::super::environment;
+use super::super::invocation::Invocation;
+use super::super::sed;
+use super::super::words::{behind, known_start, literal};
+use super::super::{Bar, HostClaim};
+use super::scan::{Arg, Scanned};
+use super::{Does, Operands, Program, Purpose, Style, find, scan};
+use crate::claim::Operation;
+
+pub(in super::super) use super::super::FolderUse;
+
+/// What one invocation does.
+#[derive(Default)]
+pub(in super::super) struct Acts<'a> {
+    /// The program's name.
+    pub(in super::super) name: &'a str,
+    /// What it touches, in the order of its arguments.
+    pub(in super::super) paths: Vec<Touched<'a>>,
+    /// Why no rule may allow it.
+    pub(in super::super) bars: Vec<Bar>,
+    /// Words that may turn out to be options that matter.
+    pub(in super::super) hidden: Vec<&'a Word>,
+    /// Hosts it reaches.
+    pub(in super::super) hosts: Vec<HostClaim>,
+    /// What it starts.
+    pub(in super::super) inner: Vec<Inner<'a>>,
+    /// Folders it moves to before anything else, each from the one before.
+    pub(in super::super) folders: Vec<Cow<'a, Word>>,
+    /// What it takes from the folder that it works in.
+    pub(in super::super) folder: FolderUse,
+    /// The tables know the program and every option that stands there.
+    pub(in super::super) exact: bool,
+    /// What its standard input is to it.
+    pub(in super::super) input: Input,
+    /// Some of its arguments are put in by another program, at `{}` or at the end.
+    open_ended: bool,
+}
+
+/// What standard input is to a program.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(in super::super) enum Input {
+    /// Data, if anything.
+    #[default]
+    Data,
+    /// A script in its own language.
+    Code,
+    /// Commands of a shell.
+    Commands,
+}
+
+/// A word that names a file.
+pub(in super::super) struct Touched<'a> {
+    pub(in super::super) word: Cow<'a, Word>,
+    pub(in super::super) operation: Operation,
+    pub(in super::super) purpose: Purpose,
+}
+
+/// A program that is started.
+pub(in super::super) struct Inner<'a> {
+    pub(in super::super) words: InnerWords<'a>,
+    /// More arguments follow that are not known here.
+    pub(in super::super) open_ended: bool,
+    /// It runs in a container or on another host: what it touches is not here.
+    pub(in super::super) elsewhere: bool,
+}
+
+/// What is known of a program that is started.
+pub(in super::super) enum InnerWords<'a> {
+    /// Its words.
+    Words(Vec<Word>),
+    /// A command line for a shell.
+    Line(Cow<'a, Word>),
+    /// Nothing.
+    Unknown,
+}
+
+/// What `invocation` does.
+pub(in super::super) fn act(invocation: &Invocation) -> Acts<'_> {
+    let Some(name) = invocation.name() else { return Acts { folder: FolderUse::Code, ..Acts::default() } };
+    let Some(program) = find(name) else {
+        return Acts { name, folder: FolderUse::Code, ..Acts::default() };
+    };
+    let scanned = scan(program, invocation.args());
+    let open_ended = invocation.open_ended;
+    let mut acts = Acts { name, exact: !scanned.unknown, open_ended, ..Acts::default() };
+    acts.read(&scanned);
+    if invocation.open_ended {
+        acts.open_end(&scanned);
+    }
+    acts
+}
+
+impl<'a> Acts<'a> {
+    fn read(&mut self, scanned: &Scanned<'a>) {
+        let Some(leaf) = scanned.levels.last() else { return };
+        self.folder = scanned.levels.iter().map(|level| level.folder).max().unwrap_or_default();
+        let mut operands = leaf.operands;
+        let mut reading = Reading::default();
+        for arg in &scanned.args {
+            if let Arg::Option { known: Some(known), name, value } = arg {
+                if let Does::Otherwise(other) = known.does {
+                    operands = *other;
+                }
+                self.option(&mut reading, known.does, name, value.as_ref());
+            }
+        }
+        if scanned.levels.iter().any(|level| level.has_dangers()) {
+            self.hidden.extend_from_slice(&scanned.hidden);
+        }
+        self.operands(&reading, &operands, &scanned.args);
+    }
+
+    fn option(&mut self, reading: &mut Reading<'a>, does: Does, name: &str, value: Option<&Cow<'a, Word>>) {
+        let Some(value) = value else {
+            match does {
+                Does::Bars(why) => self.option_bar("option", name, why),
+                Does::Code => self.option_bar("inline-code", name, "holds code, which no pattern can judge"),
+                Does::InPlace => reading.in_place = true,
+                Does::ForFirst => reading.has_first = true,
+                Does::FirstIsLine => {
+                    reading.first_is_line = true;
+                    self.option_bar("inline-code", name, "holds commands, which no pattern can judge");
+                }
+                _ => {}
+            }
+            return;
+        };
+        match does {
+            Does::Nothing | Does::Otherwise(_) | Does::FirstIsLine => {}
+            Does::Path(operation, purpose) => self.path(value.clone(), operation, purpose),
+            Does::Folder => self.folders.push(value.clone()),
+            Does::FolderOf => self.folder_of(value),
+            Does::Bars(why) => self.option_bar("option", name, why),
+            Does::Line => {
+                reading.has_first = true;
+                self.option_bar("option", name, "runs a command line");
+                self.line(value.clone());
+            }
+            Does::Code => {
+                reading.has_first = true;
+                self.option_bar("inline-code", name, "holds code, which no pattern can judge");
+            }
+            Does::InPlace => reading.in_place = true,
+            Does::ForFirst => reading.has_first = true,
+            Does::FirstFile => {
+                reading.has_first = true;
+                self.path(value.clone(), Operation::Read, Purpose::Command);
+            }
+            Does::Words => reading.split = Some(value.clone()),
+            Does::Piped if known_start(value).starts_with(['|', '!']) => {
+                self.option_bar("option", name, "runs a command line");
+                self.line(Cow::Owned(behind(value, 1)));
+            }
+            Does::Piped => self.path(value.clone(), Operation::Write, Purpose::Aside),
+            Does::SedScript => {
+                reading.has_first = true;
+                sed::script(self, value);
+            }
+            Does::Target => reading.target = Some(value.clone()),
+            Does::AtFile => self.at_file(value, "@"),
+            Does::FormFile => self.form_file(value),
+            Does::Host => self.host(value),
+        }
+    }
+
+    fn operands(&mut self, reading: &Reading<'a>, operands: &Operands, args: &[Arg<'a>]) {
+        let words: Vec<&'a Word> = args.iter().filter_map(Arg::operand).collect();
+        match *operands {
+            Operands::Nothing => {}
+            Operands::Each(operation, purpose) => self.each(reading, &words, operation, purpose),
+            Operands::AfterFirst(operation, purpose) => {
+                let skip = usize::from(!reading.has_first);
+                self.each(reading, words.get(skip..).unwrap_or_default(), operation, purpose);
+            }
+            Operands::Last(from, to) => self.last(reading, &words, from, to),
+            Operands::Command(skip) => self.start(words.get(skip..).unwrap_or_default()),
+            Operands::Environment => self.environment(reading, &words),
+            Operands::Elsewhere(skip) => {
+                self.start(words.get(skip..).unwrap_or_default());
+                self.elsewhere_last();
+            }
+            Operands::Line(skip) => self.joined(words.get(skip..).unwrap_or_default()),
+            Operands::Script => self.script(reading, &words, Input::Code),
+            Operands::ShellScript => self.script(reading, &words, Input::Commands),
+            Operands::Hosts => words.iter().for_each(|word| self.host(word)),
+            Operands::Own(own) => own(self, args),
+        }
+    }
+
+    fn each(&mut self, reading: &Reading<'a>, words: &[&'a Word], operation: Operation, purpose: Purpose) {
+        let operation = if reading.in_place { Operation::Edit } else { operation };
+        for word in words {
+            self.path(Cow::Borrowed(word), operation, purpose);
+        }
+    }
+
+    /// `cp a b`, `mv a b folder`, `ln -s a`, `cp -t folder a`.
+    fn last(&mut self, reading: &Reading<'a>, words: &[&'a Word], from: Operation, to: Operation) {
+        let (sources, target) = match (&reading.target, words.split_last()) {
+            (Some(target), _) => (words, target.clone()),
+            (None, Some((last, sources))) if !sources.is_empty() => (sources, Cow::Borrowed(*last)),
+            (None, _) => {
+                let here = words.first().map(|word| literal(".", word));
+                let Some(here) = here else { return };
+                (words, Cow::Owned(here))
+            }
+        };
+        for source in sources {
+            self.path(Cow::Borrowed(source), from, Purpose::Command);
+        }
+        let folder = reading.target.is_some() || sources.len() > 1 || is_folder(&target);
+        if folder {
+            for source in sources {
+                if let Some(inside) = below(&target, source) {
+                    self.path(Cow::Owned(inside), to, Purpose::Command);
+                }
+            }
+        }
+        self.path(target, to, Purpose::Command);
+    }
+
+    /// `NAME=value… command…`.
+    fn environment(&mut self, reading: &Reading<'a>, words: &[&'a Word]) {
+        if let Some(split) = &reading.split {
+            let all: Vec<&Word> = std::iter::once(split.as_ref()).chain(words.iter().copied()).collect();
+            return self.joined(&all);
+        }
+        let assigned = words.iter().take_while(|word| environment::is_assignment(word)).count();
+        let (assignments, command) = words.split_at(assigned.min(words.len()));
+        self.bars.extend(assignments.iter().filter_map(|word| environment::of_word(word)));
+        self.start(command);
+    }
+
+    /// A program with its arguments is started.
+    pub(in super::super) fn start(&mut self, words: &[&Word]) {
+        if !words.is_empty() {
+            let words = words.iter().map(|word| (*word).clone()).collect();
+            self.inner.push(Inner { words: InnerWords::Words(words), open_ended: false, elsewhere: false });
+        }
+    }
+
+    /// What was started last gets more arguments, which are not known here.
+    pub(in super::super) fn open_last(&mut self) {
+        if let Some(inner) = self.inner.last_mut() {
+            inner.open_ended = true;
+        }
+    }
+
+    /// What was started last runs where its paths are not ours.
+    pub(in super::super) fn elsewhere_last(&mut self) {
+        if let Some(inner) = self.inner.last_mut() {
+            inner.elsewhere = true;
+        }
+    }
+
+    /// Words that are joined by blanks and read by a shell.
+    pub(in super::super) fn joined(&mut self, words: &[&Word]) {
+        let Some(first) = words.first() else { return };
+        let mut text = String::new();
+        for word in words {
+            let Some(known) = word.as_static() else {
+                self.inner.push(Inner::unknown());
+                return;
+            };
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(known);
+        }
+        self.line(Cow::Owned(literal(&text, first)));
+    }
+
+    /// A command line for a shell.
+    pub(in super::super) fn line(&mut self, line: Cow<'a, Word>) {
+        self.inner.push(Inner { words: InnerWords::Line(line), open_ended: false, elsewhere: false });
+    }
+
+    /// A script of an interpreter: what it does stands elsewhere, so its place must be what it says.
+    fn script(&mut self, reading: &Reading<'a>, words: &[&'a Word], input: Input) {
+        if reading.has_first {
+            return;
+        }
+        let Some(script) = words.first().filter(|script| reading.first_is_line || !is_input(script)) else {
+            self.input = input;
+            return;
+        };
+        if reading.first_is_line {
+            return self.line(Cow::Borrowed(*script));
+        }
+        if script.parts.iter().any(|part| matches!(part, Part::Process)) {
+            self.inner.push(Inner::unknown());
+        }
+        if climbs(script) {
+            let why =
+                format!("`..` in the script of `{}` leads to another one than the rule names", self.name);
+            self.bars.push(Bar::new("dot-dot", why));
+        }
+    }
+
+    pub(in super::super) fn path(&mut self, word: Cow<'a, Word>, operation: Operation, purpose: Purpose) {
+        if word.as_static() == Some("-") {
+            return;
+        }
+        if self.open_ended && known_start(&word).contains("{}") {
+            if operation.writes() {
+                self.unknown_operand();
+            }
+            return;
+        }
+        self.paths.push(Touched { word, operation, purpose });
+    }
+
+    /// What it writes stands in no word.
+    pub(in super::super) fn unknown_operand(&mut self) {
+        if self.bars.iter().all(|bar| bar.id != "unknown-file") {
+            let why = format!("what `{}` writes is known only by running", self.name);
+            self.bars.push(Bar::new("unknown-file", why));
+        }
+    }
+
+    /// A path in the middle of a static word.
+    pub(in super::super) fn path_text(
+        &mut self,
+        text: &str,
+        like: &Word,
+        operation: Operation,
+        purpose: Purpose,
+    ) {
+        self.path(Cow::Owned(literal(text, like)), operation, purpose);
+    }
+
+    fn folder_of(&mut self, file: &Word) {
+        self.path(Cow::Owned(file.clone()), Operation::Read, Purpose::Command);
+        match file.as_static().map(|text| text.rsplit_once('/')) {
+            Some(Some((folder, _))) => {
+                let folder = if folder.is_empty() { "/" } else { folder };
+                self.folders.push(Cow::Owned(literal(folder, file)));
+            }
+            Some(None) => {}
+            None => self.folders.push(Cow::Owned(file.clone())),
+        }
+    }
+
+    /// `@file` or plain data.
+    fn at_file(&mut self, value: &Word, mark: &str) {
+        if known_start(value).starts_with(mark) {
+            self.path(Cow::Owned(behind(value, mark.len())), Operation::Read, Purpose::Command);
+        }
+    }
+
+    /// `name=@file;type=x`, `name=<file`.
+    fn form_file(&mut self, value: &Word) {
+        let start = known_start(value);
+        let Some((name, content)) = start.split_once('=') else { return };
+        if content.starts_with(['@', '<']) {
+            let file = behind(value, name.len() + 2);
+            match file.as_static().and_then(|text| text.split_once(';')) {
+                Some((path, _)) => self.path_text(path, value, Operation::Read, Purpose::Command),
+                None => self.path(Cow::Owned(file), Operation::Read, Purpose::Command),
+            }
+        }
+    }
+
+    pub(in super::super) fn host(&mut self, word: &Word) {
+        self.hosts.push(HostClaim { host: word.as_static().and_then(super::super::host::of_address) });
+    }
+
+    /// A script that runs programs or touches files, whatever the rule on its program says.
+    pub(in super::super) fn script_bar(&mut self, why: &str) {
+        self.bars.push(Bar::new("script", format!("the script of `{}` {why}", self.name)));
+    }
+
+    /// No rule allows this, but for one that names the option.
+    pub(in super::super) fn option_bar(&mut self, id: &'static str, option: &str, why: &str) {
+        let why = format!("`{option}` of `{}` {why}", self.name);
+        self.bars.push(Bar { lifted_by: Some(option.to_owned()), ..Bar::new(id, why) });
+    }
+
+    /// More arguments follow that nobody knows: they are what the last operands would be.
+    fn open_end(&mut self, scanned: &Scanned<'a>) {
+        for inner in &mut self.inner {
+            inner.open_ended = true;
+        }
+        let writes = scanned.levels.last().is_some_and(|leaf| leaf.operands.writes());
+        if writes || self.paths.iter().any(|touched| touched.operation.writes()) {
+            self.unknown_operand();
+        }
+    }
+}
+
+/// What options say about the operands.
+#[derive(Default)]
+struct Reading<'a> {
+    in_place: bool,
+    has_first: bool,
+    first_is_line: bool,
+    split: Option<Cow<'a, Word>>,
+    target: Option<Cow<'a, Word>>,
+}
+
+impl Inner<'_> {
+    pub(in super::super) fn unknown() -> Self {
+        Self { words: InnerWords::Unknown, open_ended: false, elsewhere: false }
+    }
+}
+
+impl<'a> Arg<'a> {
+    /// The word, if it is an operand.
+    pub(in super::super) fn operand(&self) -> Option<&'a Word> {
+        match self {
+            Self::Operand(word) => Some(word),
+            Self::Option { .. } => None,
+        }
+    }
+}
+
+impl Program {
+    /// Whether it has options that a rule on its name does not mean.
+    fn has_dangers(&self) -> bool {
+        self.style != Style::Plain
+            && self.options.iter().any(|options| {
+                matches!(options.does, Does::Bars(_) | Does::Line | Does::Code | Does::InPlace)
+                    || matches!(options.does, Does::Path(operation, _) if operation.writes())
+            })
+    }
+}
+
+impl Operands {
+    fn writes(&self) -> bool {
+        match self {
+            Self::Each(operation, _) | Self::AfterFirst(operation, _) => operation.writes(),
+            Self::Last(_, to) => to.writes(),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a word names a folder by its looks.
+fn is_folder(word: &Word) -> bool {
+    let by_name =
+        |text: &str| text.ends_with('/') || matches!(text.rsplit('/').next(), Some("." | ".." | "~"));
+    match word.as_static() {
+        Some(text) => by_name(text),
+        None => match word.parts.as_slice() {
+            [Part::Tilde(_)] => true,
+            [.., Part::Literal(text)] => text.ends_with('/'),
+            _ => false,
+        },
+    }
+}
+
+/// What a copy of `source` is called in the folder `target`.
+fn below(target: &Word, source: &Word) -> Option<Word> {
+    let name = match source.parts.last()? {
+        Part::Literal(text) => text.trim_end_matches('/').rsplit('/').next()?,
+        _ => return None,
+    };
+    if name.is_empty() || matches!(name, "." | "..") {
+        return None;
+    }
+    let mut parts = target.parts.clone();
+    match parts.last_mut() {
+        Some(Part::Literal(text)) => {
+            if !text.ends_with('/') {
+                text.push('/');
+            }
+            text.push_str(name);
+        }
+        _ => parts.push(Part::Literal(format!("/{name}"))),
+    }
+    Some(Word { parts, span: source.span.clone(), quoted: target.quoted })
+}
+
+/// Whether a script's name stands for standard input.
+fn is_input(script: &Word) -> bool {
+    matches!(script.as_static(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+}
+
+/// Whether there is a `..` among the components.
+pub(in super::super) fn climbs(word: &Word) -> bool {
+    word.parts.iter().any(|part| match part {
+        Part::Literal(text) => text.split('/').any(|name| name == ".."),
+        _ => false,
+    })
+}

@@ -1,0 +1,27 @@
+//! The wrappers that are taken off before an allow rule looks: they start the rest of their words and change
+//! nothing that a rule is about, as long as they are called by their exact grammar.
+
+use super::invocation::Invocation;
+use super::program::{Acts, InnerWords};
+
+/// Their names.
+const WRAPPERS: &[&str] = &["timeout", "time", "nice", "nohup", "stdbuf"];
+
+/// Folders that only the system's owner can write, for a wrapper that is named by its path.
+const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"];
+
+/// Whether the invocation is a wrapper by its name.
+pub(super) fn is_wrapper(invocation: &Invocation) -> bool {
+    let Some(program) = invocation.program() else { return false };
+    let name = SYSTEM.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program);
+    WRAPPERS.contains(&name)
+}
+
+/// Whether a rule may look at what it starts in its place.
+pub(super) fn strips(invocation: &Invocation, acts: &Acts<'_>) -> bool {
+    is_wrapper(invocation)
+        && acts.exact
+        && acts.bars.is_empty()
+        && acts.paths.is_empty()
+        && matches!(acts.inner.as_slice(), [inner] if matches!(inner.words, InnerWords::Words(_)) && !inner.open_ended)
+}
