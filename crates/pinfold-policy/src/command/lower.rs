@@ -15,7 +15,7 @@ use super::{
 };
 use crate::claim::{Operation, Origin, PathClaim};
 use crate::input::PathText;
-use crate::safeguard;
+use crate::{read_only, safeguard};
 
 /// How deep launchers may stand in each other, and scripts in scripts. Nobody writes more by hand.
 const DEEPEST: usize = 8;
@@ -123,17 +123,20 @@ impl<'o, 's> Lowering<'o, 's> {
         let inert = self.bars.is_empty()
             && !self.writes_by_redirect
             && written.is_none_or(|reading| reading.words.is_empty() || builtin::is_inert(reading));
-        let folder = found.folders.first().and_then(Base::folder);
-        for hit in safeguard::of_command(command, &self.readings, folder) {
-            add_safeguard(&mut self.safeguards, hit);
+        for base in &found.folders {
+            for hit in safeguard::of_command(command, &self.readings, base.folder()) {
+                add_safeguard(&mut self.safeguards, hit);
+            }
         }
+        let moved = found.folders.iter().any(|base| *base != Base::Start);
+        let read_only = read_only::is_read_only(command, &self.allowable, moved);
         CommandClaim {
             span: command.span.clone(),
             allowable: self.allowable,
             readings: self.readings,
             bars: self.bars,
             safeguards: self.safeguards,
-            read_only: false,
+            read_only,
             inert,
             works_in: self.works_in,
         }

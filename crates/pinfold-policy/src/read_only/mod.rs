@@ -21,16 +21,16 @@ use pinfold_shell::{Assignment, Part, Redirect, RedirectKind, SimpleCommand};
 use crate::command::Invocation;
 
 /// Whether a simple command only reads. `invocation` is what it runs once wrappers that change nothing are taken
-/// off; `works_in` is the folder that a `cd` in front leads to, when there is one.
+/// off; `moved` says that a `cd` in front may have led to another folder.
 ///
 /// Commands that read nothing and only say something (`echo`) are not among these.
-pub fn is_read_only(command: &SimpleCommand, invocation: &Invocation, works_in: Option<&str>) -> bool {
+pub fn is_read_only(command: &SimpleCommand, invocation: &Invocation, moved: bool) -> bool {
     !command.place.background
         && command.assignments.iter().all(is_harmless)
         && command.redirects.iter().all(only_reads)
         && !invocation.open_ended
         && invocation.through.iter().all(|through| WRAPPERS.contains(&through.name.as_str()))
-        && program(invocation).is_some_and(|name| is_listed(name, invocation, works_in))
+        && program(invocation).is_some_and(|name| is_listed(name, invocation, moved))
 }
 
 /// Wrappers that neither write nor change what the program does.
@@ -46,11 +46,11 @@ fn program(invocation: &Invocation) -> Option<&str> {
         .filter(|name| !name.contains('/'))
 }
 
-fn is_listed(name: &str, invocation: &Invocation, works_in: Option<&str>) -> bool {
+fn is_listed(name: &str, invocation: &Invocation, moved: bool) -> bool {
     let args = invocation.args();
     match name {
         // In another folder another repository's settings could name programs to run.
-        "git" => works_in.is_none() && git::only_reads(args),
+        "git" => !moved && git::only_reads(args),
         "find" | "gfind" => expression::find(args),
         "test" | "[" => expression::test(name, args),
         "ps" => expression::ps(args),
@@ -81,10 +81,9 @@ fn is_harmless(assignment: &Assignment) -> bool {
             | "LINES"
             | "GIT_OPTIONAL_LOCKS"
     ) || assignment.name.starts_with("LC_");
-    let no_pager = matches!(assignment.name.as_str(), "PAGER" | "GIT_PAGER") && matches!(value, "" | "cat");
     // A value that is a path would be read.
     let is_path = value.starts_with(['/', '.', ':']) || value.contains("..");
-    assignment.elements.is_empty() && (no_pager || (shows && !is_path))
+    assignment.elements.is_empty() && shows && !is_path
 }
 
 /// Whether a redirect writes nothing that stays.

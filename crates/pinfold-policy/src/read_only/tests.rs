@@ -1,18 +1,13 @@
-use super::*;
+use crate::command::understand;
 use pinfold_shell::parse;
 
-/// Whether every command of a line only reads.
+/// Whether every command of a line only reads, or does nothing beside one that does.
 fn reads(text: &str) -> bool {
-    let script = parse(text);
-    let works_in = script
-        .commands
-        .first()
-        .filter(|first| first.words.first().and_then(|word| word.as_static()) == Some("cd"));
-    script.opaque.is_empty()
-        && script.commands.iter().all(|command| {
-            let invocation = Invocation { words: command.words.clone(), ..Invocation::default() };
-            is_read_only(command, &invocation, works_in.map(|_| "x")) || invocation.name() == Some("cd")
-        })
+    let commands = understand(text, &parse(text));
+    let mut claims = commands.commands.iter();
+    commands.bars.is_empty()
+        && claims.clone().any(|claim| claim.read_only)
+        && claims.all(|claim| claim.bars.is_empty() && (claim.read_only || claim.inert))
 }
 
 const READS: &[&str] = &[
@@ -155,7 +150,6 @@ const READS: &[&str] = &[
     "grep x < f",
     "LC_ALL=C sort f",
     "TZ=UTC date",
-    "GIT_PAGER=cat git log",
     "cat <<'EOF'\nx\nEOF",
     "/usr/bin/ls",
     "ls -la \\\n  src",

@@ -18,7 +18,6 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "gemini --approval-mode=yolo",
         "gen --permission-mode bypassPermissions -p x",
         "pinfold run --sandbox off -- sh",
-        "npx claude --dangerously-skip-permissions",
     ],
     passes: &[
         "claude -p x",
@@ -28,7 +27,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "echo --full-auto",
         "pinfold check",
     ],
-    blind: "an agent whose own settings switch its questions off",
+    blind: "an agent whose own settings switch its questions off, or that `npx` fetches",
     watch: Watch::Programs(
         &[
             "claude",
