@@ -234,7 +234,7 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim) -> Opinion {
         return allow(Reason::HeldByTheKernel);
     }
     let understood = case.claims.bars.is_empty() && claim.bars.is_empty();
-    if case.policy.bash == BashMode::ReadOnly && understood && claim.read_only {
+    if case.policy.bash == BashMode::ReadOnly && understood && only_reads(case, claim) {
         return allow(Reason::OnlyReads);
     }
     let by_mode = by_level(case.policy.mode, Level::Dangerous);
@@ -242,6 +242,13 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim) -> Opinion {
         Some(bar) => Opinion { reason: Reason::Barred(bar.clone()), ..by_mode },
         None => by_mode,
     }
+}
+
+/// Whether a command only reads, or does nothing beside one that does: `cd src && rg x`. A line with nothing to
+/// read is not what that mode is for. Lines with more parts than this are a safeguard's matter.
+fn only_reads(case: &Case<'_>, claim: &CommandClaim) -> bool {
+    const PARTS: usize = 64;
+    claim.read_only || claim.inert && case.claims.commands.iter().take(PARTS).any(|other| other.read_only)
 }
 
 /// The line as a whole: nothing to say when its commands were understood, each has had its own verdict.
