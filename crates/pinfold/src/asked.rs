@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use pinfold_paths::{self as paths, LastLink, Resolution};
-use pinfold_policy::declared::{McpEffect, ScopedTool, terminal};
+use pinfold_policy::declared::{ScopedTool, terminal};
 use pinfold_policy::{
-    Claims, DeclaredHit, DeclaredNo, ForeignCall, McpCall, McpClass, Operation, PathClaim, PathText, Policy,
+    Claims, DeclaredHit, DeclaredNo, ForeignCall, McpCall, Operation, PathClaim, PathText, Policy,
     ShellClaim, ToolCall, ToolName,
 };
 
@@ -25,7 +25,8 @@ impl Asked<'_> {
     /// The no to a path that the call itself names; a command's paths are audited as words.
     pub(crate) fn path(&self, operation: Operation, resolution: &Resolution) -> Option<DeclaredNo> {
         let tool = match self.call {
-            ToolCall::Mcp(call) => ScopedTool::Mcp(&call.name),
+            // Asked about as a whole, since only the scope knows what the operation does.
+            ToolCall::Mcp(_) => return None,
             ToolCall::Foreign(ForeignCall::File { .. }) => ScopedTool::File,
             ToolCall::Foreign(_) => return None,
             own if own.tool().is_some_and(ToolName::takes_paths) => ScopedTool::File,
@@ -42,7 +43,7 @@ impl Asked<'_> {
     pub(crate) fn whole(&self, claims: &Claims) -> Option<DeclaredHit> {
         let around = &self.policy.around;
         match self.call {
-            ToolCall::Mcp(call) => self.mcp(call).map(DeclaredHit::of_all),
+            ToolCall::Mcp(call) => self.mcp(call),
             ToolCall::Foreign(ForeignCall::Code { code }) => {
                 self.text(ScopedTool::CodeExecution, || terminal::audit_code(code, self.start, around))
             }
@@ -66,24 +67,22 @@ impl Asked<'_> {
         })
     }
 
-    /// What a server names beside its plain paths, and what nobody knows about its operation.
-    fn mcp(&self, call: &McpCall) -> Option<DeclaredNo> {
+    /// Every path that a server is told, by what the person or the name says that the operation does.
+    fn mcp(&self, call: &McpCall) -> Option<DeclaredHit> {
         let (declared, tool) = (&self.policy.declared, ScopedTool::Mcp(&call.name));
         if declared.is_silent(tool) {
             return None;
         }
-        let class = match declared.mcp_effect(&call.name) {
-            Some(McpEffect::Read) => McpClass::Read,
-            Some(McpEffect::Write) => McpClass::Write,
-            None => call.class(),
+        if let Some(no) = declared.mcp_no(call) {
+            return Some(DeclaredHit::of_all(no));
+        }
+        let class = declared.mcp_class(call);
+        let looked = |claim: PathClaim| {
+            let no = path_no(declared, tool, claim.operation, &self.resolve(&claim))?;
+            let word = claim.path.map(|path| path.as_os_str().to_string_lossy().into_owned());
+            Some(DeclaredHit { no, word })
         };
-        let known = class != McpClass::Unknown;
-        let no = declared.tool_no(tool).or_else(|| declared.operation_no(&call.name, known));
-        no.or_else(|| {
-            let claims = call.claims(class).into_iter().chain(call.unnamed_claims(class));
-            let looked = |claim: &PathClaim| path_no(declared, tool, claim.operation, &self.resolve(claim));
-            claims.into_iter().find_map(|claim| looked(&claim))
-        })
+        call.claims(class).into_iter().chain(call.unnamed_claims(class)).find_map(looked)
     }
 
     fn resolve(&self, claim: &PathClaim) -> Resolution {
