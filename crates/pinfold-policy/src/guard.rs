@@ -112,6 +112,8 @@ impl Guard {
 pub struct Guards {
     write: Arc<List>,
     read: Arc<List>,
+    /// Not guarded, though a pattern of the lists matches.
+    except: Arc<List>,
     places: Places,
 }
 
@@ -128,7 +130,8 @@ struct Places {
 impl Default for Guards {
     fn default() -> Self {
         let (write, read) = (Arc::new(List::new(table::WRITE)), Arc::new(List::new(table::READ)));
-        Self { write, read, places: Places::default() }
+        let except = Arc::new(List::new(&[]));
+        Self { write, read, except, places: Places::default() }
     }
 }
 
@@ -141,7 +144,8 @@ impl Guards {
         let places = &self.places;
         covering(&places.write, real).or_else(|| {
             let open = || places.open_write.iter().any(|place| real.starts_with(place));
-            self.write.find(real, home, folds_case).filter(|_| !open())
+            let excepted = || self.except.find(real, home, folds_case).is_some();
+            self.write.find(real, home, folds_case).filter(|_| !open() && !excepted())
         })
     }
 
@@ -150,7 +154,8 @@ impl Guards {
         let places = &self.places;
         covering(&places.read, real).or_else(|| {
             let open = || places.open_read.iter().any(|place| real.starts_with(place));
-            self.read.find(real, home, folds_case).filter(|_| !open())
+            let excepted = || self.except.find(real, home, folds_case).is_some();
+            self.read.find(real, home, folds_case).filter(|_| !open() && !excepted())
         })
     }
 
@@ -165,6 +170,13 @@ impl Guards {
     #[must_use]
     pub fn with_read(mut self, pattern: &str, kind: GuardKind, why: &str) -> Self {
         Arc::make_mut(&mut self.read).push(Guard::added(pattern, kind, why));
+        self
+    }
+
+    /// What a person does not want to be guarded after all: places that the lists match, and this pattern too.
+    #[must_use]
+    pub fn with_except(mut self, pattern: &str) -> Self {
+        Arc::make_mut(&mut self.except).push(Guard::added(pattern, GuardKind::Place, ""));
         self
     }
 

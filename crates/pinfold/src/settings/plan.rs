@@ -1,0 +1,155 @@
+//! From settings to the plan of a session: rules, mode and switches, the places that may be written and those that
+//! are guarded, the scopes that tools are held to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use pinfold_paths::Ambient;
+use pinfold_policy::declared::{BadScope, Declared, Surroundings, ToolScopes};
+use pinfold_policy::merge::Merged;
+use pinfold_policy::settings::SandboxMode;
+use pinfold_policy::{Access, Bases, GuardKind, Guards, Layer, Located, Policy};
+
+use crate::declared;
+use crate::profile::Profile;
+use crate::session::Plan;
+
+/// Where a session stands when settings are applied to it.
+#[derive(Debug, Clone, Default)]
+pub struct Situation {
+    /// The root of the project: where `/` in a rule starts.
+    pub project: PathBuf,
+    /// The environment that declared scopes are expanded by.
+    pub variables: BTreeMap<String, String>,
+    /// The profile that was asked for.
+    pub profile: Option<Profile>,
+}
+
+/// A setting that cannot be carried out, with the place it stands at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {what}; {mend}")]
+pub struct NotApplied {
+    /// Where it stands.
+    pub at: String,
+    /// What is wrong, in one clause.
+    pub what: String,
+    /// What to do about it.
+    pub mend: String,
+}
+
+impl NotApplied {
+    fn scope(at: impl ToString, bad: BadScope) -> Self {
+        Self { at: at.to_string(), what: bad.to_string(), mend: bad.hint }
+    }
+}
+
+impl Plan {
+    /// The plan with what settings say. Nothing here widens the folder of the plan but directories that the
+    /// settings name.
+    ///
+    /// # Errors
+    /// [`NotApplied`] when a declared scope cannot be read or resolved: a line that is not known is not drawn.
+    pub fn with_settings(
+        self,
+        ambient: &Ambient,
+        merged: &Merged,
+        situation: &Situation,
+    ) -> Result<Self, NotApplied> {
+        let bases = bases(&self, situation);
+        let around = Surroundings {
+            home: self.home.clone(),
+            folder: situation.project.clone(),
+            variables: situation.variables.clone(),
+        };
+        let mut policy = Policy::default().with_rules(merged.rules.iter().cloned(), &bases);
+        policy.mode = merged.mode.value.for_principal(&self.principal);
+        policy.bash = merged.bash.value;
+        policy.immune = merged.immune.value;
+        policy.reads = merged.reads.value;
+        policy.ask_rules_in_bypass = merged.ask_rules_in_bypass.value;
+        policy.declared = all_declared(ambient, merged, situation, &around)?;
+        policy.around = around;
+        let places = merged.additional_directories.iter().chain(&merged.sandbox.writable);
+        let places =
+            places.map(|place| place_of(&place.value, &self, situation)).filter(|place| place.exists());
+        Ok(Self {
+            also_writable: self.also_writable.iter().cloned().chain(places).collect(),
+            access: access(merged, self.access),
+            guards: guarded(self.guards.clone(), merged),
+            policy,
+            ..self
+        })
+    }
+
+    /// The plan as [`Plan::for_folder`] means it, as far as nobody chose otherwise: what is in the folder needs no
+    /// question, and neither does a command that is held to it.
+    #[must_use]
+    pub fn where_the_folder_is_granted(mut self, merged: &Merged) -> Self {
+        let granted = Policy::folder_is_granted();
+        if unsaid(&merged.mode) {
+            self.policy.mode = granted.mode;
+        }
+        if unsaid(&merged.bash) {
+            self.policy.bash = granted.bash;
+        }
+        self
+    }
+}
+
+fn unsaid<T>(setting: &Located<T>) -> bool {
+    setting.source.layer == Layer::BuiltIn
+}
+
+/// Rules are written with the names that a person uses; paths are compared resolved. Both count.
+fn bases(plan: &Plan, situation: &Situation) -> Bases {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut home: Vec<PathBuf> = plan.home.iter().flat_map(|home| [home.clone(), real(home)]).collect();
+    home.dedup();
+    Bases { cwd: real(&plan.scope.display_root), project: real(&situation.project), home }
+}
+
+fn all_declared(
+    ambient: &Ambient,
+    merged: &Merged,
+    situation: &Situation,
+    around: &Surroundings,
+) -> Result<Declared, NotApplied> {
+    let mut all = Declared::default();
+    for tools in &merged.tools {
+        let scopes = ToolScopes::parse(&tools.value).map_err(|bad| NotApplied::scope(&tools.source, bad))?;
+        let drawn = declared::draw(ambient, &scopes, &tools.source, around)
+            .map_err(|bad| NotApplied::scope(&tools.source, bad))?;
+        all = all.and(drawn);
+    }
+    if let Some(profile) = &situation.profile {
+        let drawn = declared::draw(ambient, &profile.scopes, &profile.source, around)
+            .map_err(|bad| NotApplied::scope(&profile.source, bad))?;
+        all = all.and(drawn);
+    }
+    Ok(all)
+}
+
+/// `~/x` below home, the rest relative to the project.
+fn place_of(text: &str, plan: &Plan, situation: &Situation) -> PathBuf {
+    match (text.strip_prefix("~/"), &plan.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ if text == "~" => plan.home.clone().unwrap_or_else(|| situation.project.join(text)),
+        _ => situation.project.join(text),
+    }
+}
+
+fn access(merged: &Merged, own: Access) -> Access {
+    match merged.sandbox.mode.as_ref().map(|mode| mode.value) {
+        Some(SandboxMode::ReadOnly) => Access::ReadOnly,
+        Some(SandboxMode::WorkspaceWrite | SandboxMode::DefaultWrite | SandboxMode::Off) | None => own,
+    }
+}
+
+fn guarded(guards: Guards, merged: &Merged) -> Guards {
+    const WHY: &str = "settings guard it";
+    let write = merged.guards.write.iter().chain(&merged.sandbox.deny_write);
+    let read = merged.guards.read.iter().chain(&merged.sandbox.deny_read);
+    let guards = write.fold(guards, |guards, own| guards.with_write(&own.value, GuardKind::Place, WHY));
+    let guards = read.fold(guards, |guards, own| guards.with_read(&own.value, GuardKind::Place, WHY));
+    merged.guards.except.iter().fold(guards, |guards, own| guards.with_except(&own.value))
+}
