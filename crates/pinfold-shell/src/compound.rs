@@ -1,6 +1,6 @@
 //! Compound commands: groups, branches, loops, functions.
 
-use crate::lexer::{Keyword, is_name};
+use crate::lexer::{Keyword, breaks, is_name};
 use crate::opaque::Stop;
 use crate::parse::Parser;
 use crate::script::{Assignment, Part, Word};
@@ -32,6 +32,7 @@ impl Parser<'_, '_> {
             Keyword::Coproc => return self.coprocess(end).map(|()| true),
             Keyword::Bang
             | Keyword::CloseBrace
+            | Keyword::CloseTest
             | Keyword::Do
             | Keyword::Done
             | Keyword::Elif
@@ -86,9 +87,13 @@ impl Parser<'_, '_> {
         let Some(end) = self.pair_end(inside, b'(', b')') else {
             return Err(self.syntax("`))` behind `((`"));
         };
-        if self.byte_at(end) != Some(b')') {
-            self.pos = start;
-            return Ok(false);
+        match self.byte_at(end) {
+            Some(b')') => {}
+            Some(b'\n') => return Err(self.syntax("`))` behind `((`")),
+            _ => {
+                self.pos = start;
+                return Ok(false);
+            }
         }
         self.arithmetic(inside, end - 1)?;
         self.pos = end + 1;
@@ -129,8 +134,9 @@ impl Parser<'_, '_> {
     fn for_loop(&mut self) -> Result<(), Stop> {
         self.skip_blanks();
         if self.peek() == Some(b'(') && self.ahead() == Some(b'(') {
-            if !self.arithmetic_command()? {
-                return Err(self.syntax("`))` behind `for ((`"));
+            let start = self.pos;
+            if !self.arithmetic_command()? || self.semicolons(start, self.pos) != 2 {
+                return Err(self.syntax("three expressions and `))` behind `for ((`"));
             }
             self.skip_blanks();
             if self.peek() == Some(b';') && self.ahead() != Some(b';') {
@@ -141,11 +147,29 @@ impl Parser<'_, '_> {
         self.loop_over_words()
     }
 
+    /// Semicolons between two places, outside of quotes and substitutions.
+    fn semicolons(&self, start: usize, end: usize) -> usize {
+        let (mut at, mut count) = (start, 0);
+        while at < end {
+            let byte = self.byte_at(at);
+            count += usize::from(byte == Some(b';'));
+            let close = match (byte, self.byte_at(at + 1)) {
+                (Some(b'$'), Some(b'(')) => self.pair_end(at + 2, b'(', b')'),
+                (Some(b'$'), Some(b'{')) => self.pair_end(at + 2, b'{', b'}'),
+                (Some(quote @ (b'"' | b'\'' | b'`')), _) => self.quote_end(at + 1, quote),
+                (Some(b'\\'), _) => Some(at + 2),
+                _ => None,
+            };
+            at = close.unwrap_or(at + 1);
+        }
+        count
+    }
+
     fn select(&mut self) -> Result<(), Stop> {
         self.loop_over_words()
     }
 
-    /// `NAME in words; do …`. The variable is listed as an assignment by itself, with the words as its elements.
+    /// `NAME in words; do …`.
     fn loop_over_words(&mut self) -> Result<(), Stop> {
         self.skip_blanks();
         let start = self.pos;
@@ -154,17 +178,20 @@ impl Parser<'_, '_> {
             .as_static()
             .filter(|name| is_name(name) && !self.slice(start, self.pos).contains(['\'', '"']));
         let Some(name) = name.map(str::to_owned) else { return Err(self.syntax("a name behind `for`")) };
-        let position = self.list.open(self.place(), self.origin(start));
+        let value = Word { span: self.span(start, self.pos), ..Word::default() };
+        let mut variable = Assignment { name, value, elements: Vec::new(), appends: false };
         self.line_breaks();
-        let mut assignment = Assignment { name, value: arguments(), elements: Vec::new(), appends: false };
-        if self.eat_keyword(Keyword::In) {
-            assignment.value = Word { span: self.span(self.pos, self.pos), ..Word::default() };
-            self.list_of_words(&mut assignment.elements)?;
-        } else if self.peek() == Some(b';') && self.ahead() != Some(b';') {
-            self.pos += 1;
-        }
-        self.close_span(position);
-        self.list.assignment(position, assignment);
+        let read = if self.eat_keyword(Keyword::In) {
+            self.list_of_words(&mut variable.elements)
+        } else {
+            variable.elements.push(arguments());
+            if self.peek() == Some(b';') && self.ahead() != Some(b';') {
+                self.pos += 1;
+            }
+            Ok(())
+        };
+        self.list.loop_over(variable);
+        read?;
         self.loop_body()
     }
 
@@ -210,7 +237,8 @@ impl Parser<'_, '_> {
 
     fn case(&mut self) -> Result<(), Stop> {
         self.skip_blanks();
-        self.plain_word(Position::Single)?;
+        let word = self.plain_word(Position::Single)?;
+        self.list.loose(word);
         self.line_breaks();
         self.expect_keyword(Keyword::In, "`in`")?;
         let outer = std::mem::replace(&mut self.context.conditional, true);
@@ -235,7 +263,8 @@ impl Parser<'_, '_> {
         self.eat(b'(');
         loop {
             self.skip_blanks();
-            self.plain_word(Position::Pattern)?;
+            let pattern = self.plain_word(Position::Pattern)?;
+            self.list.loose(pattern);
             self.skip_blanks();
             if !self.eat(b'|') {
                 return self.expect(b')', "`)` behind a pattern");
@@ -320,8 +349,10 @@ impl Parser<'_, '_> {
     fn coprocess_command(&mut self) -> Result<(), Stop> {
         self.skip_blanks();
         let start = self.pos;
-        let named = self.peek().is_some() && self.keyword().is_none() && self.plain_word_end().is_some();
-        if named {
+        let begins_word = self.peek().is_some_and(|byte| !breaks(byte)) && self.keyword().is_none();
+        if begins_word && self.plain_word_end().is_none() {
+            self.doubt("a coprocess whose first word is not plain", start);
+        } else if begins_word {
             self.plain_word(Position::Argument)?;
             self.skip_blanks();
             if self.peek() != Some(b'(') && self.keyword().is_none() {

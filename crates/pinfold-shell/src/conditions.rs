@@ -81,12 +81,16 @@ impl Parser<'_, '_> {
                 return Err(self.syntax("an operand"));
             }
             let operand = self.operand_of(Position::Single)?;
-            if left.as_static() == Some("-v") || left.as_static() == Some("-R") {
+            if matches!(left.as_static(), Some("-v" | "-R")) {
                 self.evaluates_word(&operand);
             }
+            self.list.loose(operand);
             return Ok(());
         }
-        let Some(operator) = self.test_operator() else { return Ok(()) };
+        let Some(operator) = self.test_operator() else {
+            self.list.loose(left);
+            return if self.peek() == Some(b'\n') { Err(self.syntax("an operator")) } else { Ok(()) };
+        };
         self.skip_blanks();
         let position = match operator {
             Operator::Match => Position::Extended,
@@ -98,6 +102,8 @@ impl Parser<'_, '_> {
             self.evaluates_word(&left);
             self.evaluates_word(&right);
         }
+        self.list.loose(left);
+        self.list.loose(right);
         Ok(())
     }
 

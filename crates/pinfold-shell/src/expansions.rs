@@ -22,6 +22,9 @@ impl Parser<'_, '_> {
                 };
                 self.arithmetic(inside, end - 1)?;
                 self.pos = end;
+                if !quoted && (builder.in_braces() || self.slice(inside, end).contains('{')) {
+                    self.doubt("braces around or in `$[`", start);
+                }
                 builder.part(Part::Arithmetic);
                 Ok(())
             }
@@ -96,7 +99,10 @@ impl Parser<'_, '_> {
         let outer = self.context.clone();
         let waiting = std::mem::take(&mut self.waiting);
         self.enter_substitution(captured);
-        self.nested(|parser| parser.list().map(drop))?;
+        let any = self.nested(Self::list)?;
+        if !any && !captured {
+            self.doubt("a process substitution without commands", start);
+        }
         if !self.waiting.is_empty() {
             return Err(self.syntax("the text of a here-document"));
         }
@@ -121,10 +127,11 @@ impl Parser<'_, '_> {
     /// Backticks: a text of its own, with fewer backslashes, that is read when it runs.
     pub(crate) fn backticks(&mut self, builder: &mut Builder, quoted: bool) -> Result<(), Stop> {
         let start = self.pos + 1;
-        let Some(end) = self.backtick_end(start) else {
+        let Some(close) = self.quote_end(start, b'`') else {
             self.pos = start;
             return Err(self.syntax("a closing backtick"));
         };
+        let end = close - 1;
         let outer = self.context.clone();
         self.enter_substitution(true);
         self.nested(|parser| {
@@ -132,20 +139,9 @@ impl Parser<'_, '_> {
             Ok(())
         })?;
         self.context = outer;
-        self.pos = end + 1;
+        self.pos = close;
         builder.part(Part::Substitution { quoted });
         Ok(())
-    }
-
-    fn backtick_end(&self, start: usize) -> Option<usize> {
-        let mut at = start;
-        loop {
-            match self.byte_at(at)? {
-                b'`' => return Some(at),
-                b'\\' => at += 2,
-                _ => at += 1,
-            }
-        }
     }
 
     fn backtick_script(&mut self, start: usize, end: usize, quoted: bool) {
@@ -256,20 +252,25 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
+    /// The end of `$'…'`, in which a backslash keeps a quote from closing.
+    fn ansi_end(&self, from: usize) -> Option<usize> {
+        let mut at = from;
+        loop {
+            match self.byte_at(at)? {
+                b'\'' => return Some(at + 1),
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+    }
+
     /// `$'…'`: escapes as in C.
     fn ansi_quotes(&mut self, builder: &mut Builder) -> Result<(), Stop> {
         builder.quote();
         let start = self.pos + 1;
-        let mut end = start;
-        loop {
-            match self.byte_at(end) {
-                None => return Err(self.syntax("a closing single quote")),
-                Some(b'\'') => break,
-                Some(b'\\') => end += 2,
-                Some(_) => end += 1,
-            }
-        }
-        self.pos = end + 1;
+        let Some(close) = self.ansi_end(start) else { return Err(self.syntax("a closing single quote")) };
+        let end = close - 1;
+        self.pos = close;
         match crate::escapes::decode(self.slice(start, end)) {
             Ok(text) => {
                 for character in text.chars().filter(|&character| crate::characters::deceives(character)) {
@@ -283,6 +284,7 @@ impl Parser<'_, '_> {
                 builder.part(Part::Glob(self.slice(start, end).to_owned()));
             }
         }
+        builder.unquote();
         Ok(())
     }
 }

@@ -65,6 +65,7 @@ pub(crate) enum Keyword {
     Bang,
     Case,
     CloseBrace,
+    CloseTest,
     Coproc,
     Do,
     Done,
@@ -91,6 +92,7 @@ impl Keyword {
             b"!" => Self::Bang,
             b"case" => Self::Case,
             b"}" => Self::CloseBrace,
+            b"]]" => Self::CloseTest,
             b"coproc" => Self::Coproc,
             b"do" => Self::Do,
             b"done" => Self::Done,
@@ -188,6 +190,7 @@ impl Parser<'_, '_> {
         let whole = match self.byte_at(end) {
             None => true,
             Some(b'<' | b'>') => self.byte_at(end + 1).is_none_or(|next| !matches!(next, b'(' | b'\\')),
+            Some(b'(') => !matches!(self.byte_at(end.saturating_sub(1)), Some(b'+' | b'@' | b'!')),
             Some(byte) => breaks(byte),
         };
         (whole && end > self.pos).then_some(end)
@@ -202,7 +205,7 @@ impl Parser<'_, '_> {
     /// The reserved word that stands here, and where it ends.
     pub(crate) fn keyword(&mut self) -> Option<(Keyword, usize)> {
         let first = self.peek()?;
-        if !(first.is_ascii_lowercase() || matches!(first, b'{' | b'}' | b'!' | b'[')) {
+        if !(first.is_ascii_lowercase() || matches!(first, b'{' | b'}' | b'!' | b'[' | b']')) {
             return None;
         }
         let (mut word, mut length, mut at) = ([0; KEYWORD], 0, self.pos);
@@ -229,20 +232,31 @@ impl Parser<'_, '_> {
     /// Where the bracket that was opened before `from` closes, one past it; quotes are passed over. Flat, in one
     /// pass: whether `((` is arithmetic is decided without reading what is inside twice.
     pub(crate) fn pair_end(&self, from: usize, open: u8, close: u8) -> Option<usize> {
-        let (mut at, mut depth, mut quote) = (from, 1_usize, None);
+        let (mut at, mut depth) = (from, 1_usize);
         loop {
             let byte = self.byte_at(at)?;
             at += 1;
-            match (quote, byte) {
-                (Some(kind), _) if kind == byte => quote = None,
-                (None | Some(b'"' | b'`'), b'\\') => at += 1,
-                (None, b'\'' | b'"' | b'`') => quote = Some(byte),
-                (None, _) if byte == open => depth += 1,
-                (None, _) if byte == close => depth -= 1,
+            match byte {
+                b'\\' => at += 1,
+                b'\'' | b'"' | b'`' => at = self.quote_end(at, byte)?,
+                _ if byte == open => depth += 1,
+                _ if byte == close => depth -= 1,
                 _ => {}
             }
             if depth == 0 {
                 return Some(at);
+            }
+        }
+    }
+
+    /// Where the quote that was opened before `from` closes, one past it.
+    pub(crate) fn quote_end(&self, from: usize, quote: u8) -> Option<usize> {
+        let mut at = from;
+        loop {
+            match self.byte_at(at)? {
+                byte if byte == quote => return Some(at + 1),
+                b'\\' if quote != b'\'' => at += 2,
+                _ => at += 1,
             }
         }
     }

@@ -17,6 +17,7 @@
 //! What a program does with its arguments, what a variable holds, what a sourced file says. `eval`, `source`,
 //! `trap` and their kind are ordinary commands here; whoever judges commands knows them by name.
 
+mod braces;
 mod characters;
 mod compound;
 mod conditions;

@@ -128,6 +128,16 @@ impl Listing {
         Some(start + last)
     }
 
+    /// A loop sets a variable to one word after the other.
+    pub(crate) fn loop_over(&mut self, variable: Assignment) {
+        self.script.loops.push(variable);
+    }
+
+    /// A word that stands in no command, loop or redirect.
+    pub(crate) fn loose(&mut self, word: Word) {
+        self.script.loose.push(word);
+    }
+
     pub(crate) fn function(&mut self, name: &str) {
         self.script.functions.push(name.to_owned());
     }
@@ -154,10 +164,10 @@ impl Listing {
         if self.evaluated.is_empty() {
             return;
         }
-        let doubt = self.script.commands.iter().find_map(|command| {
-            let reads = |one: &&Assignment| self.evaluated.contains(&one.name) && one.may_hold_code();
-            command.assignments.iter().find(reads).map(|one| one.value.span.clone())
-        });
+        let assigned = self.script.commands.iter().flat_map(|command| &command.assignments);
+        let mut sets = assigned.chain(&self.script.loops);
+        let doubt = sets.find(|one| self.evaluated.contains(&one.name) && one.may_hold_code());
+        let doubt = doubt.map(|one| one.value.span.clone());
         if let Some(span) = doubt {
             let why = OpaqueWhy::Construct("a value that arithmetic would run as code");
             self.opaque(why, span);

@@ -17,7 +17,10 @@ pub(crate) const MAX_LISTED: usize = 32 * 1024;
 pub(crate) const MAX_REDIRECTS: usize = 64;
 
 /// Words that a sequence such as `{1..9}` is expanded into.
-pub(crate) const MAX_SEQUENCE: usize = 256;
+pub(crate) const MAX_SEQUENCE: i128 = 256;
+
+/// Opening braces in a word whose alternatives are told apart.
+pub(crate) const MAX_BRACES: usize = 32;
 
 /// Parts that are called opaque one by one.
 pub(crate) const MAX_OPAQUE: usize = 64;

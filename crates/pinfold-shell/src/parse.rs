@@ -9,7 +9,7 @@ use crate::lexer::Keyword;
 use crate::listing::Listing;
 use crate::opaque::{MAX_NESTING, Stop};
 use crate::origins::Origins;
-use crate::script::{OpaqueWhy, Place, Span};
+use crate::script::{OpaqueWhy, Place, Span, Word};
 use crate::words::Position;
 use std::rc::Rc;
 
@@ -172,10 +172,10 @@ impl<'t, 'l> Parser<'t, 'l> {
             match self.keyword() {
                 Some((Keyword::Bang, end)) => {
                     prefix = Some(Keyword::Bang);
-                    if self.byte_at(end) == Some(b'(') {
-                        self.doubt("`!(`, which is a pattern where `extglob` is on", end);
+                    let start = std::mem::replace(&mut self.pos, end);
+                    if self.byte() == Some(b'(') {
+                        self.doubt("`!(`, which is a pattern where `extglob` is on", start);
                     }
-                    self.pos = end;
                 }
                 Some((Keyword::Time, end)) => {
                     prefix = prefix.or(Some(Keyword::Time));
@@ -200,7 +200,7 @@ impl<'t, 'l> Parser<'t, 'l> {
     }
 
     fn pipe_ends(&mut self) -> bool {
-        matches!(self.peek(), None | Some(b'\n' | b';' | b')'))
+        matches!(self.peek(), None | Some(b'\n' | b';'))
     }
 
     fn at_pipe(&mut self) -> bool {
@@ -268,10 +268,19 @@ impl<'t, 'l> Parser<'t, 'l> {
         }
         if words.count == 0 {
             words.declares = lexed.word.as_static().is_some_and(declares);
+            self.doubt_keyword(&lexed.word, words.redirects);
         }
         words.count += 1;
         self.list.word(position, lexed.word);
         Ok(())
+    }
+
+    /// bash prints the commands of a substitution with redirects behind the words, and reads them again.
+    fn doubt_keyword(&mut self, word: &Word, redirected: bool) {
+        let keyword = || word.as_static().is_some_and(|text| Keyword::of(text.as_bytes()).is_some());
+        if redirected && !word.quoted && keyword() {
+            self.doubt("a reserved word behind a redirect", self.pos);
+        }
     }
 
     /// A `(` behind words: a function if there is one word alone.
@@ -361,7 +370,8 @@ impl<'t, 'l> Parser<'t, 'l> {
     }
 
     pub(crate) fn span(&self, start: usize, end: usize) -> Span {
-        self.origin(start)..self.origin_end(start, end)
+        let from = self.origin(start);
+        from..self.origin_end(start, end).max(from)
     }
 
     /// Where in the command line a part of this text ends: directly behind its last byte.

@@ -1,291 +1,229 @@
 //! Braces, tildes and patterns: what the marks of a complete word mean.
-//!
-//! bash expands braces first, as text; then tildes; then patterns. Here one pass over the pieces does all three,
-//! with a stack for braces. A brace that turns out to be none is put back as text.
 
-use crate::opaque::{MAX_NESTING, MAX_SEQUENCE};
+use crate::braces::{Piece, expand};
+use crate::opaque::MAX_BRACES;
 use crate::script::{Part, Span, Word};
 use crate::words::Mark;
 
+/// An indivisible piece of a word.
+#[derive(Debug)]
+pub(crate) enum Atom {
+    /// Text that is neither quoted nor special.
+    Bare(String),
+    Quoted(String),
+    /// A character that may be more than itself.
+    Special(u8),
+    Part(Part),
+}
+
+impl Atom {
+    pub(crate) fn is(&self, byte: u8) -> bool {
+        matches!(self, Self::Special(own) if *own == byte)
+    }
+}
+
 /// Reads the marks of a word.
 pub(crate) fn resolve(parts: Vec<Part>, marks: &[Mark], braces: bool, span: &Span) -> Vec<Part> {
-    let mut reading = Reading::new(marks, braces, span.clone());
+    let atoms = atoms(parts, marks);
+    let opens = atoms.iter().filter(|atom| atom.is(b'{')).count();
+    if braces && opens > MAX_BRACES {
+        return vec![Part::Brace(Vec::new())];
+    }
+    let pieces = if braces && opens > 0 { expand(&atoms) } else { atoms.iter().map(Piece::Atom).collect() };
+    let brackets = atoms.iter().filter(|atom| atom.is(b']')).count();
+    let mut reading = Reading { span, brackets, in_brackets: false };
+    let mut word = Word::default();
+    reading.pieces(&pieces, Start::Word, false, &mut word);
+    word.parts
+}
+
+/// Cuts the text at its marks.
+fn atoms(parts: Vec<Part>, marks: &[Mark]) -> Vec<Atom> {
+    let mut atoms = Vec::with_capacity(marks.len() * 2 + parts.len());
     let mut marks = marks.iter().peekable();
-    let last = parts.len().saturating_sub(1);
+    let mut quoted = false;
     for (index, part) in parts.into_iter().enumerate() {
         let text = if let Part::Literal(text) = &part { text.as_str() } else { "" };
         let mut from = 0;
         while let Some(mark) = marks.next_if(|mark| mark.part == index) {
-            reading.text(text.get(from..mark.at).unwrap_or_default());
-            let next = marks.peek().filter(|next| next.part == index);
-            let ends = if index == last { Ends::Word } else { Ends::Part };
-            from = mark.at
-                + reading.mark(mark, Rest { text: text.get(mark.at..).unwrap_or_default(), next, ends });
+            let before = text.get(from..mark.at).unwrap_or_default().to_owned();
+            from = mark.at;
+            match mark.byte {
+                b'"' if !before.is_empty() => atoms.push(Atom::Bare(before)),
+                b'"' => {}
+                b'\'' => atoms.push(Atom::Quoted(before)),
+                byte => {
+                    atoms.extend((!before.is_empty()).then_some(Atom::Bare(before)));
+                    atoms.push(Atom::Special(byte));
+                    from += 1;
+                }
+            }
+            quoted = mark.byte == b'"' || quoted && mark.byte != b'\'';
         }
-        reading.text(text.get(from..).unwrap_or_default());
+        let rest = text.get(from..).unwrap_or_default().to_owned();
+        if !rest.is_empty() {
+            atoms.push(if quoted { Atom::Quoted(rest) } else { Atom::Bare(rest) });
+        }
         if !matches!(part, Part::Literal(_)) {
-            reading.add(part);
+            atoms.push(Atom::Part(part));
         }
     }
-    reading.finish()
+    // Quotes with nothing in them, at the very end.
+    atoms.extend(marks.any(|mark| mark.byte == b'"').then(|| Atom::Quoted(String::new())));
+    atoms
 }
 
-/// What follows a mark.
-#[derive(Debug, Clone, Copy)]
-struct Rest<'a> {
-    /// The literal text, from the character of the mark on.
-    text: &'a str,
-    next: Option<&'a &'a Mark>,
-    ends: Ends,
-}
-
-/// What ends with a literal text.
+/// What stands in front of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ends {
+enum Start {
+    /// Nothing: a `~` here begins the word.
     Word,
-    Part,
-}
-
-/// An open brace: the alternatives before the current one.
-#[derive(Debug, Default)]
-struct Brace {
-    alternatives: Vec<Word>,
-    /// Something in it was quoted.
-    quoted: bool,
+    /// Braces, which may leave nothing.
+    Braces,
+    /// Text.
+    Text,
 }
 
 #[derive(Debug)]
-struct Reading {
-    braces: bool,
-    span: Span,
-    open: Vec<Brace>,
-    /// The parts of each open alternative, innermost last; the word itself first.
-    parts: Vec<Vec<Part>>,
-    /// The last `]`, as a position of its mark: a `[` behind it is no pattern.
+struct Reading<'a> {
+    span: &'a Span,
+    /// How many `]` are still to come.
     brackets: usize,
-    seen: usize,
+    /// A `[` that begins a pattern was seen.
+    in_brackets: bool,
 }
 
-impl Reading {
-    fn new(marks: &[Mark], braces: bool, span: Span) -> Self {
-        let brackets = marks.iter().rposition(|mark| mark.byte == b']').unwrap_or(0);
-        Self { braces, span, open: Vec::new(), parts: vec![Vec::new()], brackets, seen: 0 }
-    }
-
-    /// Reads a mark. Gives how much of the text behind it was used.
-    fn mark(&mut self, mark: &Mark, rest: Rest<'_>) -> usize {
-        self.seen += 1;
-        match mark.byte {
-            b'"' => {
-                self.open.iter_mut().for_each(|brace| brace.quoted = true);
-                return 0;
+impl Reading<'_> {
+    /// Reads pieces into a word. `followed`: more text comes directly behind them.
+    fn pieces(&mut self, pieces: &[Piece<'_>], mut start: Start, followed: bool, word: &mut Word) {
+        let mut rest = pieces;
+        while let Some((piece, behind)) = rest.split_first() {
+            rest = behind;
+            match piece {
+                Piece::Alternatives(words) => {
+                    let followed = followed || !rest.is_empty();
+                    let words =
+                        words.iter().map(|pieces| self.alternative(pieces, start, followed)).collect();
+                    add(&mut word.parts, Part::Brace(words));
+                }
+                Piece::Sequence(words) => {
+                    let words = words.iter().map(|text| self.literal(text)).collect();
+                    add(&mut word.parts, Part::Brace(words));
+                }
+                Piece::Atom(atom) => {
+                    self.atom(atom, Tilde { start, rest, followed }, word);
+                    start = Start::Text;
+                }
             }
-            b':' => return self.tilde(mark, rest),
-            b'~' => return self.tilde_at_start(mark, rest),
-            b'*' => self.glob("*"),
-            b'?' => self.glob("?"),
-            b'[' if self.seen <= self.brackets => self.glob("["),
-            b']' => self.close_bracket(),
-            b'{' if self.braces && self.open.len() < MAX_NESTING => {
-                self.open.push(Brace::default());
-                self.parts.push(Vec::new());
+            if start == Start::Word {
+                start = Start::Braces;
             }
-            b',' if !self.open.is_empty() => self.next_alternative(),
-            b'}' if !self.open.is_empty() => self.close_brace(),
-            byte => self.text(char::from(byte).encode_utf8(&mut [0; 4])),
-        }
-        1
-    }
-
-    /// The parts that are added to.
-    fn current(&mut self) -> &mut Vec<Part> {
-        if self.parts.is_empty() {
-            self.parts.push(Vec::new());
-        }
-        let last = self.parts.len() - 1;
-        #[expect(clippy::indexing_slicing, reason = "the line above")]
-        &mut self.parts[last]
-    }
-
-    fn add(&mut self, part: Part) {
-        add(self.current(), part);
-    }
-
-    fn text(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.add(Part::Literal(text.to_owned()));
         }
     }
 
-    fn glob(&mut self, text: &str) {
-        self.add(Part::Glob(text.to_owned()));
+    fn alternative(&mut self, pieces: &[Piece<'_>], start: Start, followed: bool) -> Word {
+        let mut word = Word { span: self.span.clone(), ..Word::default() };
+        self.pieces(pieces, start, followed, &mut word);
+        word
     }
 
-    /// `]`: with the text since `[` one pattern.
-    fn close_bracket(&mut self) {
-        let parts = self.current();
-        match parts.as_mut_slice() {
-            [.., Part::Glob(open), Part::Literal(inside)] if open.ends_with('[') => {
-                open.push_str(inside);
-                open.push(']');
-                parts.pop();
+    fn literal(&self, text: &str) -> Word {
+        Word { parts: vec![Part::Literal(text.to_owned())], span: self.span.clone(), quoted: false }
+    }
+
+    fn atom(&mut self, atom: &Atom, tilde: Tilde<'_>, word: &mut Word) {
+        match atom {
+            Atom::Bare(text) => add(&mut word.parts, Part::Literal(text.clone())),
+            Atom::Quoted(text) => {
+                word.quoted = true;
+                if !text.is_empty() {
+                    add(&mut word.parts, Part::Literal(text.clone()));
+                }
             }
-            [.., Part::Glob(open)] if open.contains('[') => open.push(']'),
-            parts if parts.iter().any(|part| matches!(part, Part::Glob(text) if text.contains('['))) => {
-                self.glob("]");
+            Atom::Part(part) => add(&mut word.parts, part.clone()),
+            Atom::Special(byte) => {
+                let part = self.special(*byte, tilde, &mut word.parts);
+                add(&mut word.parts, part);
             }
-            _ => self.text("]"),
         }
     }
 
-    /// `~` at the start of the word, or of an alternative of braces, which may be at the start of the word.
-    fn tilde_at_start(&mut self, mark: &Mark, rest: Rest<'_>) -> usize {
-        let before = || self.parts.iter().flatten();
-        if before().next().is_none() {
-            return self.tilde(mark, rest);
+    fn special(&mut self, byte: u8, tilde: Tilde<'_>, parts: &mut Vec<Part>) -> Part {
+        match byte {
+            b'~' | b':' | b'%' => tilde.read(byte),
+            b'*' | b'?' => Part::Glob(char::from(byte).to_string()),
+            b'[' if self.brackets > 0 => {
+                self.in_brackets = true;
+                Part::Glob("[".to_owned())
+            }
+            b']' => {
+                self.brackets = self.brackets.saturating_sub(1);
+                if self.in_brackets { close_bracket(parts) } else { Part::Literal("]".to_owned()) }
+            }
+            byte => Part::Literal(char::from(byte).to_string()),
         }
-        let unclear = |part: &Part| match part {
-            Part::Brace(_) => true,
-            Part::Literal(text) => text.contains('='),
-            _ => false,
+    }
+}
+
+/// `]`: with the text since `[` one pattern.
+fn close_bracket(parts: &mut Vec<Part>) -> Part {
+    match parts.as_slice() {
+        [.., Part::Glob(open), Part::Literal(_)] if open.ends_with('[') => {
+            let Some(Part::Literal(inside)) = parts.pop() else { return Part::Glob("]".to_owned()) };
+            Part::Glob(inside + "]")
+        }
+        _ => Part::Glob("]".to_owned()),
+    }
+}
+
+/// What stands around a `~`.
+#[derive(Debug, Clone, Copy)]
+struct Tilde<'a> {
+    start: Start,
+    rest: &'a [Piece<'a>],
+    followed: bool,
+}
+
+impl Tilde<'_> {
+    fn read(self, mark: u8) -> Part {
+        match (mark, self.start) {
+            (b':', _) | (b'~', Start::Word) => self.named(),
+            (b'~', Start::Text) => Part::Literal("~".to_owned()),
+            _ => Part::Glob("~".to_owned()),
+        }
+    }
+
+    /// With something quoted or expanded in its name it is no tilde; what braces and patterns make of it is not
+    /// said. The name itself stays text, and is joined with the tilde by [`add`].
+    fn named(self) -> Part {
+        let (name, next) = match self.rest {
+            [] => ("", None),
+            [Piece::Atom(Atom::Bare(text)), next @ ..] => match text.find(['/', ':']) {
+                Some(end) => return Part::Tilde(text.get(..end).unwrap_or_default().to_owned()),
+                None => (text.as_str(), next.first()),
+            },
+            [next, ..] => ("", Some(next)),
         };
-        if before().any(unclear) {
-            self.glob("~");
-        } else {
-            self.text("~");
+        match next {
+            None if !self.followed => Part::Tilde(name.to_owned()),
+            Some(Piece::Atom(Atom::Quoted(_) | Atom::Part(_))) => Part::Literal("~".to_owned()),
+            _ => Part::Glob("~".to_owned()),
         }
-        1
-    }
-
-    /// `~` and the name behind it, up to a `/` or `:`. With something quoted or expanded in it, it is no tilde.
-    fn tilde(&mut self, mark: &Mark, rest: Rest<'_>) -> usize {
-        let stops = |c: char| matches!(c, '/' | ':') || !self.open.is_empty() && matches!(c, ',' | '}');
-        let end = rest.text.find(stops).unwrap_or(rest.text.len());
-        let name = rest.text.get(1..end).unwrap_or_default();
-        let marked = rest.next.map(|next| (next.byte, next.at - mark.at));
-        match marked {
-            Some((b'"', at)) if at <= end => self.text("~"),
-            Some((_, at)) if at < end => self.glob("~"),
-            _ if end == rest.text.len() && rest.ends == Ends::Part => self.text("~"),
-            _ => {
-                self.add(Part::Tilde(name.to_owned()));
-                return end;
-            }
-        }
-        1
-    }
-
-    fn next_alternative(&mut self) {
-        let parts = std::mem::take(self.current());
-        let word = self.word(parts);
-        if let Some(brace) = self.open.last_mut() {
-            brace.alternatives.push(word);
-        }
-    }
-
-    fn close_brace(&mut self) {
-        let Some(mut brace) = self.open.pop() else { return };
-        let parts = self.parts.pop().unwrap_or_default();
-        if brace.alternatives.is_empty() {
-            match sequence(&parts).filter(|_| !brace.quoted) {
-                Some(words) => self.add(Part::Brace(words)),
-                None => self.put_back(brace, parts, "}"),
-            }
-            return;
-        }
-        let last = self.word(parts);
-        brace.alternatives.push(last);
-        self.add(Part::Brace(brace.alternatives));
-    }
-
-    /// A brace that is none.
-    fn put_back(&mut self, brace: Brace, last: Vec<Part>, close: &str) {
-        self.text("{");
-        for word in brace.alternatives {
-            word.parts.into_iter().for_each(|part| self.add(part));
-            self.text(",");
-        }
-        for part in last {
-            self.add(part);
-        }
-        self.text(close);
-    }
-
-    fn word(&self, parts: Vec<Part>) -> Word {
-        Word { parts, span: self.span.clone(), quoted: false }
-    }
-
-    fn finish(mut self) -> Vec<Part> {
-        // The outermost first: what is put back into the word must come before what stands in it.
-        let levels: Vec<_> = self.parts.drain(1..).collect();
-        for (brace, parts) in std::mem::take(&mut self.open).into_iter().zip(levels) {
-            self.put_back(brace, parts, "");
-        }
-        self.parts.pop().unwrap_or_default()
     }
 }
 
-/// Adds a part; text joins text before it.
+/// Adds a part. Text joins text before it; behind a tilde the name is there already.
 fn add(parts: &mut Vec<Part>, part: Part) {
     match (parts.last_mut(), part) {
         (Some(Part::Literal(last)), Part::Literal(text)) | (Some(Part::Glob(last)), Part::Glob(text)) => {
             last.push_str(&text);
         }
+        (Some(Part::Tilde(name)), Part::Literal(text)) => {
+            let rest = text.strip_prefix(name.as_str()).unwrap_or(&text);
+            if !rest.is_empty() {
+                parts.push(Part::Literal(rest.to_owned()));
+            }
+        }
         (_, part) => parts.push(part),
     }
-}
-
-/// `1..3`, `a..c` or `1..9..2` as words; none when it is no sequence, no words when there are too many.
-fn sequence(parts: &[Part]) -> Option<Vec<Word>> {
-    let [Part::Literal(text)] = parts else { return None };
-    let mut pieces = text.split("..");
-    let (first, last, step) = (pieces.next()?, pieces.next()?, pieces.next());
-    if pieces.next().is_some() {
-        return None;
-    }
-    let step = step.map_or(Ok(1), str::parse::<i64>).ok()?;
-    let numbers = first.parse::<i64>().ok().zip(last.parse::<i64>().ok());
-    if numbers.is_some_and(|_| padded(first) || padded(last)) {
-        // Numbers with zeros in front are filled up with zeros: which words these are is not said.
-        return Some(Vec::new());
-    }
-    let letters = letter(first).zip(letter(last));
-    if letters.is_some_and(|(first, last)| (first < 97) != (last < 97)) {
-        // What stands between capital and small letters has meanings of its own.
-        return Some(Vec::new());
-    }
-    let (first, last) = numbers.or(letters)?;
-    let show = |value: i64| match (numbers, u8::try_from(value)) {
-        (None, Ok(byte)) => char::from(byte).to_string(),
-        _ => value.to_string(),
-    };
-    Some(steps(first, last, step).into_iter().map(|value| literal(show(value))).collect())
-}
-
-fn letter(text: &str) -> Option<i64> {
-    match text.as_bytes() {
-        [byte] if byte.is_ascii_alphabetic() => Some(i64::from(*byte)),
-        _ => None,
-    }
-}
-
-fn padded(number: &str) -> bool {
-    let digits = number.trim_start_matches(['-', '+']);
-    number.starts_with('+') || digits.len() > 1 && digits.starts_with('0') || number == "-0"
-}
-
-fn steps(first: i64, last: i64, step: i64) -> Vec<i64> {
-    let step = i128::from(step.unsigned_abs().max(1));
-    let (first, last) = (i128::from(first), i128::from(last));
-    let count = (last - first).unsigned_abs() / step.unsigned_abs() + 1;
-    if count > MAX_SEQUENCE as u128 {
-        return Vec::new();
-    }
-    let direction = if last < first { -step } else { step };
-    let values = (0..count).filter_map(|n| i128::try_from(n).ok()).map(|n| first + n * direction);
-    values.filter_map(|value| i64::try_from(value).ok()).collect()
-}
-
-fn literal(text: String) -> Word {
-    Word { parts: vec![Part::Literal(text)], ..Word::default() }
 }

@@ -3,11 +3,14 @@
 use crate::lexer::{begins_name, in_name};
 use crate::opaque::Stop;
 use crate::parse::Parser;
-use crate::script::{Redirect, RedirectKind, Word};
+use crate::script::{Part, Redirect, RedirectKind, Word};
 use crate::words::Position;
 
 /// A greater number is a word to some shells, and too big for all.
 const MAX_DESCRIPTOR: u32 = 0x7fff_ffff;
+
+/// Here-documents that may wait for their texts; bash ends at more.
+const MAX_DOCUMENTS: usize = 16;
 
 /// What stands in front of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +18,8 @@ enum Fd {
     None,
     Number(u32),
     TooBig,
+    /// `{name}`.
+    Variable,
 }
 
 /// An operator, as written.
@@ -38,24 +43,29 @@ impl Parser<'_, '_> {
             self.pos = start;
             return Ok(None);
         };
-        if fd == Fd::TooBig {
-            self.doubt("a descriptor of that size", start);
-        }
+        let fd = match fd {
+            Fd::Number(number) => Some(number),
+            Fd::TooBig => {
+                self.doubt("a descriptor of that size", start);
+                None
+            }
+            Fd::None | Fd::Variable => None,
+        };
         self.skip_blanks();
         let (kind, target) = self.redirect_target(operator, first)?;
-        let fd = if let Fd::Number(number) = fd { Some(number) } else { None };
         Ok(Some(Redirect { kind, fd, target, inherited: false }))
     }
 
-    /// What stands directly in front of an operator.
+    /// What stands directly in front of an operator. Takes nothing else.
     fn descriptor(&mut self) -> Fd {
         let start = self.pos;
         let fd = match self.peek() {
             Some(b'0'..=b'9') => self.number(),
             Some(b'{') => self.variable(),
-            _ => return Fd::None,
+            _ => Fd::None,
         };
-        if !matches!(self.peek(), Some(b'<' | b'>')) {
+        let operator = matches!(self.peek(), Some(b'<' | b'>')) && self.ahead() != Some(b'(');
+        if fd == Fd::None || !operator {
             self.pos = start;
             return Fd::None;
         }
@@ -71,17 +81,14 @@ impl Parser<'_, '_> {
         number.filter(|&number| number <= MAX_DESCRIPTOR).map_or(Fd::TooBig, Fd::Number)
     }
 
-    /// `{name}`: bash chooses a number. Any other word in braces is left where it is.
+    /// `{name}`: bash chooses a number.
     fn variable(&mut self) -> Fd {
         self.pos += 1;
         let named = self.peek().is_some_and(begins_name);
         while self.peek().is_some_and(in_name) {
             self.pos += 1;
         }
-        if !named || !self.eat(b'}') {
-            self.pos = self.end;
-        }
-        Fd::None
+        if named && self.eat(b'}') { Fd::Variable } else { Fd::None }
     }
 
     fn redirect_operator(&mut self) -> Option<Operator> {
@@ -130,6 +137,10 @@ impl Parser<'_, '_> {
     }
 
     fn redirect_target(&mut self, operator: Operator, first: usize) -> Result<(RedirectKind, Word), Stop> {
+        // Digits or `{name}` in front of one more operator are no word.
+        if !matches!(operator, Operator::To(_)) && self.descriptor() != Fd::None {
+            return Err(self.syntax("a word behind a redirect"));
+        }
         match operator {
             Operator::Plain(RedirectKind::HereDocument) => self.delimiter(first, false),
             Operator::Stripped => self.delimiter(first, true),
@@ -137,6 +148,13 @@ impl Parser<'_, '_> {
                 Ok((RedirectKind::HereString, self.plain_word(Position::Single)?))
             }
             Operator::Plain(kind) => Ok((kind, self.plain_word(Position::Target)?)),
+            // A `-` stands by itself: what follows is a word of the command.
+            Operator::To(_) if self.peek() == Some(b'-') => {
+                self.pos += 1;
+                let parts = vec![Part::Literal("-".to_owned())];
+                let word = Word { parts, span: self.span(self.pos - 1, self.pos), quoted: false };
+                Ok((RedirectKind::Duplicate, word))
+            }
             Operator::To(kind) => {
                 let word = self.plain_word(Position::Target)?;
                 let descriptor = word.as_static().is_some_and(is_descriptor);
@@ -147,6 +165,9 @@ impl Parser<'_, '_> {
 
     fn delimiter(&mut self, first: usize, stripped: bool) -> Result<(RedirectKind, Word), Stop> {
         let word = self.plain_word(Position::Single)?;
+        if self.waiting.len() >= MAX_DOCUMENTS {
+            return Err(self.syntax("at most 16 here-documents at once"));
+        }
         let placeholder = Word { span: word.span.clone(), ..Word::default() };
         self.expect_document(&word, first, stripped);
         Ok((RedirectKind::HereDocument, placeholder))

@@ -108,6 +108,14 @@ impl Builder {
         }
     }
 
+    /// What was quoted ends.
+    pub(crate) fn unquote(&mut self) {
+        self.bare = false;
+        if !self.marks.is_empty() {
+            self.mark(b'\'');
+        }
+    }
+
     /// The next byte of text is special.
     pub(crate) fn mark(&mut self, byte: u8) {
         let (part, at) = match self.parts.as_slice() {
@@ -138,17 +146,18 @@ impl Builder {
     }
 
     /// The mark of a `~` here: `:` at the start of a value or behind a `:` in it, `~` at the start of a word, or
-    /// where braces may make it one.
+    /// where braces may make it one, `%` where they may make a value of it.
     fn tilde(&self) -> Option<u8> {
         let at_value = |value: Value| match self.parts.as_slice() {
             [Part::Literal(text)] => text.len() == value.at || self.ends_bare_with(b":"),
             _ => self.ends_bare_with(b":"),
         };
         let in_braces = self.in_braces() && self.ends_bare_with(b"{,}");
-        if self.value.is_some_and(at_value) {
-            return Some(b':');
+        match self.value {
+            Some(value) if at_value(value) => Some(b':'),
+            Some(_) => in_braces.then_some(b'%'),
+            None => (self.is_empty() || in_braces).then_some(b'~'),
         }
-        (self.is_empty() || in_braces).then_some(b'~')
     }
 
     /// A `(` here does not end the word.
@@ -165,7 +174,8 @@ impl Builder {
 impl Parser<'_, '_> {
     /// Reads the word that begins here.
     pub(crate) fn word(&mut self, position: Position) -> Result<Lexed, Stop> {
-        if let Some(end) = self.plain_word_end() {
+        let plain = self.plain_word_end().filter(|_| position != Position::Regex);
+        if let Some(end) = plain {
             let word = Word {
                 parts: vec![Part::Literal(self.slice(self.pos, end).to_owned())],
                 span: self.span(self.pos, end),
@@ -247,6 +257,7 @@ impl Parser<'_, '_> {
             return Err(self.syntax("a closing single quote"));
         }
         builder.text(self.slice(start, end));
+        builder.unquote();
         self.pos = end + 1;
         Ok(())
     }
@@ -254,7 +265,13 @@ impl Parser<'_, '_> {
     pub(crate) fn double_quotes(&mut self, builder: &mut Builder) -> Result<(), Stop> {
         builder.quote();
         self.pos += 1;
-        self.nested(|parser| parser.quoted_text(builder, Some(b'"')))
+        let start = self.pos;
+        let read = self.nested(|parser| parser.quoted_text(builder, Some(b'"')));
+        if read.is_err() {
+            self.pos = start;
+        }
+        builder.unquote();
+        read
     }
 
     /// Reads text in which only `$`, backticks and backslashes are special, up to `close` or the end.
@@ -281,17 +298,14 @@ impl Parser<'_, '_> {
     }
 
     fn quoted_escape(&mut self, builder: &mut Builder, close: Option<u8>) {
-        match self.byte_at(self.pos + 1) {
-            Some(b'\n') => {}
+        self.pos += 1;
+        match self.byte() {
+            Some(b'\n') => self.pos += 1,
             Some(byte) if matches!(byte, b'$' | b'`' | b'\\') || Some(byte) == close => {
-                builder.text(self.slice(self.pos + 1, self.pos + 2));
+                self.bare_byte(builder);
             }
-            _ => {
-                builder.text("\\");
-                self.pos -= 1;
-            }
+            _ => builder.text("\\"),
         }
-        self.pos += 2;
     }
 
     /// A backslash takes the meaning from the character behind it. At the very end it stays.
@@ -304,6 +318,7 @@ impl Parser<'_, '_> {
         }
         builder.quote();
         builder.text(if length == 0 { "\\" } else { self.slice(start, start + length) });
+        builder.unquote();
         self.pos = start + length;
     }
 
@@ -330,6 +345,7 @@ impl Parser<'_, '_> {
         let start = self.pos;
         self.pos += 1;
         self.subscript()?;
+        self.doubt_subscript(start, self.pos);
         let assigns = self.peek() == Some(b'=') || self.peek() == Some(b'+') && self.ahead() == Some(b'=');
         if !assigns || builder.subscripted.is_some() {
             self.doubt("a subscript without a value", start);
@@ -337,6 +353,15 @@ impl Parser<'_, '_> {
         }
         builder.subscripted = Some(start);
         Ok(())
+    }
+
+    /// bash reads a subscript several times, each time by other rules. They agree where it is plain.
+    fn doubt_subscript(&mut self, start: usize, end: usize) {
+        let plain = |byte: u8| in_name(byte) || b" $@*+./:\"{}-[]".contains(&byte);
+        let text = self.slice(start, end);
+        if !text.bytes().all(plain) || text.contains("$$") {
+            self.doubt("an involved subscript", start);
+        }
     }
 
     /// `(…)` behind `NAME=`.
@@ -372,8 +397,11 @@ impl Parser<'_, '_> {
     fn element_subscript(&mut self) -> Result<(), Stop> {
         let start = self.pos;
         self.pos += 1;
-        let closed = self.pair_end(self.pos, b'[', b']');
-        if !closed.is_some_and(|end| matches!(self.byte_at(end), Some(b'=' | b'+'))) {
+        let Some(end) = self.pair_end(self.pos, b'[', b']') else {
+            return Err(self.syntax("`]` in an array"));
+        };
+        self.doubt_subscript(start, end);
+        if !matches!(self.byte_at(end), Some(b'=' | b'+')) {
             self.pos = start;
             return Ok(());
         }
