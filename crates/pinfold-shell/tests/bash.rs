@@ -1,0 +1,255 @@
+//! The parser beside a real bash.
+//!
+//! Two promises, over a list of snippets and over random changes to them: what is understood, bash takes as well;
+//! and every program that bash starts is one of the listed commands. `PINFOLD_SEED` and `PINFOLD_ROUNDS` choose
+//! other changes and more of them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+#[path = "kit/cover.rs"]
+mod cover;
+#[path = "kit/escapes.rs"]
+mod escapes;
+#[path = "kit/mod.rs"]
+mod kit;
+
+use pinfold_shell::parse;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const SNIPPETS: &str = include_str!("cases/snippets.txt");
+
+/// Builtins through which a command is hidden from every parser, or that stop the counting.
+const UNSEEN: &[&str] = &[
+    "alias", "trap", "let", "eval", "exec", "command", "builtin", "source", "declare", "typeset", "export",
+    "local", "readonly", "test", "read", "unset", "printf", "enable", "hash", "shopt", "kill", "set", ".",
+];
+
+fn snippets() -> Vec<String> {
+    let lines = SNIPPETS.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
+    lines.map(escapes::read).collect()
+}
+
+/// What is wrong with what we say about a snippet, if anything.
+fn fault(snippet: &str) -> Option<String> {
+    let script = parse(snippet);
+    if !script.opaque.is_empty() {
+        return None;
+    }
+    let ran = kit::run(snippet);
+    if let Some(missed) = ran.commands.iter().find(|argv| !cover::covers(&script, argv)) {
+        return Some(format!("{snippet:?}: bash ran {missed:?}"));
+    }
+    (!kit::accepts(snippet)).then(|| format!("{snippet:?}: bash does not take it"))
+}
+
+fn hidden(snippet: &str) -> bool {
+    let words = snippet.split(|c: char| !(c.is_alphanumeric() || c == '.'));
+    words.into_iter().any(|word| UNSEEN.contains(&word))
+}
+
+/// Runs over all snippets with a few threads; gives the faults.
+fn faults(snippets: &[String]) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut faults = Vec::new();
+        while let Some(snippet) = snippets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            faults.extend(fault(snippet));
+        }
+        faults
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a worker ends")).collect()
+    })
+}
+
+#[test]
+fn every_program_that_bash_starts_is_listed() {
+    let snippets: Vec<_> = snippets().into_iter().filter(|snippet| !snippet.contains('/')).collect();
+    let faults = faults(&snippets);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_bed_sees_what_runs() {
+    let ran = kit::run("t1 'a b' | f2 $(t3)");
+    let mut commands = ran.commands;
+    commands.sort();
+    assert_eq!(commands, [vec!["f2"], vec!["t1", "a b"], vec!["t3"]]);
+    let missed = vec!["t4".to_owned()];
+    assert!(!cover::covers(&parse("t1 t4"), &missed));
+}
+
+#[test]
+fn every_program_that_bash_starts_from_a_changed_snippet_is_listed() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let mut random = Random(number("PINFOLD_SEED").unwrap_or(4711));
+    let rounds = number("PINFOLD_ROUNDS").unwrap_or(1500);
+    let snippets: Vec<_> = snippets().into_iter().filter(|snippet| !hidden(snippet)).collect();
+    let mut changed: Vec<_> = (0..rounds).map(|_| random.change(&snippets)).collect();
+    changed.retain(|snippet| !hidden(snippet) && !snippet.contains('/'));
+    let faults = faults(&changed);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Numbers that look random, the same ones each time.
+struct Random(u64);
+
+/// Pieces that are put into snippets.
+const PIECES: &[&str] = &[
+    " ",
+    "\n",
+    ";",
+    "&",
+    "|",
+    "(",
+    ")",
+    "<",
+    ">",
+    "\\",
+    "\"",
+    "'",
+    "`",
+    "$",
+    "{",
+    "}",
+    "[",
+    "]",
+    "!",
+    "#",
+    "=",
+    "~",
+    "*",
+    "?",
+    ",",
+    ":",
+    "-",
+    "@",
+    "%",
+    "^",
+    "+",
+    "\t",
+    "\\\n",
+    "&&",
+    "||",
+    ";;",
+    "$(",
+    "$((",
+    "))",
+    "((",
+    "${",
+    "<<E\n",
+    "<<-E\n",
+    "\nE\n",
+    "<<<",
+    ">&",
+    "<&",
+    "&>",
+    "<(",
+    ">(",
+    "$'",
+    "$\"",
+    "$[",
+    "[[ ",
+    " ]]",
+    "{ ",
+    "; }",
+    "if ",
+    "; then ",
+    "; fi",
+    "for x in ",
+    "; do ",
+    "; done",
+    "case x in ",
+    "x) ",
+    " esac",
+    "while ",
+    "f() ",
+    "function f ",
+    "coproc ",
+    "time ",
+    "! ",
+    "t1",
+    "t2 a",
+    "f1",
+    "x",
+    "x=",
+    "x[",
+    "]=",
+    "x=(",
+    "1",
+    "2>",
+    "{x}>",
+    "..",
+    "{a,b}",
+    "$x",
+    "${x:-",
+    "=~ ",
+    "==",
+    "E",
+    "\\`",
+    "\\$",
+    "'E'",
+    "select ",
+    "in",
+    "do",
+    "a",
+];
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit.max(1) as u64).unwrap_or_default()
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    /// A snippet with a few changes.
+    fn change(&mut self, snippets: &[String]) -> String {
+        let mut text = self.pick(snippets).clone();
+        for _ in 0..=self.below(4) {
+            let (from, to) = self.range(&text);
+            match self.below(6) {
+                0 => text.replace_range(from..to, ""),
+                1 | 2 => text.insert_str(from, self.pick::<&str>(PIECES)),
+                3 => text.replace_range(from..to, self.pick::<&str>(PIECES)),
+                4 => {
+                    let copied = text[from..to].to_owned();
+                    let at = self.border(&text);
+                    text.insert_str(at, &copied);
+                }
+                _ => {
+                    let other = self.pick(snippets).clone();
+                    let (start, end) = self.range(&other);
+                    text.insert_str(from, &other[start..end]);
+                }
+            }
+        }
+        text
+    }
+
+    fn range(&mut self, text: &str) -> (usize, usize) {
+        let from = self.border(text);
+        let length = text[from..].chars().take(1 + self.below(6)).map(char::len_utf8).sum::<usize>();
+        (from, from + length)
+    }
+
+    fn border(&mut self, text: &str) -> usize {
+        let borders: Vec<_> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        *self.pick(&borders)
+    }
+}

@@ -1,0 +1,80 @@
+//! A real bash in a bed where nothing can be harmed: no programs, an empty folder, an ordinary user, little time.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Every name that is no builtin is written down with its arguments, and does nothing: `f…` fails, others succeed.
+const STUBS: &str = r#"
+command_not_found_handle() {
+    printf '%s\0' "$#" "$@" >&250
+    [[ $1 != f* ]]
+}
+ulimit -t 2 -f 64 -u 200
+trap wait EXIT
+"#;
+
+/// Nobody, on every Unix.
+const NOBODY: u32 = 65534;
+
+/// What bash did with a snippet.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Each program that it started, with its arguments.
+    pub(crate) commands: Vec<Vec<String>>,
+}
+
+/// Runs a snippet.
+pub(crate) fn run(snippet: &str) -> Ran {
+    let bed = tempfile::tempdir().expect("a bed");
+    let inside = bed.path().join("inside");
+    let (log, stubs) = (bed.path().join("log"), bed.path().join("stubs"));
+    fs::create_dir(&inside).expect("a folder");
+    fs::write(&stubs, format!("exec 250>>'{}'\n{STUBS}", log.display())).expect("stubs");
+    fs::write(&log, "").expect("a log");
+    open(bed.path(), 0o755);
+    open(&inside, 0o777);
+    open(&log, 0o666);
+    let mut bash = bash();
+    bash.args(["-c", "--", snippet]).env("BASH_ENV", &stubs).env("HOME", &inside).current_dir(&inside);
+    bash.output().expect("bash starts");
+    Ran { commands: commands(&fs::read(&log).expect("the log")) }
+}
+
+/// Whether bash takes a text without running it.
+pub(crate) fn accepts(snippet: &str) -> bool {
+    let output = bash().args(["-n", "-c", "--", snippet]).output().expect("bash starts");
+    // bash 5.2 succeeds for some conditions that it complains about.
+    output.status.success() && !output.stderr.windows(11).any(|word| word == b"conditional")
+}
+
+fn bash() -> Command {
+    let mut bash = Command::new("/usr/bin/timeout");
+    bash.args(["-s", "KILL", "3", "/bin/bash", "--noprofile", "--norc"]);
+    bash.env_clear().env("PATH", "/nowhere").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
+    if is_superuser() {
+        bash.uid(NOBODY).gid(NOBODY);
+    }
+    bash
+}
+
+fn is_superuser() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+fn open(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+}
+
+/// Counts and that many arguments, each ended by a byte 0.
+fn commands(log: &[u8]) -> Vec<Vec<String>> {
+    let mut pieces = log.split(|&byte| byte == 0).map(|piece| String::from_utf8_lossy(piece).into_owned());
+    let mut commands = Vec::new();
+    while let Some(count) = pieces.next().and_then(|count| count.parse().ok()) {
+        commands.push(pieces.by_ref().take(count).collect());
+    }
+    commands
+}
