@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
-pub(crate) use settings::{Init, OneRule, Rules, RulesCommand, Schema, TrustArgs};
+pub(crate) use settings::{Init, OneRule, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs};
 
 /// Hold a coding agent to one folder: it reads anywhere, and writes only there.
 #[derive(Debug, Parser)]
@@ -247,6 +247,13 @@ pub(crate) struct Call {
     /// Let the Bash tool run although this machine can hold less than the full tier
     #[arg(long, requires = "allow_bash")]
     pub(crate) allow_degraded: bool,
+
+    #[command(flatten)]
+    pub(crate) settings: SettingsFlags,
+
+    /// Read no settings files: rules and modes come from the flags alone
+    #[arg(long)]
+    pub(crate) no_settings: bool,
 
     /// Do not write the record of the call
     #[arg(long, hide_short_help = true)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use pinfold::audit::{Discard, Journal, JsonLines};
 use pinfold::policy::{Access, Interaction, Scope};
+use pinfold::settings::{Locations, Situation};
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_boundary::{Boundary, CacheChoice, Grant, SandboxMode};
 use pinfold_sandbox::{Temp, Tier};
@@ -18,6 +19,7 @@ use serde_json::Value;
 use crate::args::Call;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::say;
+use crate::settings;
 use crate::surroundings;
 
 /// The longest input that is read from standard input: more than any tool takes.
@@ -82,18 +84,41 @@ fn session(wanted: &Call) -> Result<Session, Failure> {
             enforce_write: false,
             allow_bash: wanted.allow_bash,
         },
-        also_writable: wanted.add_dir.iter().map(|d| here.join(d)).collect(),
         home: surroundings::home(),
         access: if wanted.read_only { Access::ReadOnly } else { Access::ReadWrite },
         interaction: Interaction::Interactive,
         ..Plan::for_folder(here)
     };
+    let plan = with_settings(plan, wanted)?;
     let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
-    if wanted.allow_bash {
+    if plan.scope.allow_bash {
         plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded)?));
     }
     Session::open(&Ambient::claim(), plan, journal(wanted)?)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
+}
+
+/// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
+fn with_settings(plan: Plan, wanted: &Call) -> Result<Plan, Failure> {
+    let here = surroundings::current_dir()?;
+    let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| here.join(dir)).collect();
+    let flags = wanted.settings.flags(&add_dir, wanted.allow_bash);
+    let locations = match (wanted.no_settings, &wanted.folder) {
+        (true, _) => Locations { home: plan.home.clone(), ..Locations::default() },
+        (false, folder) => settings::locations(folder.as_deref())?,
+    };
+    let merged = settings::loaded(&locations, &flags)?.merged;
+    let situation = Situation {
+        project: locations.project.unwrap_or_else(|| plan.scope.display_root.clone()),
+        variables: surroundings::variables(),
+        profile: settings::profile(wanted.settings.profile.as_deref())?,
+    };
+    let plan = plan
+        .with_settings(&Ambient::claim(), &merged, &situation)
+        .map_err(|e| Failure::new(USAGE, e.to_string()))?
+        .where_the_folder_is_granted(&merged);
+    let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
+    Ok(Plan { scope: Scope { allow_bash, ..plan.scope }, ..plan })
 }
 
 /// What a shell of this session could do, so that no tool does more.

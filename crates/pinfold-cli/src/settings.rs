@@ -10,6 +10,7 @@ use pinfold::policy::merge::Ignored;
 use pinfold::policy::settings::Flags;
 use pinfold::policy::{BadSetting, BadSettings};
 use pinfold::settings::{Loaded, Locations, SettingsError, load, project_root};
+use pinfold::{Profile, ProfileError};
 
 use crate::exit::{Failure, USAGE};
 use crate::say;
@@ -39,6 +40,15 @@ pub(crate) fn read(locations: &Locations, flags: &Flags) -> Result<Loaded, Failu
         say::warn(format_args!("nobody is trusted: {why}"));
     }
     Ok(loaded)
+}
+
+/// The profile of a name, beside the person's settings.
+pub(crate) fn profile(name: Option<&str>) -> Result<Option<Profile>, Failure> {
+    let Some(name) = name else { return Ok(None) };
+    let config = surroundings::config_home()
+        .ok_or_else(|| Failure::new(USAGE, "there is no home for profiles").mend("set HOME"))?;
+    let failure = |e: ProfileError| Failure::new(USAGE, format!("{}: {}", e.at, e.what)).mend(e.mend);
+    Profile::load(&Ambient::claim(), &config, name).map(Some).map_err(failure)
 }
 
 /// What does not count, in lines: one for each file and reason, so that a long list of rules is told once.

@@ -1,5 +1,6 @@
 //! What the command line takes from the process it runs in: home, folders, environment. Read here, nowhere else.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::PathBuf;
@@ -17,6 +18,13 @@ pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
         Failure::new(USAGE, format!("the current directory cannot be used: {e}"))
             .mend("change to a directory that exists")
     })
+}
+
+/// The environment, as far as it is text: what declared path scopes are expanded by.
+pub(crate) fn variables() -> BTreeMap<String, String> {
+    env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 /// The place that an XDG variable names, or its default below home.

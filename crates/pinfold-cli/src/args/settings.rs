@@ -21,6 +21,10 @@ pub(crate) struct SettingsFlags {
     /// Rules for calls that are denied
     #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES")]
     pub(crate) disallowed_tools: Vec<String>,
+
+    /// Hold the tools to the path scopes of this profile: profiles/NAME.yaml or .json beside your settings
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
 }
 
 impl SettingsFlags {

@@ -69,9 +69,12 @@ impl Plan {
         policy.ask_rules_in_bypass = merged.ask_rules_in_bypass.value;
         policy.declared = all_declared(ambient, merged, situation, &around)?;
         policy.around = around;
-        let places = merged.additional_directories.iter().chain(&merged.sandbox.writable);
-        let places =
-            places.map(|place| place_of(&place.value, &self, situation)).filter(|place| place.exists());
+        let named = merged.additional_directories.iter().chain(&merged.sandbox.writable);
+        let places = named.filter_map(|named| {
+            let place = place_of(&named.value, &self, situation);
+            // A flag means a folder that is there; settings are shared by machines that do not have all of them.
+            (named.source.layer == Layer::CommandLine || place.exists()).then_some(place)
+        });
         Ok(Self {
             also_writable: self.also_writable.iter().cloned().chain(places).collect(),
             access: access(merged, self.access),
