@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use pinfold::Ambient;
-use pinfold::policy::merge::Merged;
+use pinfold::policy::lint::Remark;
+use pinfold::policy::merge::{Ignored, Merged};
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Change, Flags};
 use pinfold::policy::{Located, Source};
@@ -21,6 +22,7 @@ pub(crate) fn rules(wanted: &Rules) -> Result<ExitCode, Failure> {
     let locations = settings::locations(wanted.folder.as_deref())?;
     match &wanted.what {
         RulesCommand::List { flags, add_dir, json } => list(&locations, &flags.flags(add_dir, false), *json),
+        RulesCommand::Lint { json } => lint(&locations, *json),
         RulesCommand::Add(one) => {
             let rule =
                 Rule::parse(&one.rule).map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;
@@ -109,6 +111,32 @@ fn with_source(mut value: Value, source: &Source) -> Value {
         object.insert("column".to_owned(), source.at.map(|(_, column)| column).into());
     }
     value
+}
+
+fn lint(locations: &Locations, as_json: bool) -> Result<ExitCode, Failure> {
+    let merged = settings::read(locations, &Flags::default())?.merged;
+    let remarks = pinfold::policy::lint::lint(&merged.rules);
+    let text = if as_json {
+        let remark = |remark: &Remark| {
+            let said = json!({"kind": remark.kind, "rule": remark.rule, "text": remark.text});
+            with_source(said, &remark.source)
+        };
+        let ignored = |ignored: &Ignored| {
+            let said = json!({"kind": "ignored", "rule": ignored.what, "text": ignored.why.to_string()});
+            with_source(said, &ignored.source)
+        };
+        let all: Vec<_> = merged.ignored.iter().map(ignored).chain(remarks.iter().map(remark)).collect();
+        serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+    } else {
+        let ignored = merged.ignored.iter().map(ToString::to_string);
+        ignored
+            .chain(remarks.iter().map(ToString::to_string))
+            .map(|line| say::visible(&line) + "\n")
+            .collect()
+    };
+    say::out(&text)?;
+    let nothing = remarks.is_empty() && merged.ignored.is_empty();
+    Ok(ExitCode::from(if nothing { DONE } else { FAILED }))
 }
 
 fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCode, Failure> {

@@ -162,3 +162,27 @@ fn words_of_a_file_do_not_act_on_the_terminal() {
     let (_, complaint) = bed.fails(&["rules", "list"]);
     assert!(!complaint.contains('\u{1b}') && complaint.contains("\\u{1b}"), "{complaint:?}");
 }
+
+#[test]
+fn rules_that_are_not_what_they_seem_are_told() {
+    let bed = Bed::new();
+    bed.says(LOCAL, r#"{"permissions": {"allow": ["Bash(npm run *)"], "deny": ["Read(./.env)"]}}"#);
+    assert_eq!(bed.said(&["rules", "lint"]), "", "nothing to say");
+    bed.says(
+        LOCAL,
+        r#"{"permissions": {"allow": ["bash", "Bash(git*)", "Bash(rm"], "deny": ["Read(/etc/passwd)"]}}"#,
+    );
+    let lint = bed.run(&["rules", "lint"]);
+    let said = String::from_utf8(lint.stdout).unwrap();
+    assert_eq!(lint.status.code(), Some(1));
+    for part in [
+        ":1:28: `allow bash` never matches",
+        "part-of-a-word",
+        "bracket is not closed",
+        "write `Read(//etc/passwd)`",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let json: Value = serde_json::from_slice(&bed.run(&["rules", "lint", "--json"]).stdout).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), 4);
+}

@@ -60,7 +60,7 @@ pub enum ForeignCall {
 }
 
 /// The tools that agents have beside ours, by name: 002's safe tools, and what is known to run something.
-const KNOWN: &[(&str, Level)] = &[
+pub(crate) const KNOWN: &[(&str, Level)] = &[
     ("WebSearch", Level::ReadOnly),
     ("LSP", Level::ReadOnly),
     ("TaskCreate", Level::ReadOnly),

@@ -55,6 +55,7 @@ mod form;
 pub mod guard;
 pub mod input;
 pub mod judge;
+pub mod lint;
 pub mod mcp;
 pub mod merge;
 pub mod mode;

@@ -103,6 +103,14 @@ pub(crate) enum RulesCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Look for rules that do less or more than they seem to
+    ///
+    /// Exit code: 0 when there is nothing to say, 1 when there is, 2 when a file cannot be read.
+    Lint {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Add a rule to a settings file, and leave all else in it as it is
     Add(OneRule),
     /// Remove a rule from a settings file, and leave all else in it as it is

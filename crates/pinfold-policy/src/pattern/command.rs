@@ -86,6 +86,33 @@ impl CommandPattern {
         self.matches(&CommandKey::of_text(text))
     }
 
+    /// Whether every command that `other` matches is matched by this. `false` also where that cannot be told.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        other.samples().iter().all(|sample| self.matches(sample))
+    }
+
+    /// Commands that stand for all it matches: where a star stands, something that only a star matches.
+    fn samples(&self) -> Vec<CommandKey> {
+        let mut key = CommandKey::default();
+        self.leading.iter().for_each(|word| key.push_bytes(word.as_bytes()));
+        match &self.rest {
+            Rest::End => vec![key],
+            Rest::Anything => {
+                let mut more = key.clone();
+                more.push_bytes(&[DYNAMIC]);
+                vec![key, more]
+            }
+            Rest::Glob(glob) => {
+                let sample = glob.sample();
+                let words = sample.strip_prefix(&[SEPARATOR]).unwrap_or(&sample);
+                let inside = sample.len() == words.len() && !self.leading.is_empty();
+                words.split(|&b| b == SEPARATOR).for_each(|word| key.push_bytes(word));
+                // A star that goes on in the last whole word would make that word another one.
+                if inside { Vec::new() } else { vec![key] }
+            }
+        }
+    }
+
     /// Whether the words match.
     pub fn matches(&self, key: &CommandKey) -> bool {
         let mut at = 0;
@@ -154,7 +181,7 @@ impl CommandKey {
     }
 
     /// The words of a text that are separated by blanks, read as they stand.
-    fn of_text(text: &str) -> Self {
+    pub(crate) fn of_text(text: &str) -> Self {
         let mut key = Self::default();
         for word in text.split_whitespace() {
             if !key.ends.is_empty() {
@@ -164,6 +191,14 @@ impl CommandKey {
             key.ends.push(key.text.len());
         }
         key
+    }
+
+    fn push_bytes(&mut self, word: &[u8]) {
+        if !self.ends.is_empty() {
+            self.text.push(SEPARATOR);
+        }
+        self.text.extend_from_slice(word);
+        self.ends.push(self.text.len());
     }
 
     fn push(&mut self, word: &Word) {

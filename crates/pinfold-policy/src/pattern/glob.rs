@@ -55,6 +55,13 @@ impl Glob {
         self.pieces.iter().any(|piece| found(&piece.text))
     }
 
+    /// A text that stands for all it matches: where a wildcard stands, something that only a star matches.
+    pub(crate) fn sample(&self) -> Vec<u8> {
+        let pieces: Vec<_> = self.pieces.iter().map(|piece| &*piece.text).collect();
+        let any = |b: u8| if b == b'?' { super::DYNAMIC } else { b };
+        pieces.join(&[super::DYNAMIC][..]).into_iter().map(any).collect()
+    }
+
     /// Whether all of `text` matches.
     pub(crate) fn matches(&self, text: &[u8]) -> bool {
         let Some((first, rest)) = self.pieces.split_first() else { return text.is_empty() };

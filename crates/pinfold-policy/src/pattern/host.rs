@@ -29,6 +29,16 @@ impl HostPattern {
         Ok(Self { host: name.into(), below, any })
     }
 
+    /// Whether every host that `other` matches is matched by this.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        match (other.any, other.below) {
+            (true, _) => self.any,
+            // Below itself, and below whatever it covers.
+            (false, true) => self.any || self.below && (self.host == other.host || self.matches(&other.host)),
+            (false, false) => self.matches(&other.host),
+        }
+    }
+
     /// Whether a host matches; it is compared without case, port and final dot.
     pub fn matches(&self, host: &str) -> bool {
         let host = normalize(host);

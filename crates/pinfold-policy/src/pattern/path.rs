@@ -101,6 +101,23 @@ impl PathPattern {
         self.base
     }
 
+    /// Whether every path that `other` matches is matched by this. `false` also where that cannot be told.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let below = |(last, folder): (&Segment, &[Segment])| {
+            *last == Segment::Any && other.segments.starts_with(folder)
+        };
+        self.base == other.base
+            && (self.segments == other.segments || self.segments.split_last().is_some_and(below))
+    }
+
+    /// The names at the start, without wildcards.
+    pub(crate) fn leading(&self) -> impl Iterator<Item = &[u8]> {
+        self.segments.iter().map_while(|segment| match segment {
+            Segment::Name(name) => Some(&**name),
+            Segment::Up | Segment::Any | Segment::Glob(_) => None,
+        })
+    }
+
     /// It says where it starts, so that it can reach beyond the folders that may be written.
     pub fn is_anchored(&self) -> bool {
         match self.base {

@@ -1,0 +1,348 @@
+//! Rules that do less or more than they seem to.
+//!
+//! Nothing here changes a decision. What is said of a pair of rules is certain: one is said to cover another only when
+//! there is no call that the other matches alone.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::foreign::KNOWN;
+use crate::pattern::{Base, PathPattern};
+use crate::rule::{Covers, Effect, Rule, SourcedRule};
+use crate::source::Source;
+use crate::tool::{Level, ToolName};
+
+/// Something to know about a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// Where the rule stands.
+    pub source: Source,
+    /// The rule with its effect: `allow Bash(git*)`.
+    pub rule: String,
+    /// The kind of remark, as one word that stays the same.
+    pub kind: &'static str,
+    /// What it is, and what to write instead.
+    pub text: String,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: `{}` {} [{}]", self.source, self.rule, self.text, self.kind)
+    }
+}
+
+/// A check of one rule by itself: its kind, and what it says if it has something to say.
+type Check = (&'static str, fn(Effect, &Rule) -> Option<String>);
+
+/// What a rule can be by itself. Each is asked.
+const CHECKS: &[Check] = &[
+    ("wrong-case", wrong_case),
+    ("unknown-tool", unknown_tool),
+    ("never-matches", never_matches),
+    ("everything", everything),
+    ("any-program", any_program),
+    ("part-of-a-word", part_of_a_word),
+    ("project-root", project_root),
+    ("one-level", one_level),
+    ("other-tools", other_tools),
+];
+
+/// Looks at every rule, and at every pair that could say the same.
+pub fn lint(rules: &[SourcedRule]) -> Vec<Remark> {
+    let mut remarks: Vec<Remark> = rules.iter().flat_map(alone).collect();
+    let index = Index::of(rules);
+    let dead = rules.iter().enumerate().filter_map(|(at, rule)| {
+        let by = index.near(&rule.rule).filter_map(|other| Some((other, rules.get(other)?)));
+        by.filter(|(other, _)| *other != at).find_map(|(other, by)| overtaken(rule, by, other < at))
+    });
+    remarks.extend(dead);
+    remarks
+}
+
+fn alone(rule: &SourcedRule) -> impl Iterator<Item = Remark> {
+    CHECKS.iter().filter_map(|(kind, check)| Some(remark(rule, kind, check(rule.effect, &rule.rule)?)))
+}
+
+fn remark(rule: &SourcedRule, kind: &'static str, text: String) -> Remark {
+    Remark { source: rule.source.clone(), rule: format!("{} {}", rule.effect.word(), rule.rule), kind, text }
+}
+
+/// What a pair comes to, if `by` leaves `rule` nothing to do. `earlier`: of two that say the same, the later is told.
+fn overtaken(rule: &SourcedRule, by: &SourcedRule, earlier: bool) -> Option<Remark> {
+    if !covers(by, &rule.rule) {
+        return None;
+    }
+    let stands = || format!("`{} {}` ({})", by.effect.word(), by.rule, by.source);
+    let back = by.effect == rule.effect && covers(rule, &by.rule);
+    match (rule.effect, by.effect) {
+        (Effect::Allow | Effect::Ask, Effect::Deny) => {
+            Some(remark(rule, "dead", format!("never has an effect: {} denies all of it", stands())))
+        }
+        (Effect::Allow, Effect::Ask) => {
+            Some(remark(rule, "dead", format!("never has an effect: {} asks about all of it", stands())))
+        }
+        (one, other) if one == other && back => {
+            earlier.then(|| remark(rule, "duplicate", format!("says the same as {}", stands())))
+        }
+        (one, other) if one == other => {
+            Some(remark(rule, "shadowed", format!("adds nothing: {} covers all of it", stands())))
+        }
+        // An ask rule beside a wider allow rule, and a deny rule beside anything, are what rules are for.
+        (Effect::Allow | Effect::Ask | Effect::Deny, _) => None,
+    }
+}
+
+/// Whether `by` matches whatever `rule` does. A rule that restricts reaches further than its tool.
+fn covers(by: &SourcedRule, rule: &Rule) -> bool {
+    let restricts = by.effect != Effect::Allow;
+    match (by.rule.covers(), rule.covers()) {
+        (Covers::Tool(tool), _) if tool == rule.tool() => true,
+        (Covers::Tool(tool), Covers::Path(other, _)) => restricts && reaches(ToolName::parse(tool), *other),
+        (Covers::Tool(tool), Covers::Tool(other)) => {
+            let other = ToolName::parse(other).filter(|tool| tool.takes_paths());
+            restricts && other.is_some_and(|other| reaches(ToolName::parse(tool), other))
+        }
+        (Covers::Command(one), Covers::Command(other)) => one.covers(other),
+        (Covers::Path(tool, one), Covers::Path(other, two)) => {
+            (tool == other || restricts && reaches(Some(*tool), *other)) && one.covers(two)
+        }
+        (Covers::Host(one), Covers::Host(other)) => one.covers(other),
+        (Covers::Skill(one), Covers::Skill(_))
+        | (Covers::Agent(one), Covers::Agent(_))
+        | (Covers::Mcp(one), Covers::Mcp(_)) => one.matches(&any_for_star(rule)),
+        _ => false,
+    }
+}
+
+/// A deny or ask rule on `Edit` is one on every tool that edits, one on `Read` on every tool that reads.
+fn reaches(tool: Option<ToolName>, other: ToolName) -> bool {
+    match tool {
+        Some(ToolName::Edit) => other.level() == Level::Write,
+        Some(ToolName::Read) => other.level() == Level::ReadOnly,
+        _ => false,
+    }
+}
+
+/// What a rule says between its brackets.
+fn pattern(rule: &Rule) -> &str {
+    rule.text().split_once('(').map_or(rule.text(), |(_, rest)| rest.strip_suffix(')').unwrap_or(rest).trim())
+}
+
+/// The pattern of names with something that only a star matches where it has one.
+fn any_for_star(rule: &Rule) -> String {
+    pattern(rule).replace('*', "\u{1}")
+}
+
+/// Rules by what they start with, so that only those are compared of which one could cover the other.
+struct Index {
+    by: HashMap<Vec<Box<[u8]>>, Vec<usize>>,
+}
+
+impl Index {
+    fn of(rules: &[SourcedRule]) -> Self {
+        let mut by: HashMap<_, Vec<usize>> = HashMap::new();
+        for (at, SourcedRule { rule, .. }) in rules.iter().enumerate() {
+            by.entry(start(rule)).or_default().push(at);
+        }
+        Self { by }
+    }
+
+    /// The rules that could cover this one: those that start as it does, and say no more.
+    fn near(&self, rule: &Rule) -> impl Iterator<Item = usize> {
+        let start = start(rule);
+        let starts = (0..=start.len()).filter_map(move |n| self.by.get(start.get(..n)?));
+        starts.flatten().copied()
+    }
+}
+
+/// What a rule starts with: its kind, and the first names or words without wildcards.
+fn start(rule: &Rule) -> Vec<Box<[u8]>> {
+    const NAMES: usize = 2;
+    let (kind, names): (&str, Vec<&[u8]>) = match rule.covers() {
+        Covers::Tool(_) => return Vec::new(),
+        Covers::Command(command) => {
+            ("command", command.leading().iter().map(|word| word.as_bytes()).collect())
+        }
+        Covers::Path(_, path) => ("path", path.leading().collect()),
+        Covers::Host(_) if !pattern(rule).contains('*') => ("host", vec![pattern(rule).as_bytes()]),
+        Covers::Host(_) => ("host", Vec::new()),
+        Covers::Skill(_) => ("skill", Vec::new()),
+        Covers::Agent(_) => ("agent", Vec::new()),
+        Covers::Mcp(_) => ("mcp", Vec::new()),
+    };
+    std::iter::once(kind.as_bytes()).chain(names.into_iter().take(NAMES)).map(Into::into).collect()
+}
+
+/// Names that are no tools of ours and known all the same.
+const FOREIGN: &[&str] =
+    &["WebFetch", "Skill", "Agent", "Task", "MCP", "code_execution", "file_append", "search_files"];
+
+fn known_tools() -> impl Iterator<Item = &'static str> {
+    let ours = ToolName::ALL.iter().map(|tool| tool.as_str());
+    ours.chain(FOREIGN.iter().copied()).chain(KNOWN.iter().map(|(name, _)| *name))
+}
+
+fn unknown_name(rule: &Rule) -> Option<&str> {
+    match rule.covers() {
+        Covers::Tool(tool) if !known_tools().any(|known| known == tool) => Some(tool),
+        _ => None,
+    }
+}
+
+fn wrong_case(_: Effect, rule: &Rule) -> Option<String> {
+    let name = unknown_name(rule)?;
+    let right = known_tools().find(|known| known.eq_ignore_ascii_case(name))?;
+    Some(format!("never matches: names of tools are case-sensitive; write `{right}`"))
+}
+
+fn unknown_tool(effect: Effect, rule: &Rule) -> Option<String> {
+    let name = unknown_name(rule)?;
+    let nearest = crate::tool::nearest_name(name, &known_tools().collect::<Vec<_>>());
+    wrong_case(effect, rule).is_none().then(|| {
+        format!("names a tool that is not known; if it is no tool of another program, write `{nearest}`")
+    })
+}
+
+/// Patterns that no command can match, since commands are compared without what is in them.
+fn never_matches(effect: Effect, rule: &Rule) -> Option<String> {
+    let Covers::Command(command) = rule.covers() else { return None };
+    let text = pattern(rule);
+    let first = text.split([' ', ':']).next().unwrap_or_default();
+    if command.has_operator() {
+        return Some(match effect {
+            Effect::Allow => "never matches: each command of a line is compared by itself; write a rule for each".to_owned(),
+            Effect::Ask | Effect::Deny => {
+                "matches only a line that is written just so; a rule for one of its commands holds in every line".to_owned()
+            }
+        });
+    }
+    if text.contains(['"', '\'', '\\']) {
+        return Some(
+            "never matches: words are compared without their quotes; leave the quotes out".to_owned(),
+        );
+    }
+    if text.contains("$(") || text.contains('`') {
+        return Some("never matches: what a substitution says is known only by running it".to_owned());
+    }
+    (effect == Effect::Allow && TAKEN_OFF.contains(&first)).then(|| {
+        format!(
+            "never matches: `{first}` is taken off before a command is compared; write the command behind it"
+        )
+    })
+}
+
+/// What stands in front of a command and is taken off before allow rules are asked.
+const TAKEN_OFF: &[&str] = &["timeout", "time", "nice", "nohup", "stdbuf"];
+
+fn everything(effect: Effect, rule: &Rule) -> Option<String> {
+    let all = match rule.covers() {
+        Covers::Tool(tool) => tool == "Bash",
+        Covers::Command(_) => pattern(rule) == "*",
+        Covers::Host(_) => pattern(rule) == "domain:*",
+        Covers::Mcp(_) => matches!(pattern(rule), "MCP" | "*" | "mcp__*"),
+        Covers::Path(..) => matches!(pattern(rule), "//**" | "**/*"),
+        Covers::Skill(_) | Covers::Agent(_) => false,
+    };
+    (effect == Effect::Allow && all)
+        .then(|| "lets every call of its kind through without a question".to_owned())
+}
+
+/// Programs whose arguments are programs.
+const RUNS_OTHERS: &[&str] = &[
+    "awk", "bash", "bun", "busybox", "bunx", "command", "dash", "deno", "doas", "docker", "env", "eval",
+    "exec", "find", "fish", "ksh", "lua", "node", "npx", "parallel", "perl", "php", "pipx", "pnpx", "podman",
+    "python", "python3", "ruby", "sh", "ssh", "sudo", "su", "uvx", "watch", "xargs", "yarn dlx", "zsh",
+];
+
+fn any_program(effect: Effect, rule: &Rule) -> Option<String> {
+    let Covers::Command(_) = rule.covers() else { return None };
+    let text = pattern(rule);
+    if effect != Effect::Allow || !text.contains('*') || text == "*" {
+        return None;
+    }
+    if text.starts_with('*') {
+        return Some("matches whatever program stands in front; name the program".to_owned());
+    }
+    let runner = RUNS_OTHERS
+        .iter()
+        .find(|runner| text.strip_prefix(**runner).is_some_and(|rest| matches!(rest, " *" | ":*" | "*")))?;
+    Some(format!("lets any program run: `{runner}` starts what its arguments name; name them"))
+}
+
+fn part_of_a_word(effect: Effect, rule: &Rule) -> Option<String> {
+    let Covers::Command(_) = rule.covers() else { return None };
+    let start = pattern(rule).strip_suffix('*')?;
+    let last = start.rsplit(' ').next().filter(|last| last.ends_with(|c: char| c.is_ascii_alphanumeric()))?;
+    (effect == Effect::Allow && !start.contains('*')).then(|| {
+        format!("covers every word that only starts with `{last}`; for that word alone write `{start}:*`")
+    })
+}
+
+/// Folders at the root of a file system, which a single slash does not mean.
+const TOP: &[&str] = &[
+    "Applications",
+    "Library",
+    "Users",
+    "Volumes",
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "media",
+    "mnt",
+    "opt",
+    "private",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "tmp",
+    "usr",
+    "var",
+];
+
+fn project_root(_: Effect, rule: &Rule) -> Option<String> {
+    let path = path(rule).filter(|path| path.base() == Base::Project)?;
+    let first = pattern(rule).trim_start_matches('/').split('/').next()?;
+    let text = pattern(rule);
+    (path.is_anchored() && TOP.contains(&first)).then(|| {
+        format!(
+            "starts at the root of the project; for that of the file system write `{}(/{text})`",
+            rule.tool()
+        )
+    })
+}
+
+fn one_level(effect: Effect, rule: &Rule) -> Option<String> {
+    path(rule)?;
+    let folder = pattern(rule).strip_suffix("/*")?;
+    (effect != Effect::Allow).then(|| {
+        format!(
+            "covers only what lies directly in that folder; for all below it write `{}({folder}/**)`",
+            rule.tool()
+        )
+    })
+}
+
+fn other_tools(effect: Effect, rule: &Rule) -> Option<String> {
+    let Covers::Path(tool, _) = rule.covers() else { return None };
+    let wide = if tool.level() == Level::Write { ToolName::Edit } else { ToolName::Read };
+    (effect != Effect::Allow && *tool != wide).then(|| {
+        let (wide, text) = (wide.as_str(), pattern(rule));
+        format!("leaves the same files to other tools; a rule on all of them is `{wide}({text})`")
+    })
+}
+
+fn path(rule: &Rule) -> Option<&PathPattern> {
+    match rule.covers() {
+        Covers::Path(_, path) => Some(path),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
