@@ -55,7 +55,7 @@ fn lower(text: &str, script: &Script, surroundings: &Surroundings) -> Commands {
         let claim = lowering.finish(command, &found);
         out.commands.push(claim);
     }
-    out.safeguards = safeguard::of_line(text, script, &out.commands);
+    out.safeguards = safeguard::of_line(text, script, &out);
     out
 }
 

@@ -3,8 +3,6 @@
 //!
 //! Of a word that is known only in part the known beginning counts: `-r"$x"` has the option `-r`.
 
-use std::borrow::Cow;
-
 use pinfold_shell::{Part, Word};
 
 /// One thing among the arguments.
@@ -160,61 +158,6 @@ const GIT_VALUED: &[&str] = &[
     "--attr-source",
     "--list-cmds",
 ];
-
-/// How many words a line may grow to by its braces before they are left as they are.
-const SPELLED_OUT_AT_MOST: usize = 64;
-
-/// The words with their braces spelled out, as the shell would: `{rm,-rf,x}` is three.
-pub(super) fn spelled_out(words: &[Word]) -> Cow<'_, [Word]> {
-    if words.iter().all(|word| !word.parts.iter().any(|part| matches!(part, Part::Brace(_)))) {
-        return Cow::Borrowed(words);
-    }
-    let mut out = Vec::new();
-    for word in words {
-        match alternatives(word) {
-            Some(several) => out.extend(several),
-            None => out.push(word.clone()),
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// Each word that a word with braces becomes; nothing if they are too many.
-fn alternatives(word: &Word) -> Option<Vec<Word>> {
-    let mut grown = vec![Word { parts: Vec::new(), ..word.clone() }];
-    for part in &word.parts {
-        let Part::Brace(choices) = part else {
-            for word in &mut grown {
-                extend(word, std::slice::from_ref(part));
-            }
-            continue;
-        };
-        if choices.is_empty() || grown.len().saturating_mul(choices.len()) > SPELLED_OUT_AT_MOST {
-            return None;
-        }
-        grown = grown
-            .iter()
-            .flat_map(|word| {
-                choices.iter().map(|choice| {
-                    let mut longer = word.clone();
-                    extend(&mut longer, &choice.parts);
-                    longer
-                })
-            })
-            .collect();
-    }
-    Some(grown)
-}
-
-/// Adds parts to a word; literals that meet become one.
-fn extend(word: &mut Word, parts: &[Part]) {
-    for part in parts {
-        match (word.parts.last_mut(), part) {
-            (Some(Part::Literal(text)), Part::Literal(more)) => text.push_str(more),
-            _ => word.parts.push(part.clone()),
-        }
-    }
-}
 
 /// Whether the words are a builtin that sets a variable which this names: `export A=1`, `read A`, `printf -v A`.
 pub(super) fn sets_variable(words: &[Word], names: impl Fn(&str) -> bool) -> bool {

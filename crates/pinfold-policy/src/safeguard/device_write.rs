@@ -1,11 +1,8 @@
 //! `device-write`: writes over a disk, or into the memory of the machine, below any file system.
 
-use pinfold_shell::{Redirect, RedirectKind, Word};
-
-use super::arguments::{known, operands, program_name};
 use super::way::{Start, Way};
-use super::{Command, Safeguard, Watch};
-use crate::command::{Gravity, Invocation};
+use super::{Line, Safeguard, Watch};
+use crate::command::Gravity;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "device-write",
@@ -41,48 +38,11 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "echo '> /dev/sda'",
         "cat x > dev/sda",
     ],
-    blind: "a device that is given by a link or a variable, or written by other programs",
-    watch: Watch::Commands(hits),
+    blind: "a device that a link or a variable names, and programs whose arguments are not known here",
+    watch: Watch::Line(|line: &Line<'_>| line.written().any(|way| is_device(&way))),
 };
 
-fn hits(command: &Command<'_>) -> bool {
-    let is_device = |word: &Word| is_device(word, command.works_in);
-    command.written.redirects.iter().any(|redirect| writes(redirect) && is_device(&redirect.target))
-        || command.readings.iter().any(|reading| program_writes(reading, command.works_in))
-}
-
-/// Whether a redirect opens its file for writing.
-pub(super) fn writes(redirect: &Redirect) -> bool {
-    match redirect.kind {
-        RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => true,
-        RedirectKind::Read
-        | RedirectKind::Duplicate
-        | RedirectKind::HereDocument
-        | RedirectKind::HereString => false,
-    }
-}
-
-fn program_writes(reading: &Invocation, works_in: Option<&str>) -> bool {
-    let Some(name) = reading.words.first().and_then(program_name) else { return false };
-    let args = reading.args();
-    match name {
-        "tee" | "sponge" => operands(args).any(|word| is_device(word, works_in)),
-        "cp" | "gcp" | "mv" | "install" | "ddrescue" => {
-            operands(args).last().is_some_and(|word| is_device(word, works_in))
-        }
-        "dd" | "gdd" | "dcfldd" | "dc3dd" => args
-            .iter()
-            .filter_map(|word| known(word).strip_prefix("of="))
-            .any(|path| is_device_way(&Way::of_text(path))),
-        _ => false,
-    }
-}
-
-fn is_device(word: &Word, works_in: Option<&str>) -> bool {
-    is_device_way(&Way::of(word, works_in))
-}
-
-fn is_device_way(way: &Way) -> bool {
+fn is_device(way: &Way) -> bool {
     let steps = way.steps();
     let [dev, name, ..] = steps.as_slice() else { return false };
     way.start == Start::Root && dev.may_be("dev") && DEVICES.iter().any(|device| name.may_begin(device))

@@ -56,11 +56,13 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use pinfold_shell::{Assignment, Script, SimpleCommand, Word};
+use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, SimpleCommand, Word};
 
 use self::constants::Constants;
 pub(crate) use self::root_removal::is_root_kind;
-use crate::command::{CommandClaim, Gravity, Invocation, SafeguardHit};
+use self::way::Way;
+use crate::claim::PathClaim;
+use crate::command::{CommandClaim, Commands, Gravity, Invocation, SafeguardHit, understand};
 
 /// Every safeguard, in the order in which they are listed and shown: what destroys, then what hides.
 pub static ALL: &[&Safeguard] = &[
@@ -152,8 +154,10 @@ struct Command<'a> {
 struct Line<'a> {
     text: &'a str,
     script: &'a Script,
-    /// What is known of each command of the script.
+    /// What is known of each command of the script, in its order.
     commands: &'a [CommandClaim],
+    /// What the commands would write and read.
+    paths: &'a [PathClaim],
     constants: OnceCell<Constants<'a>>,
 }
 
@@ -161,6 +165,19 @@ impl<'a> Line<'a> {
     /// What the line sets variables to.
     fn constants(&self) -> &Constants<'a> {
         self.constants.get_or_init(|| Constants::of(self.script))
+    }
+
+    /// Where the line writes: by its redirects, also where a variable hides the end of the name, and by what its
+    /// programs do with their arguments.
+    fn written(&self) -> impl Iterator<Item = Way> {
+        let redirects = self.script.commands.iter().flat_map(|command| &command.redirects);
+        let opened = redirects
+            .filter(|redirect| opens_for_writing(redirect))
+            .map(|redirect| Way::of(&redirect.target, None));
+        let claims = self.paths.iter().filter(|claim| claim.operation.writes());
+        let claimed =
+            claims.filter_map(|claim| Some(Way::of_claim(claim.path.as_ref()?.as_os_str().to_str()?)));
+        opened.chain(claimed)
     }
 }
 
@@ -170,10 +187,11 @@ impl Safeguard {
     }
 }
 
-/// What the line as a whole would do that needs a person. `commands` are the claims of the script's commands, in
-/// its order; text that another shell would read (`sh -c`) is a line of its own.
-pub fn of_line(text: &str, script: &Script, commands: &[CommandClaim]) -> Vec<SafeguardHit> {
-    let line = Line { text, script, commands, constants: OnceCell::new() };
+/// What the line as a whole would do that needs a person. `claims` is what its commands would do, one for each of
+/// the script; text that another shell would read (`sh -c`) is a line of its own.
+pub fn of_line(text: &str, script: &Script, claims: &Commands) -> Vec<SafeguardHit> {
+    let Commands { commands, paths, .. } = claims;
+    let line = Line { text, script, commands, paths, constants: OnceCell::new() };
     let mut hits = Vec::new();
     for safeguard in &INDEX.line {
         if matches!(safeguard.watch, Watch::Line(check) if check(&line)) {
@@ -220,8 +238,7 @@ pub fn of_command(
 
 /// What the program of one reading would do.
 fn of_program(reading: &Invocation, works_in: Option<&str>, hits: &mut Vec<SafeguardHit>) {
-    let words = arguments::spelled_out(&reading.words);
-    let Some((program, args)) = words.split_first() else { return };
+    let Some((program, args)) = reading.words.split_first() else { return };
     let Some(program) = arguments::program_name(program) else { return };
     let (watching, name, args) = match program.strip_prefix("git-") {
         Some(subcommand) => (INDEX.git(subcommand), subcommand, args),
@@ -253,12 +270,21 @@ fn program_hits(invocation: &Invocation) -> bool {
     !hits.is_empty()
 }
 
-/// Whether text would be hit as a command line. What an alias in it stands for is not looked into once more.
+/// Whether text would be hit as a command line. Text in text in it stands in quotes within quotes, which end soon.
 fn text_hits(text: &str) -> bool {
-    pinfold_shell::parse(text).commands.into_iter().any(|command| {
-        let invocation = Invocation { words: command.words, ..Invocation::default() };
-        invocation.name() != Some("alias") && program_hits(&invocation)
-    })
+    let claims = understand(text, &pinfold_shell::parse(text));
+    !claims.safeguards.is_empty() || claims.commands.iter().any(|claim| !claim.safeguards.is_empty())
+}
+
+/// Whether a redirect opens its file for writing.
+fn opens_for_writing(redirect: &Redirect) -> bool {
+    match redirect.kind {
+        RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => true,
+        RedirectKind::Read
+        | RedirectKind::Duplicate
+        | RedirectKind::HereDocument
+        | RedirectKind::HereString => false,
+    }
 }
 
 /// Every word of a script.

@@ -1,12 +1,8 @@
 //! `protected-write`: writes where the machine keeps its settings, or where a shell or a login reads what to run.
 
-use pinfold_shell::Word;
-
-use super::arguments::{operands, program_name};
-use super::device_write::writes;
 use super::way::{Start, Step, Way};
-use super::{Command, Safeguard, Watch};
-use crate::command::{Gravity, Invocation};
+use super::{Line, Safeguard, Watch};
+use crate::command::Gravity;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "protected-write",
@@ -34,6 +30,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "cp x ~/.ssh/authorized_keys",
         "mv x /etc/cron.d/y",
         "touch ~/.bashrc",
+        "sed -i s/a/b/ /etc/hosts",
     ],
     passes: &[
         "echo x > /dev/null",
@@ -49,24 +46,9 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "cat ~/.ssh/config",
         "echo x > $OUT",
     ],
-    blind: "a path that a variable holds, and programs that are not named here: those are writes to a guarded path",
-    watch: Watch::Commands(hits),
+    blind: "a path that a variable holds, and programs whose arguments are not known here",
+    watch: Watch::Line(|line: &Line<'_>| line.written().any(|way| is_protected(&way))),
 };
-
-fn hits(command: &Command<'_>) -> bool {
-    let is_protected = |word: &Word| is_protected(&Way::of(word, command.works_in));
-    command.written.redirects.iter().any(|redirect| writes(redirect) && is_protected(&redirect.target))
-        || command.readings.iter().any(|reading| writes_by_program(reading, is_protected))
-}
-
-fn writes_by_program(reading: &Invocation, is_protected: impl Fn(&Word) -> bool) -> bool {
-    let args = reading.args();
-    match reading.words.first().and_then(program_name) {
-        Some("tee" | "sponge" | "touch" | "truncate") => operands(args).any(is_protected),
-        Some("cp" | "gcp" | "mv" | "install" | "ln") => operands(args).last().is_some_and(is_protected),
-        _ => false,
-    }
-}
 
 fn is_protected(way: &Way) -> bool {
     let steps = way.steps();

@@ -40,13 +40,18 @@ impl Way {
 
     /// Where a literal text leads.
     pub(super) fn of_text(text: &str) -> Self {
+        Self::of_claim(&escaped(text))
+    }
+
+    /// Where a claimed path leads; `*` and its kind in it are globs.
+    pub(super) fn of_claim(text: &str) -> Self {
         let (start, rest) = match text.strip_prefix('~') {
             Some(rest) => (Start::Home, rest.split_once('/').map_or("", |(_, below)| below)),
             None if text.starts_with('/') => (Start::Root, text),
             None => (Start::Here, text),
         };
         let mut way = Self { start, steps: Vec::new() };
-        way.follow(&escaped(rest));
+        way.follow(rest);
         way
     }
 
