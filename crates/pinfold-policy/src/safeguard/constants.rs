@@ -11,12 +11,14 @@ use super::arguments::known;
 use crate::command::Invocation;
 
 /// More values than this of one name are not tried; the name counts as unknown.
-const VALUES_AT_MOST: usize = 64;
+const VALUES_AT_MOST: usize = 16;
 
 /// What the line sets.
 #[derive(Debug, Default)]
 pub(super) struct Constants<'a> {
     values: HashMap<&'a str, Option<Vec<Value<'a>>>>,
+    /// `name=(words)`: all words that a list gets.
+    lists: HashMap<&'a str, Vec<&'a Word>>,
 }
 
 /// A value that is known without running anything.
@@ -57,10 +59,13 @@ pub(super) enum Given<'c, 'a> {
 impl<'a> Constants<'a> {
     pub(super) fn of(script: &'a Script) -> Self {
         let mut constants = Self::default();
-        let assignments = script.commands.iter().flat_map(|command| &command.assignments);
-        for assignment in assignments.filter(|assignment| assignment.elements.is_empty()) {
-            let value = if assignment.appends { None } else { Value::of(&assignment.value) };
-            constants.add(&assignment.name, value);
+        for assignment in script.commands.iter().flat_map(|command| &command.assignments) {
+            if assignment.elements.is_empty() {
+                let value = if assignment.appends { None } else { Value::of(&assignment.value) };
+                constants.add(&assignment.name, value);
+            } else {
+                constants.lists.entry(&assignment.name).or_default().extend(&assignment.elements);
+            }
         }
         for over in &script.loops {
             for element in &over.elements {
@@ -117,6 +122,11 @@ impl<'a> Constants<'a> {
             Some(None) => Given::Unknown,
             None => Given::Nowhere,
         }
+    }
+
+    /// The words of a list that the line makes.
+    pub(super) fn list(&self, name: &str) -> Option<&[&'a Word]> {
+        self.lists.get(name).map(Vec::as_slice)
     }
 
     /// The command with the values in their places, once for each value of the name that has the most; nothing

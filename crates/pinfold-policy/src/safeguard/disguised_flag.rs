@@ -45,20 +45,28 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(line: &Line<'_>) -> bool {
     line.text.contains('\\')
-        && line.script.commands.iter().any(|command| {
-            command.words.split_first().is_some_and(|(program, args)| {
-                is_disguised(raw(line, program).trim_start_matches('\\'))
-                    || args.iter().any(|word| is_option(line, word) && is_disguised(raw(line, word)))
+        && line.script.commands.iter().enumerate().any(|(at, command)| {
+            command.words.iter().any(|word| {
+                let raw = raw(line, word);
+                (is_option(word, raw) && is_disguised(raw))
+                    || (is_disguised(raw.trim_start_matches('\\')) && is_program(line, at, word))
             })
         })
+}
+
+/// Whether a word of a command names a program that it runs.
+fn is_program(line: &Line<'_>, at: usize, word: &Word) -> bool {
+    line.commands
+        .get(at)
+        .is_some_and(|claim| claim.readings.iter().any(|reading| reading.words.first() == Some(word)))
 }
 
 fn raw<'a>(line: &Line<'a>, word: &Word) -> &'a str {
     line.text.get(word.span.clone()).unwrap_or_default()
 }
 
-fn is_option(line: &Line<'_>, word: &Word) -> bool {
-    known(word).starts_with('-') || raw(line, word).starts_with("\\-")
+fn is_option(word: &Word, raw: &str) -> bool {
+    known(word).starts_with('-') || raw.starts_with("\\-")
 }
 
 /// Whether a word as it is written says a plain letter, digit or dash by a backslash or a code. Only up to its

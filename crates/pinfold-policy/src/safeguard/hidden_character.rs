@@ -1,10 +1,11 @@
 //! `hidden-character`: a character that does not show, or shows as something else, makes a person consent to
 //! another command than the one that runs.
 
-use pinfold_shell::OpaqueWhy;
+use pinfold_shell::{Opaque, OpaqueWhy};
 
+use super::arguments::known;
 use super::{Line, Safeguard, Watch};
-use crate::command::Gravity;
+use crate::command::{Gravity, Invocation};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "hidden-character",
@@ -37,13 +38,11 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(line: &Line<'_>) -> bool {
-    let is_ascii = line.text.is_ascii();
-    line.script.opaque.iter().any(|opaque| matches!(opaque.why, OpaqueWhy::Character(_)))
-        || (!is_ascii
-            && line.script.commands.iter().any(|command| {
-                command.words.first().is_some_and(|program| {
-                    // Programs are named in ASCII; a name that is not is made to look like another.
-                    line.text.get(program.span.clone()).is_some_and(|name| !name.is_ascii())
-                })
-            }))
+    let is_hidden = |opaque: &Opaque| matches!(opaque.why, OpaqueWhy::Character(_));
+    line.script.opaque.iter().any(is_hidden) || (!line.text.is_ascii() && line.readings().any(is_disguised))
+}
+
+/// Programs are named in ASCII; a name that is not is made to look like another.
+fn is_disguised(reading: &Invocation) -> bool {
+    reading.words.first().is_some_and(|program| !known(program).is_ascii())
 }

@@ -1,6 +1,6 @@
 //! `mass-kill`: ends processes by name, or all of them, whoever started them.
 
-use super::arguments::{Valued, known, read};
+use super::arguments::{Argument, Valued, known, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::command::Gravity;
 
@@ -38,8 +38,12 @@ fn hits(invoked: &Invoked<'_>) -> bool {
     match invoked.name {
         "kill" => ends_all(invoked),
         _ => !read(invoked.args, Valued::default())
-            .any(|argument| argument.is_short("lV") || argument.is_long("list")),
+            .any(|argument| argument.is_short("lV") || is_question(argument)),
     }
+}
+
+fn is_question(argument: Argument<'_>) -> bool {
+    ["list", "help", "version"].iter().any(|long| argument.is_long(long))
 }
 
 /// A target `-1` is everything; 1 is what everything else hangs on. The first `-1` is a signal if a number follows.

@@ -26,6 +26,7 @@ mod hard_reset;
 mod hidden_character;
 mod history_loss;
 mod host_administration;
+mod host_mount;
 mod indirect_expansion;
 mod injected_code;
 mod mass_kill;
@@ -85,6 +86,7 @@ pub static ALL: &[&Safeguard] = &[
     &world_writable::SAFEGUARD,
     &host_administration::SAFEGUARD,
     &mass_kill::SAFEGUARD,
+    &host_mount::SAFEGUARD,
     &protected_write::SAFEGUARD,
     &unseen_code::SAFEGUARD,
     &eval::SAFEGUARD,
@@ -159,12 +161,23 @@ struct Line<'a> {
     /// What the commands would write and read.
     paths: &'a [PathClaim],
     constants: OnceCell<Constants<'a>>,
+    hands_over: OnceCell<bool>,
 }
 
 impl<'a> Line<'a> {
     /// What the line sets variables to.
     fn constants(&self) -> &Constants<'a> {
         self.constants.get_or_init(|| Constants::of(self.script))
+    }
+
+    /// Everything that the line would start, as far as its words say.
+    fn readings(&self) -> impl Iterator<Item = &'a Invocation> {
+        self.commands.iter().flat_map(|claim| &claim.readings)
+    }
+
+    /// Whether the line gives a function, or itself, arguments that would be hit as a command.
+    fn hands_over(&self) -> bool {
+        *self.hands_over.get_or_init(|| unknown_program::hands_over(self.script))
     }
 
     /// Where the line writes: by its redirects, also where a variable hides the end of the name, and by what its
@@ -191,7 +204,8 @@ impl Safeguard {
 /// the script; text that another shell would read (`sh -c`) is a line of its own.
 pub fn of_line(text: &str, script: &Script, claims: &Commands) -> Vec<SafeguardHit> {
     let Commands { commands, paths, .. } = claims;
-    let line = Line { text, script, commands, paths, constants: OnceCell::new() };
+    let line =
+        Line { text, script, commands, paths, constants: OnceCell::new(), hands_over: OnceCell::new() };
     let mut hits = Vec::new();
     for safeguard in &INDEX.line {
         if matches!(safeguard.watch, Watch::Line(check) if check(&line)) {
@@ -204,14 +218,23 @@ pub fn of_line(text: &str, script: &Script, claims: &Commands) -> Vec<SafeguardH
 
 /// What the commands would do with the values that the line itself gives to variables.
 fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
-    let sets = !line.script.loops.is_empty()
-        || line.script.commands.iter().any(|command| !command.assignments.is_empty());
-    if !sets {
+    let sets = |command: &SimpleCommand| {
+        let program = command.words.first().map(arguments::known).unwrap_or_default();
+        !command.assignments.is_empty()
+            || matches!(program, "export" | "declare" | "typeset" | "local" | "readonly")
+    };
+    if line.script.loops.is_empty() && !line.script.commands.iter().any(sets) {
         return;
     }
-    for reading in line.commands.iter().flat_map(|claim| &claim.readings) {
-        for filled in line.constants().put_into(reading) {
-            of_program(&filled, None, hits);
+    for reading in line.readings() {
+        let watched = match reading.words.first().and_then(arguments::program_name) {
+            Some(name) => name == "git" || !INDEX.program(name).is_empty(),
+            None => true,
+        };
+        if watched {
+            for filled in line.constants().put_into(reading) {
+                of_program(&filled, None, hits);
+            }
         }
     }
 }
@@ -264,9 +287,9 @@ fn add(safeguard: &Safeguard, hits: &mut Vec<SafeguardHit>) {
 }
 
 /// Whether a program with its arguments is hit.
-fn program_hits(invocation: &Invocation) -> bool {
+fn program_hits<'w>(words: impl Iterator<Item = &'w Word>) -> bool {
     let mut hits = Vec::new();
-    of_program(invocation, None, &mut hits);
+    of_program(&Invocation { words: words.cloned().collect(), ..Invocation::default() }, None, &mut hits);
     !hits.is_empty()
 }
 

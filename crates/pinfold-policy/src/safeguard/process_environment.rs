@@ -34,6 +34,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "rg '/proc/self/environ' src",
         "grep -rn /proc/self/environ src",
         "echo /proc/self/environ",
+        "git commit -m 'do not read /proc/self/environ in tests'",
         "cat /proc/cpuinfo",
         "cat /proc/self/status",
         "ls /proc/self/fd",
@@ -61,7 +62,10 @@ fn reads(reading: &Invocation, leads_there: impl Fn(&Word) -> bool) -> bool {
         "echo" | "printf" => false,
         "ps" => shows_environments(reading.args()),
         "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => files_of_search(reading.args()).any(leads_there),
-        _ => reading.args().iter().any(|word| leads_there(word) || is_code_for_it(known(word))),
+        _ => {
+            let takes_code = is_interpreter(name);
+            reading.args().iter().any(|word| leads_there(word) || (takes_code && is_code_for_it(known(word))))
+        }
     }
 }
 
@@ -76,10 +80,16 @@ fn files_of_search(args: &[Word]) -> impl Iterator<Item = &Word> {
         .skip(usize::from(!has_pattern))
 }
 
+/// Whether a program takes program text as an argument.
+fn is_interpreter(name: &str) -> bool {
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    ["python", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "mawk", "deno", "bun", "osascript"]
+        .contains(&name)
+}
+
 /// Program text that names such a file.
 fn is_code_for_it(text: &str) -> bool {
-    text.contains(['(', '{', '<', ' '])
-        && text.split_once("/proc/").is_some_and(|(_, behind)| behind.contains("/environ"))
+    text.split_once("/proc/").is_some_and(|(_, behind)| behind.contains("/environ"))
 }
 
 fn leads_to_secrets(word: &Word, works_in: Option<&str>) -> bool {
@@ -97,11 +107,11 @@ fn leads_to_secrets(word: &Word, works_in: Option<&str>) -> bool {
     let steps = match way.start {
         Start::Root => all.as_slice(),
         // Enough `..` lead to the root.
-        Start::Here => {
+        Start::Here if known(word).starts_with("..") => {
             let ups = all.iter().take_while(|step| step.is_up()).count();
             if ups == 0 { &[] } else { all.get(ups..).unwrap_or_default() }
         }
-        Start::Home | Start::Unknown => &[],
+        Start::Here | Start::Home | Start::Unknown => &[],
     };
     match steps {
         [proc, kcore] => proc.may_be("proc") && kcore.is_named() && kcore.may_be("kcore"),

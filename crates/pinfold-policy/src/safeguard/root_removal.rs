@@ -111,7 +111,7 @@ pub(crate) fn is_root_kind(word: &Word, works_in: Option<&str>) -> bool {
 }
 
 /// Whether a way leads to a directory of that kind, or to everything in one.
-fn leads_to_root(way: &Way) -> bool {
+pub(super) fn leads_to_root(way: &Way) -> bool {
     let all = way.steps();
     let steps = match all.split_last() {
         Some((last, before)) if last.is_everything() => before,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::command::understand;
 use pinfold_shell::parse;
+use proptest::prelude::*;
 
 /// Every hit of a command line.
 fn hits_of(text: &str) -> Vec<SafeguardHit> {
@@ -36,4 +37,238 @@ fn names_are_unique() {
     let mut ids: Vec<_> = ALL.iter().map(|safeguard| safeguard.id).collect();
     ids.sort_unstable();
     assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "{ids:?}");
+}
+
+/// Lines of ordinary work: a false alarm on any of them is a fault.
+const EVERYDAY: &[&str] = &[
+    "cargo build --release && cargo test -p core -- --nocapture",
+    "cargo clippy --all-targets -- -D warnings 2>&1 | tail -20",
+    "npm ci && npm run build",
+    "npx tsc --noEmit -p .",
+    "pnpm install --frozen-lockfile",
+    "pip install -e '.[dev]' && pytest -q -k 'not slow'",
+    "python3 -m venv .venv && . .venv/bin/activate && pip install -r requirements.txt",
+    "source .venv/bin/activate",
+    "python3 -c 'import json,sys; print(json.load(sys.stdin)[\"a\"])' < f.json",
+    "go test ./... -run 'TestA|TestB' -count=1",
+    "make -j$(nproc) all",
+    "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
+    "docker compose up -d && docker compose logs -f web",
+    "docker build -t app:dev . && docker run --rm -p 8080:80 app:dev",
+    "kubectl get pods -n prod -o wide",
+    "terraform plan -out plan.tfplan",
+    "git add -A && git commit -m 'fix: handle rm -rf in the parser' && git push",
+    "git commit -m \"$(cat <<'EOF'\nfeat: x\n\nbody with `ticks` && $(x)\nEOF\n)\"",
+    "git checkout -b feature/x && git push -u origin feature/x",
+    "git fetch --all --prune && git rebase origin/main",
+    "git stash && git pull --rebase && git stash pop",
+    "git restore --staged . && git reset HEAD~1",
+    "git log --oneline --graph --all | head -30",
+    "git diff main...HEAD --stat",
+    "gh pr create --title 'Fix' --body \"$(cat body.md)\"",
+    "gh api repos/o/r/pulls --jq '.[].title'",
+    "curl -fsS http://localhost:8080/health",
+    "curl -sL https://example.com/a.tar.gz -o a.tar.gz && tar xzf a.tar.gz",
+    "curl -s https://api.example.com/x -H 'Authorization: Bearer x' | jq -r '.items[] | .name'",
+    "curl -X POST -H 'Content-Type: application/json' -d '{\"a\":1}' http://localhost:3000/api",
+    "wget -q https://example.com/f.zip && unzip -q f.zip -d out",
+    "find . -name '*.rs' -not -path './target/*' | xargs grep -n TODO",
+    "find . -type f -name '*.ts' -exec grep -l foo {} +",
+    "rg -n 'fn main' --type rust | head",
+    "sed -i 's/foo/bar/g' src/*.rs",
+    "awk -F, '{print $1}' f.csv | sort | uniq -c | sort -rn",
+    "for f in *.md; do wc -l \"$f\"; done",
+    "for i in 1 2 3; do curl -s localhost:$i/health && break; sleep 1; done",
+    "while IFS= read -r line; do echo \"$line\"; done < list.txt",
+    "if [ -f package.json ]; then npm test; else echo none; fi",
+    "mkdir -p a/b && cp -r src/. a/b/ && mv a/b/x a/b/y",
+    "rm -f build/a.o /tmp/x.log",
+    "rm notes.txt && rmdir empty",
+    "ln -s ../shared shared",
+    "chmod +x scripts/run.sh && ./scripts/run.sh",
+    "chmod 644 f && chmod -R u+w dir",
+    "tar czf out.tgz --exclude=node_modules .",
+    "cat > src/a.rs <<'EOF'\nfn main() { println!(\"rm -rf /\"); }\nEOF",
+    "echo 'export PATH=$PATH:~/bin' > env.sh",
+    "printf '%s\\n' a b c > list.txt",
+    "x=$(git rev-parse --short HEAD); echo \"$x\"",
+    "VERSION=1.2.3; echo \"v$VERSION\" && npm version $VERSION",
+    "NODE_ENV=test DEBUG='app:*' npm test",
+    "ls -la /etc /usr/lib && cat /etc/os-release",
+    "ps aux | grep node | grep -v grep",
+    "kill 4711; kill %1; wait",
+    "lsof -i :3000",
+    "df -h && du -sh * | sort -h",
+    "ssh host 'ls -la' && scp host:f .",
+    "psql -c 'select 1; select 2 where a > b'",
+    "sqlite3 x.db '.tables'",
+    "redis-cli ping",
+    "nohup npm run dev > dev.log 2>&1 &",
+    "timeout 60 npm test || true",
+    "(cd packages/a && npm test)",
+    "cd packages/core && rm -f Cargo.lock && cargo test",
+    "node -e 'console.log([1,2].map(x => x > 1 && x))'",
+    "\\grep -rn 'a\\b' src",
+    "systemctl status nginx --no-pager",
+    "date -u +%Y-%m-%dT%H:%M:%SZ",
+    "echo \"${BASH_VERSION}\" && echo ${#x} ${x%.rs} ${x:-default} ${x//a/b}",
+    "test -n \"$CI\" && echo ci",
+    "diff <(sort a) <(sort b)",
+    "comm -12 <(sort a.txt) <(sort b.txt) | tee out.txt",
+    "jq '.a | select(.b > 1)' f.json > g.json",
+    "openssl rand -hex 16",
+    "base64 -d <<< 'aGk=' | head -c 10",
+    "echo $((1 + 2 * 3)) && let 'x=1+1'",
+    "trap 'echo done' EXIT; npm test",
+    "set -euo pipefail; npm test",
+    "export FOO=bar; env | grep FOO",
+    "killall --help",
+];
+
+#[test]
+fn ordinary_work_is_let_pass() {
+    let wrong: Vec<_> =
+        EVERYDAY.iter().map(|text| (text, ids_of(text))).filter(|(_, ids)| !ids.is_empty()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Every example that is hit.
+fn all_hits() -> Vec<&'static str> {
+    ALL.iter().flat_map(|safeguard| safeguard.hits).copied().collect()
+}
+
+/// Hits on characters and on length say what is in the text, wherever it stands.
+fn is_about_text(id: &str) -> bool {
+    matches!(id, "hidden-character" | "too-much")
+}
+
+#[test]
+fn a_destructive_line_as_an_argument_is_data() {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let around: &[fn(&str) -> String] = &[
+        |quoted| format!("echo {quoted}"),
+        |quoted| format!("printf %s {quoted}"),
+        |quoted| format!("git commit -m {quoted}"),
+        |quoted| format!("grep -rn {quoted} src"),
+        |quoted| format!("git log --grep={quoted}"),
+    ];
+    let mut wrong = Vec::new();
+    for text in all_hits() {
+        for put in around {
+            let line = put(&quoted(text));
+            wrong.extend(
+                ids_of(&line).into_iter().filter(|id| !is_about_text(id)).map(|id| format!("{id}: {line}")),
+            );
+        }
+        let document = format!("cat > notes.md <<'END OF NOTES'\n{text}\nEND OF NOTES");
+        wrong.extend(
+            ids_of(&document)
+                .into_iter()
+                .filter(|id| !is_about_text(id))
+                .map(|id| format!("{id}: {document}")),
+        );
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What can stand in front of a plain command without changing what it does.
+const LAUNCHERS: &[&str] = &[
+    "sudo",
+    "env",
+    "nohup",
+    "timeout 5",
+    "nice -n 5",
+    "time",
+    "command",
+    "exec",
+    "xargs",
+    "doas",
+    "setsid",
+    "ionice -c3",
+    "stdbuf -oL",
+];
+
+/// Examples that are one plain command: nothing around it but its words.
+fn plain_hits() -> Vec<&'static str> {
+    all_hits()
+        .into_iter()
+        .filter(|text| {
+            let script = parse(text);
+            let [command] = script.commands.as_slice() else { return false };
+            script.opaque.is_empty()
+                && command.assignments.is_empty()
+                && command.redirects.is_empty()
+                && command.words.first().is_some_and(|program| !is_builtin(program))
+        })
+        .collect()
+}
+
+/// Builtins that a launcher, which is a program, does not start.
+fn is_builtin(program: &Word) -> bool {
+    let builtins = [
+        "eval", "enable", "hash", "alias", "export", "declare", "local", "read", "source", ".", "set",
+        "printf",
+    ];
+    program.as_static().is_none_or(|name| {
+        builtins.contains(&name) || INDEX.program(name).iter().any(|one| one.id == "zsh-builtin")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    #[test]
+    fn a_launcher_in_front_takes_no_hit_away(
+        text in prop::sample::select(plain_hits()),
+        launchers in prop::collection::vec(prop::sample::select(LAUNCHERS), 1..4),
+    ) {
+        let line = format!("{} {text}", launchers.join(" "));
+        let (before, after) = (ids_of(text), ids_of(&line));
+        for id in before {
+            prop_assert!(after.contains(&id), "{id} is lost by {line:?}: {after:?}");
+        }
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
+        let _ = hits_of(&pieces.concat());
+    }
+}
+
+const PIECES: &[&str] = &[
+    "rm", " ", "-rf", "/", "~", "*", "$", "{", "}", "(", ")", "|", "&", ";", "\n", "'", "\"", "\\", "`", "<",
+    ">", "<<EOF\n", "$(", "${", "=", "git", "push", "--force", "+x", "[", "]", "?", "echo", "sh", "-c",
+    "eval", "alias", "a=", "\u{200b}", "\u{1}", "é", "dd", "of=", "/dev/sda", "/proc/", "environ", "IFS",
+    "f()", "{a,b}", "1", ":", "curl", "http://x", "for", "in", "do", "done",
+];
+
+#[test]
+fn hostile_lines_take_linear_time() {
+    let time = |times: usize, piece: &str, front: &str, back: &str| {
+        let text = format!("{front}{}{back}", piece.repeat(times));
+        let start = std::time::Instant::now();
+        let _ = hits_of(&text);
+        start.elapsed()
+    };
+    for (front, piece, back) in [
+        ("", "rm -rf a;", ""),
+        ("a", "|sh", ""),
+        ("cat f", "|python3", ""),
+        ("x=1;", "\"$x\" y;", ""),
+        ("f(){ \"$@\"; };", "\"$@\" y;", ""),
+        ("a=(b);", "\"${a[@]}\";", ""),
+        ("for x in ", "a ", "; do rm $x; done"),
+        ("x=1; rm ", "$x ", ""),
+        ("rm -rf ", "../", ""),
+        ("rm -rf ", "*", "b"),
+        ("echo ", "> /dev/sda ", ""),
+        ("", "f(){ f|f& };", ""),
+        ("", "sh -c \"a$(b)\";", ""),
+        ("alias ", "a='rm x' ", ""),
+        ("echo ", "${!a} ", ""),
+    ] {
+        let (once, twice) = (time(2_000, piece, front, back), time(8_000, piece, front, back));
+        let most = once * 16 + std::time::Duration::from_millis(50);
+        assert!(twice < most, "{piece:?}: {once:?}, four times as much {twice:?}");
+    }
 }

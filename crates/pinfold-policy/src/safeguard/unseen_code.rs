@@ -5,7 +5,7 @@ use pinfold_shell::{Part, RedirectKind, Word};
 
 use super::arguments::{Argument, Valued, known, program_name, read};
 use super::{Line, Safeguard, Watch, text_hits};
-use crate::command::{Gravity, Invocation};
+use crate::command::{CommandClaim, Gravity, Invocation};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "unseen-code",
@@ -161,13 +161,16 @@ fn is_made_elsewhere(line: &Line<'_>, word: &Word) -> bool {
         [Part::Parameter { .. } | Part::Substitution { .. } | Part::Process] => true,
         parts => {
             parts.iter().any(|part| matches!(part, Part::Substitution { .. } | Part::Process))
-                && line.script.commands.iter().zip(line.commands).any(|(command, claim)| {
-                    word.span.start <= command.span.start
-                        && command.span.end <= word.span.end
-                        && claim.readings.iter().any(fetches_or_decodes)
-                })
+                && claims_inside(line, word).any(|claim| claim.readings.iter().any(fetches_or_decodes))
         }
     }
+}
+
+/// The commands that stand in the substitutions of a word. Commands are in the order of the text.
+fn claims_inside<'a>(line: &Line<'a>, word: &Word) -> impl Iterator<Item = &'a CommandClaim> {
+    let first = line.commands.partition_point(|claim| claim.span.start < word.span.start);
+    let end = word.span.end;
+    line.commands.iter().skip(first).take_while(move |claim| claim.span.end <= end)
 }
 
 /// Whether what a command reads is text that stands nowhere.
@@ -189,8 +192,8 @@ fn comes_in_unseen(line: &Line<'_>, at: usize, language: Language) -> bool {
 fn flows_unseen(line: &Line<'_>, last: usize, language: Language) -> bool {
     let mut next = Some(last);
     let mut downstream = true;
-    // Each step goes to a command in front, so that it ends.
-    while let Some(at) = next {
+    for _ in 0..LONGEST_PIPE {
+        let Some(at) = next else { return false };
         let Some((command, claim)) = line.script.commands.get(at).zip(line.commands.get(at)) else {
             return true;
         };
@@ -204,8 +207,11 @@ fn flows_unseen(line: &Line<'_>, last: usize, language: Language) -> bool {
         downstream = false;
         next = from;
     }
-    false
+    true
 }
+
+/// A longer pipe counts as one that is not seen through.
+const LONGEST_PIPE: usize = 64;
 
 /// Whether the text that comes out can be looked at: `cat FILE` stands for the file, `echo TEXT` for its words.
 fn is_seen(readings: &[Invocation]) -> bool {
