@@ -69,6 +69,7 @@ pub mod safeguard;
 pub mod scope;
 pub mod settings;
 pub mod source;
+mod spoken;
 pub mod tool;
 
 pub use call::{BadCall, RawCall, ToolCall};

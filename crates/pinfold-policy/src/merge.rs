@@ -137,10 +137,11 @@ impl Merged {
     }
 }
 
-/// What is looser than the default becomes the default.
+/// What is looser than the default becomes the default. It stays somebody's word: what nobody has said may be filled in
+/// by whoever starts a session.
 fn tighten<T: Copy + Default>(value: &mut Located<T>, looseness: fn(T) -> u8) {
     if looseness(value.value) > looseness(T::default()) {
-        *value = built_in(T::default());
+        value.value = T::default();
     }
 }
 
