@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use pinfold::Ambient;
+use pinfold::Plan;
 use pinfold::policy::lint::Remark;
 use pinfold::policy::merge::{Ignored, Merged};
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Change, Flags};
 use pinfold::policy::{Located, Source};
-use pinfold::settings::{ChangeError, Locations, change};
+use pinfold::settings::{ChangeError, Locations, Situation, broken, change};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -23,6 +24,7 @@ pub(crate) fn rules(wanted: &Rules) -> Result<ExitCode, Failure> {
     match &wanted.what {
         RulesCommand::List { flags, add_dir, json } => list(&locations, &flags.flags(add_dir, false), *json),
         RulesCommand::Lint { json } => lint(&locations, *json),
+        RulesCommand::Test => test(&locations),
         RulesCommand::Add(one) => {
             let rule =
                 Rule::parse(&one.rule).map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;
@@ -137,6 +139,25 @@ fn lint(locations: &Locations, as_json: bool) -> Result<ExitCode, Failure> {
     say::out(&text)?;
     let nothing = remarks.is_empty() && merged.ignored.is_empty();
     Ok(ExitCode::from(if nothing { DONE } else { FAILED }))
+}
+
+/// Tries every expectation against all that holds here.
+fn test(locations: &Locations) -> Result<ExitCode, Failure> {
+    let merged = settings::loaded(locations, &Flags::default())?.merged;
+    let folder = locations.project.clone().unwrap_or_default();
+    let situation =
+        Situation { project: folder.clone(), variables: surroundings::variables(), profile: None };
+    let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
+    let plan = plan
+        .with_settings(&Ambient::claim(), &merged, &situation)
+        .map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;
+    let broken = broken(&Ambient::claim(), &plan, &merged.tests);
+    for broken in &broken {
+        say::out(&format!("{}: {}\n", broken.source, say::visible(&broken.what)))?;
+    }
+    let held = merged.tests.len() - broken.len();
+    say::out(&format!("{held} of {} expectations hold\n", merged.tests.len()))?;
+    Ok(ExitCode::from(if broken.is_empty() { DONE } else { FAILED }))
 }
 
 fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCode, Failure> {

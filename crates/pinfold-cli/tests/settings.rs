@@ -186,3 +186,26 @@ fn rules_that_are_not_what_they_seem_are_told() {
     let json: Value = serde_json::from_slice(&bed.run(&["rules", "lint", "--json"]).stdout).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 4);
 }
+
+#[test]
+fn settings_are_held_to_what_they_expect_of_themselves() {
+    let bed = Bed::new();
+    let tests = r#""tests": [
+        {"call": "Bash(git push)", "expect": "ask"},
+        {"call": "Bash(npm test)", "expect": "allow"},
+        {"call": "Read(./.env)", "expect": "deny"},
+        {"call": "Write(./a)", "expect": "allow", "mode": "acceptEdits"}
+    ]"#;
+    let says = |allow: &str| {
+        format!(
+            r#"{{"permissions": {{"allow": [{allow}], "ask": ["Bash(git push)"], "deny": ["Read(./.env)"]}}, {tests}}}"#
+        )
+    };
+    bed.says(LOCAL, &says(r#""Bash(npm test)""#));
+    assert!(bed.said(&["rules", "test"]).contains("4 of 4"));
+    bed.says(LOCAL, &says(""));
+    let output = bed.run(&["rules", "test"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("`Bash(npm test)` is expected to be allowed; it is asked about"), "{said}");
+}

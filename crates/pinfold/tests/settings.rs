@@ -449,3 +449,23 @@ fn a_project_is_the_nearest_folder_that_is_marked() {
     assert_eq!(project_root(&deep, None), bed.top.join("proj/a"));
     assert_eq!(project_root(&deep, Some(&bed.top.join("proj/a"))), deep, "home is no project");
 }
+
+#[test]
+fn managed_settings_that_do_not_decide_what_they_expect_are_not_used() {
+    let bed = Bed::new();
+    let says = |expect: &str| {
+        format!(
+            r#"{{"permissions": {{"deny": ["Bash(rm *)"]}}, "tests": [{{"call": "Bash(rm x)", "expect": "{expect}"}}]}}"#
+        )
+    };
+    bed.managed(&says("deny"));
+    assert_eq!(bed.rules().len(), 1, "the control");
+    bed.managed(&says("allow"));
+    let told = bed.stops();
+    assert!(
+        told.contains(":1:62: `Bash(rm x)` is expected to be allowed; it is denied by the step `deny-rule`"),
+        "{told}"
+    );
+    bed.project(LOCAL, &says("allow")).managed(&says("deny"));
+    assert_eq!(bed.rules().len(), 2, "a person's own expectations stop nothing");
+}

@@ -111,6 +111,10 @@ pub(crate) enum RulesCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Try what settings expect of themselves: their `tests`, against all that holds here
+    ///
+    /// Exit code: 0 when all hold, 1 when one does not, 2 when a file cannot be read.
+    Test,
     /// Add a rule to a settings file, and leave all else in it as it is
     Add(OneRule),
     /// Remove a rule from a settings file, and leave all else in it as it is

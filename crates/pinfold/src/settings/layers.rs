@@ -2,17 +2,20 @@
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinfold_paths::Ambient;
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::Flags;
 use pinfold_policy::{BadSetting, BadSettings, Layer, Settings, Source};
 
+use super::expectations::broken;
 use super::file::{FileTrouble, Found, read, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
+use super::plan::Situation;
 use super::tracked::is_tracked;
 use super::trust::Trust;
+use crate::session::Plan;
 
 /// What the settings of a session say.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,8 +59,38 @@ pub fn load(ambient: &Ambient, locations: &Locations, flags: &Flags) -> Result<L
     if !bad.is_empty() {
         return Err(SettingsError { files: bad });
     }
+    managed_hold(ambient, locations, &layers)?;
     let no_trust = trust.and_then(Result::err);
     Ok(Loaded { merged: merge(&layers), layers, no_trust })
+}
+
+/// Managed settings that do not decide what they say they decide are not used, like any that cannot be read. They are
+/// tried by themselves: what others add is not their business.
+fn managed_hold(ambient: &Ambient, locations: &Locations, layers: &[Layered]) -> Result<(), SettingsError> {
+    let managed = layers.iter().filter(|layered| layered.settings.layer == Layer::Managed);
+    let merged = merge(&managed.cloned().collect::<Vec<_>>());
+    if merged.tests.is_empty() {
+        return Ok(());
+    }
+    let project = locations.project.clone().unwrap_or_else(|| PathBuf::from("/"));
+    let plan = Plan { home: locations.home.clone(), ..Plan::for_folder(project.clone()) };
+    let plan = plan.with_settings(ambient, &merged, &Situation { project, ..Situation::default() });
+    let bad: Vec<_> = match plan {
+        Ok(plan) => broken(ambient, &plan, &merged.tests)
+            .into_iter()
+            .map(|broken| at(broken.source, broken.what))
+            .collect(),
+        Err(e) => vec![at(Source::plain(Layer::Managed), e.to_string())],
+    };
+    if bad.is_empty() {
+        Ok(())
+    } else {
+        Err(SettingsError { files: vec![BadSettings { text: "".into(), bad }] })
+    }
+}
+
+fn at(source: Source, what: String) -> BadSetting {
+    BadSetting { source, span: 0..0, what, mend: String::new() }
 }
 
 struct Reading<'a> {
@@ -146,6 +179,6 @@ const MEND_MANAGED: &str = "chown root, chmod go-w: managed settings are for the
 
 fn whole_file(file: &SettingsFile, trouble: FileTrouble) -> BadSettings {
     let source = Source { layer: file.layer, file: Some(file.shown.clone()), at: None };
-    let bad = BadSetting { source, span: 0..0, what: trouble.what, mend: trouble.mend.to_owned() };
+    let bad = BadSetting { mend: trouble.mend.to_owned(), ..at(source, trouble.what) };
     BadSettings { text: "".into(), bad: vec![bad] }
 }

@@ -4,6 +4,7 @@
 //! [`pinfold_policy::merge()`]. A file that is missing says nothing; one that cannot be read in full stops the start.
 
 mod change;
+mod expectations;
 pub(crate) mod file;
 mod layers;
 mod locations;
@@ -13,6 +14,7 @@ mod tracked;
 mod trust;
 
 pub use change::{ChangeError, Changed, change};
+pub use expectations::{Broken, broken};
 pub use layers::{Loaded, SettingsError, load};
 pub use locations::{Locations, SettingsFile, project_root};
 pub use plan::{NotApplied, Situation};

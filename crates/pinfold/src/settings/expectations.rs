@@ -1,0 +1,87 @@
+//! Expectations that settings hold about themselves, tried.
+//!
+//! Nothing is done: each call is considered as a session with these settings would, in which shells are held in full,
+//! whatever this machine can hold. So they come out alike everywhere.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold_paths::Ambient;
+use pinfold_policy::settings::PolicyTest;
+use pinfold_policy::{Decision, RawCall, ShellHold, Source};
+
+use crate::audit::Discard;
+use crate::session::{Plan, Session};
+use crate::shell::ShellHost;
+
+/// An expectation that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Where it stands.
+    pub source: Source,
+    /// What was expected, and what is so: `Bash(git push)` is expected to be asked about, …
+    pub what: String,
+}
+
+/// Tries expectations in the session of a plan.
+#[must_use]
+pub fn broken(ambient: &Ambient, plan: &Plan, tests: &[PolicyTest]) -> Vec<Broken> {
+    tests.iter().filter_map(|test| tried(ambient, plan, test)).collect()
+}
+
+fn tried(ambient: &Ambient, plan: &Plan, test: &PolicyTest) -> Option<Broken> {
+    // A test without both is refused when its file is read.
+    let (call, expected) = (test.call.as_ref()?, test.expect.as_ref()?);
+    let found = decision(ambient, plan, test, &call.value);
+    let so = match found {
+        Ok((decision, _)) if decision == expected.value => return None,
+        Ok((decision, step)) => format!("it is {} by the step `{step}`", word(decision)),
+        Err(why) => why,
+    };
+    let what = format!("`{}` is expected to be {}; {so}", call.value, word(expected.value));
+    Some(Broken { source: call.source.clone(), what })
+}
+
+fn decision(
+    ambient: &Ambient,
+    plan: &Plan,
+    test: &PolicyTest,
+    call: &str,
+) -> Result<(Decision, &'static str), String> {
+    let raw = RawCall::spoken(call).map_err(|mend| format!("that is no call: {mend}"))?;
+    let mut plan = plan.clone();
+    if let Some(mode) = &test.mode {
+        plan.policy.mode = mode.value;
+    }
+    let folder = plan.scope.root.canonicalize().unwrap_or_else(|_| plan.scope.root.clone());
+    plan.shells = Some(Arc::new(Held(folder)));
+    let session = Session::open(ambient, plan, Arc::new(Discard)).map_err(|e| e.to_string())?;
+    let considered = session.consider(&raw).map_err(|bad| bad.to_string())?;
+    Ok((considered.verdict.decision, considered.verdict.step))
+}
+
+fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allowed",
+        Decision::Ask => "asked about",
+        Decision::Deny => "denied",
+    }
+}
+
+/// Shells as they are held where all is well.
+#[derive(Debug)]
+struct Held(PathBuf);
+
+impl ShellHost for Held {
+    fn held(&self) -> ShellHold {
+        ShellHold::Full
+    }
+
+    fn opens_network(&self) -> bool {
+        false
+    }
+
+    fn folder(&self) -> &Path {
+        &self.0
+    }
+}
