@@ -89,6 +89,8 @@ pub enum Standing {
         /// The path as written looks as if it lay inside.
         disguise: Option<Disguise>,
     },
+    /// In a place that only the shell of the call sees: a private `/tmp`.
+    OfTheShell,
     /// Not known; the reason stands behind.
     Unresolved(Why),
 }

@@ -78,7 +78,7 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     Verdict { decision: entry.opinion.decision, step: entry.step, decided_by, trail }
 }
 
-/// Every part of the call, in the order of the claims.
+/// Every part of the call.
 fn parts<'a>(case: &Case<'a>) -> impl Iterator<Item = (PartId, Part<'a>)> {
     let Case { call, claims, facts, .. } = *case;
     let paths = claims.paths.iter().zip(&facts.paths).enumerate();
@@ -87,7 +87,8 @@ fn parts<'a>(case: &Case<'a>) -> impl Iterator<Item = (PartId, Part<'a>)> {
     let shell = facts.shell.iter().map(|fact| (PartId::Shell, Part::Shell(*fact)));
     let hosts = claims.hosts.iter().enumerate().map(|(i, h)| (PartId::Host(i), Part::Host(h)));
     let tool = call.tool().is_none().then_some((PartId::Tool, Part::Tool));
-    paths.chain(commands).chain(shell).chain(hosts).chain(tool)
+    // Of several that say no, the one that says it about everything is told.
+    shell.chain(paths).chain(commands).chain(hosts).chain(tool)
 }
 
 /// The first opinion about one part, going down the table.

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinfold_policy::ShellHold;
 
@@ -16,6 +16,9 @@ pub trait ShellHost: Any + Debug + Send + Sync {
 
     /// Whether a shell could reach hosts that nothing decides about.
     fn opens_network(&self) -> bool;
+
+    /// Places that a shell has of its own, so that what it writes there stays there: a private `/tmp`.
+    fn private(&self) -> &[PathBuf];
 
     /// The folder that its shells are held to, resolved.
     fn folder(&self) -> &Path;

@@ -30,12 +30,20 @@ pub(crate) fn survey(
     cwd: Option<&PathText>,
     claims: &Claims,
 ) -> Survey {
-    let start = working_folder(shared, cwd);
-    let declared = Asked { shared, policy, call, start: &start };
+    let own = working_folder(shared, cwd);
+    // A command starts where its shell does, whatever folder the call works in.
+    let of_shells = shared.shells.as_ref().map_or(shared.scope.root.as_path(), |shells| shells.folder());
+    let start_of = |claim: &PathClaim| match claim.origin {
+        Origin::Call | Origin::Foreign => own.as_path(),
+        Origin::Command(_) | Origin::Aside(_) => of_shells,
+    };
+    let start = if claims.shell.is_some() { of_shells } else { &own };
+    let declared = Asked { shared, policy, call, start };
     let resolve = |claim: &PathClaim| {
+        let start = start_of(claim);
         let words = claim.path.as_ref().map_or(start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
-        shared.line.resolve(&start, &paths::PathClaim::new(words), last)
+        shared.line.resolve(start, &paths::PathClaim::new(words), last)
     };
     let found: Vec<Resolution> = claims.paths.iter().map(resolve).collect();
     let shell = claims.shell.as_ref().map(|_| shell_fact(shared));
@@ -44,6 +52,9 @@ pub(crate) fn survey(
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let becomes = goes_to(claim.operation, found.get(index + 1));
         let mut fact = fact(shared, claim.operation, resolution, becomes);
+        if is_private_to_shells(shared, claim, &fact) {
+            (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
+        }
         if matches!(claim.origin, Origin::Call | Origin::Foreign) {
             fact.declared = declared.path(claim.operation, resolution);
         }
@@ -53,6 +64,16 @@ pub(crate) fn survey(
         }
     }
     Survey { facts, found, unread }
+}
+
+/// Whether a command would find a place of its shell's own there.
+fn is_private_to_shells(shared: &Shared, claim: &PathClaim, fact: &PathFact) -> bool {
+    let Some(shells) = &shared.shells else { return false };
+    let by_command = matches!(claim.origin, Origin::Command(_) | Origin::Aside(_));
+    let lies_in = |place: &PathBuf| fact.real.as_ref().is_some_and(|real| real.starts_with(place));
+    by_command
+        && fact.standing == Standing::Outside { disguise: None }
+        && shells.private().iter().any(lies_in)
 }
 
 /// What would hold a shell.

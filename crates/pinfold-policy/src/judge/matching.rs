@@ -47,7 +47,7 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
 pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Found {
     let class = match part {
         Part::Path(claim, fact) if claim.operation.writes() => match fact.standing {
-            Standing::Inside => EDIT,
+            Standing::Inside | Standing::OfTheShell => EDIT,
             Standing::Outside { .. } | Standing::Unresolved(_) => return None,
         },
         Part::Path(..) | Part::Host(_) => return None,

@@ -51,6 +51,9 @@ pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -
     if claim.operation == Operation::HandOver {
         return hand_over(fact);
     }
+    if fact.standing == Standing::OfTheShell {
+        return None;
+    }
     if !claim.operation.writes() {
         let held = case.policy.reads == Reads::Workspace && outside;
         return held.then(|| deny(Reason::ReadOutside));
@@ -69,7 +72,9 @@ fn hand_over(fact: &PathFact) -> Option<Opinion> {
     match (&fact.standing, fact.kind) {
         (Standing::Inside, Kind::Folder) => None,
         (Standing::Inside, _) => Some(deny(Reason::NoFolder)),
-        (Standing::Outside { .. } | Standing::Unresolved(_), _) => Some(deny(Reason::OutOfScope)),
+        (Standing::Outside { .. } | Standing::OfTheShell | Standing::Unresolved(_), _) => {
+            Some(deny(Reason::OutOfScope))
+        }
     }
 }
 
@@ -85,6 +90,8 @@ fn no_shell_for_a_child(case: &Case<'_>) -> Option<Opinion> {
 /// What cannot be meant: it leads nowhere, it leads elsewhere than it says, it is no file, or nothing holds it.
 pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     match part {
+        // What a command only reads is not opened by us: wherever it leads, the kernel says what can be read there.
+        Part::Path(claim, _) if is_read_by_command(claim) => None,
         Part::Path(claim, fact) => unresolved_path(claim.operation, fact),
         Part::Shell(fact) => match fact.held {
             ShellHold::Nothing => Some(deny(Reason::ShellNotHeld)),
@@ -92,6 +99,10 @@ pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         },
         Part::Command(_) | Part::Host(_) | Part::Tool => None,
     }
+}
+
+fn is_read_by_command(claim: &PathClaim) -> bool {
+    !claim.operation.writes() && matches!(claim.origin, Origin::Command(_) | Origin::Aside(_))
 }
 
 fn unresolved_path(operation: Operation, fact: &PathFact) -> Option<Opinion> {
@@ -210,6 +221,7 @@ fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
 /// What the mode says.
 pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     Some(match part {
+        Part::Path(_, fact) if fact.standing == Standing::OfTheShell => allow(Reason::HeldByTheKernel),
         Part::Path(claim, _) => path_default(case, claim),
         Part::Command(claim) => command_default(case, claim),
         Part::Shell(fact) => shell_default(case, fact),

@@ -59,6 +59,8 @@ pub struct Shells {
     tier: OnceLock<Option<Tier>>,
     background: Mutex<Background>,
     scratch: Scratch,
+    /// Where every shell of the full tier has a place of its own.
+    own_places: [PathBuf; 3],
 }
 
 #[derive(Default)]
@@ -117,6 +119,7 @@ impl Shells {
             tier: OnceLock::new(),
             background: Mutex::default(),
             scratch,
+            own_places: ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from),
         })
     }
 
@@ -252,6 +255,14 @@ impl ShellHost for Shells {
 
     fn opens_network(&self) -> bool {
         self.grant.network != Network::Off
+    }
+
+    fn private(&self) -> &[PathBuf] {
+        match self.tier() {
+            Some(Tier::Full) => &self.own_places,
+            // Landlock gives nobody a view of their own.
+            Some(Tier::Landlock) | None => &[],
+        }
     }
 
     fn folder(&self) -> &Path {
