@@ -148,7 +148,7 @@ fn input_that_nobody_reads_holds_nobody_up() {
     let id = begin(&session, "sleep 300");
     // More than a pipe holds, in pieces that a person could still read through.
     let text = "x".repeat(60_000);
-    let mut taken = || {
+    let taken = || {
         let reply = ask(&session, "BashInput", json!({"bash_id": id, "text": text}));
         reply.structured["taken_bytes"].as_u64().unwrap()
     };
