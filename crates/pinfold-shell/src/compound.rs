@@ -50,14 +50,21 @@ impl Parser<'_, '_> {
 
     /// Redirects behind a compound command, which all commands in it inherit.
     fn inherited_redirects(&mut self, first: usize) -> Result<(), Stop> {
-        let range = first..self.list.len();
+        let (range, place) = (first..self.list.len(), self.place());
         loop {
             self.skip_blanks();
             let from = self.pos;
             let waits = !self.waiting.is_empty();
             let Some(mut redirect) = self.redirect(first)? else { return Ok(()) };
-            redirect.inherited = true;
-            self.list.redirect(range.clone(), &redirect);
+            if range.is_empty() {
+                // No command to inherit it: it stands by itself.
+                let position = self.list.open(place.clone(), self.origin(from));
+                self.list.redirect(position..position + 1, &redirect);
+                self.close_span(position);
+            } else {
+                redirect.inherited = true;
+                self.list.redirect(range.clone(), &redirect);
+            }
             self.doubt_lines(waits, from);
             self.skip_blanks();
             if self.keyword().is_some() {
@@ -89,7 +96,7 @@ impl Parser<'_, '_> {
         };
         match self.byte_at(end) {
             Some(b')') => {}
-            Some(b'\n') => return Err(self.syntax("`))` behind `((`")),
+            Some(b'\n' | b'\\') => return Err(self.syntax("`))` behind `((`")),
             _ => {
                 self.pos = start;
                 return Ok(false);
@@ -333,7 +340,7 @@ impl Parser<'_, '_> {
 
     /// `coproc command`, `coproc NAME compound`.
     fn coprocess(&mut self, end: usize) -> Result<(), Stop> {
-        if self.context.nesting > 0 {
+        if self.context.substitution > 0 {
             // bash prints the commands of a substitution and reads them again, with a name that was not there.
             self.doubt("a coprocess in a substitution", self.pos);
         }

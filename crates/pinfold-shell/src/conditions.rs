@@ -19,6 +19,17 @@ enum Operator {
     Compare,
 }
 
+impl Operator {
+    /// How the word behind it is read.
+    fn right_side(self) -> Position {
+        match self {
+            Self::Match => Position::Extended,
+            Self::Regex => Position::Regex,
+            Self::Arithmetic | Self::Compare => Position::Single,
+        }
+    }
+}
+
 impl Parser<'_, '_> {
     /// Reads from behind `[[` to behind `]]`.
     pub(crate) fn test(&mut self) -> Result<(), Stop> {
@@ -74,36 +85,37 @@ impl Parser<'_, '_> {
         if self.at_test_end() {
             return Err(self.syntax("a condition"));
         }
+        let start = self.pos;
         let left = self.operand_of(Position::Single)?;
         self.skip_blanks();
         if left.as_static().is_some_and(is_unary) && !left.quoted {
-            if self.at_test_end() {
-                return Err(self.syntax("an operand"));
-            }
-            let operand = self.operand_of(Position::Single)?;
-            if matches!(left.as_static(), Some("-v" | "-R")) {
-                self.evaluates_word(&operand);
-            }
-            self.list.loose(operand);
-            return Ok(());
+            return self.unary(&left);
         }
-        let Some(operator) = self.test_operator() else {
+        let Some(operator) = self.test_operator()? else {
             self.list.loose(left);
             return if self.peek() == Some(b'\n') { Err(self.syntax("an operator")) } else { Ok(()) };
         };
         self.skip_blanks();
-        let position = match operator {
-            Operator::Match => Position::Extended,
-            Operator::Regex => Position::Regex,
-            Operator::Arithmetic | Operator::Compare => Position::Single,
-        };
-        let right = self.operand_of(position)?;
+        let right = self.operand_of(operator.right_side())?;
         if operator == Operator::Arithmetic {
-            self.evaluates_word(&left);
-            self.evaluates_word(&right);
+            self.evaluates_words(start, [&left, &right]);
         }
         self.list.loose(left);
         self.list.loose(right);
+        Ok(())
+    }
+
+    /// `-f x` and its kind.
+    fn unary(&mut self, operator: &Word) -> Result<(), Stop> {
+        if self.at_test_end() {
+            return Err(self.syntax("an operand"));
+        }
+        let start = self.pos;
+        let operand = self.operand_of(Position::Single)?;
+        if matches!(operator.as_static(), Some("-v" | "-R")) {
+            self.evaluates_words(start, [&operand]);
+        }
+        self.list.loose(operand);
         Ok(())
     }
 
@@ -117,33 +129,32 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Arithmetic on a text that only looks like one may run what its subscripts say.
-    fn evaluates_word(&mut self, word: &Word) {
-        for part in &word.parts {
-            match part {
-                Part::Literal(text) if text.contains(['[', '$', '`']) => {
-                    self.doubt("a text that is evaluated", self.pos);
-                }
-                Part::Literal(text) => {
-                    let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-                    names.filter(|name| !name.is_empty()).for_each(|name| self.list.evaluates(name));
-                }
-                Part::Parameter { name, .. } => self.list.evaluates(name),
-                Part::Glob(_) => self.doubt("a text that is evaluated", self.pos),
-                Part::Tilde(_)
-                | Part::Substitution { .. }
-                | Part::Process
-                | Part::Arithmetic
-                | Part::Brace(_) => {}
-            }
+    /// Words that are read as arithmetic, or as the name of a variable.
+    fn evaluates_words<'w>(&mut self, start: usize, words: impl IntoIterator<Item = &'w Word>) {
+        self.evaluates(start, self.pos);
+        let code = |part: &Part| match part {
+            Part::Literal(text) => text.contains(['[', '$', '`']),
+            Part::Glob(_) => true,
+            Part::Tilde(_)
+            | Part::Parameter { .. }
+            | Part::Substitution { .. }
+            | Part::Process
+            | Part::Arithmetic
+            | Part::Brace(_) => false,
+        };
+        if words.into_iter().flat_map(|word| &word.parts).any(code) {
+            self.doubt("a text that arithmetic may run as code", start);
         }
     }
 
     /// Reads an operator between two words, if one stands here.
-    fn test_operator(&mut self) -> Option<Operator> {
+    fn test_operator(&mut self) -> Result<Option<Operator>, Stop> {
         if let Some(b'<' | b'>') = self.peek() {
             self.pos += 1;
-            return Some(Operator::Compare);
+            if matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'|')) {
+                return Err(self.syntax("an operator"));
+            }
+            return Ok(Some(Operator::Compare));
         }
         let end = self.run_end(|byte| !breaks(byte));
         let operator = match self.slice(self.pos, end) {
@@ -151,10 +162,10 @@ impl Parser<'_, '_> {
             "=~" => Operator::Regex,
             "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => Operator::Arithmetic,
             "-nt" | "-ot" | "-ef" => Operator::Compare,
-            _ => return None,
+            _ => return Ok(None),
         };
         self.pos = end;
-        Some(operator)
+        Ok(Some(operator))
     }
 }
 

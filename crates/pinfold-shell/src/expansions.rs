@@ -1,6 +1,7 @@
 //! What begins with `$`, a backtick or `<(`.
 
 use crate::lexer::{begins_name, in_name};
+use crate::numbers::names_in;
 use crate::opaque::Stop;
 use crate::origins::Origins;
 use crate::parse::Parser;
@@ -98,6 +99,7 @@ impl Parser<'_, '_> {
     fn substitution(&mut self, start: usize, captured: bool) -> Result<(), Stop> {
         let outer = self.context.clone();
         let waiting = std::mem::take(&mut self.waiting);
+        let (first, mark) = (self.list.len(), self.list.evaluated.mark());
         self.enter_substitution(captured);
         let any = self.nested(Self::list)?;
         if !any && !captured {
@@ -109,6 +111,7 @@ impl Parser<'_, '_> {
         if !self.eat(b')') {
             return Err(self.syntax("`)` behind a substitution"));
         }
+        self.leave_substitution(captured.then_some(first), mark, start);
         self.context = outer;
         self.waiting = waiting;
         self.doubt_lines(!self.waiting.is_empty(), start);
@@ -124,6 +127,16 @@ impl Parser<'_, '_> {
         }
     }
 
+    /// Takes note of what the substitution at `start` may print, if that is captured: the commands from `first` on.
+    fn leave_substitution(&mut self, first: Option<usize>, mark: usize, start: usize) {
+        self.list.evaluated.forget(mark);
+        let foreign = |first| !self.list.print_a_number(first, self.context.substitution);
+        if first.is_some_and(foreign) {
+            let span = self.span(start, self.pos);
+            self.list.evaluated.foreign(span);
+        }
+    }
+
     /// Backticks: a text of its own, with fewer backslashes, that is read when it runs.
     pub(crate) fn backticks(&mut self, builder: &mut Builder, quoted: bool) -> Result<(), Stop> {
         let start = self.pos + 1;
@@ -133,11 +146,13 @@ impl Parser<'_, '_> {
         };
         let end = close - 1;
         let outer = self.context.clone();
+        let (first, mark) = (self.list.len(), self.list.evaluated.mark());
         self.enter_substitution(true);
         self.nested(|parser| {
             parser.backtick_script(start, end, quoted);
             Ok(())
         })?;
+        self.leave_substitution(Some(first), mark, start - 1);
         self.context = outer;
         self.pos = close;
         builder.part(Part::Substitution { quoted });
@@ -206,8 +221,8 @@ impl Parser<'_, '_> {
     pub(crate) fn arithmetic(&mut self, start: usize, end: usize) -> Result<(), Stop> {
         let limit = std::mem::replace(&mut self.end, end);
         self.pos = start;
-        self.evaluate_names(start, end);
         let result = self.nested(Self::arithmetic_text);
+        self.evaluates(start, end);
         self.end = limit;
         result
     }
@@ -231,13 +246,21 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Takes note of the names in a piece of arithmetic.
-    pub(crate) fn evaluate_names(&mut self, start: usize, end: usize) {
+    /// Takes note of what a piece of arithmetic reads.
+    pub(crate) fn evaluates(&mut self, start: usize, end: usize) {
         let text = self.text.get(start..end).unwrap_or_default();
-        for name in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
-            if name.bytes().next().is_some_and(begins_name) {
-                self.list.evaluates(name);
-            }
+        names_in(text).for_each(|name| self.list.evaluated.name(name));
+        let span = self.span(start, end);
+        if self.list.evaluated.is_foreign(&span) {
+            self.doubt("output that arithmetic may run as code", start);
+        }
+        let argument = |(at, _): (usize, &str)| {
+            text.get(at + 1..)
+                .and_then(|rest| rest.bytes().next())
+                .is_some_and(|byte| byte.is_ascii_digit() || b"@*{".contains(&byte))
+        };
+        if self.context.function.is_some() && text.match_indices('$').any(argument) {
+            self.doubt("an argument that arithmetic may run as code", start);
         }
     }
 

@@ -4,6 +4,20 @@
 //! proportion to its length. What is not understood for certain is [`Opaque`]: it may be asked about or
 //! denied, and it never satisfies a rule that allows.
 //!
+//! ```
+//! use pinfold_shell::{OpaqueWhy, parse};
+//!
+//! let script = parse("cd core && git log --format=\"$(cat format)\" >log");
+//! let programs = script.commands.iter().map(|command| command.words[0].as_static());
+//! assert_eq!(programs.collect::<Vec<_>>(), [Some("cd"), Some("git"), Some("cat")]);
+//! assert!(script.opaque.is_empty());
+//!
+//! // bash runs the first line and refuses the second. Both are listed, and nothing is certain.
+//! let script = parse("make\nrm -rf build && ;");
+//! assert_eq!(script.commands.len(), 2);
+//! assert_eq!(script.opaque[0].why, OpaqueWhy::Syntax("a command"));
+//! ```
+//!
 //! # Vocabulary
 //! [`parse()`], [`Script`], [`SimpleCommand`], [`Word`], [`Redirect`], [`Opaque`].
 //!
@@ -11,7 +25,9 @@
 //! 1. A script without [`Opaque`] parts lists every simple command that bash would run from the text, wherever
 //!    it stands: substitutions, functions, loops, conditions, here-documents that are expanded, arithmetic.
 //! 2. A word is static only if bash, whatever its variables and files, makes exactly that one word of it.
-//! 3. A script without commands and without opaque parts does nothing: blanks and comments.
+//! 3. A script without commands and without opaque parts starts nothing and touches nothing: blanks, comments,
+//!    conditions, arithmetic, loops and functions around nothing.
+//! 4. Arithmetic is code where its values are: what is evaluated is a number as far as the text tells, or opaque.
 //!
 //! # What this does not see
 //! What a program does with its arguments, what a variable holds, what a sourced file says. `eval`, `source`,
@@ -26,6 +42,7 @@ mod expansions;
 mod heredocs;
 mod lexer;
 mod listing;
+mod numbers;
 mod opaque;
 mod origins;
 mod parameters;

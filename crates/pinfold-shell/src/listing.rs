@@ -1,22 +1,21 @@
 //! What is gathered while a text is read.
 
+use crate::numbers::{Evaluated, print_a_number};
 use crate::opaque::{MAX_COMMANDS, MAX_LISTED, MAX_OPAQUE, MAX_REDIRECTS};
 use crate::script::{Assignment, Opaque, OpaqueWhy, Place, Redirect, Script, SimpleCommand, Span, Word};
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// A script in the making, shared by the parsers of a text and of the texts within it.
 #[derive(Debug)]
 pub(crate) struct Listing {
     script: Script,
-    /// Names whose values arithmetic evaluates.
-    evaluated: HashSet<String>,
+    pub(crate) evaluated: Evaluated,
 }
 
 impl Listing {
     pub(crate) fn new() -> Self {
         let script = Script { commands: Vec::with_capacity(4), shells: vec![0], ..Script::default() };
-        Self { script, evaluated: HashSet::new() }
+        Self { script, evaluated: Evaluated::default() }
     }
 
     pub(crate) fn finish(mut self) -> Script {
@@ -152,47 +151,14 @@ impl Listing {
         self.script.nesting = self.script.nesting.max(depth);
     }
 
-    /// A name whose value arithmetic evaluates.
-    pub(crate) fn evaluates(&mut self, name: &str) {
-        if !self.evaluated.contains(name) {
-            self.evaluated.insert(name.to_owned());
-        }
+    /// Whether the commands from `first` on, those of one substitution, print nothing but numbers.
+    pub(crate) fn print_a_number(&self, first: usize, depth: usize) -> bool {
+        print_a_number(self.script.commands.get(first..).unwrap_or_default(), first, depth)
     }
 
-    /// Arithmetic runs the substitutions in the subscripts of a value that it reads: `x='a[$(c)]'; ((x))`.
     fn doubt_arithmetic(&mut self) {
-        if self.evaluated.is_empty() {
-            return;
+        if let Some(span) = std::mem::take(&mut self.evaluated).doubtful(&self.script) {
+            self.opaque(OpaqueWhy::Construct("a value that arithmetic may run as code"), span);
         }
-        let assigned = self.script.commands.iter().flat_map(|command| &command.assignments);
-        let mut sets = assigned.chain(&self.script.loops);
-        let doubt = sets.find(|one| self.evaluated.contains(&one.name) && one.may_hold_code());
-        let doubt = doubt.map(|one| one.value.span.clone());
-        if let Some(span) = doubt {
-            let why = OpaqueWhy::Construct("a value that arithmetic would run as code");
-            self.opaque(why, span);
-        }
-    }
-}
-
-impl Assignment {
-    fn may_hold_code(&self) -> bool {
-        std::iter::once(&self.value).chain(&self.elements).any(Word::may_hold_code)
-    }
-}
-
-impl Word {
-    /// A subscript or a substitution stands in its literal text.
-    fn may_hold_code(&self) -> bool {
-        use crate::script::Part;
-        self.parts.iter().any(|part| match part {
-            Part::Literal(text) | Part::Glob(text) => text.contains(['[', '`', '$']),
-            Part::Brace(words) => words.iter().any(Self::may_hold_code),
-            Part::Tilde(_)
-            | Part::Parameter { .. }
-            | Part::Substitution { .. }
-            | Part::Process
-            | Part::Arithmetic => false,
-        })
     }
 }

@@ -42,15 +42,20 @@ impl Parser<'_, '_> {
         let unusual = self.pos > start + 2;
         let name = self.parameter_name(start);
         let subscripted = self.peek() == Some(b'[') && name.bytes().next().is_some_and(begins_name);
+        let mut several = false;
         if subscripted {
             self.pos += 1;
+            let from = self.pos;
             self.subscript()?;
+            several = self.slice(from, self.pos).contains('@');
         }
         let plain = self.eat(b'}');
         if !plain {
             let operator = self.operator(start);
-            self.operand(&name, operator, quoted)?;
+            several |= self.operand(&name, operator, quoted)?;
         }
+        // Several words come out of some, quoted or not.
+        let quoted = quoted && !several;
         builder.part(Part::Parameter { name, quoted, plain: plain && !unusual && !subscripted });
         Ok(())
     }
@@ -124,8 +129,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// What stands behind the operator, with the closing brace.
-    fn operand(&mut self, name: &str, operator: Operator, quoted: bool) -> Result<(), Stop> {
+    /// What stands behind the operator, with the closing brace. Says whether it may make several words.
+    fn operand(&mut self, name: &str, operator: Operator, quoted: bool) -> Result<bool, Stop> {
         let (start, place) = (self.pos, self.place());
         let assigned = (operator == Operator::Assign).then(|| {
             let at = self.origin(start);
@@ -133,8 +138,12 @@ impl Parser<'_, '_> {
         });
         let mut inner = Builder::default();
         self.operand_text(&mut inner, quoted)?;
+        let several = inner.parts.iter().any(|part| match part {
+            Part::Parameter { name, quoted, .. } => name == "@" || !quoted,
+            _ => false,
+        });
         if operator == Operator::Part {
-            self.evaluate_names(start, self.pos);
+            self.evaluates(start, self.pos);
         }
         if let Some(position) = assigned {
             let value = self.complete(inner, Position::Single, start);
@@ -143,7 +152,7 @@ impl Parser<'_, '_> {
             self.close_span(position);
         }
         self.pos += 1;
-        Ok(())
+        Ok(several)
     }
 
     fn operand_text(&mut self, inner: &mut Builder, quoted: bool) -> Result<(), Stop> {

@@ -156,8 +156,13 @@ impl Parser<'_, '_> {
                 Ok((RedirectKind::Duplicate, word))
             }
             Operator::To(kind) => {
+                let start = self.pos;
                 let word = self.plain_word(Position::Target)?;
                 let descriptor = word.as_static().is_some_and(is_descriptor);
+                if kind == RedirectKind::Write && (word.quoted || !descriptor && word.as_static().is_none()) {
+                    // What is no number is expanded twice: text in quotes may run.
+                    self.doubt("a file behind `>&` that is not plain", start);
+                }
                 Ok((if descriptor { RedirectKind::Duplicate } else { kind }, word))
             }
         }

@@ -1,6 +1,6 @@
 //! Whether what bash ran is on the list.
 
-use pinfold_shell::{Part, Script, Word};
+use pinfold_shell::{Part, RedirectKind, Script, Word};
 
 /// What a word may become: text and places where anything may stand.
 #[derive(Debug, Clone)]
@@ -14,6 +14,16 @@ enum Shape {
 /// Whether some listed command is what ran.
 pub(crate) fn covers(script: &Script, argv: &[String]) -> bool {
     script.commands.iter().any(|command| lines(&command.words).iter().any(|shapes| fits(shapes, argv)))
+}
+
+/// Whether some listed redirect makes a file of that name.
+pub(crate) fn covers_file(script: &Script, name: &str) -> bool {
+    let writes = |kind| matches!(kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite);
+    let redirects = script.commands.iter().flat_map(|command| &command.redirects);
+    let targets = redirects.filter(|redirect| writes(redirect.kind)).map(|redirect| &redirect.target);
+    targets.into_iter().any(|target| {
+        lines(std::slice::from_ref(target)).iter().any(|shapes| fits(shapes, &[name.to_owned()]))
+    })
 }
 
 /// The lines that the words may become, one for each way through braces; all kinds at once where these are many.

@@ -24,6 +24,8 @@ const NOBODY: u32 = 65534;
 pub(crate) struct Ran {
     /// Each program that it started, with its arguments.
     pub(crate) commands: Vec<Vec<String>>,
+    /// Files that it made.
+    pub(crate) files: Vec<String>,
 }
 
 /// Runs a snippet.
@@ -40,7 +42,11 @@ pub(crate) fn run(snippet: &str) -> Ran {
     let mut bash = bash();
     bash.args(["-c", "--", snippet]).env("BASH_ENV", &stubs).env("HOME", &inside).current_dir(&inside);
     bash.output().expect("bash starts");
-    Ran { commands: commands(&fs::read(&log).expect("the log")) }
+    let made = fs::read_dir(&inside).expect("the folder");
+    Ran {
+        commands: commands(&fs::read(&log).expect("the log")),
+        files: made.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect(),
+    }
 }
 
 /// Whether bash takes a text without running it.
