@@ -31,8 +31,12 @@ pub struct Profile {
     /// Existing files and links over which a link to another place is mounted: who opens one inside is led to
     /// the other place, and the name itself can be neither removed nor replaced.
     pub detours: Vec<Detour>,
-    /// Places that stay visible, read-only, although a directory above them is covered (`/tmp`, `/run`, …).
+    /// Places that stay visible, read-only, although a directory above them is covered: `/tmp`, `/run`, or one of
+    /// [`Self::covered`].
     pub visible: Vec<PathBuf>,
+    /// Directories in which nothing is seen but what is granted, layered or visible, and the way there. None lies
+    /// below another, none below a granted, layered or visible place.
+    pub covered: Vec<PathBuf>,
     /// Files and directories whose content cannot be read.
     pub hidden: Vec<PathBuf>,
     /// The private temporary directory at `/tmp` and `/var/tmp`.

@@ -115,6 +115,44 @@ fn reading_is_free_but_for_what_is_hidden() {
 }
 
 #[test]
+fn below_a_cover_nothing_is_seen_but_what_shows_through() {
+    let bed = Bed::new();
+    let all = bed.folder.parent().unwrap().to_owned();
+    for (name, text) in [("outside/own", "own\n"), ("outside/shown", "shown\n"), ("folder/inner", "inner\n")]
+    {
+        fs::write(all.join(name), text).unwrap();
+    }
+    fs::create_dir(bed.folder.join("vault")).unwrap();
+    fs::write(bed.folder.join("vault/key"), "key\n").unwrap();
+    let covered = Profile {
+        covered: vec![all.clone()],
+        visible: vec![bed.outside.join("shown")],
+        hidden: vec![bed.folder.join("vault")],
+        ..bed.profile()
+    };
+    let script = "cat $OUT/own; cat $OUT/shown; cat inner; cat vault/key; echo new > made; cat made; \
+                  (echo x > $OUT/shown) 2>&- || echo kept; (echo x > $OUT/new) 2>&- || echo none";
+    for tier in TIERS {
+        // Free, everything can be read.
+        let (_, said) = bed.run(tier, &bed.profile(), "cat $OUT/own $OUT/shown vault/key");
+        assert_eq!(said, "own\nshown\nkey\n", "{tier:?}");
+        let (_, said) = bed.run(tier, &covered, script);
+        let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with("cat:")).collect();
+        assert_eq!(lines, ["shown", "inner", "new", "kept", "none"], "{tier:?}: {said}");
+        // What appears later is not seen either.
+        let later = all.join("later");
+        fs::write(&later, "later\n").unwrap();
+        let (_, said) = bed.run(tier, &covered, "cat $OUT/../later");
+        assert!(said.starts_with("cat:"), "{tier:?}: {said}");
+        assert_eq!(fs::read_to_string(bed.outside.join("shown")).unwrap(), "shown\n");
+        assert!(!bed.outside.join("new").exists());
+    }
+    // With mounts, not even the names are seen.
+    let (_, said) = bed.run(Tier::Full, &covered, "ls $OUT");
+    assert_eq!(said, "shown\n");
+}
+
+#[test]
 fn read_only_pinned_and_absent_names_hold_inside_the_folder() {
     let bed = Bed::new();
     fs::create_dir_all(bed.folder.join("repo/hooks")).unwrap();

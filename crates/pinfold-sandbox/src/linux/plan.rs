@@ -82,7 +82,7 @@ impl Plan {
             landlock: sys::landlock_version().ok(),
             handles: handles(profile, full),
             writable: writable(profile, &scratch)?,
-            readable: if full { Vec::new() } else { readable(&profile.hidden)? },
+            readable: if full { Vec::new() } else { readable(profile)? },
             filter: Filter::new(profile, backing),
             watched,
             self_test: Probe::all(profile, full),
@@ -113,7 +113,7 @@ fn handles(profile: &Profile, full: bool) -> Handles {
     Handles {
         writes: profile.writes != Writes::Anywhere,
         // With mounts, what is hidden is covered.
-        reads: !full && !profile.hidden.is_empty(),
+        reads: !full && !(profile.hidden.is_empty() && profile.covered.is_empty()),
         network: !full && profile.network == Network::Off,
     }
 }
@@ -132,18 +132,45 @@ fn writable(profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<CString>> 
     all.map(|path| c_string(path.as_os_str())).collect()
 }
 
-/// Everything but what is hidden: at each level the siblings of what leads there. Names that appear later are
-/// not in the list, and so unreadable: the safe side of an allow-list.
-fn readable(hidden: &[PathBuf]) -> io::Result<Vec<CString>> {
+/// Everything but what is hidden or covered: at each level the siblings of what leads there; and below a cover what
+/// shows through. Names that appear later are not in the list, and so unreadable: the safe side of an allow-list.
+fn readable(profile: &Profile) -> io::Result<Vec<CString>> {
     // What the user cannot read anyway needs no list of its many siblings (`/etc/shadow` in `/etc`).
     let hidden: Vec<&Path> =
-        hidden.iter().map(PathBuf::as_path).filter(|path| sys::can_use_content(path)).collect();
-    if hidden.is_empty() {
+        profile.hidden.iter().map(PathBuf::as_path).filter(|path| sys::can_use_content(path)).collect();
+    let shut: Vec<&Path> =
+        hidden.iter().copied().chain(profile.covered.iter().map(PathBuf::as_path)).collect();
+    if shut.is_empty() {
         return Ok(vec![c"/".to_owned()]);
     }
     let mut found = Vec::new();
-    siblings(Path::new("/"), &hidden, &mut found)?;
+    siblings(Path::new("/"), &shut, &mut found)?;
+    for place in through(profile) {
+        if hidden.iter().any(|h| place.starts_with(h)) {
+            continue;
+        }
+        if hidden.iter().any(|h| h.starts_with(place)) {
+            siblings(place, &hidden, &mut found)?;
+        } else {
+            found.push(place.to_owned());
+        }
+    }
     found.iter().map(|path| c_string(path.as_os_str())).collect()
+}
+
+/// What shows through a cover.
+fn through(profile: &Profile) -> impl Iterator<Item = &Path> {
+    let granted = match &profile.writes {
+        Writes::Beneath(places) => places.as_slice(),
+        Writes::Nowhere | Writes::Anywhere => &[],
+    };
+    let temporary = match &profile.temp {
+        Temp::Directory(directory) => Some(directory),
+        Temp::Private => None,
+    };
+    let all = granted.iter().chain(&profile.visible).chain(temporary);
+    let covered = |path: &&PathBuf| profile.covered.iter().any(|cover| path.starts_with(cover));
+    all.filter(covered).map(PathBuf::as_path)
 }
 
 fn siblings(directory: &Path, hidden: &[&Path], found: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -55,18 +55,21 @@ pub(crate) fn view(profile: &Profile) -> io::Result<View> {
     }
     let scratch = writer.private_parts(temporary)?;
     writer.devices(devices)?;
-    writer.attach_all(visible, &scratch)?;
+    let covers = writer.covers(profile, &scratch)?;
+    writer.attach_all(visible, &covers)?;
     // These were taken before everything became read-only. Modes and times are held by the mount alone.
     if profile.writes != Writes::Anywhere {
         for at in &seen {
             writer.steps.push(Step::ReadOnly(c_path(at)?));
         }
     }
-    writer.attach_all(layers, &scratch)?;
-    writer.attach_all(granted, &scratch)?;
+    writer.attach_all(layers, &covers)?;
+    writer.attach_all(granted, &covers)?;
     writer.guards(profile)?;
     // Alone: a granted place, or a private copy of the run, may lie below.
-    writer.steps.push(Step::Seal(c_path(Path::new("/run"))?));
+    for cover in std::iter::once(Path::new("/run")).chain(profile.covered.iter().map(PathBuf::as_path)) {
+        writer.steps.push(Step::Seal(c_path(cover)?));
+    }
     writer.steps.push(Step::Processes);
     Ok(View { steps: writer.steps, slots: writer.slots, scratch })
 }
@@ -132,7 +135,7 @@ impl Writer {
             Writes::Beneath(places) => places.as_slice(),
             Writes::Nowhere | Writes::Anywhere => &[],
         };
-        let covered = |at: &&PathBuf| COVERED.iter().any(|cover| at.starts_with(cover));
+        let covered = |at: &&PathBuf| is_covered(profile, at);
         let wanted = profile.visible.iter().filter(covered).filter(|at| !granted.contains(at));
         let all: Vec<PathBuf> = kept.chain(wanted.cloned()).collect();
         shallow_first(&all).into_iter().map(|at| self.take(at, false)).collect()
@@ -207,22 +210,31 @@ impl Writer {
         Ok(())
     }
 
-    fn attach_all(&mut self, waiting: Vec<Waiting>, scratch: &[PathBuf]) -> io::Result<()> {
-        let covers: Vec<&Path> = scratch.iter().map(PathBuf::as_path).chain([Path::new("/run")]).collect();
+    /// Puts an empty directory over what is covered, and lists all places below which a way has to be made.
+    fn covers(&mut self, profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+        for (number, cover) in profile.covered.iter().enumerate() {
+            let empty = Path::new(BASE).join(format!("cover-{number}"));
+            self.steps.push(Step::MakeDir(c_path(&empty)?, 0o755));
+            self.put(&empty, cover)?;
+        }
+        Ok(scratch.iter().chain([&PathBuf::from("/run")]).chain(&profile.covered).cloned().collect())
+    }
+
+    fn attach_all(&mut self, waiting: Vec<Waiting>, covers: &[PathBuf]) -> io::Result<()> {
         for place in waiting {
-            self.make_way(&place, &covers)?;
+            self.make_way(&place, covers)?;
             self.steps.push(Step::Attach { slot: place.slot, at: c_path(&place.at)? });
         }
         Ok(())
     }
 
     /// Below a covered directory the place to mount on has to be made first.
-    fn make_way(&mut self, place: &Waiting, covers: &[&Path]) -> io::Result<()> {
+    fn make_way(&mut self, place: &Waiting, covers: &[PathBuf]) -> io::Result<()> {
         let Some((cover, below)) = covers.iter().find_map(|c| Some((c, place.at.strip_prefix(c).ok()?)))
         else {
             return Ok(());
         };
-        let mut at = cover.to_path_buf();
+        let mut at = cover.clone();
         let mut names = below.components().peekable();
         while let Some(name) = names.next() {
             at.push(name);
@@ -255,7 +267,7 @@ impl Writer {
             };
             granted.iter().chain(&profile.visible).any(|place| path.starts_with(place))
         };
-        all.retain(|(path, _)| !COVERED.iter().any(|cover| path.starts_with(cover)) || back(path));
+        all.retain(|(path, _)| !is_covered(profile, path) || back(path));
         all.sort_by_cached_key(|(path, kind)| (path.components().count(), *kind));
         for (number, (path, kind)) in all.into_iter().enumerate() {
             match kind {
@@ -274,6 +286,12 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// Whether something stands over a place that does not show it.
+fn is_covered(profile: &Profile, path: &Path) -> bool {
+    let always = COVERED.iter().map(Path::new);
+    always.chain(profile.covered.iter().map(PathBuf::as_path)).any(|cover| path.starts_with(cover))
 }
 
 /// Parents before children, so that a child is mounted on top.
