@@ -14,6 +14,7 @@ use crate::folder::{Findings, Holder};
 use crate::git::layout;
 use crate::git::protect;
 use crate::grant::{CacheChoice, Grant, SandboxMode};
+use crate::lists;
 use crate::place::{Hold, Places, Standing};
 use crate::private::Private;
 use crate::report::RunReport;
@@ -41,6 +42,14 @@ pub enum CompileError {
     NotAFolder {
         /// The place.
         path: PathBuf,
+    },
+    /// A declared scope leaves nothing of the folder to work in.
+    #[error("`{}` cannot be worked in: {why}", path.display())]
+    OutOfScope {
+        /// The folder.
+        path: PathBuf,
+        /// What the lists say, in one clause.
+        why: String,
     },
     /// A cache profile that does not exist.
     #[error("there is no cache profile `{name}`; known are: {known}")]
@@ -106,13 +115,18 @@ impl Boundary {
         }
         let readable: Vec<PathBuf> =
             grant.allow_read.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
+        if grant.mode == SandboxMode::DefaultWrite {
+            drawing.granted.extend(lists::folders(&grant.lists));
+        }
         if grant.mode != SandboxMode::ReadOnly {
             drawing.writable(grant, guards, home.as_deref(), tier);
         }
         drawing.hide(grant, guards, home.as_deref(), &cwd, readable.clone());
         drawing.readable = readable;
-        let visible: Vec<PathBuf> =
+        let mut visible: Vec<PathBuf> =
             grant.visible.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
+        visible.extend(drawing.granted.iter().chain([&cwd]).cloned());
+        lists::apply(grant, home.as_deref(), &cwd, &mut visible, &mut drawing)?;
         Ok(drawing.finish(grant, guards.clone(), home, cwd, visible, tier))
     }
 
@@ -196,9 +210,9 @@ impl Boundary {
 }
 
 /// A boundary while it is drawn.
-struct Drawing {
-    places: Places,
-    findings: Findings,
+pub(crate) struct Drawing {
+    pub(crate) places: Places,
+    pub(crate) findings: Findings,
     granted: Vec<PathBuf>,
     /// Guarded places and files that the person opened by name.
     opened: Vec<PathBuf>,
@@ -308,7 +322,7 @@ impl Drawing {
             self.caches(grant, home.as_deref(), tier)
         };
         let mut profile = Profile {
-            visible: self.granted.iter().chain([&cwd]).cloned().chain(visible).collect(),
+            visible,
             cwd,
             temp: self.temporary(grant, tier),
             layers: caches.layers,

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use pinfold_policy::declared::KernelLists;
 use pinfold_sandbox::{Limits, Network, Openings, Temp};
 
 use crate::private::Private;
@@ -61,6 +62,8 @@ pub struct Grant {
     pub visible: Vec<PathBuf>,
     /// Files or directories that cannot be read.
     pub deny_read: Vec<PathBuf>,
+    /// Declared path scopes of the terminal, resolved. They narrow everything else that is granted here.
+    pub lists: KernelLists,
     /// The person's home directory, if there is one.
     pub home: Option<PathBuf>,
     /// Where copies are kept that the command may change, and temporary files where no memory can be mounted.

@@ -28,6 +28,7 @@ mod environment;
 mod folder;
 mod git;
 mod grant;
+mod lists;
 mod place;
 mod private;
 mod report;

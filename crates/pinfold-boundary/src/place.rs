@@ -15,6 +15,8 @@ use pinfold_sandbox::{Detour, Profile, StandIn, Writes};
 /// one place, the later in this list stays.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
+    /// Shows through a cover, and can be read.
+    Visible,
     /// Can be written.
     Writable,
     /// A link stands over it that leads to this place.
@@ -25,6 +27,8 @@ pub(crate) enum Hold {
     Absent,
     /// Does not exist; a file with this content holds the name.
     StandIn(&'static [u8]),
+    /// Cannot be read or written, but for what shows through.
+    Covered,
     /// Cannot be read or written.
     Hidden,
 }
@@ -112,8 +116,36 @@ impl Places {
         match &place.hold {
             Hold::Writable => pinned().unwrap_or(Standing::Writable),
             Hold::Detour(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => Standing::ReadOnly(place),
-            Hold::Hidden => Standing::Hidden(place),
+            Hold::Visible => Standing::Outside,
+            Hold::Covered | Hold::Hidden => Standing::Hidden(place),
         }
+    }
+
+    /// Takes back what can be written outside of `only`, but not below `spared`. What lies in a place that is taken
+    /// back stays writable.
+    pub(crate) fn narrow(&mut self, only: &[PathBuf], spared: Option<&Path>) {
+        self.anywhere = false;
+        let outside = |at: &Path| {
+            !only.iter().any(|place| at.starts_with(place))
+                && !spared.is_some_and(|spared| at.starts_with(spared))
+        };
+        let writable = |place: &Place| place.hold == Hold::Writable && outside(&place.path);
+        let taken: Vec<PathBuf> =
+            self.list.values().filter(|p| writable(p)).map(|p| p.path.clone()).collect();
+        self.list.retain(|_, place| !writable(place));
+        for place in only.iter().filter(|place| taken.iter().any(|from| place.starts_with(from))) {
+            // Unless something deeper than the grant holds it.
+            if self.list.get(place).is_none() && self.standing(place) == Standing::Outside {
+                self.add(place.clone(), Hold::Writable, "it was granted, and the lists allow it");
+            }
+        }
+    }
+
+    /// Whether a place is seen although something may be covered above it.
+    fn shows(&self, path: &Path) -> bool {
+        let decides = |place: &&Place| matches!(place.hold, Hold::Visible | Hold::Writable | Hold::Covered);
+        let above = path.ancestors().filter_map(|at| self.list.get(at)).find(decides);
+        above.is_none_or(|place| place.hold != Hold::Covered)
     }
 
     /// The same answers as guards for the file tools, added to those that go by name.
@@ -121,7 +153,8 @@ impl Places {
         for place in self.list.values() {
             let (path, why) = (place.path(), place.why());
             guards = match place.hold {
-                Hold::Writable => guards,
+                // File tools have lists of their own.
+                Hold::Writable | Hold::Visible | Hold::Covered => guards,
                 Hold::Hidden => guards.with_hidden(path, why).with_held(path, why),
                 Hold::Detour(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => {
                     guards.with_held(path, why)
@@ -157,7 +190,12 @@ impl Places {
         let mut writes = Vec::new();
         // Missing names stand side by side: their directory is asked about once.
         let mut asked: Option<(&Path, bool)> = None;
+        let covers = self.list.values().any(|place| place.hold == Hold::Covered);
         for place in self.list.values() {
+            // Nothing can be put on top of what is not there.
+            if covers && place.hold != Hold::Covered && !self.shows(&place.path) {
+                continue;
+            }
             let missing = matches!(place.hold, Hold::Absent | Hold::StandIn(_));
             if missing {
                 let parent = place.path.parent().unwrap_or(Path::new("/"));
@@ -172,6 +210,8 @@ impl Places {
             }
             let path = place.path.clone();
             match &place.hold {
+                Hold::Visible => profile.visible.push(path),
+                Hold::Covered => profile.covered.push(path),
                 Hold::Writable => writes.push(path),
                 Hold::Detour(to) => profile.detours.push(Detour { at: path, to: to.clone() }),
                 Hold::ReadOnly => profile.read_only.push(path),
@@ -180,7 +220,7 @@ impl Places {
                 Hold::Hidden => profile.hidden.push(path),
             }
         }
-        profile.pinned = self.pins.keys().cloned().collect();
+        profile.pinned = self.pins.keys().filter(|pin| !covers || self.shows(pin)).cloned().collect();
         profile.writes = match (self.anywhere, writes.is_empty()) {
             (true, _) => Writes::Anywhere,
             (false, true) => Writes::Nowhere,

@@ -112,8 +112,8 @@ fn namespaces(network: Network) -> u64 {
 fn handles(profile: &Profile, full: bool) -> Handles {
     Handles {
         writes: profile.writes != Writes::Anywhere,
-        // With mounts, what is hidden is covered.
-        reads: !full && !(profile.hidden.is_empty() && profile.covered.is_empty()),
+        // With mounts, an empty place stands over what cannot be read.
+        reads: !full && profile.hidden.iter().chain(&profile.covered).next().is_some(),
         network: !full && profile.network == Network::Off,
     }
 }
