@@ -124,7 +124,7 @@ fn cover(grant: &Grant, home: Option<&Path>, only: &[PathBuf], drawing: &mut Dra
         match place.symlink_metadata() {
             Ok(_) => drawing.places.add(place.clone(), Hold::Visible, "it is allowed"),
             Err(_) => {
-                drawing.findings.notes.push(format!("the allowed `{}` does not exist", place.display()))
+                drawing.findings.notes.push(format!("the allowed `{}` does not exist", place.display()));
             }
         }
     }

@@ -135,7 +135,7 @@ impl Places {
         self.list.retain(|_, place| !writable(place));
         for place in only.iter().filter(|place| taken.iter().any(|from| place.starts_with(from))) {
             // Unless something deeper than the grant holds it.
-            if self.list.get(place).is_none() && self.standing(place) == Standing::Outside {
+            if !self.list.contains_key(place) && self.standing(place) == Standing::Outside {
                 self.add(place.clone(), Hold::Writable, "it was granted, and the lists allow it");
             }
         }
