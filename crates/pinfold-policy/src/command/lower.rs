@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use pinfold_shell::{Redirect, RedirectKind, Script, SimpleCommand, Word};
+use pinfold_shell::{Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
 
 use super::invocation::{Invocation, Through};
 use super::place::{Base, Named};
-use super::program::{Acts, InnerWords, Input, Purpose, act};
+use super::program::{self, Acts, InnerWords, Input, Purpose, act};
 use super::state::{Found, Shells};
 use super::value::Values;
 use super::{
@@ -274,6 +274,8 @@ impl<'o, 's> Lowering<'o, 's> {
             Input::Data => {}
             Input::Code if command.place.piped_from.is_none() => {}
             Input::Code => self.bar_once("inline-code", "the code that it runs comes from another program"),
+            Input::Script | Input::Queries => self.script_input(command, acts.input),
+            Input::Commands if elsewhere => {}
             Input::Commands => self.standard_input(command, &invocation, &found, depth),
         }
         let through = |invocation: &Invocation, name: &str| {
@@ -298,6 +300,12 @@ impl<'o, 's> Lowering<'o, 's> {
                         surface: stripped,
                         elsewhere,
                     });
+                }
+                InnerWords::Line(line) if inner.open_ended => {
+                    self.launches_unknown(acts.name);
+                    if let Some(text) = line.as_static() {
+                        self.script(text, &found, depth + 1, elsewhere, through);
+                    }
                 }
                 InnerWords::Line(line) => match line.as_static() {
                     Some(text) => self.script(text, &found, depth + 1, elsewhere, through),
@@ -368,6 +376,24 @@ impl<'o, 's> Lowering<'o, 's> {
         }
     }
 
+    /// A program that reads a script of its own language from standard input.
+    fn script_input(&mut self, command: &SimpleCommand, input: Input) {
+        let why = "what its script does comes from its input, and may run programs or write files";
+        let mut fed = command.place.piped_from.is_some();
+        for redirect in &command.redirects {
+            match redirect.kind {
+                RedirectKind::HereDocument | RedirectKind::HereString if input == Input::Queries => {
+                    fed |= redirect.target.as_static().is_none_or(program::query_goes_beyond);
+                }
+                RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Read => fed = true,
+                _ => {}
+            }
+        }
+        if fed {
+            self.bar_once("script", why);
+        }
+    }
+
     fn launches_unknown(&mut self, name: &str) {
         self.bar_once("launcher", &format!("what `{name}` starts is known only by running"));
     }
@@ -405,13 +431,15 @@ impl<'o, 's> Lowering<'o, 's> {
         if takes == FolderUse::Nothing || invocation.words.is_empty() || builtin::is_inert(invocation) {
             return;
         }
-        for base in &found.folders {
+        let sources =
+            || found.folders.iter().flat_map(|base| acts.sources.iter().map(|source| base.moved(source)));
+        for base in found.folders.iter().cloned().chain(sources()) {
             if let Some(folder) = base.folder() {
                 let folder = WorkFolder { path: PathText::new(folder), takes };
                 if !self.works_in.contains(&folder) {
                     self.works_in.push(folder);
                 }
-            } else if *base == Base::Unknown {
+            } else if base == Base::Unknown {
                 self.bar_once("unknown-folder", "the folder that it works in is known only by running");
             }
         }
@@ -427,19 +455,22 @@ fn add_safeguard(hits: &mut Vec<SafeguardHit>, hit: SafeguardHit) {
 /// Beyond so many paths repeated ones are not looked for.
 const MOST_COMPARED: usize = 64;
 
-/// Whether a glob may stand for names that start with a dot.
+/// Whether a component that holds a glob starts with a dot: what matches is hidden, and much of that is guarded.
 fn place_hides(word: &Word) -> bool {
-    use pinfold_shell::Part;
-    let mut glob = false;
-    let mut dot = false;
-    let mut dynamic = false;
+    let mut starts = true;
+    let mut dotted = false;
     for part in &word.parts {
         match part {
-            Part::Glob(_) => glob = true,
-            Part::Literal(text) => dot |= text.starts_with('.') || text.contains("/."),
-            Part::Tilde(_) => {}
-            _ => dynamic = true,
+            Part::Literal(text) => {
+                let last = text.rsplit('/').next().unwrap_or_default();
+                let begins = starts || text.contains('/');
+                dotted = if begins { last.starts_with('.') } else { dotted };
+                starts = text.ends_with('/');
+            }
+            Part::Glob(_) if dotted => return true,
+            Part::Glob(_) | Part::Tilde(_) => starts = false,
+            _ => return false,
         }
     }
-    glob && dot && !dynamic
+    false
 }

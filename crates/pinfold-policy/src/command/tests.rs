@@ -126,4 +126,4 @@ macro_rules! tables {
     )+ };
 }
 
-tables! { wrappers launchers variables folders files text }
+tables! { wrappers launchers variables folders files text git network build languages containers archives others }

@@ -10,6 +10,7 @@ use super::super::sed;
 use super::super::words::{behind, known_start, literal};
 use super::super::{Bar, HostClaim};
 use super::scan::{Arg, Scanned};
+use super::setting::{self, Setting};
 use super::{Does, Operands, Program, Purpose, Style, find, scan};
 use crate::claim::Operation;
 
@@ -20,6 +21,8 @@ pub(in super::super) use super::super::FolderUse;
 pub(in super::super) struct Acts<'a> {
     /// The program's name.
     pub(in super::super) name: &'a str,
+    /// The word of its subcommand.
+    command: Option<&'a str>,
     /// What it touches, in the order of its arguments.
     pub(in super::super) paths: Vec<Touched<'a>>,
     /// Why no rule may allow it.
@@ -32,6 +35,8 @@ pub(in super::super) struct Acts<'a> {
     pub(in super::super) inner: Vec<Inner<'a>>,
     /// Folders it moves to before anything else, each from the one before.
     pub(in super::super) folders: Vec<Cow<'a, Word>>,
+    /// Other folders that it takes code from.
+    pub(in super::super) sources: Vec<Cow<'a, Word>>,
     /// What it takes from the folder that it works in.
     pub(in super::super) folder: FolderUse,
     /// The tables know the program and every option that stands there.
@@ -52,6 +57,10 @@ pub(in super::super) enum Input {
     Code,
     /// Commands of a shell.
     Commands,
+    /// A script that may run programs or write files.
+    Script,
+    /// Queries, some of which may.
+    Queries,
 }
 
 /// A word that names a file.
@@ -99,6 +108,7 @@ pub(in super::super) fn act(invocation: &Invocation) -> Acts<'_> {
 impl<'a> Acts<'a> {
     fn read(&mut self, scanned: &Scanned<'a>) {
         let Some(leaf) = scanned.levels.last() else { return };
+        self.command = scanned.command;
         self.folder = scanned.levels.iter().map(|level| level.folder).max().unwrap_or_default();
         let mut operands = leaf.operands;
         let mut reading = Reading::default();
@@ -123,6 +133,7 @@ impl<'a> Acts<'a> {
                 Does::Code => self.option_bar("inline-code", name, "holds code, which no pattern can judge"),
                 Does::InPlace => reading.in_place = true,
                 Does::ForFirst => reading.has_first = true,
+                Does::Here => self.here(Purpose::Aside),
                 Does::FirstIsLine => {
                     reading.first_is_line = true;
                     self.option_bar("inline-code", name, "holds commands, which no pattern can judge");
@@ -132,9 +143,17 @@ impl<'a> Acts<'a> {
             return;
         };
         match does {
-            Does::Nothing | Does::Otherwise(_) | Does::FirstIsLine => {}
+            // The last of these are looked for by the program's own reading.
+            Does::Nothing
+            | Does::Otherwise(_)
+            | Does::FirstIsLine
+            | Does::Here
+            | Does::ConfigFile
+            | Does::Into
+            | Does::Archive => {}
             Does::Path(operation, purpose) => self.path(value.clone(), operation, purpose),
             Does::Folder => self.folders.push(value.clone()),
+            Does::Source => self.sources.push(value.clone()),
             Does::FolderOf => self.folder_of(value),
             Does::Bars(why) => self.option_bar("option", name, why),
             Does::Line => {
@@ -147,7 +166,7 @@ impl<'a> Acts<'a> {
                 self.option_bar("inline-code", name, "holds code, which no pattern can judge");
             }
             Does::InPlace => reading.in_place = true,
-            Does::ForFirst => reading.has_first = true,
+            Does::ForFirst | Does::Module => reading.has_first = true,
             Does::FirstFile => {
                 reading.has_first = true;
                 self.path(value.clone(), Operation::Read, Purpose::Command);
@@ -166,6 +185,11 @@ impl<'a> Acts<'a> {
             Does::AtFile => self.at_file(value, "@"),
             Does::FormFile => self.form_file(value),
             Does::Host => self.host(value),
+            Does::Setting | Does::WriteOut | Does::Define | Does::Pass | Does::Network | Does::Query => {
+                self.judged_value(does, name, value);
+            }
+            Does::Mount => self.mount(value),
+            Does::Output => self.output(value),
         }
     }
 
@@ -283,6 +307,10 @@ impl<'a> Acts<'a> {
 
     /// A script of an interpreter: what it does stands elsewhere, so its place must be what it says.
     fn script(&mut self, reading: &Reading<'a>, words: &[&'a Word], input: Input) {
+        if reading.in_place {
+            let skip = usize::from(!reading.has_first);
+            self.each(reading, words.get(skip..).unwrap_or_default(), Operation::Edit, Purpose::Command);
+        }
         if reading.has_first {
             return;
         }
@@ -336,14 +364,17 @@ impl<'a> Acts<'a> {
     }
 
     fn folder_of(&mut self, file: &Word) {
+        if is_input(file) {
+            return self.script_bar("comes from its input and is known only by running");
+        }
         self.path(Cow::Owned(file.clone()), Operation::Read, Purpose::Command);
         match file.as_static().map(|text| text.rsplit_once('/')) {
             Some(Some((folder, _))) => {
                 let folder = if folder.is_empty() { "/" } else { folder };
-                self.folders.push(Cow::Owned(literal(folder, file)));
+                self.sources.push(Cow::Owned(literal(folder, file)));
             }
             Some(None) => {}
-            None => self.folders.push(Cow::Owned(file.clone())),
+            None => self.sources.push(Cow::Owned(file.clone())),
         }
     }
 
@@ -368,7 +399,110 @@ impl<'a> Acts<'a> {
     }
 
     pub(in super::super) fn host(&mut self, word: &Word) {
-        self.hosts.push(HostClaim { host: word.as_static().and_then(super::super::host::of_address) });
+        let start = known_start(word);
+        // A host that ends before the part that is not known is known.
+        let whole = word.as_static().is_some()
+            || start.split_once("://").is_some_and(|(_, rest)| rest.contains(['/', '?', '#']));
+        let host = whole.then(|| super::super::host::of_address(start)).flatten();
+        self.hosts.push(HostClaim { host });
+    }
+
+    /// A file with a name of its own is written to the folder that it works in.
+    pub(in super::super) fn here(&mut self, purpose: Purpose) {
+        let here = Word { parts: vec![Part::Literal(".".to_owned())], ..Word::default() };
+        self.path(Cow::Owned(here), Operation::Write, purpose);
+    }
+
+    /// Values that matter only when they say certain things.
+    fn judged_value(&mut self, does: Does, option: &str, value: &Word) {
+        let matters = match does {
+            Does::Setting => match setting::of(value) {
+                Setting::Harmless => return,
+                Setting::Runs(line) => {
+                    self.line(Cow::Owned(literal(line, value)));
+                    true
+                }
+                Setting::Unknown => true,
+            },
+            Does::WriteOut => {
+                value.as_static().is_none_or(|text| text.contains("%output") || text.starts_with('@'))
+            }
+            Does::Define => setting::defines_program(value),
+            Does::Pass => setting::passes_program(value),
+            Does::Network => value.as_static().is_none_or(|text| text == "host" || text.contains(':')),
+            Does::Query => return self.query(value),
+            _ => false,
+        };
+        if matters {
+            self.option_bar("option", option, "sets what may name a program, a file or another way");
+        }
+    }
+
+    /// A query that goes beyond the database.
+    pub(in super::super) fn query(&mut self, query: &Word) {
+        match query.as_static() {
+            None => self.script_bar("is known only by running"),
+            Some(text) if setting::query_goes_beyond(text) => {
+                self.script_bar("runs programs or touches files");
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// `source:target[:options]`, `type=bind,source=…,target=…`: a place of this machine, or the name of a volume.
+    fn mount(&mut self, value: &Word) {
+        let text = value.literal_prefix();
+        let source = text
+            .split(',')
+            .find_map(|pair| pair.strip_prefix("source=").or_else(|| pair.strip_prefix("src=")));
+        if let Some(source) = source {
+            return self.path_text(source, value, Operation::Write, Purpose::Command);
+        }
+        if text.contains("type=") {
+            return;
+        }
+        // Up to the first colon, wherever the known text ends.
+        let mut parts = Vec::new();
+        for part in &value.parts {
+            if let Part::Literal(text) = part
+                && let Some((front, _)) = text.split_once(':')
+            {
+                if !front.is_empty() {
+                    parts.push(Part::Literal(front.to_owned()));
+                }
+                break;
+            }
+            parts.push(part.clone());
+        }
+        let source = Word { parts, span: value.span.clone(), quoted: value.quoted };
+        if source.as_static().is_some_and(|name| !name.contains('/') && !name.starts_with(['.', '~'])) {
+            return;
+        }
+        self.path(Cow::Owned(source), Operation::Write, Purpose::Command);
+    }
+
+    /// `folder`, `type=local,dest=folder`, `-`.
+    fn output(&mut self, value: &Word) {
+        let text = value.literal_prefix();
+        match text.split(',').find_map(|pair| pair.strip_prefix("dest=")) {
+            Some(folder) => self.path_text(folder, value, Operation::Write, Purpose::Aside),
+            None if text.contains('=') => {}
+            None => self.path(Cow::Owned(value.clone()), Operation::Write, Purpose::Aside),
+        }
+    }
+
+    /// No rule allows this subcommand, but for one that names it.
+    pub(in super::super) fn subcommand_bar(&mut self, why: &str) {
+        match self.command {
+            Some(command) => self.option_bar("option", command, why),
+            None => self.program_bar(None, why),
+        }
+    }
+
+    /// No rule allows this program, but for one that says what with.
+    pub(in super::super) fn program_bar(&mut self, what: Option<&Word>, why: &str) {
+        let lifted_by = what.and_then(Word::as_static).map(str::to_owned);
+        self.bars.push(Bar { lifted_by, ..Bar::new("program", format!("`{}` {why}", self.name)) });
     }
 
     /// A script that runs programs or touches files, whatever the rule on its program says.

@@ -6,10 +6,12 @@
 
 mod act;
 mod scan;
+mod setting;
 mod table;
 
 pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, act};
 pub(super) use scan::{Arg, scan};
+pub(super) use setting::query_goes_beyond;
 pub(super) use table::find;
 
 use crate::claim::Operation;
@@ -31,7 +33,6 @@ pub(super) struct Program {
 
 /// How options are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code)]
 pub(super) enum Style {
     /// `-a`, `-ab`, `-ovalue`, `--long`, `--long=value`, abbreviations of long ones.
     Gnu,
@@ -72,7 +73,6 @@ pub(super) enum Purpose {
 
 /// What an option does.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
 pub(super) enum Does {
     /// Nothing that matters here.
     Nothing,
@@ -80,7 +80,9 @@ pub(super) enum Does {
     Path(Operation, Purpose),
     /// Its value is the folder that it moves to.
     Folder,
-    /// Its value is a file in the folder that code is taken from.
+    /// Its value is another folder that code is taken from.
+    Source,
+    /// Its value is a file in such a folder.
     FolderOf,
     /// It runs a program, loads code or opens a way to either; one clause for the person.
     Bars(&'static str),
@@ -100,6 +102,32 @@ pub(super) enum Does {
     Words,
     /// Its value is a file that is written, or `|command`.
     Piped,
+    /// Its value is `name=value` of a setting that may name programs (`git -c`).
+    Setting,
+    /// Its value is a file of settings; the program says whether it is read or written.
+    ConfigFile,
+    /// A file with a name of its own is written to the folder that it works in.
+    Here,
+    /// Its value is a format that may name a file (`curl -w`).
+    WriteOut,
+    /// Its value is `NAME=value` for a build, which may name programs.
+    Define,
+    /// Its value is an option for the compiler or the linker, which may name programs.
+    Pass,
+    /// Its value is a module of the language, in place of a script (`python -m`).
+    Module,
+    /// Its value is a place of this machine that a container gets.
+    Mount,
+    /// Its value is the network that a container gets.
+    Network,
+    /// Its value says where the result goes (`docker build -o`).
+    Output,
+    /// Its value is the folder that is filled; the program says when.
+    Into,
+    /// Its value is the archive; the program says whether it is made or read.
+    Archive,
+    /// Its value is a query, in a language that may run programs.
+    Query,
     /// Its value is a script in sed's language, in place of the first operand.
     SedScript,
     /// Its value is where everything else goes (`cp -t`).
@@ -116,7 +144,6 @@ pub(super) enum Does {
 
 /// What the operands are.
 #[derive(Clone, Copy)]
-#[allow(dead_code)]
 pub(super) enum Operands {
     /// Nothing that matters here.
     Nothing,
@@ -163,7 +190,6 @@ impl Program {
         Self { folder: FolderUse::Code, ..self }
     }
 
-    #[allow(dead_code)]
     pub(super) const fn commands(self, commands: &'static [Program]) -> Self {
         Self { commands, ..self }
     }

@@ -27,6 +27,8 @@ pub(in super::super) enum Arg<'a> {
 pub(in super::super) struct Scanned<'a> {
     /// The program, then its subcommand, and so on.
     pub(in super::super) levels: Vec<&'static Program>,
+    /// The word of the subcommand, if there is one.
+    pub(in super::super) command: Option<&'a str>,
     /// In the order of the words, without the words of subcommands and without `--`.
     pub(in super::super) args: Vec<Arg<'a>>,
     /// There is an option that the tables do not know, or one without its value.
@@ -41,6 +43,7 @@ pub(in super::super) fn scan<'a>(program: &'static Program, args: &'a [Word]) ->
         left: args.iter(),
         out: Scanned {
             levels: vec![program],
+            command: None,
             args: Vec::with_capacity(args.len()),
             unknown: false,
             hidden: Vec::new(),
@@ -96,12 +99,14 @@ impl<'a> Scanner<'a> {
     fn operand(&mut self, word: &'a Word) {
         if let Some(program) = self.leaf() {
             let first = !self.out.args.iter().any(|arg| matches!(arg, Arg::Operand(_)));
-            if first && !self.ended && !program.commands.is_empty() {
-                let named = word.as_static().and_then(|name| command(program, name));
-                if let Some(command) = named {
-                    self.out.levels.push(command);
-                    return;
-                }
+            if first
+                && !self.ended
+                && let Some(name) = word.as_static()
+                && let Some(command) = command(program, name)
+            {
+                self.out.levels.push(command);
+                self.out.command = Some(name);
+                return;
             }
             if program.stops && program.style != Style::Plain {
                 self.ended = true;
@@ -159,6 +164,14 @@ impl<'a> Scanner<'a> {
 
     /// `-abc`, `-ovalue`.
     fn cluster(&mut self, word: &'a Word, start: &'a str) {
+        // `zip -TT`, `nmap -oN`: a name of its own, not two letters.
+        if start.len() > 2
+            && word.as_static().is_some()
+            && let Some(known) = self.named(start)
+        {
+            let value = self.next_value(Some(known));
+            return self.push(Some(known), start, value);
+        }
         for (at, letter) in start.char_indices().skip(1) {
             let end = at + letter.len_utf8();
             let known = self.letter(start.get(at..end).unwrap_or_default());

@@ -242,7 +242,16 @@ pub(super) const PROGRAMS: &[Program] = &[
             "-D",
         ]),
     ]),
-    program(&["perf", "valgrind", "heaptrack", "rr"], Own(profiler)).stops().options(&[
+    program(&["perf", "rr"], Nothing).stops().commands(&[program(
+        &["record", "stat", "trace", "top", "replay"],
+        Command(0),
+    )
+    .stops()
+    .options(&[
+        writes(&["-o", "--output"]),
+        takes(&["-e", "--event", "-F", "-p", "-t", "-C", "-c", "-r", "-g"]),
+    ])]),
+    program(&["valgrind", "heaptrack"], Command(0)).stops().options(&[
         writes(&["-o", "--output", "--log-file"]),
         takes(&["-e", "--event", "-F", "--tool", "--suppressions"]),
     ]),
@@ -384,10 +393,14 @@ fn parallel(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         .collect();
     match command.as_slice() {
         [] => acts.inner.push(Inner::unknown()),
-        [line] => acts.line(Cow::Owned((*line).clone())),
+        [line] if !line.as_static().is_some_and(is_one_word) => acts.line(Cow::Owned((*line).clone())),
         _ => acts.start(&command),
     }
     acts.open_last();
+}
+
+fn is_one_word(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/' | b'+'))
 }
 
 /// `find places… expression`.
@@ -485,14 +498,6 @@ fn flock(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         }
         _ => acts.start(command),
     }
-}
-
-/// `perf record command…`, `valgrind command…`.
-fn profiler(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
-    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
-    let skip = usize::from(matches!(acts.name, "perf" | "rr"));
-    let command = words.get(skip..).unwrap_or_default();
-    acts.start(command);
 }
 
 /// `gdb [options] program`, `gdb --args program…`: what the debugger is told at its prompt is not known.

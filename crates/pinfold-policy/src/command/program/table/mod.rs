@@ -1,7 +1,14 @@
 //! The programs that are known, by theme.
 
+mod archives;
+mod build;
+mod containers;
 mod files;
+mod git;
+mod languages;
 mod launchers;
+mod network;
+mod others;
 mod text;
 
 use std::borrow::Cow;
@@ -13,7 +20,18 @@ use crate::claim::Operation;
 
 /// All of them by name. Sorted once a process; a look-up is a few comparisons.
 static BY_NAME: LazyLock<Vec<(&'static str, &'static Program)>> = LazyLock::new(|| {
-    let themes = [files::PROGRAMS, launchers::PROGRAMS, text::PROGRAMS];
+    let themes = [
+        archives::PROGRAMS,
+        build::PROGRAMS,
+        containers::PROGRAMS,
+        files::PROGRAMS,
+        git::PROGRAMS,
+        languages::PROGRAMS,
+        launchers::PROGRAMS,
+        network::PROGRAMS,
+        others::PROGRAMS,
+        text::PROGRAMS,
+    ];
     let programs = themes.into_iter().flatten();
     let mut names: Vec<_> =
         programs.flat_map(|program| program.names.iter().map(move |name| (*name, program))).collect();

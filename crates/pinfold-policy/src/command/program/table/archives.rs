@@ -1,0 +1,324 @@
+//! Archives and compression.
+
+use std::borrow::Cow;
+
+use pinfold_shell::Word;
+
+use super::super::super::words::literal;
+use super::super::{
+    Acts, Arg, Does, Operands, Program, Purpose, Style, flag, loads, maybe, program, reads, runs, takes,
+    with, writes,
+};
+use crate::claim::Operation;
+use Operands::{Each, Own};
+use Operation::{Edit, Read, Write};
+use Purpose::{Aside, Command};
+
+const RUNS: &str = "runs the program that it names";
+
+pub(super) const PROGRAMS: &[Program] = &[
+    program(&["tar", "gtar", "bsdtar"], Own(tar)).options(&[
+        with(&["-C", "--directory", "--cd", "--one-top-level"], Does::Into),
+        with(&["-f", "--file"], Does::Archive),
+        with(
+            &[
+                "-I",
+                "--use-compress-program",
+                "--use-compress-prog",
+                "--rsh-command",
+                "--rmt-command",
+                "--info-script",
+                "--new-volume-script",
+                "-F",
+            ],
+            Does::Bars(RUNS),
+        ),
+        with(&["--to-command"], Does::Line),
+        with(&["--checkpoint-action"], Does::Bars("may run a program at a checkpoint")),
+        flag(&["-P", "--absolute-names", "--absolute-paths"], Does::Bars("lets an archive write anywhere")),
+        with(&["--transform", "--xform"], Does::Bars("names files anew, and may run a program for it")),
+        with(&["-g", "--listed-incremental", "--index-file", "--volno-file"], Does::Path(Write, Aside)),
+        reads(&["-T", "--files-from", "-X", "--exclude-from"]),
+        takes(&[
+            "-b",
+            "--blocking-factor",
+            "-H",
+            "--format",
+            "-K",
+            "-L",
+            "-N",
+            "--newer",
+            "-V",
+            "--label",
+            "--exclude",
+            "--owner",
+            "--group",
+        ]),
+        takes(&[
+            "--mode",
+            "--mtime",
+            "--strip-components",
+            "--sort",
+            "--suffix",
+            "--record-size",
+            "--warning",
+            "--level",
+            "-s",
+        ]),
+        maybe(&["--checkpoint", "--occurrence", "--atime-preserve", "--totals", "--backup"], Does::Nothing),
+        flag(
+            &["-c", "--create", "-r", "--append", "-u", "--update", "-A", "--catenate", "--concatenate"],
+            Does::Nothing,
+        ),
+        flag(
+            &["-x", "--extract", "--get", "-t", "--list", "-d", "--diff", "--compare", "--delete"],
+            Does::Nothing,
+        ),
+        flag(&["--transparent", "--to-stdout", "-O", "--auto-compress"], Does::Nothing),
+    ]),
+    program(&["zip"], Own(zip)).options(&[
+        with(&["-TT", "--unzip-command"], Does::Bars(RUNS)),
+        with(
+            &["-O", "--output-file", "-lf", "--logfile-path", "-b", "--temp-path"],
+            Does::Path(Write, Aside),
+        ),
+        takes(&[
+            "-x",
+            "--exclude",
+            "-i",
+            "--include",
+            "-n",
+            "--suffixes",
+            "-P",
+            "--password",
+            "-s",
+            "--split-size",
+            "-t",
+            "-tt",
+            "-Z",
+        ]),
+        flag(&["-m", "--move"], Does::Bars("removes the files that it packs")),
+        flag(&["-T", "--test", "-r", "-q", "-j", "-u", "-f", "-d", "-@", "-9", "-l"], Does::Nothing),
+    ]),
+    program(&["unzip", "bsdunzip"], Own(unzip)).options(&[
+        with(&["-d"], Does::Into),
+        takes(&["-x", "-P", "-I", "-O"]),
+        flag(&["-:"], Does::Bars("lets an archive write outside")),
+        flag(&["-l", "-t", "-Z", "-v", "-p", "-c", "-z", "-o", "-n", "-q", "-j", "-u"], Does::Nothing),
+    ]),
+    program(&["7z", "7za", "7zz", "7zr", "unrar", "rar", "unar", "atool", "aunpack"], Own(seven))
+        .style(Style::Plain),
+    program(
+        &[
+            "gzip",
+            "gunzip",
+            "bzip2",
+            "bunzip2",
+            "xz",
+            "unxz",
+            "lzma",
+            "unlzma",
+            "lz4",
+            "unlz4",
+            "compress",
+            "uncompress",
+            "lzip",
+            "pigz",
+            "brotli",
+        ],
+        Each(Edit, Command),
+    )
+    .options(&[
+        takes(&["-S", "--suffix", "-T", "--threads", "-M", "--memlimit", "-p", "-b", "-w"]),
+        writes(&["-o", "--output"]),
+        flag(
+            &["-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"],
+            Does::Otherwise(&Each(Read, Command)),
+        ),
+    ]),
+    program(&["zstd", "unzstd", "pzstd"], Each(Edit, Command)).options(&[
+        writes(&["-o", "--output-dir-flat", "--output-dir-mirror"]),
+        reads(&["-D", "--patch-from", "--filelist"]),
+        takes(&["-T", "-M", "--memory"]),
+        flag(&["-c", "--stdout", "-l", "--list", "-t", "--test"], Does::Otherwise(&Each(Read, Command))),
+    ]),
+    program(&["cpio", "pax"], Own(cpio)).options(&[
+        with(&["-F", "-I", "-f"], Does::Path(Read, Command)),
+        writes(&["-O"]),
+        with(&["-D", "--directory"], Does::Into),
+        runs(&["--rsh-command"]),
+        takes(&["-H", "--format", "-C", "--io-size", "-R", "--owner", "-E"]),
+        flag(&["-i", "--extract", "-p", "--pass-through", "-r", "-w", "-o", "--create"], Does::Nothing),
+    ]),
+    program(&["jar"], Own(jar)).style(Style::Plain),
+    program(
+        &[
+            "dpkg-deb",
+            "rpm2cpio",
+            "cabextract",
+            "msiextract",
+            "unsquashfs",
+            "mksquashfs",
+            "genisoimage",
+            "mkisofs",
+            "xorriso",
+        ],
+        Each(Write, Command),
+    )
+    .options(&[loads(&["-options_from_file"]), writes(&["-o", "-d", "-output"])]),
+];
+
+/// What `tar` does with its archive and its operands, old style (`tar xf a`) and new.
+fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let mut words = args.iter().filter_map(Arg::operand);
+    let named = |wanted: &[&str]| {
+        args.iter().any(|arg| matches!(arg, Arg::Option { known: Some(known), .. } if known.names.iter().any(|name| wanted.contains(name))))
+    };
+    let chosen = |letter: &str, long: &[&str]| {
+        args.iter().any(|arg| match arg {
+            Arg::Option { name, .. } => {
+                (!name.starts_with("--") && name.ends_with(letter))
+                    || name.len() > 3 && long.iter().any(|long| long.starts_with(name))
+            }
+            Arg::Operand(_) => false,
+        })
+    };
+    // `tar xzf a.tar`: the first word is a cluster without its dash, its values follow in order.
+    let old = !matches!(args.first(), Some(Arg::Option { .. }));
+    let mut bundle = "";
+    if old && let Some(first) = words.next() {
+        bundle = first.as_static().unwrap_or("");
+        for letter in bundle.chars() {
+            match letter {
+                'f' => archive(acts, words.next(), bundle.contains(['c', 'r', 'u', 'A'])),
+                'C' => into(acts, words.next()),
+                'I' | 'F' => {
+                    words.next();
+                    acts.option_bar("option", bundle, RUNS);
+                }
+                'b' | 'H' | 'K' | 'L' | 'N' | 'V' | 'X' | 'T' | 'g' => {
+                    words.next();
+                }
+                'P' => acts.option_bar("option", bundle, "lets an archive write anywhere"),
+                _ => {}
+            }
+        }
+    }
+    let creates = bundle.contains(['c', 'r', 'u', 'A'])
+        || chosen("c", &["--create"])
+        || chosen("r", &["--append"])
+        || chosen("u", &["--update"])
+        || chosen("A", &["--catenate", "--concatenate"]);
+    let extracts = bundle.contains('x') || chosen("x", &["--extract", "--get"]);
+    for arg in args {
+        if let Arg::Option { known: Some(known), value, .. } = arg {
+            match known.does {
+                Does::Archive => archive(acts, value.as_deref(), creates),
+                Does::Into if extracts => into(acts, value.as_deref()),
+                _ => {}
+            }
+        }
+    }
+    if extracts && !named(&["-C"]) && !bundle.contains('C') && !chosen("O", &["--to-stdout"]) {
+        acts.here(Command);
+    }
+    if creates {
+        for word in words {
+            acts.path(Cow::Owned(word.clone()), Read, Command);
+        }
+    }
+}
+
+/// The archive itself: made, or read. `host:file` is on another host.
+fn archive(acts: &mut Acts<'_>, word: Option<&Word>, creates: bool) {
+    let Some(word) = word else { return };
+    if super::super::super::host::is_remote(word.literal_prefix()) {
+        acts.option_bar("option", "-f", "reaches another host for the archive");
+        return acts.host(word);
+    }
+    let operation = if creates { Write } else { Read };
+    acts.path(Cow::Owned(word.clone()), operation, Command);
+}
+
+fn into(acts: &mut Acts<'_>, word: Option<&Word>) {
+    if let Some(word) = word {
+        acts.path(Cow::Owned(word.clone()), Write, Command);
+    }
+}
+
+/// `zip archive files…`.
+fn zip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    for (at, word) in args.iter().filter_map(Arg::operand).enumerate() {
+        let operation = if at == 0 { Write } else { Read };
+        acts.path(Cow::Owned(word.clone()), operation, Command);
+    }
+}
+
+/// `unzip archive [members] [-d folder]`.
+fn unzip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    if let Some(word) = args.iter().find_map(Arg::operand) {
+        acts.path(Cow::Owned(word.clone()), Read, Command);
+    }
+    let shows = args.iter().any(
+        |arg| matches!(arg, Arg::Option { name, .. } if name.ends_with(['l', 't', 'Z', 'v', 'p', 'c', 'z'])),
+    );
+    let folder = args.iter().find_map(|arg| match arg {
+        Arg::Option { known: Some(known), value, .. } if matches!(known.does, Does::Into) => value.as_deref(),
+        _ => None,
+    });
+    match folder {
+        Some(folder) => into(acts, Some(folder)),
+        None if !shows => acts.here(Command),
+        None => {}
+    }
+}
+
+/// `7z x archive -ofolder`.
+fn seven(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    let verb = words.first().and_then(|word| word.as_static()).unwrap_or_default();
+    let extracts = matches!(verb, "x" | "e");
+    let mut folder = false;
+    let mut archive = true;
+    for word in words.iter().skip(1) {
+        let text = word.literal_prefix();
+        if let Some(place) = text.strip_prefix("-o") {
+            folder = true;
+            acts.path_text(place, word, Write, Command);
+        } else if !text.starts_with('-') && archive {
+            archive = false;
+            let operation = if extracts || matches!(verb, "l" | "t") { Read } else { Write };
+            acts.path(Cow::Owned((*word).clone()), operation, Command);
+        } else if !text.starts_with('-') && text.ends_with('/') && extracts {
+            folder = true;
+            acts.path(Cow::Owned((*word).clone()), Write, Command);
+        }
+    }
+    if extracts && !folder {
+        acts.here(Command);
+    }
+}
+
+/// `cpio -i` writes what its input names.
+fn cpio(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let reads_in = args.iter().any(|arg| matches!(arg, Arg::Option { name, .. } if *name == "--extract" || *name == "--pass-through" || !name.starts_with("--") && name.ends_with(['i', 'p', 'r'])));
+    if reads_in {
+        acts.unknown_operand();
+    }
+    for word in args.iter().filter_map(Arg::operand) {
+        acts.path(Cow::Owned(literal(word.as_static().unwrap_or_default(), word)), Read, Command);
+    }
+}
+
+/// `jar cf archive files…`, `jar xf archive`.
+fn jar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    let letters = words.first().and_then(|word| word.as_static()).unwrap_or_default();
+    if let Some(file) = words.get(1) {
+        let operation = if letters.contains(['c', 'u']) { Write } else { Read };
+        acts.path(Cow::Owned((*file).clone()), operation, Command);
+    }
+    if letters.contains('x') {
+        acts.here(Command);
+    }
+}
