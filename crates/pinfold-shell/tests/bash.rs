@@ -11,13 +11,18 @@
     reason = "a test that cannot go on fails"
 )]
 
+#[path = "kit/change.rs"]
+mod change;
 #[path = "kit/cover.rs"]
 mod cover;
 #[path = "kit/escapes.rs"]
 mod escapes;
 #[path = "kit/mod.rs"]
 mod kit;
+#[path = "kit/shells.rs"]
+mod shells;
 
+use change::Random;
 use pinfold_shell::parse;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -56,7 +61,7 @@ fn hidden(snippet: &str) -> bool {
 }
 
 /// Runs over all snippets with a few threads; gives the faults.
-fn faults(snippets: &[String]) -> Vec<String> {
+fn faults(snippets: &[String], fault: fn(&str) -> Option<String>) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut faults = Vec::new();
@@ -74,7 +79,14 @@ fn faults(snippets: &[String]) -> Vec<String> {
 #[test]
 fn every_program_that_bash_starts_is_listed() {
     let snippets: Vec<_> = snippets().into_iter().filter(|snippet| !snippet.contains('/')).collect();
-    let faults = faults(&snippets);
+    let faults = faults(&snippets, fault);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn commands_share_a_shell_where_we_say_so() {
+    let snippets: Vec<_> = snippets().into_iter().filter(|snippet| !snippet.contains('/')).collect();
+    let faults = faults(&snippets, shells::fault);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -86,6 +98,9 @@ fn the_bed_sees_what_runs() {
     assert_eq!(commands, [vec!["f2"], vec!["t1", "a b"], vec!["t3"]]);
     let missed = vec!["t4".to_owned()];
     assert!(!cover::covers(&parse("t1 t4"), &missed));
+    let processes = kit::processes("t1; (t2); t3");
+    assert_eq!(processes.len(), 3);
+    assert!(processes[0].1 == processes[2].1 && processes[0].1 != processes[1].1);
     assert_eq!(kit::run("t1 >f").files, ["f"]);
     assert!(!cover::covers_file(&parse("t1 f <f >g"), "f"));
 }
@@ -98,163 +113,8 @@ fn every_program_that_bash_starts_from_a_changed_snippet_is_listed() {
     let snippets: Vec<_> = snippets().into_iter().filter(|snippet| !hidden(snippet)).collect();
     let mut changed: Vec<_> = (0..rounds).map(|_| random.change(&snippets)).collect();
     changed.retain(|snippet| !hidden(snippet) && !snippet.contains('/'));
-    let faults = faults(&changed);
+    let mut faults = self::faults(&changed, fault);
+    changed.truncate(changed.len() / 3);
+    faults.extend(self::faults(&changed, shells::fault));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-}
-
-/// Numbers that look random, the same ones each time.
-struct Random(u64);
-
-/// Pieces that are put into snippets.
-const PIECES: &[&str] = &[
-    " ",
-    "\n",
-    ";",
-    "&",
-    "|",
-    "(",
-    ")",
-    "<",
-    ">",
-    "\\",
-    "\"",
-    "'",
-    "`",
-    "$",
-    "{",
-    "}",
-    "[",
-    "]",
-    "!",
-    "#",
-    "=",
-    "~",
-    "*",
-    "?",
-    ",",
-    ":",
-    "-",
-    "@",
-    "%",
-    "^",
-    "+",
-    "\t",
-    "\\\n",
-    "&&",
-    "||",
-    ";;",
-    "$(",
-    "$((",
-    "))",
-    "((",
-    "${",
-    "<<E\n",
-    "<<-E\n",
-    "\nE\n",
-    "<<<",
-    ">&",
-    "<&",
-    "&>",
-    "<(",
-    ">(",
-    "$'",
-    "$\"",
-    "$[",
-    "[[ ",
-    " ]]",
-    "{ ",
-    "; }",
-    "if ",
-    "; then ",
-    "; fi",
-    "for x in ",
-    "; do ",
-    "; done",
-    "case x in ",
-    "x) ",
-    " esac",
-    "while ",
-    "f() ",
-    "function f ",
-    "coproc ",
-    "time ",
-    "! ",
-    "t1",
-    "t2 a",
-    "f1",
-    "x",
-    "x=",
-    "x[",
-    "]=",
-    "x=(",
-    "1",
-    "2>",
-    "{x}>",
-    "..",
-    "{a,b}",
-    "$x",
-    "${x:-",
-    "=~ ",
-    "==",
-    "E",
-    "\\`",
-    "\\$",
-    "'E'",
-    "select ",
-    "in",
-    "do",
-    "a",
-];
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit.max(1) as u64).unwrap_or_default()
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-
-    /// A snippet with a few changes.
-    fn change(&mut self, snippets: &[String]) -> String {
-        let mut text = self.pick(snippets).clone();
-        for _ in 0..=self.below(4) {
-            let (from, to) = self.range(&text);
-            match self.below(6) {
-                0 => text.replace_range(from..to, ""),
-                1 | 2 => text.insert_str(from, self.pick::<&str>(PIECES)),
-                3 => text.replace_range(from..to, self.pick::<&str>(PIECES)),
-                4 => {
-                    let copied = text[from..to].to_owned();
-                    let at = self.border(&text);
-                    text.insert_str(at, &copied);
-                }
-                _ => {
-                    let other = self.pick(snippets).clone();
-                    let (start, end) = self.range(&other);
-                    text.insert_str(from, &other[start..end]);
-                }
-            }
-        }
-        text
-    }
-
-    fn range(&mut self, text: &str) -> (usize, usize) {
-        let from = self.border(text);
-        let length = text[from..].chars().take(1 + self.below(6)).map(char::len_utf8).sum::<usize>();
-        (from, from + length)
-    }
-
-    fn border(&mut self, text: &str) -> usize {
-        let borders: Vec<_> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        *self.pick(&borders)
-    }
 }

@@ -16,6 +16,14 @@ ulimit -t 2 -f 64 -u 200
 trap wait EXIT
 "#;
 
+/// The same names as functions, which run in the shell that calls them, and say which that is.
+const FUNCTIONS: &str = r#"
+for name in {t,f}{1..9}; do
+    eval "$name() { printf '2\\0%s\\0%s\\0' $name \$BASHPID >&250; [[ $name != f* ]]; }"
+done
+unset name
+"#;
+
 /// Nobody, on every Unix.
 const NOBODY: u32 = 65534;
 
@@ -30,11 +38,21 @@ pub(crate) struct Ran {
 
 /// Runs a snippet.
 pub(crate) fn run(snippet: &str) -> Ran {
+    run_with(snippet, STUBS)
+}
+
+/// Runs a snippet; each of `t1` to `t9` and `f1` to `f9` is written down with the process that ran it.
+pub(crate) fn processes(snippet: &str) -> Vec<(String, String)> {
+    let ran = run_with(snippet, &format!("{STUBS}{FUNCTIONS}")).commands;
+    ran.into_iter().filter_map(|argv| Some((argv.first()?.clone(), argv.get(1)?.clone()))).collect()
+}
+
+fn run_with(snippet: &str, stubs_text: &str) -> Ran {
     let bed = tempfile::tempdir().expect("a bed");
     let inside = bed.path().join("inside");
     let (log, stubs) = (bed.path().join("log"), bed.path().join("stubs"));
     fs::create_dir(&inside).expect("a folder");
-    fs::write(&stubs, format!("exec 250>>'{}'\n{STUBS}", log.display())).expect("stubs");
+    fs::write(&stubs, format!("exec 250>>'{}'\n{stubs_text}", log.display())).expect("stubs");
     fs::write(&log, "").expect("a log");
     open(bed.path(), 0o755);
     open(&inside, 0o777);
