@@ -92,9 +92,9 @@ pub struct Confined {
     init: Pid,
     process: OwnedFd,
     watch: Option<WatchHandle>,
-    /// Signals to be passed on, and stops to be followed; without them the caller's own.
     signals: Option<OwnedFd>,
-    reports: OwnedFd,
+    /// Where the first process tells of stops, when they are to be followed.
+    stops: Option<OwnedFd>,
     deadline: Option<Instant>,
     tier: Tier,
     /// Taken away when the run is over.
@@ -172,13 +172,17 @@ pub fn start(
                 process: pidfd,
                 watch: None,
                 signals,
-                reports: ours,
+                stops: None,
                 deadline,
                 tier,
                 _placeholders: placeholders,
             };
-            match confined.await_start() {
-                Ok(()) => Ok(confined),
+            match confined.await_start(&ours) {
+                Ok(()) => {
+                    // A caller who keeps its signals decides by itself when to stop.
+                    confined.stops = confined.signals.is_some().then_some(ours);
+                    Ok(confined)
+                }
                 Err((report, error)) => {
                     let _ = sys::reap(pid, true);
                     let stage = report.map_or(Stage::Fork, |r| r.stage);
@@ -261,13 +265,13 @@ impl Confined {
     }
 
     /// Waits until the command has become itself, or says why it has not.
-    fn await_start(&mut self) -> Result<(), (Option<Report>, io::Error)> {
+    fn await_start(&mut self, reports: &OwnedFd) -> Result<(), (Option<Report>, io::Error)> {
         let wrap = |error| (None, error);
         let mut testing = false;
         loop {
             // Once the command is on its way its questions wait for the real watcher.
             let watch = self.watch.as_ref().filter(|_| testing).map_or(-1, |w| w.0.fd().as_raw_fd());
-            let [report, question] = sys::poll([self.reports.as_raw_fd(), watch], None).map_err(wrap)?;
+            let [report, question] = sys::poll([reports.as_raw_fd(), watch], None).map_err(wrap)?;
             if report == 0 {
                 // Only now: with a report waiting, the question may be the command's own.
                 if question != 0
@@ -279,7 +283,7 @@ impl Confined {
                 continue;
             }
             let mut bytes = [0u8; 6];
-            let (len, fd) = sys::receive(self.reports.as_fd(), &mut bytes).map_err(wrap)?;
+            let (len, fd) = sys::receive(reports.as_fd(), &mut bytes).map_err(wrap)?;
             match (len, Report::decode(bytes)) {
                 (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
                 (_, Some(Report { stage: Stage::Closed, .. })) => {
@@ -323,10 +327,9 @@ impl Confined {
         loop {
             let watch = self.watch.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
             let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            // A caller who keeps its signals decides by itself when to stop.
-            let reports = self.signals.as_ref().map_or(-1, |_| self.reports.as_raw_fd());
-            let fds = [watch, self.process.as_raw_fd(), signals, reports];
-            let [question, end, signal, report] = sys::poll(fds, self.remaining())?;
+            let stops = self.stops.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+            let fds = [watch, self.process.as_raw_fd(), signals, stops];
+            let [question, end, signal, stop] = sys::poll(fds, self.remaining())?;
             if question & libc::POLLIN != 0 {
                 if let Some(watch) = &mut self.watch {
                     watch.0.answer_one(watcher)?;
@@ -340,7 +343,7 @@ impl Confined {
             if signal != 0 {
                 self.pass_on();
             }
-            if report & libc::POLLIN != 0 {
+            if stop != 0 {
                 self.follow_stop()?;
             }
             if self.deadline.is_some_and(|at| Instant::now() >= at) {
@@ -357,9 +360,14 @@ impl Confined {
 
     /// Stops when the command has stopped. Not before: whoever stands behind us at the terminal takes it back then, and
     /// a command that still reads would take what is typed next.
-    fn follow_stop(&self) -> io::Result<()> {
+    fn follow_stop(&mut self) -> io::Result<()> {
+        let Some(stops) = &self.stops else { return Ok(()) };
         let mut bytes = [0u8; 6];
-        sys::receive(self.reports.as_fd(), &mut bytes)?;
+        if sys::receive(stops.as_fd(), &mut bytes)?.0 == 0 {
+            // The first process is ending, which takes it a while.
+            self.stops = None;
+            return Ok(());
+        }
         let Some(Report { stage: Stage::Stopped, index, errno: signal }) = Report::decode(bytes) else {
             return Ok(());
         };

@@ -74,7 +74,7 @@ pub(crate) unsafe fn borrow_until_exec<F: FnMut() -> c_int>(child: &mut F) -> io
         // SAFETY: `child` is the closure given below, and its owner waits until we are done with it.
         unsafe { (*child.cast::<F>())() }
     }
-    const STACK: usize = 64 * 1024;
+    const STACK: usize = 16 * 1024;
     let mut stack = MaybeUninit::<[u8; STACK]>::uninit();
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: the stack grows down from its end, which the C library aligns; it and the closure live until the kernel
