@@ -163,6 +163,17 @@ fn managed_settings_are_those_that_only_their_owner_could_have_written() {
         assert!(bed.stops().contains("by others"), "{path:?} {mode:o}");
         set_mode(&path, before);
     }
+    let elsewhere = bed.top.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::rename(bed.top.join("etc/managed-settings.json"), elsewhere.join("m.json")).unwrap();
+    symlink(elsewhere.join("m.json"), bed.top.join("etc/managed-settings.json")).unwrap();
+    set_mode(&elsewhere, 0o755);
+    assert_eq!(bed.rules().len(), 2, "a link between folders of the superuser: the control");
+    for folder in ["etc", "elsewhere"] {
+        set_mode(&bed.top.join(folder), 0o777);
+        assert!(bed.stops().contains("by others"), "{folder}");
+        set_mode(&bed.top.join(folder), 0o755);
+    }
     let mut somebody_else = bed.locations.clone();
     somebody_else.managed_owner += 1;
     let stops = load(&Ambient::claim(), &somebody_else, &Flags::default()).unwrap_err();

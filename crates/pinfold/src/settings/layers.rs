@@ -160,11 +160,15 @@ pub(super) fn is_own(project: &Path, file: &SettingsFile, found: &Found) -> bool
 
 /// What an organisation deployed: nobody else could have written the file, or put another in its place.
 fn deployed(locations: &Locations, path: &Path, found: Found) -> Result<Found, FileTrouble> {
-    let folder =
-        path.canonicalize().ok().and_then(|path| path.parent().and_then(|folder| folder.metadata().ok()));
-    let Some(folder) = folder else { return Err(trouble("its folder cannot be read", MEND_MANAGED)) };
-    for (what, owner, mode) in [("it", found.owner, found.mode), ("its folder", folder.uid(), folder.mode())]
-    {
+    let real = path.canonicalize().map_err(|e| trouble(e.to_string(), MEND_MANAGED))?;
+    // Where the name stands and where it leads: in either somebody could put another file.
+    let folders = [path.parent(), real.parent()].into_iter().flatten();
+    let mut written_by = vec![("it", found.owner, found.mode)];
+    for folder in folders {
+        let metadata = folder.metadata().map_err(|e| trouble(e.to_string(), MEND_MANAGED))?;
+        written_by.push(("its folder", metadata.uid(), metadata.mode()));
+    }
+    for (what, owner, mode) in written_by {
         if owner != locations.managed_owner {
             return Err(trouble(format!("{what} does not belong to the superuser"), MEND_MANAGED));
         }
