@@ -209,3 +209,23 @@ fn settings_are_held_to_what_they_expect_of_themselves() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("`Bash(npm test)` is expected to be allowed; it is asked about"), "{said}");
 }
+
+#[test]
+fn every_key_is_told_in_the_documentation() {
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md")).unwrap();
+    let schema: Value = serde_json::from_str(&Bed::new().said(&["schema"])).unwrap();
+    let mut seen = 0;
+    for (key, value) in schema["properties"].as_object().unwrap() {
+        let below =
+            value["properties"].as_object().into_iter().flatten().map(|(below, _)| format!("{key}.{below}"));
+        let keys: Vec<_> = below.collect();
+        for key in if keys.is_empty() { vec![key.clone()] } else { keys } {
+            let told = page.contains(&format!("`{key}`"))
+                || page.contains(&format!("permissions.{key}`, also at the top"));
+            assert!(told, "{key}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
