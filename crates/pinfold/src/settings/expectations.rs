@@ -81,6 +81,10 @@ impl ShellHost for Held {
         false
     }
 
+    fn private(&self) -> &[PathBuf] {
+        &[]
+    }
+
     fn folder(&self) -> &Path {
         &self.0
     }
