@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::claim::Operation;
+use crate::command::Bar;
 use crate::declared::DeclaredNo;
 
 /// Everything known about a call when it is judged.
@@ -12,8 +13,17 @@ pub struct Facts {
     pub paths: Vec<PathFact>,
     /// What is known about the shell of the call.
     pub shell: Option<ShellFact>,
+    /// What the look at the world says about each command, in the order of the claims.
+    pub commands: Vec<CommandFact>,
     /// What a declared scope says against the call as a whole.
     pub declared: Option<DeclaredHit>,
+}
+
+/// What is known about one command beyond its words.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandFact {
+    /// Why no rule may allow it after all: it works in a folder that is not the session's.
+    pub bar: Option<Bar>,
 }
 
 /// A no of a declared scope to a call as a whole.

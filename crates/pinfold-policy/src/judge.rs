@@ -5,7 +5,7 @@ mod steps;
 
 use crate::call::ToolCall;
 use crate::claim::{Claims, PathClaim};
-use crate::command::{CommandClaim, HostClaim};
+use crate::command::{Bar, CommandClaim, HostClaim};
 use crate::decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 use crate::fact::{Facts, PathFact, ShellFact};
 use crate::mode::Mode;
@@ -39,8 +39,8 @@ pub struct Case<'a> {
 pub(crate) enum Part<'a> {
     /// A path, claimed and looked at.
     Path(&'a PathClaim, &'a PathFact),
-    /// A simple command.
-    Command(&'a CommandClaim),
+    /// A simple command, and what speaks against allowing it by a rule after a look at the world.
+    Command(&'a CommandClaim, Option<&'a Bar>),
     /// The shell, and the command line as a whole.
     Shell(ShellFact),
     /// A host.
@@ -83,7 +83,9 @@ fn parts<'a>(case: &Case<'a>) -> impl Iterator<Item = (PartId, Part<'a>)> {
     let Case { call, claims, facts, .. } = *case;
     let paths = claims.paths.iter().zip(&facts.paths).enumerate();
     let paths = paths.map(|(i, (claim, fact))| (PartId::Path(i), Part::Path(claim, fact)));
-    let commands = claims.commands.iter().enumerate().map(|(i, c)| (PartId::Command(i), Part::Command(c)));
+    let bar = |i: usize| facts.commands.get(i).and_then(|fact| fact.bar.as_ref());
+    let commands = claims.commands.iter().enumerate();
+    let commands = commands.map(move |(i, claim)| (PartId::Command(i), Part::Command(claim, bar(i))));
     let shell = facts.shell.iter().map(|fact| (PartId::Shell, Part::Shell(*fact)));
     let hosts = claims.hosts.iter().enumerate().map(|(i, h)| (PartId::Host(i), Part::Host(h)));
     let tool = call.tool().is_none().then_some((PartId::Tool, Part::Tool));

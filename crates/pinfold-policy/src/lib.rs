@@ -21,7 +21,7 @@
 //! let scope = Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };
 //! let (policy, grants) = (Policy::folder_is_granted(), RuleSet::default());
 //! let decide = |standing| {
-//!     let facts = Facts { paths: vec![fact(standing)], shell: None, declared: None };
+//!     let facts = Facts { paths: vec![fact(standing)], ..Facts::default() };
 //!     judge(&Case {
 //!         call: &call, claims: &claims, facts: &facts, scope: &scope, access: Access::ReadWrite,
 //!         interaction: Interaction::Interactive, policy: &policy, grants: &grants,
@@ -76,7 +76,9 @@ pub use call::{BadCall, RawCall, ToolCall};
 pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim};
 pub use decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ScopedTool, Surroundings, ToolScopes};
-pub use fact::{DeclaredHit, Disguise, Facts, GuardHit, Kind, PathFact, ShellFact, ShellHold, Standing, Why};
+pub use fact::{
+    CommandFact, DeclaredHit, Disguise, Facts, GuardHit, Kind, PathFact, ShellFact, ShellHold, Standing, Why,
+};
 pub use foreign::ForeignCall;
 pub use form::BadField;
 pub use guard::{Guard, GuardKind, Guards, Held};

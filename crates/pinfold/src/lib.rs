@@ -41,6 +41,7 @@ mod asked;
 pub mod audit;
 #[allow(dead_code, reason = "sessions that carry scopes come next")]
 mod declared;
+mod elsewhere;
 mod gate;
 mod guarded;
 mod outcome;

@@ -18,7 +18,9 @@ pub trait ShellHost: Any + Debug + Send + Sync {
     fn opens_network(&self) -> bool;
 
     /// Places that a shell has of its own, so that what it writes there stays there: a private `/tmp`.
-    fn private(&self) -> &[PathBuf];
+    fn private(&self) -> &[PathBuf] {
+        &[]
+    }
 
     /// The folder that its shells are held to, resolved.
     fn folder(&self) -> &Path;

@@ -10,6 +10,7 @@ use pinfold_policy::{
 };
 
 use crate::asked::Asked;
+use crate::elsewhere;
 use crate::guarded;
 use crate::session::Shared;
 
@@ -47,7 +48,12 @@ pub(crate) fn survey(
     };
     let found: Vec<Resolution> = claims.paths.iter().map(resolve).collect();
     let shell = claims.shell.as_ref().map(|_| shell_fact(shared));
-    let mut facts = Facts { paths: Vec::with_capacity(found.len()), shell, declared: declared.whole(claims) };
+    let mut facts = Facts {
+        paths: Vec::with_capacity(found.len()),
+        shell,
+        commands: elsewhere::commands(shared, of_shells, claims),
+        declared: declared.whole(claims),
+    };
     let mut unread = None;
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let becomes = goes_to(claim.operation, found.get(index + 1));

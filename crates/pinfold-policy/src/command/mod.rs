@@ -51,6 +51,18 @@ pub struct CommandClaim {
     pub works_in: Vec<WorkFolder>,
 }
 
+impl CommandClaim {
+    /// Only assignments and redirects: nothing runs, and what would be written is a part of its own.
+    pub fn is_wordless(&self) -> bool {
+        self.allowable.words.is_empty()
+    }
+
+    /// It does nothing but read, or goes to another folder to do so.
+    pub fn only_reads(&self) -> bool {
+        self.read_only || self.inert && self.allowable.name() == Some("cd")
+    }
+}
+
 /// A folder that a command works in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkFolder {

@@ -22,7 +22,9 @@ pub(super) fn restricting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> F
     }
     match part {
         Part::Path(claim, fact) => restricting_path(case, rules, claim, fact),
-        Part::Command(claim) => claim.readings.iter().find_map(|reading| restricting_command(rules, reading)),
+        Part::Command(claim, _) => {
+            claim.readings.iter().find_map(|reading| restricting_command(rules, reading))
+        }
         Part::Shell(_) => rules.tool(case.call.name()).cloned().or_else(|| whole_line(case, rules)),
         Part::Host(claim) => claim.host.as_deref().and_then(|host| rules.host(host)).cloned(),
         Part::Tool => tool(case, rules),
@@ -36,7 +38,7 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
     }
     match part {
         Part::Path(claim, fact) => permitting_path(case, rules, claim, fact),
-        Part::Command(claim) => permitting_command(case, rules, claim),
+        Part::Command(claim, bar) => permitting_command(case, rules, claim, bar),
         Part::Shell(_) => None,
         Part::Host(claim) => claim.host.as_deref().and_then(|host| rules.host(host)).cloned(),
         Part::Tool => tool(case, rules),
@@ -51,7 +53,7 @@ pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Foun
             Standing::Outside { .. } | Standing::Unresolved(_) => return None,
         },
         Part::Path(..) | Part::Host(_) => return None,
-        Part::Command(_) | Part::Shell(_) => ToolName::Bash.as_str(),
+        Part::Command(..) | Part::Shell(_) => ToolName::Bash.as_str(),
         Part::Tool => case.call.name(),
     };
     grants.tool(class).cloned()
@@ -139,14 +141,9 @@ fn whole_line(case: &Case<'_>, rules: &RuleSet) -> Found {
     rules.with_operators().find(spoken).cloned()
 }
 
-fn permitting_command(case: &Case<'_>, rules: &RuleSet, claim: &CommandClaim) -> Found {
-    if !case.claims.bars.is_empty() {
-        return None;
-    }
-    if claim.inert {
-        return inert_beside(case, rules);
-    }
-    by_rule(rules, claim)
+fn permitting_command(case: &Case<'_>, rules: &RuleSet, claim: &CommandClaim, bar: Option<&Bar>) -> Found {
+    let barred = bar.is_some() || !case.claims.bars.is_empty();
+    if barred { None } else { by_rule(rules, claim) }
 }
 
 fn by_rule(rules: &RuleSet, claim: &CommandClaim) -> Found {
@@ -163,13 +160,6 @@ fn by_rule(rules: &RuleSet, claim: &CommandClaim) -> Found {
         rules.command(&CommandKey::new(words, program.rsplit('/').next()), lifts)
     };
     written.or_else(named).cloned()
-}
-
-/// A command without effect needs no rule of its own beside one that has one.
-fn inert_beside(case: &Case<'_>, rules: &RuleSet) -> Found {
-    let mut others = case.claims.commands.iter().filter(|claim| !claim.inert);
-    let first = by_rule(rules, others.next()?)?;
-    others.all(|claim| by_rule(rules, claim).is_some()).then_some(first)
 }
 
 fn is_lifted(bar: &Bar, rule: &SourcedRule) -> bool {
@@ -208,7 +198,7 @@ pub(super) fn is_listed(case: &Case<'_>, listed: &RuleSet, part: Part<'_>) -> bo
                 || permitting_path(case, listed, claim, fact).is_some()
                 || case.call.ruled_as().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
         }
-        Part::Command(claim) => claim.inert || by_rule(listed, claim).is_some(),
+        Part::Command(claim, _) => claim.is_wordless() || by_rule(listed, claim).is_some(),
         Part::Shell(_) | Part::Host(_) => true,
         Part::Tool => case.call.level() == Level::ReadOnly || tool(case, listed).is_some(),
     }

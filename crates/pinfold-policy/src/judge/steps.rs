@@ -3,7 +3,7 @@
 use super::{Case, Part, allow, ask, deny, matching};
 use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim};
-use crate::command::{CommandClaim, Gravity, SafeguardHit};
+use crate::command::{Bar, CommandClaim, Gravity, SafeguardHit};
 use crate::decision::{Opinion, Reason};
 use crate::fact::{DeclaredHit, Kind, PathFact, ShellFact, ShellHold, Standing};
 use crate::foreign::ForeignCall;
@@ -28,7 +28,7 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         Part::Path(claim, fact) => line_denies(case, claim, fact),
         Part::Shell(_) => (!case.scope.allow_bash).then(|| deny(Reason::BashNotAllowed)),
         Part::Tool => no_shell_for_a_child(case),
-        Part::Command(_) | Part::Host(_) => None,
+        Part::Command(..) | Part::Host(_) => None,
     };
     line.or_else(|| {
         let listed = case.policy.whitelist()?;
@@ -41,7 +41,7 @@ fn declared(case: &Case<'_>, part: Part<'_>) -> Option<DeclaredHit> {
     match part {
         Part::Path(_, fact) => fact.declared.clone().map(DeclaredHit::of_all),
         Part::Shell(_) | Part::Tool => case.facts.declared.clone(),
-        Part::Command(_) | Part::Host(_) => None,
+        Part::Command(..) | Part::Host(_) => None,
     }
 }
 
@@ -97,7 +97,7 @@ pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
             ShellHold::Nothing => Some(deny(Reason::ShellNotHeld)),
             ShellHold::Full | ShellHold::Degraded => None,
         },
-        Part::Command(_) | Part::Host(_) | Part::Tool => None,
+        Part::Command(..) | Part::Host(_) | Part::Tool => None,
     }
 }
 
@@ -141,7 +141,7 @@ pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
             let hit = fact.guarded.as_ref().filter(|hit| hit.sensitive && claim.operation.writes())?;
             return holds(immune, Gravity::Risky).then(|| ask(Reason::Sensitive(hit.clone())));
         }
-        Part::Command(claim) => first(&claim.safeguards),
+        Part::Command(claim, _) => first(&claim.safeguards),
         Part::Shell(_) => first(&case.claims.safeguards),
         Part::Host(_) | Part::Tool => None,
     };
@@ -223,7 +223,7 @@ pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     Some(match part {
         Part::Path(_, fact) if fact.standing == Standing::OfTheShell => allow(Reason::HeldByTheKernel),
         Part::Path(claim, _) => path_default(case, claim),
-        Part::Command(claim) => command_default(case, claim),
+        Part::Command(claim, bar) => command_default(case, claim, bar),
         Part::Shell(fact) => shell_default(case, fact),
         Part::Host(_) => allow(Reason::DecidedElsewhere),
         Part::Tool => by_level(case.policy.mode, case.call.level()),
@@ -241,26 +241,22 @@ fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
     }
 }
 
-fn command_default(case: &Case<'_>, claim: &CommandClaim) -> Opinion {
+fn command_default(case: &Case<'_>, claim: &CommandClaim, bar: Option<&Bar>) -> Opinion {
     if is_held(case) {
         return allow(Reason::HeldByTheKernel);
     }
-    let understood = case.claims.bars.is_empty() && claim.bars.is_empty();
-    if case.policy.bash == BashMode::ReadOnly && understood && only_reads(case, claim) {
+    let bar = case.claims.bars.first().or_else(|| claim.bars.first()).or(bar);
+    if bar.is_none() && claim.is_wordless() {
+        return allow(Reason::DecidedElsewhere);
+    }
+    if case.policy.bash == BashMode::ReadOnly && bar.is_none() && claim.only_reads() {
         return allow(Reason::OnlyReads);
     }
     let by_mode = by_level(case.policy.mode, Level::Dangerous);
-    match claim.bars.first() {
+    match bar {
         Some(bar) => Opinion { reason: Reason::Barred(bar.clone()), ..by_mode },
         None => by_mode,
     }
-}
-
-/// Whether a command only reads, or does nothing beside one that does: `cd src && rg x`. A line with nothing to
-/// read is not what that mode is for. Lines with more parts than this are a safeguard's matter.
-fn only_reads(case: &Case<'_>, claim: &CommandClaim) -> bool {
-    const PARTS: usize = 64;
-    claim.read_only || claim.inert && case.claims.commands.iter().take(PARTS).any(|other| other.read_only)
 }
 
 /// The line as a whole: nothing to say when its commands were understood, each has had its own verdict.

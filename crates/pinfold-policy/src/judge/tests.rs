@@ -124,7 +124,11 @@ fn verdict(world: &World, facts: &Facts) -> Verdict {
 }
 
 fn decide(world: &World) -> Decision {
-    verdict(world, &Facts { paths: vec![world.fact.clone()], shell: None, declared: None }).decision
+    verdict(
+        world,
+        &Facts { paths: vec![world.fact.clone()], shell: None, commands: Vec::new(), declared: None },
+    )
+    .decision
 }
 
 /// The specification: where the line is, as one expression.
@@ -228,10 +232,19 @@ fn the_strictest_part_stands_wherever_it_is() {
                 grants: RuleSet::default(),
             };
             world.scope.enforce_write = false;
-            let facts = Facts { paths: vec![a.fact.clone(), b.fact.clone()], shell: None, declared: None };
+            let facts = Facts {
+                paths: vec![a.fact.clone(), b.fact.clone()],
+                shell: None,
+                commands: Vec::new(),
+                declared: None,
+            };
             let both = verdict(&world, &facts);
             let alone = |fact: &PathFact| {
-                verdict(&world, &Facts { paths: vec![fact.clone()], shell: None, declared: None }).decision
+                verdict(
+                    &world,
+                    &Facts { paths: vec![fact.clone()], shell: None, commands: Vec::new(), declared: None },
+                )
+                .decision
             };
             assert_eq!(both.decision, alone(&a.fact).max(alone(&b.fact)));
             assert_eq!(both.deciding().unwrap().opinion.decision, both.decision);
@@ -248,7 +261,8 @@ fn a_call_without_parts_is_denied() {
 #[test]
 fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
     for world in every_combination() {
-        let facts = Facts { paths: vec![world.fact.clone()], shell: None, declared: None };
+        let facts =
+            Facts { paths: vec![world.fact.clone()], shell: None, commands: Vec::new(), declared: None };
         let line = with_case(&world, &facts, |case| {
             let (claim, fact) = (&case.claims.paths[0], &world.fact);
             match path_decision(case, claim, fact) {
@@ -275,7 +289,7 @@ fn a_shell_runs_only_where_it_was_switched_on_and_something_holds_it() {
                     let facts = Facts {
                         paths: Vec::new(),
                         shell: Some(ShellFact { held, open_network: false }),
-                        declared: None,
+                        ..Facts::default()
                     };
                     let verdict = verdict(&world, &facts);
                     let allowed = allow_bash && held != ShellHold::Nothing;
@@ -408,7 +422,7 @@ fn a_held_shell_waives_only_the_question_of_the_mode() {
     let facts = Facts {
         paths: Vec::new(),
         shell: Some(ShellFact { held: ShellHold::Full, open_network: false }),
-        declared: None,
+        ..Facts::default()
     };
     assert_eq!(verdict(&world, &facts).decision, Decision::Allow);
 }

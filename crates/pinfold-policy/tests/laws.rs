@@ -1,0 +1,232 @@
+//! Laws of judging, over random rules and commands: a deny only takes away, an allow never silences a safeguard, a
+//! whole is never freer than its parts, an agent never freer than who started it, and nothing is too much.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use pinfold_policy::{
+    Access, Bases, Case, Claims, Decision, Effect, Facts, Interaction, Kind, Layer, Mode, PathFact, Policy,
+    RawCall, Rule, RuleSet, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, Verdict,
+    judge,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+/// Commands whose parts are judged: plain ones, ones that write, reach out, hide, and ones that are guarded.
+const COMMANDS: &[&str] = &[
+    "git status",
+    "git push origin main",
+    "git push --force",
+    "npm run build",
+    "npm test",
+    "make all",
+    "echo hi > notes.txt",
+    "cat src/a.rs",
+    "rm -rf build",
+    "rm old.txt",
+    "curl https://example.org/x",
+    "sudo make install",
+    "timeout 5 npm test",
+    "X=1 make",
+    "PATH=/tmp/evil make",
+    "echo $(git status)",
+    "for f in *; do echo $f; done",
+    "$CMD x",
+    "cp a b",
+    "find . -name x -exec rm {} ;",
+    "echo 'unclosed",
+    "cat /proc/self/environ",
+];
+
+/// Commands that need a person.
+const GUARDED: [&str; 4] =
+    ["git push --force", "rm -rf build", "cat /proc/self/environ", "sudo rm -rf / --no-preserve-root"];
+
+const RULES: &[&str] = &[
+    "Bash",
+    "Bash(git:*)",
+    "Bash(git push *)",
+    "Bash(git status)",
+    "Bash(npm *)",
+    "Bash(npm test)",
+    "Bash(* *)",
+    "Bash(make*)",
+    "Bash(echo *)",
+    "Bash(rm *)",
+    "Bash(cat *)",
+    "Bash(curl *)",
+    "Edit",
+    "Edit(./**)",
+    "Write(./notes.txt)",
+    "Read(./src/**)",
+    "WebFetch(domain:example.org)",
+];
+
+const MODES: [Mode; 6] =
+    [Mode::Default, Mode::AcceptEdits, Mode::DontAsk, Mode::BypassPermissions, Mode::Auto, Mode::Explore];
+
+type Given = Vec<(Effect, &'static str)>;
+
+fn policy(mode: Mode, rules: &Given) -> Policy {
+    let bases = Bases { cwd: "/w".into(), project: "/w".into(), home: vec!["/home/u".into()] };
+    let sourced = |(effect, text): &(Effect, &str)| SourcedRule {
+        effect: *effect,
+        rule: Rule::parse(text).unwrap(),
+        source: Source::plain(Layer::User),
+    };
+    let mut policy = Policy::default().with_rules(rules.iter().map(sourced), &bases);
+    policy.mode = mode;
+    policy
+}
+
+fn verdict(command: &str, policy: &Policy, interaction: Interaction) -> Verdict {
+    let call = ToolCall::parse_for_verdict(&RawCall::new("Bash", json!({"command": command}))).unwrap();
+    let claims = Claims::of(&call);
+    let fact = |claim: &pinfold_policy::PathClaim| {
+        let words = claim.path.as_ref().map_or_else(Default::default, |path| path.as_os_str().to_owned());
+        let path = std::path::Path::new("/w").join(words);
+        PathFact {
+            shown: path.display().to_string(),
+            operation: claim.operation,
+            asked: path.clone(),
+            standing: if path.starts_with("/w") {
+                Standing::Inside
+            } else {
+                Standing::Outside { disguise: None }
+            },
+            real: Some(path),
+            kind: Kind::File,
+            names: 1,
+            guarded: None,
+            declared: None,
+            other_mount: false,
+            line_itself: false,
+        }
+    };
+    let facts = Facts {
+        paths: claims.paths.iter().map(fact).collect(),
+        shell: Some(ShellFact { held: ShellHold::Full, open_network: false }),
+        ..Facts::default()
+    };
+    judge(&Case {
+        call: &call,
+        claims: &claims,
+        facts: &facts,
+        scope: &Scope {
+            root: "/w".into(),
+            display_root: "/w".into(),
+            enforce_write: false,
+            allow_bash: true,
+        },
+        access: Access::ReadWrite,
+        interaction,
+        policy,
+        grants: &RuleSet::default(),
+    })
+}
+
+fn decide(command: &str, mode: Mode, rules: &Given) -> Decision {
+    verdict(command, &policy(mode, rules), Interaction::Interactive).decision
+}
+
+fn some_rules() -> impl Strategy<Value = Given> {
+    let effect = prop_oneof![Just(Effect::Allow), Just(Effect::Ask), Just(Effect::Deny)];
+    proptest::collection::vec((effect, proptest::sample::select(RULES)), 0..6)
+}
+
+fn a_line() -> impl Strategy<Value = String> {
+    let part = proptest::sample::select(COMMANDS);
+    let operator = proptest::sample::select(&[" && ", " ; ", " | ", " || ", "\n", " & "][..]);
+    (part.clone(), proptest::collection::vec((operator, part), 0..3)).prop_map(|(first, rest)| {
+        rest.iter().fold(first.to_owned(), |line, (operator, part)| line + operator + part)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_deny_that_is_added_only_takes_away(
+        line in a_line(), rules in some_rules(), mode in proptest::sample::select(&MODES[..]),
+        denied in proptest::sample::select(RULES),
+    ) {
+        let before = decide(&line, mode, &rules);
+        let more: Given = rules.iter().copied().chain([(Effect::Deny, denied)]).collect();
+        prop_assert!(decide(&line, mode, &more) >= before, "{line}");
+    }
+
+    #[test]
+    fn an_allow_that_is_added_silences_no_safeguard(
+        guarded in proptest::sample::select(&GUARDED[..]), line in a_line(), rules in some_rules(),
+        mode in proptest::sample::select(&MODES[..]), allowed in proptest::sample::select(RULES),
+    ) {
+        let line = format!("{guarded} && {line}");
+        let before = verdict(&line, &policy(mode, &rules), Interaction::Interactive);
+        prop_assert!(before.decision >= Decision::Ask, "{line}");
+        let more: Given = rules.iter().copied().chain([(Effect::Allow, allowed)]).collect();
+        prop_assert_eq!(decide(&line, mode, &more), before.decision, "{}", line);
+    }
+
+    #[test]
+    fn a_line_is_never_freer_than_its_parts(
+        first in proptest::sample::select(COMMANDS), second in proptest::sample::select(COMMANDS),
+        operator in proptest::sample::select(&["&&", ";", "|", "||", "&"][..]), rules in some_rules(),
+        mode in proptest::sample::select(&MODES[..]),
+    ) {
+        let whole = decide(&format!("{first} {operator} {second}"), mode, &rules);
+        prop_assert!(whole >= decide(first, mode, &rules), "{first} {operator} {second}");
+        prop_assert!(whole >= decide(second, mode, &rules), "{first} {operator} {second}");
+    }
+
+    /// Deny rules and modes are inherited, allow rules and grants are not, and nobody is asked.
+    #[test]
+    fn an_agent_is_never_freer_than_who_started_it(
+        line in a_line(), rules in some_rules(), parent in proptest::sample::select(&MODES[..]),
+        own in proptest::sample::select(&MODES[..]),
+    ) {
+        let above = decide(&line, parent, &rules);
+        let inherited: Given = rules.iter().copied().filter(|(effect, _)| *effect == Effect::Deny).collect();
+        let child = policy(own.clamped_to(parent), &inherited);
+        let below = verdict(&line, &child, Interaction::Headless).decision;
+        prop_assert!(below != Decision::Ask);
+        // Ask rules of the session are the one thing that does not reach a child.
+        let asked = rules.iter().any(|(effect, _)| *effect == Effect::Ask);
+        prop_assert!(below >= above || asked, "{line}: {above:?} above, {below:?} below");
+    }
+
+    #[test]
+    fn any_text_has_a_verdict(text in "\\PC{0,200}", mode in proptest::sample::select(&MODES[..])) {
+        let raw = RawCall::new("Bash", json!({"command": text}));
+        if let Ok(call) = ToolCall::parse_for_verdict(&raw) {
+            let claims = Claims::of(&call);
+            prop_assert!(claims.commands.len() < 1000);
+            let _ = decide(&text, mode, &vec![(Effect::Allow, "Bash(* *)")]);
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_rule_or_an_error(text in "\\PC{0,60}") {
+        if let Ok(rule) = Rule::parse(&text) {
+            prop_assert_eq!(Rule::parse(rule.text()), Ok(rule.clone()));
+        }
+    }
+}
+
+#[test]
+fn nothing_is_too_much() {
+    let all = policy(Mode::Default, &vec![(Effect::Allow, "Bash(echo *)")]);
+    for (name, text) in [
+        ("long word", format!("echo {}", "a".repeat(120_000))),
+        ("many words", format!("echo {}", "a ".repeat(60_000))),
+        ("many commands", "echo a;".repeat(15_000)),
+        ("open brackets", "(".repeat(100_000)),
+        ("open substitutions", "$(".repeat(50_000)),
+        ("open quotes", "echo \"$(".repeat(14_000)),
+        ("braces", format!("echo {}", "{a,".repeat(30_000))),
+        ("redirects", format!("echo {}", "> a ".repeat(30_000))),
+        ("launchers", "sudo ".repeat(20_000) + "echo"),
+        ("shells in shells", "sh -c ".repeat(15_000) + "x"),
+        ("assignments", "A=1 ".repeat(30_000) + "echo"),
+    ] {
+        let decision = verdict(&text, &all, Interaction::Interactive).decision;
+        assert!(decision >= Decision::Ask, "{name}");
+    }
+}
