@@ -162,7 +162,7 @@ proptest! {
         let before = verdict(&line, &policy(mode, &rules), Interaction::Interactive);
         prop_assert!(before.decision >= Decision::Ask, "{line}");
         let more: Given = rules.iter().copied().chain([(Effect::Allow, allowed)]).collect();
-        prop_assert_eq!(decide(&line, mode, &more), before.decision, "{}", line);
+        prop_assert!(decide(&line, mode, &more) >= Decision::Ask, "{line}");
     }
 
     #[test]
