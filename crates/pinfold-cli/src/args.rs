@@ -100,13 +100,21 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with = "sandbox")]
     pub(crate) read_only: bool,
 
-    /// How much can be written
-    #[arg(long, value_name = "MODE", value_enum, default_value_t = Sandbox::WorkspaceWrite)]
-    pub(crate) sandbox: Sandbox,
+    /// How much can be written [default: what settings say, or workspace-write]
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) sandbox: Option<Sandbox>,
 
-    /// What can be reached over the network
-    #[arg(long, value_name = "REACH", value_enum, default_value_t = Reach::Off)]
-    pub(crate) network: Reach,
+    /// What can be reached over the network [default: what settings say, or off]
+    #[arg(long, value_name = "REACH", value_enum)]
+    pub(crate) network: Option<Reach>,
+
+    /// Hold the command to the path scopes of this profile: profiles/NAME.yaml or .json beside your settings
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+
+    /// Read no settings files
+    #[arg(long)]
+    pub(crate) no_settings: bool,
 
     /// Package caches that are read shared and written to a private layer: names, `all` or `none`
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all")]

@@ -15,28 +15,28 @@ use pinfold::policy::Guards;
 use pinfold_boundary::{Boundary, Grant, Witness};
 use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Tier, start};
 
-use crate::args::{Run, Sandbox};
+use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::say::warn;
 use crate::surroundings;
 use output::Relay;
 use report::Report;
+use wish::Wish;
 
 pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     for door in &run.open {
         warn(wish::warning(*door));
     }
-    if run.sandbox == Sandbox::Off {
+    let Some(Wish { mut grant, guards }) = wish::wish(run)? else {
         return without_walls(run);
-    }
+    };
     let nested = surroundings::is_inside_another();
-    let mut grant = wish::grant(run)?;
     if nested {
         // The outer run has made the caches private already, and lets nobody make further ones.
         grant.cache_home = None;
     }
     let told_to = report_file(run, &grant)?;
-    let (boundary, confined, relay) = begin(run, &grant, nested)?;
+    let (boundary, confined, relay) = begin(run, &grant, &guards, nested)?;
     let tier = confined.tier();
     let watched = confined.is_watched();
     let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));
@@ -90,20 +90,20 @@ fn report_file(run: &Run, grant: &Grant) -> Result<Option<fs::File>, Failure> {
 }
 
 /// Starts in the strongest tier that the person accepts.
-fn begin(run: &Run, grant: &Grant, nested: bool) -> Result<Begun, Failure> {
+fn begin(run: &Run, grant: &Grant, guards: &Guards, nested: bool) -> Result<Begun, Failure> {
     if run.landlock_only && !run.allow_degraded {
         let message = "--landlock-only holds less than the full tier";
         return Err(Failure::new(USAGE, message).mend("say --allow-degraded too if that is meant"));
     }
     if !run.landlock_only && !nested {
-        match attempt(run, grant, Tier::Full)? {
+        match attempt(run, grant, guards, Tier::Full)? {
             Ok(begun) => return Ok(begun),
             Err(error) if !error.is_machine() => return Err(not_started(&error)),
             Err(error) if !run.allow_degraded => return Err(too_weak(&error)),
             Err(error) => warn(format_args!("this machine cannot hold the full tier ({error})")),
         }
     }
-    let begun = attempt(run, grant, Tier::Landlock)?.map_err(|e| not_started(&e))?;
+    let begun = attempt(run, grant, guards, Tier::Landlock)?.map_err(|e| not_started(&e))?;
     if !run.quiet {
         warn("held by Landlock and seccomp only. Not held:");
         Tier::Landlock.gaps().iter().for_each(|gap| warn(format_args!("  - {gap}")));
@@ -114,8 +114,13 @@ fn begin(run: &Run, grant: &Grant, nested: bool) -> Result<Begun, Failure> {
 /// A run that has started: its boundary, its process, and its output if that is counted.
 type Begun = (Boundary, Confined, Option<Relay>);
 
-fn attempt(run: &Run, grant: &Grant, tier: Tier) -> Result<Result<Begun, StartError>, Failure> {
-    let boundary = Boundary::compile(grant, &Guards::default(), tier)
+fn attempt(
+    run: &Run,
+    grant: &Grant,
+    guards: &Guards,
+    tier: Tier,
+) -> Result<Result<Begun, StartError>, Failure> {
+    let boundary = Boundary::compile(grant, guards, tier)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("check the paths and names given"))?;
     let mut command = command(run);
     let mut relay = None;
@@ -152,7 +157,7 @@ fn command(run: &Run) -> Command {
 
 /// The person said so by name: nothing is held.
 fn without_walls(run: &Run) -> Result<ExitCode, Failure> {
-    warn("--sandbox off: nothing is held");
+    warn("the sandbox is off: nothing is held");
     let mut words = run.command.iter();
     let program = words.next().map_or(OsStr::new(""), OsString::as_os_str);
     let folder = match &run.folder {

@@ -2,31 +2,45 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use pinfold::policy::settings::{self, Flags};
+use pinfold::policy::{Guards, Located};
+use pinfold::settings::{Locations, Situation};
+use pinfold::{Ambient, Plan};
 use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, Private, SandboxMode};
 use pinfold_sandbox::{Network, Openings};
 
 use super::private::RunDirectory;
 use crate::args::{self, Door, Reach, Run, Sandbox};
 use crate::exit::{Failure, USAGE};
+use crate::settings as in_files;
 use crate::surroundings;
 
-pub(super) fn grant(run: &Run) -> Result<Grant, Failure> {
+/// What is asked for: by flags, and by settings where no flag says otherwise.
+pub(super) struct Wish {
+    pub(super) grant: Grant,
+    pub(super) guards: Guards,
+}
+
+/// The wish; `None` when somebody said that nothing is to be held.
+pub(super) fn wish(run: &Run) -> Result<Option<Wish>, Failure> {
+    if run.sandbox == Some(Sandbox::Off) {
+        return Ok(None);
+    }
     let here = surroundings::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
+    let Said { plan, sandbox, network } = said(run, &folder)?;
+    let Some(mode) = mode(run, sandbox) else { return Ok(None) };
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
-    Ok(Grant {
+    let (files, folders): (Vec<_>, Vec<_>) =
+        plan.also_writable.into_iter().partition(|place| place.is_file());
+    let grant = Grant {
         cwd: folder.clone(),
         folder,
-        mode: match run.sandbox {
-            _ if run.read_only => SandboxMode::ReadOnly,
-            Sandbox::ReadOnly => SandboxMode::ReadOnly,
-            Sandbox::WorkspaceWrite | Sandbox::Off => SandboxMode::WorkspaceWrite,
-            Sandbox::DefaultWrite => SandboxMode::DefaultWrite,
-        },
-        add: from_here(&run.add_dir),
-        allow_write: from_here(&run.allow_write),
+        mode,
+        add: from_here(&run.add_dir).into_iter().chain(folders).collect(),
+        allow_write: from_here(&run.allow_write).into_iter().chain(files).collect(),
         allow_read: from_here(&run.allow_read),
         deny_read: from_here(&run.deny_read),
         home: surroundings::home(),
@@ -35,14 +49,62 @@ pub(super) fn grant(run: &Run) -> Result<Grant, Failure> {
         caches: caches(&run.cache),
         environment: std::env::vars_os().collect(),
         environment_wishes: wishes(run)?,
-        network: match run.network {
-            Reach::Off => Network::Off,
-            Reach::Host => Network::Host,
+        network: match (run.network, network) {
+            (Some(Reach::Host), _) | (None, Some(settings::Network::Host)) => Network::Host,
+            (Some(Reach::Off), _) | (None, Some(settings::Network::Off) | None) => Network::Off,
         },
+        lists: plan.policy.declared.kernel_lists(),
         openings: openings(&run.open),
         limits: limits(&run.limits),
         ..Grant::default()
+    };
+    Ok(Some(Wish { grant, guards: plan.guards }))
+}
+
+/// What settings say about a run.
+struct Said {
+    plan: Plan,
+    sandbox: Option<settings::SandboxMode>,
+    network: Option<settings::Network>,
+}
+
+fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
+    let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
+    let locations =
+        if run.no_settings { Locations::default() } else { in_files::locations(run.folder.as_deref())? };
+    let merged = in_files::loaded(&locations, &Flags::default())?.merged;
+    let situation = Situation {
+        project: locations.project.unwrap_or_else(|| folder.to_owned()),
+        variables: surroundings::variables(),
+        profile: in_files::profile(run.profile.as_deref())?,
+    };
+    let plan = plan
+        .with_settings(&Ambient::claim(), &merged, &situation)
+        .map_err(|e| Failure::new(USAGE, e.to_string()))?;
+    let value = |mode: Located<settings::SandboxMode>| mode.value;
+    Ok(Said {
+        plan,
+        sandbox: merged.sandbox.mode.map(value),
+        network: merged.sandbox.network.map(|n| n.value),
     })
+}
+
+/// How much may be written; `None` when nothing is to be held.
+fn mode(run: &Run, said: Option<settings::SandboxMode>) -> Option<SandboxMode> {
+    use settings::SandboxMode as Said;
+    if run.read_only {
+        return Some(SandboxMode::ReadOnly);
+    }
+    match (run.sandbox, said) {
+        (Some(Sandbox::ReadOnly), _) | (None, Some(Said::ReadOnly)) => Some(SandboxMode::ReadOnly),
+        (Some(Sandbox::WorkspaceWrite), _) | (None, Some(Said::WorkspaceWrite) | None) => {
+            Some(SandboxMode::WorkspaceWrite)
+        }
+        (Some(Sandbox::DefaultWrite), _) | (None, Some(Said::DefaultWrite)) => {
+            Some(SandboxMode::DefaultWrite)
+        }
+        (Some(Sandbox::Off), _) | (None, Some(Said::Off)) => None,
+    }
 }
 
 /// A directory of the run's own, made where the first of the usual places can be written.

@@ -108,6 +108,7 @@ impl Shells {
             visible: vec![resolve(&plan.scope.display_root)?],
             home: plan.home.clone(),
             temp: Temp::Directory(scratch.temp()),
+            lists: plan.policy.declared.kernel_lists(),
             environment_wishes,
             ..grant
         };
