@@ -75,7 +75,7 @@ impl Parser<'_, '_> {
 
     /// `( )` or `(( ))`.
     fn parentheses(&mut self) -> Result<(), Stop> {
-        if self.ahead() == Some(b'(') && self.arithmetic_command()? {
+        if self.ahead() == Some(b'(') && self.arithmetic_command()?.is_some() {
             return Ok(());
         }
         self.pos += 1;
@@ -83,12 +83,12 @@ impl Parser<'_, '_> {
         self.expect(b')', "`)` behind a subshell")
     }
 
-    /// `((…))`, if both parentheses close together; otherwise they are two subshells.
-    fn arithmetic_command(&mut self) -> Result<bool, Stop> {
+    /// `((…))`, if both parentheses close together; otherwise they are two subshells. Gives the number of semicolons.
+    fn arithmetic_command(&mut self) -> Result<Option<usize>, Stop> {
         let start = self.pos;
         self.pos += 1;
         if self.peek() != Some(b'(') {
-            return Ok(false);
+            return Ok(None);
         }
         let inside = self.pos + 1;
         let Some(end) = self.pair_end(inside, b'(', b')') else {
@@ -99,12 +99,12 @@ impl Parser<'_, '_> {
             Some(b'\n' | b'\\') => return Err(self.syntax("`))` behind `((`")),
             _ => {
                 self.pos = start;
-                return Ok(false);
+                return Ok(None);
             }
         }
-        self.arithmetic(inside, end - 1)?;
+        let semicolons = self.arithmetic(inside, end - 1)?;
         self.pos = end + 1;
-        Ok(true)
+        Ok(Some(semicolons))
     }
 
     fn group(&mut self) -> Result<(), Stop> {
@@ -141,8 +141,7 @@ impl Parser<'_, '_> {
     fn for_loop(&mut self) -> Result<(), Stop> {
         self.skip_blanks();
         if self.peek() == Some(b'(') && self.ahead() == Some(b'(') {
-            let start = self.pos;
-            if !self.arithmetic_command()? || self.semicolons(start, self.pos) != 2 {
+            if self.arithmetic_command()? != Some(2) {
                 return Err(self.syntax("three expressions and `))` behind `for ((`"));
             }
             self.skip_blanks();
@@ -152,24 +151,6 @@ impl Parser<'_, '_> {
             return self.loop_body();
         }
         self.loop_over_words()
-    }
-
-    /// Semicolons between two places, outside of quotes and substitutions.
-    fn semicolons(&self, start: usize, end: usize) -> usize {
-        let (mut at, mut count) = (start, 0);
-        while at < end {
-            let byte = self.byte_at(at);
-            count += usize::from(byte == Some(b';'));
-            let close = match (byte, self.byte_at(at + 1)) {
-                (Some(b'$'), Some(b'(')) => self.pair_end(at + 2, b'(', b')'),
-                (Some(b'$'), Some(b'{')) => self.pair_end(at + 2, b'{', b'}'),
-                (Some(quote @ (b'"' | b'\'' | b'`')), _) => self.quote_end(at + 1, quote),
-                (Some(b'\\'), _) => Some(at + 2),
-                _ => None,
-            };
-            at = close.unwrap_or(at + 1);
-        }
-        count
     }
 
     fn select(&mut self) -> Result<(), Stop> {

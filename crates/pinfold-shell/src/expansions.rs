@@ -217,8 +217,9 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Arithmetic between two places: expansions as in double quotes, and names that are evaluated.
-    pub(crate) fn arithmetic(&mut self, start: usize, end: usize) -> Result<(), Stop> {
+    /// Arithmetic between two places: expansions as in double quotes, and names that are evaluated. Gives the
+    /// number of semicolons.
+    pub(crate) fn arithmetic(&mut self, start: usize, end: usize) -> Result<usize, Stop> {
         let limit = std::mem::replace(&mut self.end, end);
         self.pos = start;
         let result = self.nested(Self::arithmetic_text);
@@ -227,8 +228,9 @@ impl Parser<'_, '_> {
         result
     }
 
-    fn arithmetic_text(&mut self) -> Result<(), Stop> {
+    fn arithmetic_text(&mut self) -> Result<usize, Stop> {
         let mut inner = Builder::default();
+        let mut semicolons = 0;
         while let Some(byte) = self.peek() {
             match byte {
                 b'$' => self.dollar(&mut inner, true)?,
@@ -240,10 +242,16 @@ impl Parser<'_, '_> {
                     self.doubt("a single quote in arithmetic", self.pos);
                     self.pos += 1;
                 }
-                _ => self.pos = self.run_end(|byte| !matches!(byte, b'$' | b'`' | b'"' | b'\\' | b'\'')),
+                b';' => {
+                    semicolons += 1;
+                    self.pos += 1;
+                }
+                _ => {
+                    self.pos = self.run_end(|byte| !matches!(byte, b'$' | b'`' | b'"' | b'\\' | b'\'' | b';'))
+                }
             }
         }
-        Ok(())
+        Ok(semicolons)
     }
 
     /// Takes note of what a piece of arithmetic reads.
