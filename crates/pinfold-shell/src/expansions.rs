@@ -1,7 +1,7 @@
 //! What begins with `$`, a backtick or `<(`.
 
 use crate::lexer::{begins_name, in_name};
-use crate::numbers::names_in;
+use crate::numbers::{names_in, reads_arguments};
 use crate::opaque::Stop;
 use crate::origins::Origins;
 use crate::parse::Parser;
@@ -16,19 +16,7 @@ impl Parser<'_, '_> {
         match self.peek() {
             Some(b'(') => self.dollar_parenthesis(builder, quoted, start),
             Some(b'{') => self.nested(|parser| parser.parameter(builder, quoted, start)),
-            Some(b'[') => {
-                let inside = self.pos + 1;
-                let Some(end) = self.pair_end(inside, b'[', b']') else {
-                    return Err(self.syntax("`]` behind `$[`"));
-                };
-                self.arithmetic(inside, end - 1)?;
-                self.pos = end;
-                if !quoted && (builder.in_braces() || self.slice(inside, end).contains('{')) {
-                    self.doubt("braces around or in `$[`", start);
-                }
-                builder.part(Part::Arithmetic);
-                Ok(())
-            }
+            Some(b'[') => self.dollar_bracket(builder, quoted, start),
             Some(b'\'') if !quoted => self.ansi_quotes(builder),
             Some(b'"') if !quoted => self.double_quotes(builder),
             Some(byte) if begins_name(byte) => {
@@ -82,6 +70,21 @@ impl Parser<'_, '_> {
             self.substitution(start, true)?;
         }
         builder.part(Part::Substitution { quoted });
+        Ok(())
+    }
+
+    /// `$[ ]`: arithmetic of old, which braces do not know.
+    fn dollar_bracket(&mut self, builder: &mut Builder, quoted: bool, start: usize) -> Result<(), Stop> {
+        let inside = self.pos + 1;
+        let Some(end) = self.pair_end(inside, b'[', b']') else {
+            return Err(self.syntax("`]` behind `$[`"));
+        };
+        self.arithmetic(inside, end - 1)?;
+        self.pos = end;
+        if !quoted && (builder.in_braces() || self.slice(inside, end).contains('{')) {
+            self.doubt("braces around or in `$[`", start);
+        }
+        builder.part(Part::Arithmetic);
         Ok(())
     }
 
@@ -246,9 +249,7 @@ impl Parser<'_, '_> {
                     semicolons += 1;
                     self.pos += 1;
                 }
-                _ => {
-                    self.pos = self.run_end(|byte| !matches!(byte, b'$' | b'`' | b'"' | b'\\' | b'\'' | b';'))
-                }
+                _ => self.pos = self.run_end(|byte| !b"$`\"\\';".contains(&byte)),
             }
         }
         Ok(semicolons)
@@ -262,12 +263,7 @@ impl Parser<'_, '_> {
         if self.list.evaluated.is_foreign(&span) {
             self.doubt("output that arithmetic may run as code", start);
         }
-        let argument = |(at, _): (usize, &str)| {
-            text.get(at + 1..)
-                .and_then(|rest| rest.bytes().next())
-                .is_some_and(|byte| byte.is_ascii_digit() || b"@*{".contains(&byte))
-        };
-        if self.context.function.is_some() && text.match_indices('$').any(argument) {
+        if self.context.function.is_some() && reads_arguments(text) {
             self.doubt("an argument that arithmetic may run as code", start);
         }
     }

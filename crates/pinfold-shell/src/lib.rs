@@ -33,12 +33,14 @@
 //! What a program does with its arguments, what a variable holds, what a sourced file says. `eval`, `source`,
 //! `trap` and their kind are ordinary commands here; whoever judges commands knows them by name.
 
+mod assignments;
 mod braces;
 mod characters;
 mod compound;
 mod conditions;
 mod escapes;
 mod expansions;
+mod functions;
 mod heredocs;
 mod lexer;
 mod listing;

@@ -100,6 +100,13 @@ pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {
     pieces.filter(|name| name.bytes().next().is_some_and(begins_name))
 }
 
+/// Whether `$1`, `$@` or something in braces stands in a piece of arithmetic.
+pub(crate) fn reads_arguments(text: &str) -> bool {
+    let argument =
+        |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '@' | '*' | '{'));
+    text.split('$').skip(1).any(argument)
+}
+
 /// Everything that sets a variable: in front of commands, as an argument of a builtin, in a loop.
 fn sets(script: &Script) -> Vec<Cow<'_, Assignment>> {
     let mut sets: Vec<_> = script.loops.iter().map(Cow::Borrowed).collect();

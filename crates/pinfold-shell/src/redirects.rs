@@ -32,6 +32,22 @@ enum Operator {
     Stripped,
 }
 
+/// What they are written as, longer before shorter.
+const OPERATORS: &[(&str, Operator)] = &[
+    ("<<<", Operator::Plain(RedirectKind::HereString)),
+    ("<<-", Operator::Stripped),
+    ("<<", Operator::Plain(RedirectKind::HereDocument)),
+    ("<&", Operator::To(RedirectKind::Duplicate)),
+    ("<>", Operator::Plain(RedirectKind::ReadWrite)),
+    ("<", Operator::Plain(RedirectKind::Read)),
+    (">>", Operator::Plain(RedirectKind::Append)),
+    (">&", Operator::To(RedirectKind::Write)),
+    (">|", Operator::Plain(RedirectKind::Write)),
+    (">", Operator::Plain(RedirectKind::Write)),
+    ("&>>", Operator::Plain(RedirectKind::Append)),
+    ("&>", Operator::Plain(RedirectKind::Write)),
+];
+
 impl Parser<'_, '_> {
     /// Reads a redirect, if one begins here, on the command at `first` and those behind it.
     pub(crate) fn redirect(&mut self, first: usize) -> Result<Option<Redirect>, Stop> {
@@ -92,48 +108,14 @@ impl Parser<'_, '_> {
     }
 
     fn redirect_operator(&mut self) -> Option<Operator> {
-        use Operator::{Plain, Stripped, To};
-        use RedirectKind::{Append, Duplicate, HereDocument, HereString, Read, ReadWrite, Write};
-        match self.peek()? {
-            b'&' if self.ahead() == Some(b'>') => {
-                self.pos += 1;
-                self.eat(b'>');
-                Some(Plain(if self.eat(b'>') { Append } else { Write }))
+        let start = self.pos;
+        OPERATORS.iter().find_map(|(text, operator)| {
+            let taken = text.bytes().all(|byte| self.eat(byte));
+            if !taken {
+                self.pos = start;
             }
-            b'<' => {
-                self.pos += 1;
-                Some(match self.peek() {
-                    Some(b'<') => {
-                        self.pos += 1;
-                        if self.eat(b'<') {
-                            Plain(HereString)
-                        } else if self.eat(b'-') {
-                            Stripped
-                        } else {
-                            Plain(HereDocument)
-                        }
-                    }
-                    Some(b'&') => self.longer(To(Duplicate)),
-                    Some(b'>') => self.longer(Plain(ReadWrite)),
-                    _ => Plain(Read),
-                })
-            }
-            b'>' => {
-                self.pos += 1;
-                Some(match self.peek() {
-                    Some(b'>') => self.longer(Plain(Append)),
-                    Some(b'&') => self.longer(To(Write)),
-                    Some(b'|') => self.longer(Plain(Write)),
-                    _ => Plain(Write),
-                })
-            }
-            _ => None,
-        }
-    }
-
-    fn longer(&mut self, operator: Operator) -> Operator {
-        self.pos += 1;
-        operator
+            taken.then_some(*operator)
+        })
     }
 
     fn redirect_target(&mut self, operator: Operator, first: usize) -> Result<(RedirectKind, Word), Stop> {
