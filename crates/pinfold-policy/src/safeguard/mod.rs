@@ -32,6 +32,7 @@ mod injected_code;
 mod mass_kill;
 mod nested_substitution;
 mod network_device;
+mod own_policy;
 mod process_environment;
 mod protected_write;
 mod raw_channel;
@@ -105,6 +106,7 @@ pub static ALL: &[&Safeguard] = &[
     &raw_channel::SAFEGUARD,
     &file_upload::SAFEGUARD,
     &unleashed_agent::SAFEGUARD,
+    &own_policy::SAFEGUARD,
 ];
 
 /// A built-in check that no rule and no mode can silence.
