@@ -12,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold::audit::{Memory, RecordKind, Ruled};
-use pinfold::{Ambient, Plan, RefusalCode, Session, SessionError};
+use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
+use pinfold::{Ambient, Plan, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
 use pinfold_tools::{Ended, Shells, Surroundings};
 use serde::Deserialize;
@@ -454,4 +455,49 @@ fn what_is_said_to_a_shell_is_recorded_before_and_how_it_ended_after() {
     assert!(
         matches!(&last.kind, RecordKind::Decision { code: Some(RefusalCode::BashNotAllowed), shell: Some(said), .. } if said == "ls")
     );
+}
+
+/// A scope that is declared for the terminal holds its words, and in the kernel what stands behind them.
+#[test]
+fn a_declared_scope_holds_the_words_and_what_they_hide() {
+    let bed = ShellBed::new();
+    fs::create_dir(bed.root.join("secret")).unwrap();
+    fs::write(bed.root.join("secret/key"), "key\n").unwrap();
+    fs::write(
+        bed.root.join("hides.sh"),
+        "cat ../other/read-me; cat secret/key; echo x > secret/new; echo ended\n",
+    )
+    .unwrap();
+    let root = bed.root.display();
+    let section = json!({"terminal": {"allowed_paths": [format!("{root}")], "denied_paths": [format!("{root}/secret")]}});
+    let scopes = ToolScopes::parse(&section).unwrap();
+    let around = DeclaredSurroundings { folder: bed.workspace.clone(), ..DeclaredSurroundings::default() };
+    let mut plan = bed.plan();
+    plan.policy.declared = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();
+    plan.policy.around = around;
+    let held = bed.open(plan, bed.surroundings());
+    let free = bed.session();
+
+    // In words, refused before anything runs.
+    for command in ["cat ../other/read-me", "cat secret/key", "cat s*/key", "cat $(echo a)"] {
+        let reply = ask(&held, "Bash", json!({"command": command}));
+        let data = &reply.structured;
+        assert_eq!(data["error"], "PathNotAllowed", "{command}: {data}");
+        assert_eq!(
+            (&data["tool_name"], &data["allowed_paths"]),
+            (&json!("Bash"), &json!([format!("{root}")]))
+        );
+        assert!(data["hint"].is_string(), "{data}");
+    }
+    assert_eq!(
+        ask(&held, "Bash", json!({"command": "cat ../other/read-me"})).structured["path"],
+        "../other/read-me"
+    );
+
+    // Behind words, refused by the kernel; the control reads and writes.
+    let output = |session: &Session| bash(session, "bash hides.sh 2>/dev/null").structured["output"].clone();
+    assert_eq!(output(&held), "ended\n");
+    assert!(!bed.root.join("secret/new").exists());
+    assert_eq!(output(&free), "read\nkey\nended\n");
+    assert!(bed.root.join("secret/new").exists());
 }
