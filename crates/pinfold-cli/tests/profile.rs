@@ -103,6 +103,12 @@ fn a_profile_that_cannot_be_used_stops_the_start() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && said.contains(words), "{text}: {said}");
     }
+    for args in [
+        &["run", "--sandbox", "off", "--profile", "held", "--", "true"][..],
+        &["run", "--sandbox", "off", "--", "true"],
+    ] {
+        assert_eq!(bed.pinfold(args).status.success(), !args.contains(&"--profile"), "{args:?}");
+    }
     let output = bed.pinfold(&["run", "--profile", "none", "--", "true"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("there is no such profile"));
 }

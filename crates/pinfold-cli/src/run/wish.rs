@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use pinfold::policy::declared::{KernelLists, ScopedTool};
 use pinfold::policy::settings::{self, Flags};
 use pinfold::policy::{Guards, Located};
 use pinfold::settings::{Locations, Situation};
@@ -25,13 +26,17 @@ pub(super) struct Wish {
 
 /// The wish; `None` when somebody said that nothing is to be held.
 pub(super) fn wish(run: &Run) -> Result<Option<Wish>, Failure> {
-    if run.sandbox == Some(Sandbox::Off) {
-        return Ok(None);
-    }
     let here = surroundings::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let Said { plan, sandbox, network } = said(run, &folder)?;
-    let Some(mode) = mode(run, sandbox) else { return Ok(None) };
+    let declared = &plan.policy.declared;
+    if let Some(no) = declared.tool_no(ScopedTool::Terminal) {
+        let message = format!("nothing is run here: {} ({}, {})", no.why.clause(), no.list, no.source);
+        return Err(Failure::new(USAGE, message));
+    }
+    let Some(mode) = mode(run, sandbox) else {
+        return if declared.kernel_lists() == KernelLists::default() { Ok(None) } else { Err(not_held()) };
+    };
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
     let (files, folders): (Vec<_>, Vec<_>) =
         plan.also_writable.into_iter().partition(|place| place.is_file());
@@ -87,6 +92,12 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
         sandbox: merged.sandbox.mode.map(value),
         network: merged.sandbox.network.map(|n| n.value),
     })
+}
+
+/// Scopes are declared, and nothing is to hold them.
+fn not_held() -> Failure {
+    Failure::new(USAGE, "without a sandbox nothing holds the path scopes of the terminal")
+        .mend("choose another --sandbox, or leave the scopes out")
 }
 
 /// How much may be written; `None` when nothing is to be held.
