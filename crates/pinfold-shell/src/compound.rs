@@ -50,11 +50,16 @@ impl Parser<'_, '_> {
     /// Redirects behind a compound command, which all commands in it inherit.
     fn inherited_redirects(&mut self, first: usize) -> Result<(), Stop> {
         let (range, place) = (first..self.list.len(), self.place());
+        let last = self.list.last_at(range.clone(), self.context.substitution);
+        let outer = std::mem::replace(&mut self.context.command, last);
         loop {
             self.skip_blanks();
             let from = self.pos;
             let waits = !self.waiting.is_empty();
-            let Some(mut redirect) = self.redirect(first)? else { return Ok(()) };
+            let Some(mut redirect) = self.redirect(first)? else {
+                self.context.command = outer;
+                return Ok(());
+            };
             if range.is_empty() {
                 // No command to inherit it: it stands by itself.
                 let position = self.list.open(place.clone(), self.origin(from));
@@ -140,7 +145,7 @@ impl Parser<'_, '_> {
     fn for_loop(&mut self) -> Result<(), Stop> {
         self.skip_blanks();
         if self.peek() == Some(b'(') && self.ahead() == Some(b'(') {
-            if self.arithmetic_command()? != Some(2) {
+            if self.conditionally(Self::arithmetic_command)? != Some(2) {
                 return Err(self.syntax("three expressions and `))` behind `for ((`"));
             }
             self.skip_blanks();
@@ -228,21 +233,21 @@ impl Parser<'_, '_> {
         self.list.loose(word);
         self.line_breaks();
         self.expect_keyword(Keyword::In, "`in`")?;
-        let outer = std::mem::replace(&mut self.context.conditional, true);
+        self.conditionally(Self::clauses)
+    }
+
+    fn clauses(&mut self) -> Result<(), Stop> {
         loop {
             self.line_breaks();
             if self.eat_keyword(Keyword::Esac) {
-                break;
+                return Ok(());
             }
             self.patterns()?;
             self.list()?;
             if !self.clause_ends() {
-                self.expect_keyword(Keyword::Esac, "`esac`")?;
-                break;
+                return self.expect_keyword(Keyword::Esac, "`esac`");
             }
         }
-        self.context.conditional = outer;
-        Ok(())
     }
 
     /// `(a | b)` or `a | b)`.

@@ -50,8 +50,13 @@ impl Parser<'_, '_> {
 
     /// Terms joined by `&&` and `||`.
     fn alternatives(&mut self) -> Result<(), Stop> {
+        self.term()?;
+        self.conditionally(Self::more_terms)
+    }
+
+    /// What is looked at depends on the term in front.
+    fn more_terms(&mut self) -> Result<(), Stop> {
         loop {
-            self.term()?;
             self.line_breaks();
             let joined = matches!(self.peek(), Some(byte @ (b'&' | b'|')) if self.ahead() == Some(byte));
             if !joined {
@@ -60,6 +65,7 @@ impl Parser<'_, '_> {
             self.pos += 1;
             self.peek();
             self.pos += 1;
+            self.term()?;
         }
     }
 

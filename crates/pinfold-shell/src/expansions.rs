@@ -90,10 +90,14 @@ impl Parser<'_, '_> {
 
     /// `<( )` or `>( )`.
     pub(crate) fn process(&mut self, builder: &mut Builder) -> Result<(), Stop> {
-        let start = self.pos;
+        let (start, first) = (self.pos, self.list.len());
+        let writes = self.byte() == Some(b'>');
         self.pos += 1;
         self.eat(b'(');
         self.substitution(start, false)?;
+        if writes {
+            self.list.pipe(first..self.list.len(), self.context.command);
+        }
         builder.part(Part::Process);
         Ok(())
     }

@@ -86,8 +86,11 @@ impl Parser<'_, '_> {
                 return Body { start, end: line, next: (end + 1).min(self.end) };
             }
             if self.context.substitution > 0 && text.starts_with(&waiting.delimiter) && text.contains(')') {
-                self.pos = line;
+                // The `)` may end the substitution, and with it the text.
                 self.doubt("a line of a here-document that a substitution may end", line);
+                let tabs = self.slice(line, end).len() - self.slice(line, end).trim_start_matches('\t').len();
+                let skipped = if waiting.stripped { tabs } else { 0 };
+                return Body { start, end: line, next: (line + skipped + waiting.delimiter.len()).min(end) };
             }
             line = end + 1;
         }

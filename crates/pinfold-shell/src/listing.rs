@@ -120,6 +120,13 @@ impl Listing {
         }
     }
 
+    /// What the commands of a range read comes from another, unless it comes from one of them.
+    pub(crate) fn pipe(&mut self, range: Range<usize>, from: Option<usize>) {
+        for command in self.range(range) {
+            command.place.piped_from = command.place.piped_from.or(from);
+        }
+    }
+
     /// The last command of `range` that is not within a substitution deeper than `depth`.
     pub(crate) fn last_at(&mut self, range: Range<usize>, depth: usize) -> Option<usize> {
         let start = range.start;

@@ -4,7 +4,7 @@ use crate::expansions::special;
 use crate::lexer::{begins_name, in_name};
 use crate::opaque::Stop;
 use crate::parse::Parser;
-use crate::script::{Assignment, Part};
+use crate::script::{Assignment, Part, Place};
 use crate::words::{Builder, Position};
 
 /// What stands behind a name in `${…}`.
@@ -131,13 +131,13 @@ impl Parser<'_, '_> {
 
     /// What stands behind the operator, with the closing brace. Says whether it may make several words.
     fn operand(&mut self, name: &str, operator: Operator, quoted: bool) -> Result<bool, Stop> {
-        let (start, place) = (self.pos, self.place());
+        let (start, place) = (self.pos, Place { conditional: true, ..self.place() });
         let assigned = (operator == Operator::Assign).then(|| {
             let at = self.origin(start);
             self.list.open(place, at)
         });
         let mut inner = Builder::default();
-        self.operand_text(&mut inner, quoted)?;
+        self.conditionally(|parser| parser.operand_text(&mut inner, quoted))?;
         let several = inner.parts.iter().any(|part| match part {
             Part::Parameter { name, quoted, .. } => name == "@" || !quoted,
             _ => false,

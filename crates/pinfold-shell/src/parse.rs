@@ -44,6 +44,8 @@ pub(crate) struct Context {
     pub(crate) conditional: bool,
     pub(crate) repeats: bool,
     pub(crate) after: Option<usize>,
+    /// The command whose words and redirects are read.
+    pub(crate) command: Option<usize>,
 }
 
 impl<'t, 'l> Parser<'t, 'l> {
@@ -157,9 +159,7 @@ impl<'t, 'l> Parser<'t, 'l> {
             let start = self.list.len();
             self.in_new_shell(|parser| parser.command().map(drop))?;
             left = start..self.list.len();
-            for command in self.list.range(left.clone()) {
-                command.place.piped_from = command.place.piped_from.or(from);
-            }
+            self.list.pipe(left.clone(), from);
         }
         Ok(None)
     }
@@ -225,11 +225,13 @@ impl<'t, 'l> Parser<'t, 'l> {
         let place = self.place();
         let start = self.origin(self.pos);
         let position = self.list.open(place, start);
+        let outer = self.context.command.replace(position);
         let mut words = Words::default();
         while self.more_words() {
             let waits = !self.waiting.is_empty();
             let from = self.pos;
             if self.byte() == Some(b'(') {
+                self.context.command = outer;
                 return self.function_behind(position, &words);
             }
             if let Some(redirect) = self.redirect(position)? {
@@ -241,6 +243,7 @@ impl<'t, 'l> Parser<'t, 'l> {
             self.doubt_lines(waits, from);
             self.close_span(position);
         }
+        self.context.command = outer;
         Ok(Some(position))
     }
 
@@ -320,6 +323,17 @@ impl<'t, 'l> Parser<'t, 'l> {
         self.context.depth += 1;
         let result = read(self)?;
         self.context.depth -= 1;
+        Ok(result)
+    }
+
+    /// Reads something that may not run.
+    pub(crate) fn conditionally<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let outer = std::mem::replace(&mut self.context.conditional, true);
+        let result = read(self)?;
+        self.context.conditional = outer;
         Ok(result)
     }
 
