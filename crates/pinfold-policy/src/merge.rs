@@ -121,7 +121,7 @@ impl Merged {
     pub fn closed(&self) -> Self {
         let mut closed = self.clone();
         closed.rules.retain(|rule| rule.effect != Effect::Allow);
-        tighten(&mut closed.mode, mode_looseness);
+        tighten(&mut closed.mode, Mode::looseness);
         tighten(&mut closed.bash, BASH.looseness);
         tighten(&mut closed.reads, READS.looseness);
         closed.immune = built_in(Immune::All);
@@ -170,7 +170,7 @@ struct Single<T> {
 const MODE: Single<Mode> = Single {
     key: "defaultMode",
     of: |says| says.permissions.default_mode.as_ref(),
-    looseness: mode_looseness,
+    looseness: Mode::looseness,
 };
 const BASH: Single<BashMode> =
     Single { key: "bash", of: |says| says.bash.as_ref(), looseness: |mode| mode as u8 };
@@ -196,16 +196,6 @@ const SANDBOX_NETWORK: Single<Network> = Single {
     of: |says| says.sandbox.network.as_ref(),
     looseness: |value| value as u8,
 };
-
-fn mode_looseness(mode: Mode) -> u8 {
-    match mode {
-        Mode::Explore | Mode::DontAsk => 0,
-        Mode::Default => 1,
-        Mode::AcceptEdits => 2,
-        Mode::Auto => 3,
-        Mode::BypassPermissions => 4,
-    }
-}
 
 impl Merging<'_> {
     fn merged(mut self) -> Merged {

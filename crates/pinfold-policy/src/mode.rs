@@ -61,6 +61,17 @@ impl Mode {
         None => &[],
     };
 
+    /// The more happens without a question, the greater.
+    pub(crate) fn looseness(self) -> u8 {
+        match self {
+            Self::Explore | Self::DontAsk => 0,
+            Self::Default => 1,
+            Self::AcceptEdits => 2,
+            Self::Auto => 3,
+            Self::BypassPermissions => 4,
+        }
+    }
+
     /// Reads a mode that a person chose for a session.
     ///
     /// # Errors

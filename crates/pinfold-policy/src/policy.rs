@@ -86,14 +86,6 @@ impl Mode {
         if self.looseness() <= parent.looseness() { self } else { parent }
     }
 
-    fn looseness(self) -> u8 {
-        match self {
-            Self::Explore | Self::DontAsk | Self::Default => 0,
-            Self::AcceptEdits | Self::Auto => 1,
-            Self::BypassPermissions => 2,
-        }
-    }
-
     /// The mode that `principal` is in: `explore` is for subagents, and means `dontAsk` to whoever is not one.
     #[must_use]
     pub fn for_principal(self, principal: &Principal) -> Self {

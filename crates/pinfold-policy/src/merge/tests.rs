@@ -155,7 +155,7 @@ fn parsed(layer: Layer, text: &str, trusted: bool) -> Layered {
 fn width(merged: &Merged) -> Vec<usize> {
     let allows = merged.rules.iter().filter(|rule| rule.effect == Effect::Allow).count();
     let singles = [
-        mode_looseness(merged.mode.value),
+        merged.mode.value.looseness(),
         merged.bash.value as u8,
         u8::from(merged.allow_bash.as_ref().is_some_and(|allow| allow.value)),
         merged.immune.value as u8,
@@ -193,6 +193,17 @@ proptest! {
             prop_assert!(with <= without, "{with} > {without}");
         }
         prop_assert!(walls(&with) >= walls(&without));
+    }
+
+    #[test]
+    fn what_is_closed_allows_nothing_more_and_keeps_every_wall(a in anything(), b in anything(), c in anything()) {
+        let open = merge(&[parsed(Layer::Managed, &a, true), parsed(Layer::Local, &b, true), parsed(Layer::User, &c, true)]);
+        let closed = open.closed();
+        for (closed, open) in width(&closed).into_iter().zip(width(&open)) {
+            prop_assert!(closed <= open, "{closed} > {open}");
+        }
+        prop_assert!(closed.rules.iter().all(|rule| rule.effect != Effect::Allow));
+        prop_assert_eq!(walls(&closed), walls(&open));
     }
 
     #[test]
