@@ -12,8 +12,10 @@ pub(crate) fn inspect(text: &str, list: &mut Listing) {
         return;
     }
     let mut before = '\0';
-    for (at, character) in text.char_indices() {
-        if deceives(character) && !joins_emoji(character, before) {
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let behind = characters.peek().map_or('\0', |&(_, behind)| behind);
+        if deceives(character) && !joins_emoji(before, character, behind) {
             list.opaque(OpaqueWhy::Character(character), at..at + character.len_utf8());
         }
         before = character;
@@ -35,10 +37,18 @@ pub(crate) fn deceives(character: char) -> bool {
         || INVISIBLE.iter().any(|&(first, last)| (first..=last).contains(&character))
 }
 
-/// A selector or joiner behind a pictograph is part of an emoji, and shows.
-fn joins_emoji(character: char, before: char) -> bool {
-    matches!(character, '\u{fe0f}' | '\u{200d}')
-        && (before >= '\u{2190}' && !deceives(before) || before == '\u{fe0f}')
+/// A selector behind a pictograph, or a joiner between two, is part of an emoji, and shows.
+fn joins_emoji(before: char, character: char, behind: char) -> bool {
+    match character {
+        '\u{fe0f}' => is_pictograph(before),
+        '\u{200d}' => (is_pictograph(before) || before == '\u{fe0f}') && is_pictograph(behind),
+        _ => false,
+    }
+}
+
+/// Arrows, symbols, dingbats and emoji.
+fn is_pictograph(character: char) -> bool {
+    matches!(character, '\u{2190}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
 /// Characters of the categories format, surrogate and separator, fillers, selectors and tags.
@@ -58,9 +68,9 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{fe00}', '\u{fe0f}'),   // variation selectors
     ('\u{feff}', '\u{feff}'),   // byte order mark
     ('\u{ffa0}', '\u{ffa0}'),   // halfwidth Hangul filler
-    ('\u{fff0}', '\u{fffb}'),   // annotation marks
+    ('\u{fff0}', '\u{ffff}'),   // annotation marks, replacements, no characters
     ('\u{13430}', '\u{1345f}'), // Egyptian format controls
     ('\u{1bca0}', '\u{1bca3}'), // shorthand format controls
     ('\u{1d173}', '\u{1d17a}'), // musical format controls
-    ('\u{e0000}', '\u{e0fff}'), // tags and further selectors
+    ('\u{e0000}', '\u{10ffff}'), // tags, further selectors, private use
 ];

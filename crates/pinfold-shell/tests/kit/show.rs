@@ -85,7 +85,7 @@ fn word(word: &Word) -> String {
 fn part(part: &Part) -> String {
     let in_quotes = |quoted: &bool| if *quoted { "\"" } else { "" };
     match part {
-        Part::Literal(text) => text.replace('\n', "↵").replace('\t', "⇥").replace(' ', "·"),
+        Part::Literal(text) => text.chars().map(visible).collect(),
         Part::Glob(text) => format!("‹glob {text}›"),
         Part::Tilde(name) => format!("‹~{name}›"),
         Part::Parameter { name, quoted, plain } => {
@@ -96,5 +96,15 @@ fn part(part: &Part) -> String {
         Part::Process => "‹<()›".to_owned(),
         Part::Arithmetic => "‹$(())›".to_owned(),
         Part::Brace(words) => format!("‹{}›", words.iter().map(self::word).collect::<Vec<_>>().join("|")),
+    }
+}
+
+fn visible(character: char) -> String {
+    match character {
+        '\n' => "↵".to_owned(),
+        '\t' => "⇥".to_owned(),
+        ' ' => "·".to_owned(),
+        _ if character.is_ascii_graphic() || character.is_alphanumeric() => character.to_string(),
+        _ => character.escape_unicode().to_string(),
     }
 }
