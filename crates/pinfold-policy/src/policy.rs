@@ -1,13 +1,15 @@
 //! What a session judges by: the rules of all layers compiled, the mode, and the switches beside it.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::declared::{Declared, Surroundings};
+use crate::declared::{Declared, ScopedTool, Surroundings};
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::pattern::Bases;
 use crate::rule::{Effect, SourcedRule};
 use crate::rules::RuleSet;
 use crate::scope::Principal;
+use crate::tool::ToolName;
 
 /// What a session judges by. One decision sees one policy, whatever changes meanwhile.
 #[derive(Debug, Clone, Default)]
@@ -71,6 +73,14 @@ impl Policy {
             Effect::Ask => &self.ask,
             Effect::Deny => &self.deny,
         }
+    }
+
+    /// Whether a search passes over a resolved path that it meets: a rule denies reading it, or a declared scope
+    /// denies it. No folder is asked whether it folds case: leaving out too much is the safe side.
+    pub fn leaves_out(&self, real: &Path) -> bool {
+        let reads = |tool| matches!(tool, ToolName::Read | ToolName::Grep | ToolName::Glob);
+        self.deny.path(real, true).iter().any(|found| reads(found.tool))
+            || self.declared.denies(ScopedTool::File, real, true)
     }
 
     /// What the agent's definition lists.

@@ -9,6 +9,9 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 use kit::Bed;
+use pinfold::policy::rule::Effect;
+use pinfold::policy::{Bases, Layer, Policy, Rule, Source, SourcedRule, Surroundings, ToolScopes};
+use pinfold::{Ambient, draw};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -56,4 +59,35 @@ proptest! {
         let path = if from.is_empty() { "." } else { from };
         prop_assert_eq!(by_us(&bed, path), by_ripgrep(&bed.root.join(from), &bed.root));
     }
+}
+
+#[test]
+fn a_walk_passes_over_what_is_denied() {
+    let bed = Bed::new();
+    for path in ["a/f", "a/secret/key", "vault/key", "vault/deep/key", ".env", "a/.env"] {
+        bed.put(path, "needle\n");
+    }
+    let found = |tool: &str, input| {
+        let text = bed.done(tool, input);
+        let names = text.lines().filter(|line| !line.starts_with('['));
+        names.map(|line| line.split(':').next().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let grep = || found("Grep", json!({"pattern": "needle", "output_mode": "files_with_matches"}));
+    let glob = || found("Glob", json!({"pattern": "**"}));
+    assert_eq!((grep().len(), glob().len()), (6, 6), "the control: all of them are found");
+
+    let bases = Bases { cwd: bed.root.clone(), project: bed.root.clone(), home: Vec::new() };
+    let deny = |text: &str| SourcedRule {
+        rule: Rule::parse(text).unwrap(),
+        effect: Effect::Deny,
+        source: Source::plain(Layer::User),
+    };
+    let mut policy =
+        Policy::folder_is_granted().with_rules([deny("Read(.env)"), deny("Read(/a/secret/**)")], &bases);
+    let scopes = ToolScopes::parse(&json!({"file": {"denied_paths": ["vault"]}})).unwrap();
+    let around = Surroundings { folder: bed.root.clone(), ..Surroundings::default() };
+    policy.declared = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();
+    bed.session.set_policy(policy);
+    let left: BTreeSet<String> = ["a/f".to_owned()].into();
+    assert_eq!((grep(), glob()), (left.clone(), left));
 }

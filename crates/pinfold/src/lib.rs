@@ -39,7 +39,6 @@
 
 mod asked;
 pub mod audit;
-#[allow(dead_code, reason = "sessions that carry scopes come next")]
 mod declared;
 mod elsewhere;
 mod gate;
@@ -70,4 +69,4 @@ pub use refusal::{Refusal, RefusalCode};
 pub use ruling::Ruling;
 pub use session::{Plan, Session, SessionError};
 pub use shell::ShellHost;
-pub use target::{ReadTarget, Targets, WriteTarget};
+pub use target::{LeftOut, ReadTarget, Targets, WriteTarget};

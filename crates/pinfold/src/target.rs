@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pinfold_paths::{
     Contained, DeedError, Directory, Expect, Kind, LastLink, Outside, PathClaim, Place, Resolution, Version,
 };
-use pinfold_policy::{GuardHit, Operation};
+use pinfold_policy::{GuardHit, Operation, Policy};
 
 use crate::guarded;
 use crate::outcome::Failure;
@@ -120,6 +120,17 @@ impl Deref for Held {
     }
 }
 
+/// What a walk passes over.
+#[derive(Debug)]
+pub struct LeftOut(Arc<Policy>);
+
+impl LeftOut {
+    /// Whether this file or folder is passed over, with all below it.
+    pub fn covers(&self, real: &Path) -> bool {
+        self.0.leaves_out(real)
+    }
+}
+
 /// The longest ignore file that is read: far longer than anyone writes.
 const LONGEST_RULES: u64 = 1024 * 1024;
 
@@ -190,6 +201,11 @@ impl ReadTarget {
             Resolution::Outside(place) => Some(Held::Outside(place)),
             Resolution::Unresolved(_) => None,
         }
+    }
+
+    /// What a walk passes over, by the rules and scopes that hold now.
+    pub fn left_out(&self) -> LeftOut {
+        LeftOut(self.shared.judged_by().policy)
     }
 
     /// The guard that keeps a file met on a walk from being read.

@@ -16,8 +16,8 @@ use std::thread;
 use ignore::Match;
 use ignore::overrides::Override;
 use ignore::types::Types;
-use pinfold::ReadTarget;
 use pinfold::paths::{Directory, Entry, EntryKind, Kind};
+use pinfold::{LeftOut, ReadTarget};
 
 use ignores::Ignores;
 
@@ -70,12 +70,13 @@ where
         state: Mutex::new(State { jobs: vec![first], busy: 0, tally: Tally::default() }),
         changed: Condvar::new(),
     };
+    let left_out = target.left_out();
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(|| work(&queue, filter, visitor()));
+            scope.spawn(|| work(&queue, filter, &left_out, visitor()));
         }
-        work(&queue, filter, visitor());
+        work(&queue, filter, &left_out, visitor());
     });
     queue.lock().tally
 }
@@ -159,13 +160,18 @@ struct Seen {
     enough: bool,
 }
 
-fn work(queue: &Queue, filter: &Filter, mut visit: impl FnMut(&Met<'_>) -> bool) {
+fn work(queue: &Queue, filter: &Filter, left_out: &LeftOut, mut visit: impl FnMut(&Met<'_>) -> bool) {
     while let Some(job) = queue.take() {
-        queue.finish(look_through(job, filter, &mut visit));
+        queue.finish(look_through(job, filter, left_out, &mut visit));
     }
 }
 
-fn look_through(job: Job, filter: &Filter, visit: &mut impl FnMut(&Met<'_>) -> bool) -> Seen {
+fn look_through(
+    job: Job,
+    filter: &Filter,
+    left_out: &LeftOut,
+    visit: &mut impl FnMut(&Met<'_>) -> bool,
+) -> Seen {
     let Job { folder, mut path, ignores, depth } = job;
     let mut seen = Seen::default();
     let Some(folder) = folder.open().map(Arc::new) else {
@@ -181,6 +187,7 @@ fn look_through(job: Job, filter: &Filter, visit: &mut impl FnMut(&Met<'_>) -> b
         let Some(kind) = kind.or_else(|| kind_of(&folder, &name)) else { continue };
         path.push(&name);
         match kind {
+            EntryKind::Directory | EntryKind::File | EntryKind::Link if left_out.covers(&path) => {}
             EntryKind::Special => {}
             EntryKind::Directory => {
                 if depth < DEEPEST && enters(filter, &ignores, &name, &path) {
