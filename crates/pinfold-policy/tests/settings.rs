@@ -1,5 +1,7 @@
 //! Laws of settings files, over files that are nearly right.
 
+#![expect(clippy::expect_used, reason = "a test stops where it fails")]
+
 #[path = "kit/settings_laws.rs"]
 mod laws;
 

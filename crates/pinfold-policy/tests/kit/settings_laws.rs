@@ -9,7 +9,7 @@ use pinfold_policy::{Layer, Settings};
 const ADDED: &str = "Bash(a-rule-that-was-added *)";
 
 /// Panics when a law is broken.
-pub fn hold(bytes: &[u8]) {
+pub(crate) fn hold(bytes: &[u8]) {
     for layer in [Layer::Managed, Layer::Project] {
         match Settings::parse(bytes, layer, &"f".into()) {
             Err(bad) => told_in_full(&bad),
