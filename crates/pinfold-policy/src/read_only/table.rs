@@ -36,7 +36,7 @@ const fn options(
 pub(super) const PROGRAMS: &[Program] = &[
     // Names and what is known of files.
     tame(
-        &["ls", "gls", "dir", "vdir"],
+        &["ls"],
         options(
             "aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1",
             "ITw",
@@ -90,7 +90,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     tame(
-        &["stat", "gstat"],
+        &["stat"],
         options(
             "LftFlnqrsx",
             "c",
@@ -99,7 +99,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     tame(
-        &["du", "gdu"],
+        &["du"],
         options(
             "0abcDHhkLlmPSsx",
             "Bdt",
@@ -132,7 +132,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     tame(
-        &["df", "gdf"],
+        &["df"],
         options(
             "ahHiklPTvmg",
             "Btx",
@@ -189,7 +189,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Operands::Files,
     ),
     tame(
-        &["readlink", "greadlink"],
+        &["readlink"],
         options(
             "femnqsvz",
             "",
@@ -209,7 +209,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     tame(
-        &["realpath", "grealpath"],
+        &["realpath"],
         options(
             "emLPqsz",
             "",
@@ -326,7 +326,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     // What is in files.
     tame(
-        &["cat", "gcat", "tac"],
+        &["cat", "tac"],
         options(
             "AbeEnstTuvr",
             "",
@@ -347,7 +347,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     tame(
-        &["head", "ghead"],
+        &["head"],
         options(
             "0123456789qvz",
             "cn",
@@ -356,7 +356,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     tame(
-        &["tail", "gtail"],
+        &["tail"],
         options(
             "0123456789fFqrvz",
             "cns",
@@ -379,7 +379,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     tame(
-        &["wc", "gwc"],
+        &["wc"],
         options(
             "cmlLw",
             "",
@@ -469,7 +469,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     tame(
-        &["cut", "gcut"],
+        &["cut"],
         options(
             "nsz",
             "bcdf",
@@ -519,7 +519,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
     ),
     program(
-        &["sort", "gsort"],
+        &["sort"],
         options(
             "bdfgiMhnRrVcCmsuz",
             "kSt",
@@ -555,7 +555,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Operands::Files,
     ),
     program(
-        &["uniq", "guniq"],
+        &["uniq"],
         options(
             "cdDiuz0123456789",
             "fsw",
@@ -578,7 +578,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Operands::AtMost(1),
     ),
     program(
-        &["tr", "gtr"],
+        &["tr"],
         options(
             "cCdst",
             "",
@@ -588,7 +588,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Operands::Text,
     ),
     program(
-        &["diff", "gdiff"],
+        &["diff"],
         options(
             "qscuenyptTrNiEZbwBadv0123456789",
             "CUWFxSID",
@@ -696,7 +696,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Operands::Files,
     ),
     tame(
-        &["base64", "base32", "gbase64"],
+        &["base64", "base32"],
         options("dDi", "w", "", &["decode", "ignore-garbage", "wrap=", "help", "version"]),
     ),
     tame(
@@ -762,7 +762,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Operands::Objects,
     ),
     Program {
-        names: &["grep", "egrep", "fgrep", "ggrep"],
+        names: &["grep", "egrep", "fgrep"],
         options: options(
             "EFGPiywxzsvVbnHhoqaIrRLlcTZU0123456789",
             "emdDABC",
@@ -861,7 +861,6 @@ pub(super) const PROGRAMS: &[Program] = &[
                 "no-heading",
                 "hidden",
                 "no-hidden",
-                "ignore",
                 "no-ignore",
                 "no-ignore-exclude",
                 "no-ignore-global",
@@ -1022,7 +1021,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     // Any operand but a format sets the clock. `-f FILE` shows its lines in errors.
     program(
-        &["date", "gdate"],
+        &["date"],
         options(
             "uRj",
             "dv",

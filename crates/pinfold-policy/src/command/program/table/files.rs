@@ -79,49 +79,45 @@ pub(super) const PROGRAMS: &[Program] = &[
         takes(&["--set"]),
     ]),
     program(&["xattr"], AfterFirst(Edit, Command)),
-    program(&["ls", "dir", "vdir", "exa", "eza", "lsd"], Each(List, Command)).options(&[
+    program(&["ls", "dir", "vdir"], Each(List, Command)).options(&[
+        takes(&["-I", "--ignore", "-w", "--width", "-T", "--tabsize", "--block-size", "--hide", "--sort"]),
+        takes(&["--time-style", "--quoting-style", "--indicator-style", "--format"]),
+        maybe(&["--color", "--hyperlink", "--time", "--classify"], Does::Nothing),
+    ]),
+    program(&["exa", "eza", "lsd"], Each(List, Command)).options(&[
         takes(&[
             "-I",
             "--ignore",
+            "--ignore-glob",
             "-w",
             "--width",
-            "-T",
-            "--tabsize",
-            "--block-size",
-            "--hide",
             "-L",
             "--level",
-            "--sort",
+            "--depth",
             "-s",
+            "--sort",
+            "-t",
+            "--time",
         ]),
-        maybe(&["--color", "--hyperlink", "--format", "--time", "--indicator-style"], Does::Nothing),
+        maybe(&["--color", "--colour", "--icons", "--hyperlink", "--classify"], Does::Nothing),
     ]),
     program(&["du"], Each(List, Command)).options(&[
         takes(&["-d", "--max-depth", "-B", "--block-size", "--exclude", "-t", "--threshold", "--time-style"]),
+        maybe(&["--time"], Does::Nothing),
         reads(&["-X", "--exclude-from", "--files0-from"]),
     ]),
-    program(
-        &["df", "stat", "file", "realpath", "readlink", "namei", "lsattr", "getfacl", "getfattr"],
-        Each(List, Command),
-    )
-    .options(&[
-        takes(&[
-            "-c",
-            "--format",
-            "--printf",
-            "-F",
-            "-e",
-            "--exclude",
-            "-P",
-            "--parameter",
-            "-t",
-            "--type",
-            "-x",
-        ]),
-        reads(&["-m", "--magic-file", "--relative-to", "--relative-base"]),
-        reads(&["-f", "--files-from"]),
+    program(&["df"], Each(List, Command)).options(&[
+        takes(&["-B", "--block-size", "-t", "--type", "-x", "--exclude-type"]),
+        maybe(&["--output"], Does::Nothing),
+    ]),
+    program(&["stat"], Each(List, Command)).options(&[takes(&["-c", "--format", "--printf", "--cached"])]),
+    program(&["readlink", "namei", "lsattr", "getfacl", "getfattr"], Each(List, Command))
+        .options(&[takes(&["--name", "--encoding", "--match"])]),
+    program(&["realpath"], Each(List, Command)).options(&[reads(&["--relative-to", "--relative-base"])]),
+    program(&["file"], Each(List, Command)).options(&[
+        takes(&["-F", "--separator", "-e", "--exclude", "--exclude-quiet", "-P", "--parameter"]),
+        reads(&["-m", "--magic-file", "-f", "--files-from"]),
         flag(&["-C", "--compile"], Does::Bars("writes what it compiled beside the file")),
-        flag(&["--file-system", "--separator", "--canonicalize"], Does::Nothing),
     ]),
     program(&["tree"], Each(List, Command)).options(&[
         writes(&["-o", "--output"]),
