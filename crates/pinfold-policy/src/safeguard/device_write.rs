@@ -39,7 +39,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "cat x > dev/sda",
     ],
     blind: "a device that a link or a variable names, and programs whose arguments are not known here",
-    watch: Watch::Line(|line: &Line<'_>| line.written().any(|way| is_device(&way))),
+    watch: Watch::Line(|line: &Line<'_>| line.written().iter().any(is_device)),
 };
 
 fn is_device(way: &Way) -> bool {

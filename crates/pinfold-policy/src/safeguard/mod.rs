@@ -164,6 +164,7 @@ struct Line<'a> {
     paths: &'a [PathClaim],
     constants: OnceCell<Constants<'a>>,
     hands_over: OnceCell<bool>,
+    written: OnceCell<Vec<Way>>,
 }
 
 impl<'a> Line<'a> {
@@ -182,18 +183,24 @@ impl<'a> Line<'a> {
         *self.hands_over.get_or_init(|| unknown_program::hands_over(self.script))
     }
 
-    /// Where the line writes: by its redirects, also where a variable hides the end of the name, and by what its
-    /// programs do with their arguments.
-    fn written(&self) -> impl Iterator<Item = Way> {
-        let redirects = self.script.commands.iter().flat_map(|command| &command.redirects);
-        let opened = redirects
-            .filter(|redirect| opens_for_writing(redirect))
-            .map(|redirect| Way::of(&redirect.target, None));
-        let claims = self.paths.iter().filter(|claim| claim.operation.writes());
-        let claimed =
-            claims.filter_map(|claim| Some(Way::of_claim(claim.path.as_ref()?.as_os_str().to_str()?)));
-        opened.chain(claimed)
+    /// Where the line writes, as far as that can lead to a place of the system: what its redirects and programs
+    /// claim, and redirects to a name of which a variable hides the end.
+    fn written(&self) -> &[Way] {
+        self.written.get_or_init(|| {
+            let claims = self.paths.iter().filter(|claim| claim.operation.writes());
+            let texts = claims.filter_map(|claim| claim.path.as_ref()?.as_os_str().to_str());
+            let claimed = texts.filter(|text| leads_out(text)).map(Way::of_claim);
+            let redirects = self.script.commands.iter().flat_map(|command| &command.redirects);
+            let hidden = redirects
+                .filter(|redirect| opens_for_writing(redirect) && redirect.target.as_static().is_none());
+            claimed.chain(hidden.map(|redirect| Way::of(&redirect.target, None))).collect()
+        })
     }
+}
+
+/// Whether a path can be more than an ordinary name below the folder.
+fn leads_out(text: &str) -> bool {
+    text.starts_with(['/', '~', '.']) || text.contains("/.")
 }
 
 impl Safeguard {
@@ -206,8 +213,15 @@ impl Safeguard {
 /// the script; text that another shell would read (`sh -c`) is a line of its own.
 pub fn of_line(text: &str, script: &Script, claims: &Commands) -> Vec<SafeguardHit> {
     let Commands { commands, paths, .. } = claims;
-    let line =
-        Line { text, script, commands, paths, constants: OnceCell::new(), hands_over: OnceCell::new() };
+    let line = Line {
+        text,
+        script,
+        commands,
+        paths,
+        constants: OnceCell::new(),
+        hands_over: OnceCell::new(),
+        written: OnceCell::new(),
+    };
     let mut hits = Vec::new();
     for safeguard in &INDEX.line {
         if matches!(safeguard.watch, Watch::Line(check) if check(&line)) {

@@ -61,7 +61,9 @@ fn reads(reading: &Invocation, leads_there: impl Fn(&Word) -> bool) -> bool {
     match name {
         "echo" | "printf" => false,
         "ps" => shows_environments(reading.args()),
-        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => files_of_search(reading.args()).any(leads_there),
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => {
+            reading.args().iter().any(&leads_there) && files_of_search(reading.args()).any(leads_there)
+        }
         _ => {
             let takes_code = is_interpreter(name);
             reading.args().iter().any(|word| leads_there(word) || (takes_code && is_code_for_it(known(word))))
@@ -94,11 +96,8 @@ fn is_code_for_it(text: &str) -> bool {
 
 fn leads_to_secrets(word: &Word, works_in: Option<&str>) -> bool {
     // The common word is a plain name; nothing is worked out for it unless the folder says so.
-    let climbs = works_in.is_some_and(|folder| folder.starts_with("/proc"));
-    if !climbs
-        && word.as_static().is_some_and(|text| {
-            !text.contains("/proc") && !text.contains("environ") && !text.contains("/mem")
-        })
+    if works_in.is_none()
+        && word.as_static().is_some_and(|text| !text.contains('/') || !text.contains("/proc"))
     {
         return false;
     }

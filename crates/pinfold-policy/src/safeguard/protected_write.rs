@@ -47,7 +47,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "echo x > $OUT",
     ],
     blind: "a path that a variable holds, and programs whose arguments are not known here",
-    watch: Watch::Line(|line: &Line<'_>| line.written().any(|way| is_protected(&way))),
+    watch: Watch::Line(|line: &Line<'_>| line.written().iter().any(is_protected)),
 };
 
 fn is_protected(way: &Way) -> bool {
