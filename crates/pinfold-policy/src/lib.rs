@@ -59,6 +59,8 @@ pub mod lint;
 pub mod mcp;
 pub mod merge;
 pub mod mode;
+#[cfg(test)]
+mod page;
 pub mod patch;
 pub mod pattern;
 pub mod policy;

@@ -832,3 +832,25 @@ const SUBCOMMANDS: &[Subcommand] = &[
     subcommand(&["check-attr"], &[list("az", "", "", &["all", "cached", "source="])], Operands::Any),
     subcommand(&["version"], &[list("", "", "", &["build-options"])], Operands::None),
 ];
+
+/// Every list of options.
+#[cfg(test)]
+pub(super) fn lists() -> impl Iterator<Item = Options> {
+    SUBCOMMANDS.iter().flat_map(|subcommand| subcommand.options.iter().copied())
+}
+
+/// Every subcommand's names with the options that are its own and the names of the lists it shares.
+#[cfg(test)]
+pub(super) fn described() -> impl Iterator<Item = (String, Vec<Options>, Vec<&'static str>)> {
+    SUBCOMMANDS.iter().map(|subcommand| {
+        let shared = |list: &Options| SHARED.iter().find(|(_, shared)| shared.long == list.long);
+        let own = subcommand.options.iter().filter(|list| shared(list).is_none()).copied().collect();
+        let names =
+            subcommand.options.iter().filter_map(|list| shared(list).map(|(name, _)| *name)).collect();
+        (subcommand.names.join(", "), own, names)
+    })
+}
+
+/// Lists that subcommands share.
+#[cfg(test)]
+pub(super) const SHARED: &[(&str, Options)] = &[("commits", LOG), ("differences", DIFF)];

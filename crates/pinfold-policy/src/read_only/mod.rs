@@ -16,8 +16,12 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use pinfold_shell::{Assignment, Part, Redirect, RedirectKind, SimpleCommand};
 
+use self::options::Program;
 use crate::command::Invocation;
 
 /// Whether a simple command only reads. `invocation` is what it runs once wrappers that change nothing are taken
@@ -51,19 +55,24 @@ fn is_listed(name: &str, invocation: &Invocation, moved: bool) -> bool {
     match name {
         // In another folder another repository's settings could name programs to run.
         "git" => !moved && git::only_reads(args),
-        "find" | "gfind" => expression::find(args),
+        "find" => expression::find(args),
         "test" | "[" => expression::test(name, args),
         "ps" => expression::ps(args),
-        "sed" | "gsed" => expression::sed(args),
+        "sed" => expression::sed(args),
         "jq" => expression::jq(args),
         "xxd" => expression::xxd(args),
         "command" => expression::command(args),
-        _ => table::PROGRAMS
-            .iter()
-            .find(|program| program.names.contains(&name))
-            .is_some_and(|program| program.accepts(args)),
+        _ => TABLE.get(name).is_some_and(|program| program.accepts(args)),
     }
 }
+
+/// The table by name.
+static TABLE: LazyLock<HashMap<&'static str, &'static Program>> = LazyLock::new(|| {
+    table::PROGRAMS
+        .iter()
+        .flat_map(|program| program.names.iter().map(move |name| (*name, program)))
+        .collect()
+});
 
 /// Whether a variable in front changes only how things are shown.
 fn is_harmless(assignment: &Assignment) -> bool {

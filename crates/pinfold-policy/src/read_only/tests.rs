@@ -1,3 +1,8 @@
+use std::fmt::Write;
+
+use super::options::{Operands, Options};
+use super::{git, table};
+use crate::claim::PathClaim;
 use crate::command::understand;
 use pinfold_shell::parse;
 
@@ -328,4 +333,116 @@ fn commands_that_only_read_are_let_through() {
 fn everything_else_is_not() {
     let wrong: Vec<_> = NOT.iter().filter(|text| reads(text)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Lines with each option of each program of the table in front of a file.
+fn each_option() -> Vec<String> {
+    let mut lines = Vec::new();
+    for program in table::PROGRAMS {
+        let first = match program.operands {
+            Operands::Files | Operands::Objects | Operands::Trees | Operands::AtMost(_) => "",
+            Operands::Search(_) => "x ",
+            Operands::None | Operands::Text | Operands::Starting(_) => continue,
+        };
+        let Options { plain, valued, glued, long } = program.options;
+        for name in program.names {
+            let mut put = |option: &str| lines.push(format!("{name} {option} {first}~/.ssh/id_rsa"));
+            put("--");
+            plain.chars().chain(glued.chars()).for_each(|letter| put(&format!("-{letter}")));
+            valued.chars().for_each(|letter| put(&format!("-{letter} 1")));
+            for name in long {
+                match name.strip_suffix('=') {
+                    Some(name) => put(&format!("--{name} 1")),
+                    None => put(&format!("--{}", name.trim_end_matches('?'))),
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// Options that take the place of the pattern, so that no file is behind it.
+fn has_no_pattern(line: &str) -> bool {
+    [" -e ", " --regexp ", " --files ", " --type-list "].iter().any(|option| line.contains(option))
+}
+
+/// Programs that say nothing of what a file holds, only work with its name.
+const NAMES_ONLY: &[&str] = &["dirname", "basename", "fd", "fdfind"];
+
+#[test]
+fn what_is_read_is_claimed_whatever_options_there_are() {
+    let claims = |line: &str| {
+        let commands = understand(line, &parse(line));
+        let only_reads = commands.commands.iter().all(|claim| claim.read_only && claim.bars.is_empty());
+        let path =
+            |claim: &PathClaim| claim.path.as_ref().is_some_and(|path| path.as_os_str() == "~/.ssh/id_rsa");
+        !only_reads || commands.paths.iter().any(path)
+    };
+    let special = [
+        "jq .",
+        "jq --arg a b .",
+        "sed -n 1p",
+        "sed -n -e 1p",
+        "xxd",
+        "xxd -c 8",
+        "xxd -ps",
+        "find",
+        "find -L",
+        "cat <",
+        "grep x <",
+    ];
+    let special = special.iter().map(|line| format!("{line} ~/.ssh/id_rsa"));
+    let named = |line: &String| {
+        NAMES_ONLY.contains(&line.split(' ').next().unwrap_or_default()) || has_no_pattern(line)
+    };
+    let wrong: Vec<_> =
+        each_option().into_iter().chain(special).filter(|line| !named(line) && !claims(line)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_list_has_a_letter_twice() {
+    let lists = table::PROGRAMS.iter().map(|program| program.options).chain(git::lists());
+    for list in lists {
+        let mut letters: Vec<char> = [list.plain, list.valued, list.glued].concat().chars().collect();
+        letters.sort_unstable();
+        assert!(letters.windows(2).all(|pair| pair[0] != pair[1]), "{letters:?}");
+    }
+}
+
+/// Options as a reader sees them.
+fn shown(lists: &[Options]) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for list in lists {
+        all.extend(list.plain.chars().map(|c| format!("-{c}")));
+        all.extend(list.valued.chars().map(|c| format!("-{c}=")));
+        all.extend(list.glued.chars().map(|c| format!("-{c}[=]")));
+        all.extend(list.long.iter().map(|name| format!("--{}", name.replace('?', "[=]"))));
+    }
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|name| seen.insert(name.clone()));
+    if all.is_empty() { "none".to_owned() } else { format!("`{}`", all.join(" ")) }
+}
+
+fn described() -> String {
+    let mut page = String::new();
+    for program in table::PROGRAMS {
+        let _ = writeln!(page, "- **{}**: {}", program.names.join(", "), shown(&[program.options]));
+    }
+    for special in ["find", "test, [", "ps", "sed -n", "jq", "xxd", "command -v"] {
+        let _ = writeln!(page, "- **{special}**: a language of its own, read word by word");
+    }
+    for (name, list) in git::SHARED {
+        let _ = writeln!(page, "- **git, {name}**: {}", shown(&[*list]));
+    }
+    for (names, own, shared) in git::described() {
+        let shared: String = shared.iter().map(|name| format!("; {name}")).collect();
+        let _ = writeln!(page, "- **git {names}**: {}{shared}", shown(&own));
+    }
+    page
+}
+
+#[test]
+fn the_page_says_what_the_code_does() {
+    crate::page::check("read-only-commands.md", &described());
 }

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use super::*;
 use crate::command::understand;
 use pinfold_shell::parse;
@@ -244,11 +246,15 @@ const PIECES: &[&str] = &[
 
 #[test]
 fn hostile_lines_take_linear_time() {
+    // The best of a few: others use this machine too.
     let time = |times: usize, piece: &str, front: &str, back: &str| {
         let text = format!("{front}{}{back}", piece.repeat(times));
-        let start = std::time::Instant::now();
-        let _ = hits_of(&text);
-        start.elapsed()
+        let once = || {
+            let start = std::time::Instant::now();
+            let _ = hits_of(&text);
+            start.elapsed()
+        };
+        (0..5).map(|_| once()).min().unwrap_or_default()
     };
     for (front, piece, back) in [
         ("", "rm -rf a;", ""),
@@ -267,8 +273,71 @@ fn hostile_lines_take_linear_time() {
         ("alias ", "a='rm x' ", ""),
         ("echo ", "${!a} ", ""),
     ] {
-        let (once, twice) = (time(2_000, piece, front, back), time(8_000, piece, front, back));
-        let most = once * 16 + std::time::Duration::from_millis(50);
+        let (once, twice) = (time(1_000, piece, front, back), time(4_000, piece, front, back));
+        let most = once * 12 + std::time::Duration::from_millis(100);
         assert!(twice < most, "{piece:?}: {once:?}, four times as much {twice:?}");
     }
+}
+
+/// The part of the page that is written from the code.
+fn described() -> String {
+    let mut page = String::from("| safeguard | what it would do | kept by |\n| --- | --- | --- |\n");
+    for safeguard in ALL {
+        let kept = match safeguard.gravity {
+            Gravity::Risky => "`all`",
+            Gravity::Unrecoverable => "`all`, `unrecoverable`",
+            Gravity::Breaker => "always",
+        };
+        let _ = writeln!(
+            page,
+            "| [`{id}`](#{id}) | {about} | {kept} |",
+            id = safeguard.id,
+            about = safeguard.about
+        );
+    }
+    for safeguard in ALL {
+        let _ = writeln!(page, "\n## {}\n\nIt {}.\n", safeguard.id, safeguard.about);
+        let _ = writeln!(
+            page,
+            "Hits: {}.\n",
+            safeguard.hits.iter().map(|text| code(text)).collect::<Vec<_>>().join(" · ")
+        );
+        let _ = writeln!(
+            page,
+            "Lets pass: {}.",
+            safeguard.passes.iter().map(|text| code(text)).collect::<Vec<_>>().join(" · ")
+        );
+        if !safeguard.blind.is_empty() {
+            let _ = writeln!(page, "\nCannot see: {}.", safeguard.blind);
+        }
+    }
+    page
+}
+
+/// A command line as code, on one line and with everything in it visible.
+fn code(text: &str) -> String {
+    const SHOWN: usize = 100;
+    let visible = |c: char| {
+        if c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric() {
+            c.to_string()
+        } else {
+            c.escape_default().to_string()
+        }
+    };
+    let cut = if text.chars().count() > SHOWN { "…" } else { "" };
+    let shown: String = text.chars().take(SHOWN).map(visible).collect();
+    let fence = if shown.contains("``") {
+        "```"
+    } else if shown.contains('`') {
+        "``"
+    } else {
+        "`"
+    };
+    let blank = if fence == "`" { "" } else { " " };
+    format!("{fence}{blank}{shown}{cut}{blank}{fence}")
+}
+
+#[test]
+fn the_page_says_what_the_code_does() {
+    crate::page::check("safeguards.md", &described());
 }
