@@ -219,3 +219,46 @@ fn busy() -> FileTrouble {
 fn deed(e: &DeedError) -> FileTrouble {
     trouble(e.to_string(), "make it an ordinary file of one name that you can write")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An editor that takes no lock and swaps its own version in while ours is being made.
+    #[test]
+    fn what_another_program_writes_meanwhile_is_not_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("f");
+        for before in [None, Some("one")] {
+            before.map_or_else(|| drop(fs::remove_file(&path)), |text| fs::write(&path, text).unwrap());
+            let mut seen = Vec::new();
+            let done = Held::own(&path).unwrap().replace(&Ambient::claim(), 0o600, |now| {
+                let now = now.map(|now| String::from_utf8(now.to_vec()).unwrap());
+                seen.push(now.clone());
+                if seen.len() == 1 {
+                    fs::write(path.with_extension("new"), "theirs").unwrap();
+                    fs::rename(path.with_extension("new"), &path).unwrap();
+                }
+                Ok::<_, FileTrouble>(Some(format!("{}+ours", now.unwrap_or_default()).into_bytes()))
+            });
+            assert_eq!(done, Ok(true));
+            assert_eq!(seen, [before.map(str::to_owned), Some("theirs".to_owned())]);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "theirs+ours");
+        }
+    }
+
+    #[test]
+    fn a_file_of_two_names_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("f");
+        fs::write(&path, "one").unwrap();
+        let replace = || {
+            let new = |_: Option<&[u8]>| Ok::<_, FileTrouble>(Some(b"two".to_vec()));
+            Held::own(&path).unwrap().replace(&Ambient::claim(), 0o600, new)
+        };
+        fs::hard_link(&path, path.with_extension("other")).unwrap();
+        assert!(replace().unwrap_err().what.contains("2 names"));
+        fs::remove_file(path.with_extension("other")).unwrap();
+        assert_eq!(replace(), Ok(true), "the control");
+    }
+}
