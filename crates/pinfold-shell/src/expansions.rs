@@ -8,6 +8,15 @@ use crate::parse::Parser;
 use crate::script::Part;
 use crate::words::Builder;
 
+/// What stands around backticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Around {
+    Nothing,
+    DoubleQuotes,
+    /// A here-document, arithmetic, or braces in quotes.
+    Other,
+}
+
 impl Parser<'_, '_> {
     /// A `$`, which may begin an expansion.
     pub(crate) fn dollar(&mut self, builder: &mut Builder, quoted: bool) -> Result<(), Stop> {
@@ -145,7 +154,7 @@ impl Parser<'_, '_> {
     }
 
     /// Backticks: a text of its own, with fewer backslashes, that is read when it runs.
-    pub(crate) fn backticks(&mut self, builder: &mut Builder, quoted: bool) -> Result<(), Stop> {
+    pub(crate) fn backticks(&mut self, builder: &mut Builder, around: Around) -> Result<(), Stop> {
         let start = self.pos + 1;
         let Some(close) = self.quote_end(start, b'`') else {
             self.pos = start;
@@ -156,29 +165,30 @@ impl Parser<'_, '_> {
         let (first, mark) = (self.list.len(), self.list.evaluated.mark());
         self.enter_substitution(true);
         self.nested(|parser| {
-            parser.backtick_script(start, end, quoted);
+            parser.backtick_script(start, end, around);
             Ok(())
         })?;
         self.leave_substitution(Some(first), mark, start - 1);
         self.context = outer;
         self.pos = close;
-        builder.part(Part::Substitution { quoted });
+        builder.part(Part::Substitution { quoted: around != Around::Nothing });
         Ok(())
     }
 
-    fn backtick_script(&mut self, start: usize, end: usize, quoted: bool) {
+    fn backtick_script(&mut self, start: usize, end: usize, around: Around) {
         if !self.slice(start, end).contains('\\') {
             return self.within(start, end, Parser::program);
         }
-        if quoted && self.slice(start, end).contains("\\\"") {
-            self.doubt("an escaped quote in backticks in double quotes", start);
+        if around == Around::Other && self.slice(start, end).contains("\\\"") {
+            self.doubt("an escaped quote in quoted backticks", start);
         }
-        let (text, origins) = self.without_backslashes(start, end);
+        let (text, origins) = self.without_backslashes(start, end, around == Around::DoubleQuotes);
         self.of_text(&text, &origins).program();
     }
 
-    /// Takes away the backslashes in front of `$`, backticks and backslashes, and lines that go on.
-    fn without_backslashes(&self, start: usize, end: usize) -> (String, Origins) {
+    /// Takes away the backslashes in front of `$`, backticks and backslashes, in double quotes also in front of
+    /// those, and lines that go on.
+    fn without_backslashes(&self, start: usize, end: usize, quotes: bool) -> (String, Origins) {
         let (mut text, mut origins) = (String::with_capacity(end - start), Origins::default());
         let mut from = start;
         let mut at = start;
@@ -187,6 +197,7 @@ impl Parser<'_, '_> {
             let escaped = if self.byte_at(at) == Some(b'\\') { self.byte_at(at + 1) } else { None };
             let skip = match escaped {
                 Some(b'$' | b'`' | b'\\') => 1,
+                Some(b'"') if quotes => 1,
                 Some(b'\n') => 2,
                 _ => 0,
             };
@@ -241,7 +252,7 @@ impl Parser<'_, '_> {
         while let Some(byte) = self.peek() {
             match byte {
                 b'$' => self.dollar(&mut inner, true)?,
-                b'`' => self.backticks(&mut inner, true)?,
+                b'`' => self.backticks(&mut inner, Around::Other)?,
                 b'"' => self.double_quotes(&mut inner)?,
                 b'\\' => self.pos = (self.pos + 2).min(self.end),
                 b'\'' => {
