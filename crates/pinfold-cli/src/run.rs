@@ -105,8 +105,8 @@ fn begin(run: &Run, grant: &Grant, guards: &Guards, nested: bool) -> Result<Begu
     }
     let begun = attempt(run, grant, guards, Tier::Landlock)?.map_err(|e| not_started(&e))?;
     if !run.quiet {
-        warn("held by Landlock and seccomp only. Not held:");
-        Tier::Landlock.gaps().iter().for_each(|gap| warn(format_args!("  - {gap}")));
+        let gaps: String = Tier::Landlock.gaps().iter().map(|gap| format!("\npinfold:   - {gap}")).collect();
+        warn(format_args!("held by Landlock and seccomp only. Not held:{gaps}"));
     }
     Ok(begun)
 }

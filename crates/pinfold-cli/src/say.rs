@@ -16,9 +16,9 @@ pub(crate) fn out(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a line to standard error, under our name. There is nobody to tell when that fails.
+/// Writes a line to standard error, under our name, and in one piece. There is nobody to tell when that fails.
 pub(crate) fn warn(text: impl Display) {
-    let _ = writeln!(io::stderr(), "pinfold: {text}");
+    let _ = io::stderr().write_all(format!("pinfold: {text}\n").as_bytes());
 }
 
 /// Words of others as they can be shown: what does not show, or would act on a terminal, is written out.

@@ -195,13 +195,12 @@ pub fn start(
 
 /// Blocks every signal, so that none is lost between the fork and the moment when both sides are ready.
 fn hold_signals(signalling: Signalling) -> io::Result<Before> {
-    let all = Signals::all();
     let reset = match signalling {
         // Which our language runtime ignores.
         Signalling::PassOn => libc::SIGPIPE..=libc::SIGPIPE,
         Signalling::Own => 1..=LAST_SIGNAL,
     };
-    Ok(Before { mask: all.block()?, all, reset })
+    Ok(Before { mask: Signals::all().block()?, reset })
 }
 
 fn after_fork(mask: Signals, signalling: Signalling) -> io::Result<Option<OwnedFd>> {

@@ -134,7 +134,6 @@ const EXIT_NOT_STARTED: i32 = 125;
 
 /// The walls, in the order in which they can be built.
 fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
-    plan.before.all.block().map_err(at(Stage::Privileges))?;
     // Ignored by whoever started us it would never arrive, and the end of the command would not be seen.
     sys::default_action(libc::SIGCHLD);
     die_with_supervisor(plan)?;

@@ -15,6 +15,8 @@ const READ_FILE: u64 = 1 << 2;
 const REFER: u64 = 1 << 13; // ABI 2
 const TRUNCATE: u64 = 1 << 14; // ABI 3
 const IOCTL_DEV: u64 = 1 << 15; // ABI 5
+/// Writing to what there is.
+const CONTENT: u64 = WRITE_FILE | TRUNCATE | IOCTL_DEV;
 /// `REMOVE_DIR` to `MAKE_SYM`: bits 4 to 12.
 const CHANGE_NAMES: u64 = 0x1ff0;
 
@@ -67,12 +69,13 @@ impl Ruleset {
 
     /// Allows everything that writing means, beneath a held place. For a file: its content.
     pub(crate) fn allow_writing(&self, at: BorrowedFd<'_>) -> io::Result<()> {
-        self.allow(CHANGE_NAMES | WRITE_FILE | REFER | TRUNCATE | IOCTL_DEV, at)
+        let names = if sys::is_directory(at)? { CHANGE_NAMES | REFER } else { 0 };
+        self.allow(CONTENT | names, at)
     }
 
     /// Allows writing to existing files and devices, without changing what there is.
     pub(crate) fn allow_content(&self, at: BorrowedFd<'_>) -> io::Result<()> {
-        self.allow(WRITE_FILE | TRUNCATE | IOCTL_DEV, at)
+        self.allow(CONTENT, at)
     }
 
     /// Allows reading files beneath a held place.
@@ -80,11 +83,9 @@ impl Ruleset {
         self.allow(READ_FILE, at)
     }
 
+    /// `access` that makes sense only for a directory may be asked for only there.
     fn allow(&self, access: u64, at: BorrowedFd<'_>) -> io::Result<()> {
-        let mut access = access & self.handled;
-        if !sys::is_directory(at)? {
-            access &= WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
-        }
+        let access = access & self.handled;
         if access == 0 { Ok(()) } else { sys::landlock_allow(self.fd.as_fd(), access, at) }
     }
 

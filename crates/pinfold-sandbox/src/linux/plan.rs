@@ -48,7 +48,6 @@ pub(crate) struct Plan {
 /// How the supervisor stood towards signals before it became one.
 pub(crate) struct Before {
     pub(crate) mask: Signals,
-    pub(crate) all: Signals,
     /// Signals that the command meets with their default action, whatever we do with them. The others stay as the
     /// person's shell left them (`nohup`, background jobs).
     pub(crate) reset: RangeInclusive<libc::c_int>,
