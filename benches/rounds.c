@@ -2,8 +2,8 @@
  *
  *   rounds N NAME CMD… [--next NAME CMD…]…
  *
- * One untimed round, then N timed ones; prints a line per command: name, then every time in nanoseconds in the order of
- * the rounds. A command that fails ends everything: a fast failure is not a result. Output of the commands is discarded.
+ * One untimed round, then N timed ones; prints a line per command: name, page faults of the last round (of the command
+ * and all it waited for), then every time in nanoseconds in the order of the rounds. A command that fails ends everything: a fast failure is not a result. Output of the commands is discarded.
  *
  * Build: cc -O2 -static -o rounds rounds.c
  */
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -25,7 +26,7 @@ static long long now(void) {
     return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-static long long once(char **command, const posix_spawn_file_actions_t *quiet) {
+static long long once(char **command, const posix_spawn_file_actions_t *quiet, long *faults) {
     pid_t pid;
     int status;
     long long began = now();
@@ -34,8 +35,10 @@ static long long once(char **command, const posix_spawn_file_actions_t *quiet) {
         fprintf(stderr, "%s: %s\n", command[0], strerror(error));
         exit(1);
     }
-    waitpid(pid, &status, 0);
+    struct rusage used;
+    wait4(pid, &status, 0, &used);
     long long took = now() - began;
+    *faults = used.ru_minflt + used.ru_majflt;
     if (status != 0) {
         fprintf(stderr, "failed (status %#x):", (unsigned)status);
         for (; *command; command++) fprintf(stderr, " %s", *command);
@@ -47,6 +50,7 @@ static long long once(char **command, const posix_spawn_file_actions_t *quiet) {
 
 int main(int argc, char **argv) {
     char *names[MOST], **commands[MOST];
+    long faults[MOST];
     int count = 0, rounds = argc > 1 ? atoi(argv[1]) : 0;
     for (int i = 2; i + 1 < argc && count < MOST; i++) {
         names[count] = argv[i++];
@@ -67,11 +71,11 @@ int main(int argc, char **argv) {
     if (!getenv("LOUD")) posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", O_WRONLY, 0);
     for (int round = -1; round < rounds; round++)
         for (int c = 0; c < count; c++) {
-            long long t = once(commands[c], &quiet);
+            long long t = once(commands[c], &quiet, &faults[c]);
             if (round >= 0) took[(size_t)c * rounds + round] = t;
         }
     for (int c = 0; c < count; c++) {
-        printf("%s", names[c]);
+        printf("%s\t%ld", names[c], faults[c]);
         for (int round = 0; round < rounds; round++) printf("\t%lld", took[(size_t)c * rounds + round]);
         putchar('\n');
     }
