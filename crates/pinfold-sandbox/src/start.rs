@@ -179,8 +179,11 @@ pub fn start(
             };
             match confined.await_start(&ours) {
                 Ok(()) => {
-                    // A caller who keeps its signals decides by itself when to stop.
-                    confined.stops = confined.signals.is_some().then_some(ours);
+                    // A caller who keeps its signals decides by itself when to stop, and goes on after the command.
+                    if signalling == Signalling::PassOn {
+                        confined.stops = Some(ours);
+                        plan.leave();
+                    }
                     Ok(confined)
                 }
                 Err((report, error)) => {

@@ -95,6 +95,15 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Closes what it holds and leaves the memory as it is: its pages are shared with the first process, and each that is
+    /// touched here has to be copied first. For a program that ends with the command.
+    pub(crate) fn leave(mut self) {
+        self.stdio = [None, None, None];
+        std::mem::forget(self);
+    }
+}
+
 fn namespaces(network: Network) -> u64 {
     let mut flags = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
