@@ -97,6 +97,9 @@ struct Walk<'a> {
     ahead: VecDeque<Step>,
     at: At<'a>,
     real: PathBuf,
+    /// How many of the last names of `real` are folders that are not there, in a line that imagines them. `at` is the
+    /// folder that they would stand in.
+    imagined: usize,
     /// As named, and for each name whether a link stands there.
     asked: Vec<(OsString, bool)>,
     links: usize,
@@ -115,6 +118,7 @@ pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result
         ahead: steps(spelling, base),
         at: At::Base(base),
         real: base.path().into(),
+        imagined: 0,
         asked: base.path().iter().skip(1).map(|name| (name.to_owned(), false)).collect(),
         links: 0,
         inside: line.covers(base.path()),
@@ -129,7 +133,10 @@ pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result
             Taken::Missing { missing_dirs } => return Ok(walk.found(None, missing_dirs)),
         }
     }
-    Ok(walk.found(Some(file_type), 0))
+    match walk.imagined.checked_sub(1) {
+        Some(missing_dirs) => Ok(walk.found(None, missing_dirs)),
+        None => Ok(walk.found(Some(file_type), 0)),
+    }
 }
 
 /// The names of the claim that lie below `base`.
@@ -151,11 +158,14 @@ enum Taken {
     Missing { missing_dirs: usize },
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     fn take(&mut self, step: Step) -> Result<Taken, Lost> {
         if step.name == ".." {
             self.climb(step.origin)?;
             return Ok(Taken::Stands(FileType::Directory));
+        }
+        if self.imagined > 0 {
+            return self.imagine(step);
         }
         if !self.ahead.is_empty() {
             // Most names on the way are folders: one call instead of two.
@@ -208,14 +218,10 @@ impl Walk<'_> {
     /// Takes `..` from where the walk really is.
     fn climb(&mut self, origin: Origin) -> Result<(), Lost> {
         self.real.pop();
-        let line = self.line;
-        let base = line.nearest(&self.real);
-        let below = base.below(&self.real).unwrap_or(Path::new(""));
-        self.at = if below.as_os_str().is_empty() {
-            At::Base(base)
-        } else {
-            At::Opened(sys::open_folder(base.fd(), below, line.strategy()).map_err(moved_meanwhile)?)
-        };
+        match self.imagined.checked_sub(1) {
+            Some(left) => self.imagined = left,
+            None => self.at = self.open_here()?,
+        }
         if origin == Origin::Link {
             self.moved(Disguise::Link);
             return Ok(());
@@ -227,6 +233,34 @@ impl Walk<'_> {
         }
         self.moved(Disguise::DotDot);
         Ok(())
+    }
+
+    /// Opens the folder that the walk is in afresh.
+    fn open_here(&self) -> Result<At<'a>, Lost> {
+        let base = self.line.nearest(&self.real);
+        let below = base.below(&self.real).unwrap_or(Path::new(""));
+        if below.as_os_str().is_empty() {
+            return Ok(At::Base(base));
+        }
+        let opened = sys::open_folder(base.fd(), below, self.line.strategy());
+        opened.map(At::Opened).map_err(moved_meanwhile)
+    }
+
+    /// Goes to a name that would stand in a folder that is not there.
+    fn imagine(&mut self, step: Step) -> Result<Taken, Lost> {
+        if step.name.len() > LONGEST_NAME {
+            return Err(Why::TooLong.into());
+        }
+        self.imagined += 1;
+        self.enter(step);
+        Ok(Taken::Stands(FileType::Directory))
+    }
+
+    /// Whether a line that imagines folders has this one in mind. What a link leads to has to be there.
+    fn is_imagined(&self, step: &Step) -> bool {
+        let by_link = step.origin == Origin::Link || self.ahead.iter().any(|s| s.origin == Origin::Link);
+        let in_cwd = step.origin == Origin::WorkingDirectory && self.line.is_imagined();
+        !by_link && (in_cwd || self.line.imagines(&self.real.join(&step.name)))
     }
 
     /// Puts a link's target in place of the link.
@@ -261,6 +295,9 @@ impl Walk<'_> {
 
     /// Nothing stands here: the rest of the claim is a place to be made, if it is plain and the claim's own.
     fn stop_at_missing(&mut self, step: Step) -> Result<Taken, Lost> {
+        if self.is_imagined(&step) {
+            return self.imagine(step);
+        }
         let dangling =
             step.origin == Origin::Link || self.ahead.iter().any(|step| step.origin == Origin::Link);
         let climbs = self.ahead.iter().any(|step| step.name == "..");

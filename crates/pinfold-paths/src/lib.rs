@@ -30,7 +30,8 @@
 //! ```
 //!
 //! # Vocabulary
-//! - [`Workspace`]: an open folder. [`Line`]: which folders count as inside, for one caller.
+//! - [`Workspace`]: an open folder. [`Line`]: which folders count as inside, for one caller. [`Imagined`]: a folder
+//!   that need not be there, for looking.
 //! - [`PathClaim`]: a path as somebody wrote it.
 //! - [`Contained`], [`Outside`], [`Unresolved`]: where it leads. [`Place`]: what the first two have in common.
 //! - [`Version`], [`Seen`]: whether a file is still as it was read.
@@ -62,6 +63,7 @@ mod contained;
 mod directory;
 mod error;
 mod follow;
+mod imagined;
 mod line;
 mod outside;
 mod place;
@@ -78,6 +80,7 @@ pub use claim::PathClaim;
 pub use contained::Contained;
 pub use directory::{Directory, Entry, EntryKind};
 pub use error::DeedError;
+pub use imagined::Imagined;
 pub use line::{Line, NotInside};
 pub use outside::{Disguise, Outside};
 pub use place::{Kind, Place, Special};

@@ -3,36 +3,56 @@
 //! Promise: a line is data; making it narrower needs only the line, making it wider needs an opened folder.
 //! Trap: `/a/core-utils` is not inside `/a/core`: paths are compared by components, and held by descriptors.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::claim::PathClaim;
+use crate::imagined::Imagined;
 use crate::resolve::{LastLink, Resolution, resolve};
 use crate::show::show;
 use crate::sys::Strategy;
-use crate::workspace::{Base, Workspace};
+use crate::workspace::{Base, Workspace, below};
 
 /// What inside and outside are measured against, for one caller. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Line {
-    display: Workspace,
+    display: Root,
     home: Option<PathBuf>,
     roots: Vec<Root>,
     strategy: Strategy,
+    /// Folders that are not there count as if they were: see [`Line::imagined`].
+    imagined: bool,
 }
 
-/// A folder where writing is inside, or a single name in it.
+/// A place where writing is inside: a folder that is held, or one below it by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
     pub(crate) workspace: Workspace,
-    only: Option<OsString>,
+    path: PathBuf,
 }
 
 impl Root {
     fn covers(&self, path: &Path) -> bool {
-        let Some(below) = self.workspace.base.below(path) else { return false };
-        self.only.as_ref().is_none_or(|only| below.iter().next() == Some(only))
+        below(&self.path, path).is_some()
+    }
+
+    /// The names between the folder that is held and the place.
+    fn by_name(&self) -> &Path {
+        self.workspace.base.below(&self.path).unwrap_or(Path::new(""))
+    }
+}
+
+impl From<Workspace> for Root {
+    fn from(workspace: Workspace) -> Self {
+        let path = workspace.path().into();
+        Self { workspace, path }
+    }
+}
+
+impl From<Imagined> for Root {
+    fn from(folder: Imagined) -> Self {
+        Self { path: folder.path(), workspace: folder.standing }
     }
 }
 
@@ -51,8 +71,21 @@ impl Line {
     /// `home` stands for `~`; `None` when there is none.
     #[must_use]
     pub fn new(display_root: Workspace, home: Option<PathBuf>) -> Self {
-        let root = Root { workspace: display_root.clone(), only: None };
-        Self { display: display_root, home, roots: vec![root], strategy: Strategy::probed() }
+        let root = Root::from(display_root);
+        Self { display: root.clone(), home, roots: vec![root], strategy: Strategy::probed(), imagined: false }
+    }
+
+    /// A line for looking alone, around folders that may not be there. What would lie in them is not known: a claim
+    /// that leads there is a name below what stands, and `..` in it is taken by name. Links in what stands are
+    /// followed as ever.
+    #[must_use]
+    pub fn imagined(
+        display_root: Imagined,
+        home: Option<PathBuf>,
+        roots: impl IntoIterator<Item = Imagined>,
+    ) -> Self {
+        let roots = roots.into_iter().map(Root::from).collect();
+        Self { display: display_root.into(), home, roots, strategy: Strategy::probed(), imagined: true }
     }
 
     /// The same line with `root` as its only writable root: a subagent's scope. Paths are shown as before.
@@ -60,17 +93,17 @@ impl Line {
     /// # Errors
     /// [`NotInside`] when `root` does not lie inside the display root.
     pub fn scoped(mut self, root: Workspace) -> Result<Self, NotInside> {
-        if !root.path().starts_with(self.display.path()) {
-            return Err(NotInside { folder: root.path().into(), line: self.display.path().into() });
+        if !root.path().starts_with(&self.display.path) {
+            return Err(NotInside { folder: root.path().into(), line: self.display.path.clone() });
         }
-        self.roots = vec![Root { workspace: root, only: None }];
+        self.roots = vec![root.into()];
         Ok(self)
     }
 
     /// The same line with one more folder to write in.
     #[must_use]
     pub fn with_root(mut self, root: Workspace) -> Self {
-        self.roots.push(Root { workspace: root, only: None });
+        self.roots.push(root.into());
         self
     }
 
@@ -78,7 +111,7 @@ impl Line {
     /// lies below it if it is a folder.
     #[must_use]
     pub fn with_name(mut self, folder: Workspace, name: &OsStr) -> Self {
-        self.roots.push(Root { workspace: folder, only: Some(name.into()) });
+        self.roots.push(Root { path: folder.path().join(name), workspace: folder });
         self
     }
 
@@ -102,13 +135,13 @@ impl Line {
     /// # Errors
     /// [`NotInside`] when the folder does not resolve to a folder inside.
     pub fn narrow(&self, folder: &Path) -> Result<Self, NotInside> {
-        let not_inside = || NotInside { folder: folder.into(), line: self.display.path().into() };
+        let not_inside = || NotInside { folder: folder.into(), line: self.display.path.clone() };
         let claim = PathClaim::new(folder);
-        let Resolution::Contained(place) = self.resolve(self.display.path(), &claim, LastLink::Follow) else {
+        let Resolution::Contained(place) = self.resolve(&self.display.path, &claim, LastLink::Follow) else {
             return Err(not_inside());
         };
-        let root = place.to_workspace(&self.display).map_err(|_| not_inside())?;
-        Ok(Self { roots: vec![Root { workspace: root, only: None }], ..self.clone() })
+        let root = place.to_workspace(&self.display.workspace).map_err(|_| not_inside())?;
+        Ok(Self { roots: vec![root.into()], ..self.clone() })
     }
 
     /// Looks where a claim leads. A relative claim starts at `cwd`, an absolute path that is looked at as sceptically
@@ -118,10 +151,26 @@ impl Line {
         resolve(self, cwd, claim, last)
     }
 
-    /// The folder that relative paths start at and that paths are shown relative to.
+    /// The folder that relative paths start at and that paths are shown relative to; of an imagined line what stands
+    /// of it.
     #[must_use]
     pub fn display_root(&self) -> &Workspace {
-        &self.display
+        &self.display.workspace
+    }
+
+    /// The path of that folder, whether it stands or not.
+    #[must_use]
+    pub fn display_path(&self) -> &Path {
+        &self.display.path
+    }
+
+    /// Whether each folder of the line is still the one that was opened, and none that was missing has appeared.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.roots.iter().chain([&self.display]).all(|root| {
+            let missing = root.by_name().iter().next();
+            root.workspace.stands_at_its_name() && missing.is_none_or(|name| root.workspace.lacks(name))
+        })
     }
 
     /// What `~` stands for.
@@ -132,17 +181,14 @@ impl Line {
 
     /// The writable places, by path: folders, and single names with what lies below them.
     pub fn roots(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.roots.iter().map(|root| match &root.only {
-            None => root.workspace.path().into(),
-            Some(name) => root.workspace.path().join(name),
-        })
+        self.roots.iter().map(|root| root.path.clone())
     }
 
     /// Shows a path to a person or a model: relative to the display root where it lies inside, every control,
     /// invisible or non-UTF-8 character as an escape (`\n`, `\u{202e}`, `\xff`), a backslash doubled.
     #[must_use]
     pub fn display(&self, path: &Path) -> String {
-        match path.strip_prefix(self.display.path()) {
+        match path.strip_prefix(&self.display.path) {
             Ok(below) if below.as_os_str().is_empty() => ".".into(),
             Ok(below) => show(below.as_os_str()),
             Err(_) => show(path.as_os_str()),
@@ -152,23 +198,34 @@ impl Line {
     /// The deepest root that a real path lies in: a mount that was granted by itself is not crossed.
     pub(crate) fn root_of(&self, real: &Path) -> Option<&Root> {
         let covering = self.roots.iter().filter(|root| root.covers(real));
-        covering.max_by_key(|root| root.workspace.path().as_os_str().len())
+        covering.max_by_key(|root| root.path.as_os_str().len())
     }
 
     /// Whether a path lies inside, as a reader would say: in the display root or in any root.
     pub(crate) fn covers(&self, path: &Path) -> bool {
-        self.display.base.below(path).is_some() || self.root_of(path).is_some()
+        self.display.covers(path) || self.root_of(path).is_some()
+    }
+
+    /// Whether a folder that is missing counts as one: it is on the way to a folder of an imagined line.
+    pub(crate) fn imagines(&self, missing: &Path) -> bool {
+        let on_the_way = |root: &Root| below(missing, &root.path).is_some();
+        self.imagined && (on_the_way(&self.display) || self.roots.iter().any(on_the_way))
+    }
+
+    /// Whether a working folder may be missing.
+    pub(crate) fn is_imagined(&self) -> bool {
+        self.imagined
     }
 
     /// The deepest open folder on the way to `path`: where looking can begin.
     pub(crate) fn nearest(&self, path: &Path) -> &Arc<Base> {
-        let open = self.roots.iter().map(|root| &root.workspace.base).chain([&self.display.base]);
+        let open = self.roots.iter().chain([&self.display]).map(|root| &root.workspace.base);
         let on_the_way = open.filter(|base| base.below(path).is_some());
-        on_the_way.max_by_key(|base| base.path().as_os_str().len()).unwrap_or(&self.display.slash)
+        on_the_way.max_by_key(|base| base.path().as_os_str().len()).unwrap_or_else(|| self.slash())
     }
 
     pub(crate) fn slash(&self) -> &Arc<Base> {
-        &self.display.slash
+        &self.display.workspace.slash
     }
 
     pub(crate) fn strategy(&self) -> Strategy {

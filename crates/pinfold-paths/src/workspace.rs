@@ -63,19 +63,24 @@ impl Base {
         &self.look
     }
 
-    /// What follows this folder's path in `path`; empty for the folder itself, `None` for a path elsewhere.
-    /// Both are spelled plainly (single slashes, no `.` or `..`), so that comparing bytes up to a slash compares
-    /// components: `/a/core-utils` is not below `/a/core`.
+    /// What follows this folder's path in `path`.
     pub(crate) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
-        let (base, path) = (self.path.as_os_str().as_bytes(), path.as_os_str().as_bytes());
-        let rest = path.strip_prefix(base)?;
-        let below = match (rest.first(), base) {
-            (None, _) | (Some(_), b"/") => rest,
-            (Some(b'/'), _) => rest.get(1..)?,
-            (Some(_), _) => return None,
-        };
-        Some(Path::new(OsStr::from_bytes(below)))
+        below(&self.path, path)
     }
+}
+
+/// What follows `folder` in `path`; empty for the folder itself, `None` for a path elsewhere. Both are spelled plainly
+/// (single slashes, no `.` or `..`), so that comparing bytes up to a slash compares components: `/a/core-utils` is not
+/// below `/a/core`.
+pub(crate) fn below<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
+    let (folder, path) = (folder.as_os_str().as_bytes(), path.as_os_str().as_bytes());
+    let rest = path.strip_prefix(folder)?;
+    let below = match (rest.first(), folder) {
+        (None, _) | (Some(_), b"/") => rest,
+        (Some(b'/'), _) => rest.get(1..)?,
+        (Some(_), _) => return None,
+    };
+    Some(Path::new(OsStr::from_bytes(below)))
 }
 
 /// Why a folder cannot be a workspace.
@@ -137,6 +142,18 @@ impl Workspace {
     #[must_use]
     pub fn id(&self) -> crate::FileId {
         self.base.look().version.id()
+    }
+
+    /// Whether the path leads to this folder, by one look, links included: for noticing that the world moved on, not for deeds.
+    pub(crate) fn stands_at_its_name(&self) -> bool {
+        let below = self.path().strip_prefix("/").unwrap_or(Path::new(""));
+        below.as_os_str().is_empty()
+            || sys::look(self.slash.fd(), below.as_os_str()).is_ok_and(|look| look.version.id() == self.id())
+    }
+
+    /// Whether nothing of this name stands in the folder.
+    pub(crate) fn lacks(&self, name: &OsStr) -> bool {
+        matches!(sys::look(self.base.fd(), name), Err(Errno::NOENT))
     }
 
     /// Whether the canonical path, free of links, still leads to this very folder.

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use kit::Bed;
-use pinfold_paths::{Disguise, LastLink, Line, PathClaim, Resolution, Strategy};
+use pinfold_paths::{Ambient, Disguise, Imagined, LastLink, Line, PathClaim, Resolution, Strategy};
 
 fn bed() -> Bed {
     Bed::build(&[
@@ -152,4 +152,45 @@ fn a_place_keeps_the_name_it_was_asked_by() {
             assert_eq!(place.asked(), bed.path(asked), "{claim} {strategy:?}");
         }
     }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_inside_by_its_names_and_by_the_links_that_are() {
+    let bed = bed();
+    let imagined = |path: &str| Imagined::open(&Ambient::claim(), &bed.path(path)).unwrap();
+    let line = |path: &str| Line::imagined(imagined(path), None, [imagined(path)]);
+    let seen = |line: &Line, claim: &str| {
+        let claim = PathClaim::new(bed.put(claim));
+        match line.resolve(line.display_path(), &claim, LastLink::Follow) {
+            Resolution::Contained(place) => format!("inside {}", place.real().display()),
+            Resolution::Outside(place) => format!("{:?} {}", place.disguise(), place.real().display()),
+            Resolution::Unresolved(lost) => format!("{:?}", lost.why),
+        }
+    };
+    let gone = line("none/proj");
+    assert!(!imagined("none/proj").stands() && gone.is_current());
+    for (claim, expected) in [
+        ("a/b", "inside $T/none/proj/a/b"),
+        ("a/../b", "inside $T/none/proj/b"),
+        (".", "inside $T/none/proj"),
+        ("../x", "Some(DotDot) $T/none/x"),
+        ("../../root/file", "Some(DotDot) $T/root/file"),
+        ("../../root/packages/adapters/c/x", "Some(DotDot) $T/root/packages/core/x"),
+        ("$T/none/proj-evil/x", "None $T/none/proj-evil/x"),
+        ("$T/none/other/../x", "None $T/none/x"),
+        ("$T/nowhere/other/../x", "ClimbsFromMissing"),
+    ] {
+        assert_eq!(seen(&gone, claim), bed.put(expected), "{claim}");
+    }
+    // What stands is looked at as ever.
+    let there = line("root");
+    assert!(imagined("root").stands());
+    assert_eq!(seen(&there, "packages/adapters/o/one"), bed.put("Some(Link) $T/outside/one"));
+    assert_eq!(seen(&there, "none/../file"), "ClimbsFromMissing");
+    // A link in front of what is missing is followed.
+    std::os::unix::fs::symlink(bed.path("outside"), bed.path("alias")).unwrap();
+    assert_eq!(seen(&line("alias/new"), "x"), bed.put("inside $T/outside/new/x"));
+    // What appears is noticed.
+    std::fs::create_dir(bed.path("none")).unwrap();
+    assert!(!gone.is_current() && there.is_current());
 }
