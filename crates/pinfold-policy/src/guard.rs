@@ -313,15 +313,31 @@ impl List {
         self.find_in(&Query::new(bytes, home, folds_case))
     }
 
+    /// The outermost guard that matches, and before all others one that only a person may let pass: what settings add
+    /// makes a place no weaker than it was.
     fn find_in(&self, query: &Query<'_>) -> Option<&Guard> {
-        query.starts().find_map(|at| {
-            let chained = self.heads.get(bucket(query.first_bytes(at))).copied().flatten();
-            let chain =
-                std::iter::successors(chained, |l| self.next.get(usize::from(l.get()) - 1).copied()?)
-                    .map(|l| usize::from(l.get()) - 1);
-            chain.chain(self.wild.iter().copied()).filter_map(|i| self.guards.get(i)).find(|g| {
-                Anchor::of(&g.pattern).is_some_and(|(anchor, rest)| query.matches(at, anchor, rest))
-            })
+        let mut first = None;
+        for guard in query.starts().flat_map(|at| self.matching(query, at)) {
+            if guard.kind.is_sensitive() {
+                return Some(guard);
+            }
+            first = first.or(Some(guard));
+        }
+        first
+    }
+
+    /// The guards that match from the component at `at` on.
+    fn matching<'a, 'q>(
+        &'a self,
+        query: &'q Query<'q>,
+        at: usize,
+    ) -> impl Iterator<Item = &'a Guard> + use<'a, 'q> {
+        let chained = self.heads.get(bucket(query.first_bytes(at))).copied().flatten();
+        let chain = std::iter::successors(chained, |l| self.next.get(usize::from(l.get()) - 1).copied()?)
+            .map(|l| usize::from(l.get()) - 1);
+        let guards = chain.chain(self.wild.iter().copied()).filter_map(|i| self.guards.get(i));
+        guards.filter(move |g| {
+            Anchor::of(&g.pattern).is_some_and(|(anchor, rest)| query.matches(at, anchor, rest))
         })
     }
 }

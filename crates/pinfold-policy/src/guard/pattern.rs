@@ -37,6 +37,15 @@ pub(super) fn first_bytes(pattern: &str) -> Option<[u8; 2]> {
     (!two.contains(&b'*')).then_some(two)
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as iterators pass it")]
+fn is_slash(byte: &u8) -> bool {
+    *byte == b'/'
+}
+
+fn is_name(component: &&[u8]) -> bool {
+    !component.is_empty()
+}
+
 fn two_bytes(text: &[u8]) -> [u8; 2] {
     let mut bytes = text.split(|&b| b == b'/').next().unwrap_or_default().iter().copied();
     [bytes.next().unwrap_or(0), bytes.next().unwrap_or(0)]
@@ -89,18 +98,30 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The component that met the last part of the pattern, if all parts met theirs.
+    /// The component that met the last part of the pattern, if all parts met theirs. `**` between them is any number
+    /// of components.
     fn walk(&self, at: usize, wanted: &str) -> Option<&'a [u8]> {
-        let mut components = self.tail(at).split(|&b| b == b'/').filter(|c| !c.is_empty());
-        let mut last = None;
-        for part in wanted.split('/') {
-            let component = components.next()?;
-            if !glob(part.as_bytes(), component, self.folds_case) {
-                return None;
+        let mut components = self.tail(at).split(is_slash).filter(is_name);
+        let mut parts = wanted.split('/');
+        let mut last: &[u8] = b"";
+        // Behind the last `**`: where to go on when what follows it is not met yet.
+        let mut behind: Option<(std::str::Split<'_, char>, _)> = None;
+        while let Some(part) = parts.next() {
+            if part == "**" {
+                behind = Some((parts.clone(), components.clone()));
+                continue;
             }
-            last = Some(component);
+            let met = components.next().filter(|component| glob(part.as_bytes(), component, self.folds_case));
+            match (met, &mut behind) {
+                (Some(component), _) => last = component,
+                (None, Some((parts_behind, components_behind))) => {
+                    components_behind.next()?;
+                    (parts, components) = (parts_behind.clone(), components_behind.clone());
+                }
+                (None, None) => return None,
+            }
         }
-        last
+        Some(last)
     }
 
     fn anchored(&self, at: usize, anchor: Anchor) -> bool {

@@ -89,3 +89,34 @@ fn the_outermost_guard_answers() {
     let met = guards.write(Path::new("/w/.claude/.git/config"), None, false).unwrap();
     assert_eq!(met.kind(), GuardKind::Autorun);
 }
+
+#[test]
+fn what_is_added_makes_no_place_weaker() {
+    let guards = Guards::default().with_write("**/.env", GuardKind::Place, "settings guard it");
+    for path in ["/w/.env", "/w/a/.env"] {
+        assert!(guards.write(Path::new(path), None, false).is_some_and(|guard| guard.kind().is_sensitive()));
+    }
+}
+
+#[test]
+fn stars_between_names_are_any_number_of_them() {
+    let guarded = |pattern: &str, path: &str| {
+        let guards = Guards::default().with_write(pattern, GuardKind::Place, "why");
+        guards.write(Path::new(path), None, false).is_some()
+    };
+    for (pattern, path, expected) in [
+        ("**/a/**/k.x", "/w/a/k.x", true),
+        ("**/a/**/k.x", "/w/a/b/c/k.x", true),
+        ("**/a/**/k.x", "/w/a/b/c/k.y", false),
+        ("/w/**/k.x", "/w/k.x", true),
+        ("/w/**/k.x", "/v/k.x", false),
+        ("**/Agents/**", "/w/Agents/x.plist", true),
+        ("**/*.pem", "/w/b/x.pem", true),
+        ("**/*.pem", "/w/b/x.pe", false),
+        ("**", "/w/anything", true),
+        ("a/b", "/w/a/b", true),
+        ("a/b", "/w/a/c/b", false),
+    ] {
+        assert_eq!(guarded(pattern, path), expected, "{pattern} {path}");
+    }
+}
