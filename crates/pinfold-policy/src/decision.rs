@@ -21,6 +21,17 @@ pub enum Decision {
     Deny,
 }
 
+impl Decision {
+    /// The decision in a word, as in settings and answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// What the line alone says about one path, before modes, rules and grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathDecision {

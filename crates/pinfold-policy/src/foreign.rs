@@ -155,6 +155,16 @@ impl ForeignCall {
     }
 }
 
+/// What a tool of this name can do at most, ours or not.
+pub fn level_of(tool: &str) -> Level {
+    let known = || KNOWN.iter().find(|(name, _)| *name == tool).map(|(_, level)| *level);
+    match ToolName::parse(tool) {
+        Some(own) => own.level(),
+        None if tool == "WebFetch" => Level::ReadOnly,
+        None => known().unwrap_or(Level::Dangerous),
+    }
+}
+
 fn path(input: &Value) -> Result<Option<PathText>, BadField> {
     match text(input, &["path", "file_path", "filename", "file"])? {
         Some("") => Err(BadField::new("path", "a path", "an empty string")),

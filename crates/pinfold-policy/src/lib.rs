@@ -73,6 +73,7 @@ pub mod settings;
 pub mod source;
 mod spoken;
 pub mod tool;
+pub mod visible;
 
 pub use call::{BadCall, RawCall, ToolCall};
 pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim};
@@ -98,3 +99,4 @@ pub use scope::{Access, Interaction, Principal, Scope};
 pub use settings::{BadSetting, BadSettings, Flags, Settings};
 pub use source::{Layer, Located, Source};
 pub use tool::{Level, ToolName};
+pub use visible::is_visible;

@@ -274,11 +274,11 @@ impl Merging<'_> {
         self.single(setting, T::default()).unwrap_or_else(|| built_in(T::default()))
     }
 
-    /// The mode. A flag chooses it, all else only says what holds when nobody chose. Where `bypassPermissions` is
+    /// The mode. A flag or the call itself chooses it, all else only says what holds when nobody chose. Where `bypassPermissions` is
     /// locked, who says it has said `default`.
     fn mode(&mut self, bypass_locked: Option<&Source>) -> Located<Mode> {
         let mut said = self.said(&MODE);
-        said.sort_by_key(|(_, said)| said.source.layer == Layer::CommandLine);
+        said.sort_by_key(|(_, said)| matches!(said.source.layer, Layer::CommandLine | Layer::Call));
         for (_, said) in &mut said {
             if let (Some(lock), Mode::BypassPermissions) = (bypass_locked, said.value) {
                 self.ignored.push(Ignored::new(

@@ -59,11 +59,12 @@ impl Policy {
         Self { allow: compile(allow), ask: compile(ask), deny: compile(deny), ..self }
     }
 
-    /// Held to what the definition of an agent lists, unless that is empty.
+    /// Held to what the definition of an agent lists. A list of which nothing could be read lists nothing; only where
+    /// there is none nothing is left out.
     #[must_use]
-    pub fn held_to(self, listed: impl IntoIterator<Item = SourcedRule>, bases: &Bases) -> Self {
-        let listed = RuleSet::compile(listed.into_iter().map(Arc::new), bases);
-        Self { whitelist: (!listed.is_empty()).then_some(listed), ..self }
+    pub fn held_to(self, listed: Option<Vec<SourcedRule>>, bases: &Bases) -> Self {
+        let compile = |rules: Vec<SourcedRule>| RuleSet::compile(rules.into_iter().map(Arc::new), bases);
+        Self { whitelist: listed.map(compile), ..self }
     }
 
     /// The rules of one effect.

@@ -107,7 +107,7 @@ impl ToolName {
 }
 
 /// The known name that is closest to one that is not known, for an error message.
-pub(crate) fn nearest_name(name: &str, known: &[&'static str]) -> &'static str {
+pub fn nearest_name(name: &str, known: &[&'static str]) -> &'static str {
     let name = plain(name);
     known.iter().copied().min_by_key(|known| edit_distance(&name, &plain(known))).unwrap_or_default()
 }

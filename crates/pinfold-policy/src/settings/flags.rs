@@ -49,7 +49,7 @@ impl Flags {
 
 fn rules(flag: &str, lists: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located<Rule>> {
     let mut rules = Vec::new();
-    for text in lists.iter().flat_map(|list| separate(list)) {
+    for text in lists.iter().flat_map(|list| separate_rules(list)) {
         match Rule::parse(text) {
             Ok(rule) => rules.push(located(rule)),
             Err(no) => bad.push(wrong(flag, &format!("`{}` is no rule: {}", no.text, no.why), &no.mend)),
@@ -59,7 +59,7 @@ fn rules(flag: &str, lists: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located
 }
 
 /// The rules of a list: between them stand commas or blanks, which within brackets belong to a rule.
-fn separate(list: &str) -> impl Iterator<Item = &str> {
+pub fn separate_rules(list: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     let parts = list.split(move |c: char| {
         match c {

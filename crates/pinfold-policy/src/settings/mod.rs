@@ -22,7 +22,7 @@ use serde_json::json;
 
 pub use bad::{BadSetting, BadSettings};
 pub use edit::{Change, edited};
-pub use flags::Flags;
+pub use flags::{Flags, separate_rules};
 use reader::Reader;
 use section::section;
 pub use value::AllowRules;
