@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+mod judging;
 mod settings;
 
 use std::ffi::OsString;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub(crate) use judging::{Check, Judging};
 pub(crate) use settings::{Init, OneRule, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs};
 
 /// Hold a coding agent to one folder: it reads anywhere, and writes only there.
@@ -49,6 +51,7 @@ impl Pinfold {
 pub(crate) enum Command {
     Run(Box<Run>),
     Call(Call),
+    Check(Check),
     Tools(Tools),
     #[command(visible_alias = "permissions")]
     Rules(Rules),

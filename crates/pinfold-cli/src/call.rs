@@ -1,7 +1,7 @@
 //! `pinfold call`: one tool call, or one per line, down the whole street.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,9 +22,6 @@ use crate::say;
 use crate::settings;
 use crate::surroundings;
 
-/// The longest input that is read from standard input: more than any tool takes.
-const LONGEST: u64 = 64 << 20;
-
 pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
     let session = session(wanted)?;
     if wanted.lines {
@@ -34,7 +31,7 @@ pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
         return Err(Failure::new(USAGE, "a call needs a tool and its input").mend("see `pinfold tools`"));
     };
     let text = match input.as_str() {
-        "-" => standard_input()?,
+        "-" => say::standard_input()?,
         text => text.to_owned(),
     };
     let input: Value = serde_json::from_str(&text).map_err(|e| {
@@ -110,6 +107,7 @@ fn with_settings(plan: Plan, wanted: &Call) -> Result<Plan, Failure> {
     let merged = settings::loaded(&locations, &flags)?.merged;
     let situation = Situation {
         project: locations.project.unwrap_or_else(|| plan.scope.display_root.clone()),
+        cwd: None,
         variables: surroundings::variables(),
         profile: settings::profile(wanted.settings.profile.as_deref())?,
     };
@@ -180,16 +178,6 @@ fn journal(wanted: &Call) -> Result<Arc<dyn Journal>, Failure> {
                 .mend(mend))
         }
     }
-}
-
-fn standard_input() -> Result<String, Failure> {
-    let mut text = String::new();
-    io::stdin()
-        .lock()
-        .take(LONGEST)
-        .read_to_string(&mut text)
-        .map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
-    Ok(text)
 }
 
 fn print(reply: &Reply) -> Result<(), Failure> {

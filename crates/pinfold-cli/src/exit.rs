@@ -12,6 +12,8 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// The call was refused.
 pub(crate) const REFUSED: u8 = 3;
+/// A person would be asked.
+pub(crate) const ASKED: u8 = 4;
 /// The time of a run was over.
 pub(crate) const TIMED_OUT: u8 = 124;
 /// The walls could not be built; nothing has run.

@@ -2,6 +2,7 @@
 
 mod args;
 mod call;
+mod check;
 mod completions;
 mod doctor;
 mod exit;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let done = match Pinfold::asked() {
         Command::Run(run) => run::run(&run),
         Command::Call(call) => call::call(&call),
+        Command::Check(wanted) => check::check(&wanted),
         Command::Tools(tools) => tools::list(&tools),
         Command::Rules(wanted) => rules::rules(&wanted),
         Command::Trust(wanted) => trust::trust(&wanted),

@@ -146,7 +146,7 @@ fn test(locations: &Locations) -> Result<ExitCode, Failure> {
     let merged = settings::loaded(locations, &Flags::default())?.merged;
     let folder = locations.project.clone().unwrap_or_default();
     let situation =
-        Situation { project: folder.clone(), variables: surroundings::variables(), profile: None };
+        Situation { project: folder.clone(), cwd: None, variables: surroundings::variables(), profile: None };
     let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
     let plan = plan
         .with_settings(&Ambient::claim(), &merged, &situation)

@@ -1,9 +1,9 @@
 //! Words for the person. A closed pipe is no reason to panic.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
-use crate::exit::{FAILED, Failure};
+use crate::exit::{FAILED, Failure, USAGE};
 
 /// Writes to standard output.
 pub(crate) fn out(text: &str) -> Result<(), Failure> {
@@ -28,4 +28,18 @@ pub(crate) fn visible(text: &str) -> String {
         if matches!(c, '"' | '\'' | '\\' | '\n') { shown.push(c) } else { shown.extend(c.escape_debug()) }
     }
     shown
+}
+
+/// The longest input that is read from standard input: more than any tool takes.
+const LONGEST: u64 = 64 << 20;
+
+/// All of standard input.
+pub(crate) fn standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    io::stdin()
+        .lock()
+        .take(LONGEST)
+        .read_to_string(&mut text)
+        .map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
+    Ok(text)
 }

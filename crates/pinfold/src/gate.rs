@@ -278,7 +278,7 @@ impl Decided<'_> {
 }
 
 /// Text short enough for a message, with nothing in it that a terminal or reader would take for something else.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     const SHOWN: usize = 200;
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {

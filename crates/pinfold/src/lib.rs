@@ -39,6 +39,7 @@
 
 mod asked;
 pub mod audit;
+pub mod check;
 mod declared;
 mod elsewhere;
 mod gate;

@@ -117,9 +117,9 @@ impl Session {
     pub fn open(ambient: &Ambient, plan: Plan, journal: Arc<dyn Journal>) -> Result<Self, SessionError> {
         let display = Workspace::open(ambient, &plan.scope.display_root)?;
         // Guards compare resolved paths, so home is resolved once; a home that does not exist guards nothing more.
-        let home = plan.home.map(|home| match Workspace::open(ambient, &home) {
+        let home = plan.home.as_ref().map(|home| match Workspace::open(ambient, home) {
             Ok(opened) => opened.path().to_owned(),
-            Err(_) => home,
+            Err(_) => home.clone(),
         });
         let mut line = Line::new(display, home);
         if plan.scope.root != plan.scope.display_root {
@@ -136,7 +136,12 @@ impl Session {
         {
             return Err(SessionError::ShellsElsewhere(shells.folder().to_owned()));
         }
-        Ok(Self::with_line(
+        Ok(Self::over(line, plan, journal))
+    }
+
+    /// The session of a plan over its line.
+    pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>) -> Self {
+        Self::with_line(
             line,
             plan.scope,
             plan.id,
@@ -147,7 +152,7 @@ impl Session {
             plan.shells,
             Arc::new(plan.policy),
             journal,
-        ))
+        )
     }
 
     #[expect(

@@ -92,7 +92,7 @@ fn shell_fact(shared: &Shared) -> ShellFact {
 
 /// The folder that relative paths start from.
 fn working_folder(shared: &Shared, cwd: Option<&PathText>) -> PathBuf {
-    let workspace = shared.line.display_root().path();
+    let workspace = shared.line.display_path();
     cwd.map_or_else(|| workspace.to_owned(), |cwd| workspace.join(cwd.as_os_str()))
 }
 

@@ -28,6 +28,11 @@ pub(crate) struct SettingsFlags {
 }
 
 impl SettingsFlags {
+    /// Whether any of them is given.
+    pub(crate) fn are_given(&self) -> bool {
+        self.permission_mode.is_some() || !self.allowed_tools.is_empty() || !self.disallowed_tools.is_empty()
+    }
+
     /// As a layer of settings; folders and the shell are flags of more than settings.
     pub(crate) fn flags(&self, add_dir: &[PathBuf], allow_bash: bool) -> Flags {
         Flags {

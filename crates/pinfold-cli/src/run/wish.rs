@@ -79,6 +79,7 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
         if run.no_settings { Locations::default() } else { in_files::locations(run.folder.as_deref())? };
     let merged = in_files::loaded(&locations, &Flags::default())?.merged;
     let situation = Situation {
+        cwd: None,
         project: locations.project.unwrap_or_else(|| folder.to_owned()),
         variables: surroundings::variables(),
         profile: in_files::profile(run.profile.as_deref())?,

@@ -19,6 +19,8 @@ use crate::session::Plan;
 pub struct Situation {
     /// The root of the project: where `/` in a rule starts.
     pub project: PathBuf,
+    /// The folder the agent works in: where `./` in a rule starts. Without it, the display root of the plan.
+    pub cwd: Option<PathBuf>,
     /// The environment that declared scopes are expanded by.
     pub variables: BTreeMap<String, String>,
     /// The profile that was asked for.
@@ -78,7 +80,7 @@ impl Plan {
         Ok(Self {
             also_writable: self.also_writable.iter().cloned().chain(places).collect(),
             access: access(merged, self.access),
-            guards: guarded(self.guards.clone(), merged),
+            guards: guarded(self.guards.clone(), merged, &situation.project),
             policy,
             ..self
         })
@@ -108,7 +110,8 @@ fn bases(plan: &Plan, situation: &Situation) -> Bases {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut home: Vec<PathBuf> = plan.home.iter().flat_map(|home| [home.clone(), real(home)]).collect();
     home.dedup();
-    Bases { cwd: real(&plan.scope.display_root), project: real(&situation.project), home }
+    let cwd = situation.cwd.as_ref().unwrap_or(&plan.scope.display_root);
+    Bases { cwd: real(cwd), project: real(&situation.project), home }
 }
 
 fn all_declared(
@@ -148,11 +151,15 @@ fn access(merged: &Merged, own: Access) -> Access {
     }
 }
 
-fn guarded(guards: Guards, merged: &Merged) -> Guards {
+fn guarded(guards: Guards, merged: &Merged, project: &Path) -> Guards {
     const WHY: &str = "settings guard it";
+    let pattern = |own: &Located<String>| match own.value.strip_prefix("./") {
+        Some(below) => project.join(below).display().to_string(),
+        None => own.value.clone(),
+    };
     let write = merged.guards.write.iter().chain(&merged.sandbox.deny_write);
     let read = merged.guards.read.iter().chain(&merged.sandbox.deny_read);
-    let guards = write.fold(guards, |guards, own| guards.with_write(&own.value, GuardKind::Place, WHY));
-    let guards = read.fold(guards, |guards, own| guards.with_read(&own.value, GuardKind::Place, WHY));
-    merged.guards.except.iter().fold(guards, |guards, own| guards.with_except(&own.value))
+    let guards = write.fold(guards, |guards, own| guards.with_write(&pattern(own), GuardKind::Place, WHY));
+    let guards = read.fold(guards, |guards, own| guards.with_read(&pattern(own), GuardKind::Place, WHY));
+    merged.guards.except.iter().fold(guards, |guards, own| guards.with_except(&pattern(own)))
 }

@@ -1,0 +1,62 @@
+//! What can be said about calls that are judged and not made.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::SettingsFlags;
+
+/// Say what would be decided about a call, and why, without making it
+///
+/// TOOL and JSON are those of `pinfold call`. Without them, calls are read from standard input, one JSON object per
+/// line, and answered one per line and in order; what can stand in a line is described in docs/check.md.
+///
+/// Exit code: 0 when the call is allowed, 4 when a person would be asked, 3 when it is denied, 2 when the command
+/// line is not understood. For lines: 1 when any of them could not be read, else 0.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  pinfold check Bash '{\"command\":\"git push\"}'\n  \
+                       echo '{\"tool\":\"Read\",\"input\":{\"file_path\":\"a\"}}' | pinfold check --no-settings")]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+
+    /// Print the answer as JSON, as for a line
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The tool
+    #[arg(value_name = "TOOL", requires = "input")]
+    pub(crate) tool: Option<String>,
+
+    /// Its input, or `-` for standard input
+    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) input: Option<String>,
+}
+
+/// Who would make the call, and under which settings
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Setting")]
+pub(crate) struct Judging {
+    /// The project [default: the one that the current folder belongs to]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Another folder that can be written
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) settings: SettingsFlags,
+
+    /// Use no settings files: what is said here is all there is
+    #[arg(long)]
+    pub(crate) no_settings: bool,
+
+    /// Nobody can be asked
+    #[arg(long)]
+    pub(crate) headless: bool,
+
+    /// Switch the Bash tool on where it is off
+    #[arg(long)]
+    pub(crate) allow_bash: bool,
+}

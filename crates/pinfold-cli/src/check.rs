@@ -1,0 +1,72 @@
+//! `pinfold check`: what would be decided, for one call or for lines of them.
+
+mod desk;
+mod lines;
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use pinfold::check::Answer;
+use pinfold::policy::Decision;
+use serde_json::{Value, json};
+
+use crate::args::Check;
+use crate::exit::{ASKED, DONE, Failure, REFUSED, USAGE};
+use crate::say;
+use desk::{call_of, desk};
+
+pub(crate) fn check(wanted: &Check) -> Result<ExitCode, Failure> {
+    let (Some(tool), Some(input)) = (&wanted.tool, &wanted.input) else {
+        return lines::answered(&mut desk(&wanted.judging)?);
+    };
+    let text = match input.as_str() {
+        "-" => say::standard_input()?,
+        text => text.to_owned(),
+    };
+    let input: Value = serde_json::from_str(&text).map_err(|e| {
+        Failure::new(USAGE, format!("the input of {} is not JSON: {e}", say::visible(tool)))
+            .mend("quote it for the shell: pinfold check Read '{\"file_path\":\"a.txt\"}'")
+    })?;
+    let line = call_of(&wanted.judging, json!({"tool": tool, "input": input}))?;
+    let answer = desk(&wanted.judging)?
+        .answer(line.to_string().as_bytes())
+        .map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
+    let text =
+        if wanted.json { serde_json::to_string(&answer).unwrap_or_default() + "\n" } else { told(&answer) };
+    say::out(&text)?;
+    Ok(ExitCode::from(code(answer.decision)))
+}
+
+pub(crate) fn code(decision: Decision) -> u8 {
+    match decision {
+        Decision::Allow => DONE,
+        Decision::Ask => ASKED,
+        Decision::Deny => REFUSED,
+    }
+}
+
+/// An answer for a person.
+fn told(answer: &Answer) -> String {
+    let mut text = format!("{}\n", answer.decision.word());
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(text, "  {name:<8} {}", say::visible(value));
+    };
+    row("step", answer.step);
+    row("why", &answer.reason);
+    if let Some(part) = answer.parts().into_iter().find(|part| part.decides) {
+        row("part", &part.part);
+    }
+    if let Some(rule) = &answer.rule {
+        row("rule", &with_source(rule, answer.source.as_deref()));
+    }
+    if let Some(id) = answer.safeguard {
+        row("guard", id);
+    }
+    row("change", &answer.change());
+    answer.warnings.iter().for_each(|warning| row("note", warning));
+    text
+}
+
+fn with_source(rule: &str, source: Option<&str>) -> String {
+    source.map_or_else(|| rule.to_owned(), |source| format!("{rule}  ({source})"))
+}

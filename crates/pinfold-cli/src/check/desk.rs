@@ -1,0 +1,50 @@
+//! Where calls are judged that are not made: the settings and the line that stand for a command line.
+
+use std::path::Path;
+
+use pinfold::Ambient;
+use pinfold::check::Desk;
+use pinfold::settings::{Locations, load};
+use serde_json::{Value, json};
+
+use crate::args::Judging;
+use crate::exit::Failure;
+use crate::{settings, surroundings};
+
+/// A desk with the settings that were asked for. They are read for the project that a line names.
+pub(crate) fn desk(wanted: &Judging) -> Result<Desk, Failure> {
+    let here = surroundings::current_dir()?;
+    let home = surroundings::home();
+    let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| here.join(dir)).collect();
+    let flags = wanted.settings.flags(&add_dir, wanted.allow_bash);
+    let (config, state) = (surroundings::config_home(), surroundings::state_home());
+    let (no_settings, of_home) = (wanted.no_settings, home.clone());
+    let layers = move |project: &Path| {
+        let locations = if no_settings {
+            Locations::default()
+        } else {
+            Locations::usual(project, of_home.clone(), config.as_deref(), state.as_deref())
+        };
+        load(&Ambient::claim(), &locations, &flags).map(|loaded| loaded.layers).map_err(|bad| bad.to_string())
+    };
+    let desk = Desk::new(Ambient::claim(), here)
+        .with_home(home)
+        .with_variables(surroundings::variables())
+        .with_profile(settings::profile(wanted.settings.profile.as_deref())?);
+    let by_flags = wanted.settings.are_given() || !wanted.add_dir.is_empty() || wanted.allow_bash;
+    // Nothing behind the lines costs nothing for each of them.
+    Ok(if no_settings && !by_flags { desk } else { desk.backed_by(Box::new(layers)) })
+}
+
+/// A call with what the command line says about it.
+pub(crate) fn call_of(wanted: &Judging, mut call: Value) -> Result<Value, Failure> {
+    let project = settings::locations(wanted.folder.as_deref())?.project;
+    let here = surroundings::current_dir()?;
+    let cwd = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
+    if let Some(line) = call.as_object_mut() {
+        line.insert("cwd".to_owned(), json!(cwd));
+        line.insert("project_root".to_owned(), json!(project));
+        line.insert("headless".to_owned(), json!(wanted.headless));
+    }
+    Ok(call)
+}

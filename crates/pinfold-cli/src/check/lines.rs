@@ -1,0 +1,115 @@
+//! Lines in, lines out: in order, each as soon as it is decided when somebody waits for it.
+
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::process::ExitCode;
+
+use pinfold::check::{Desk, LONGEST_LINE};
+use serde_json::json;
+
+use crate::exit::{DONE, FAILED, Failure};
+
+/// How much is read and written at once.
+const CHUNK: usize = 64 << 10;
+
+/// Answers standard input, line by line.
+pub(super) fn answered(desk: &mut Desk) -> Result<ExitCode, Failure> {
+    let input = BufReader::with_capacity(CHUNK, io::stdin().lock());
+    let output = BufWriter::with_capacity(CHUNK, io::stdout().lock());
+    match stream(desk, input, output) {
+        Ok(true) => Ok(ExitCode::from(FAILED)),
+        Ok(false) => Ok(ExitCode::from(DONE)),
+        // Whoever read the answers has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(DONE)),
+        Err(error) => Err(Failure::new(FAILED, format!("the stream of calls broke off: {error}"))),
+    }
+}
+
+/// Whether any line could not be read.
+fn stream(desk: &mut Desk, mut input: BufReader<impl Read>, mut output: impl Write) -> io::Result<bool> {
+    let (mut line, mut number, mut any_failed) = (Vec::new(), 0_u64, false);
+    loop {
+        // Whoever waits for an answer before the next line gets it.
+        if input.buffer().is_empty() {
+            output.flush()?;
+        }
+        line.clear();
+        if !next_line(&mut input, &mut line)? {
+            output.flush()?;
+            return Ok(any_failed);
+        }
+        number += 1;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match desk.answer(line.trim_ascii()) {
+            Ok(answer) => serde_json::to_writer(&mut output, &answer)?,
+            Err(bad) => {
+                any_failed = true;
+                let error = json!({"id": null, "error": bad.to_string(), "line": number});
+                serde_json::to_writer(&mut output, &error)?;
+            }
+        }
+        output.write_all(b"\n")?;
+    }
+}
+
+/// Reads the next line; of one that is too long only so much that it is seen to be. `false` at the end.
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    let most = LONGEST_LINE as u64 + 2;
+    let read = input.by_ref().take(most).read_until(b'\n', line)?;
+    if read as u64 == most && line.last() != Some(&b'\n') {
+        skip_line(input)?;
+    }
+    Ok(read > 0)
+}
+
+fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let chunk = input.fill_buf()?;
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(chunk.len(), |end| end + 1);
+        input.consume(used);
+        if end.is_some() || used == 0 {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pinfold::Ambient;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn answers(input: &[u8]) -> (bool, Vec<Value>) {
+        let mut desk = Desk::new(Ambient::claim(), "/no/such/folder".into());
+        let mut out = Vec::new();
+        let failed = stream(&mut desk, BufReader::with_capacity(16, input), &mut out).unwrap();
+        let lines = String::from_utf8(out).unwrap();
+        (failed, lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_told_and_the_stream_goes_on() {
+        let (failed, answers) = answers(
+            b"{\"id\":1,\"tool\":\"Read\",\"input\":{\"file_path\":\"a\"}}\n\nnonsense\n{\"id\":\"x\",\"tool\":\"Write\",\"input\":{\"file_path\":\"a\"}}",
+        );
+        assert!(failed);
+        assert_eq!(answers[0]["id"], 1);
+        assert_eq!(answers[0]["decision"], "allow");
+        assert_eq!(answers[1]["line"], 3);
+        assert_eq!(answers[1]["id"], Value::Null);
+        assert!(answers[1]["error"].is_string());
+        assert_eq!((&answers[2]["id"], &answers[2]["decision"]), (&"x".into(), &"ask".into()));
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_memory_without_end() {
+        let mut input = vec![b'x'; LONGEST_LINE * 2];
+        input.extend(b"\n{\"tool\":\"Read\",\"input\":{\"file_path\":\"a\"}}\n");
+        let (failed, answers) = answers(&input);
+        assert!(failed && answers[0]["error"].as_str().unwrap().contains("longer than"));
+        assert_eq!(answers[1]["decision"], "allow");
+    }
+}

@@ -1,0 +1,153 @@
+//! What comes out for a line.
+
+use pinfold_policy::{BadCall, Decision, TrailEntry};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::words;
+use crate::gate::Considered;
+use crate::refusal::Refusal;
+
+/// The answer to a line. Its fields are a stable interface.
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    /// What the line called itself; `null` when it did not.
+    pub id: Option<Box<RawValue>>,
+    /// What is decided.
+    pub decision: Decision,
+    /// The step that decided.
+    pub step: &'static str,
+    /// Why, in one clause.
+    pub reason: String,
+    /// The rule, guard or list that decided.
+    pub rule: Option<String>,
+    /// Where it stands.
+    pub source: Option<String>,
+    /// The safeguard that asks, by its stable name.
+    pub safeguard: Option<&'static str>,
+    /// The no in words, unless it is a yes.
+    pub refusal: Option<Refusal>,
+    /// What the call says it will touch.
+    pub claims: ClaimsTold,
+    /// What was said and grants nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What the answer was made from, for a trace; `None` for a call that was not understood.
+    #[serde(skip)]
+    pub considered: Option<Considered>,
+}
+
+/// What a call says it will touch, in the order of the call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ClaimsTold {
+    /// Paths that are read, absolute.
+    pub reads: Vec<String>,
+    /// Paths that are written, made, moved or removed, absolute.
+    pub writes: Vec<String>,
+    /// Simple commands, as they stand in the command line.
+    pub commands: Vec<String>,
+    /// Hosts; `null` for one that is known only by running.
+    pub hosts: Vec<Option<String>>,
+    /// What cannot be told before it runs.
+    pub opaque: Vec<String>,
+}
+
+/// One part of a call, and what decided about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PartTold {
+    /// The part, in words: ``write `src/a` ``, `` `git push` ``.
+    pub part: String,
+    /// What is decided about it alone.
+    pub decision: Decision,
+    /// The step that had the first opinion; those before it had none.
+    pub step: &'static str,
+    /// Why, in one clause.
+    pub reason: String,
+    /// The rule, guard or list.
+    pub rule: Option<String>,
+    /// Where it stands.
+    pub source: Option<String>,
+    /// Whether it decides the whole call.
+    pub decides: bool,
+}
+
+impl Answer {
+    pub(super) fn new(
+        id: Option<&RawValue>,
+        considered: Result<Considered, BadCall>,
+        warnings: &[String],
+    ) -> Self {
+        let answer = match considered {
+            Ok(considered) => Self::to_a_call(considered),
+            Err(bad) => Self::not_understood(&bad),
+        };
+        Self { id: id.map(ToOwned::to_owned), warnings: warnings.to_vec(), ..answer }
+    }
+
+    fn to_a_call(mut considered: Considered) -> Self {
+        let verdict = &considered.verdict;
+        let reason = verdict.deciding().map(|entry| &entry.opinion.reason);
+        let (rule, source) = reason.map(words::rule).unwrap_or_default();
+        Self {
+            id: None,
+            decision: verdict.decision,
+            step: verdict.step,
+            reason: reason.map(words::clause).unwrap_or_default(),
+            rule,
+            source,
+            safeguard: reason.and_then(words::safeguard),
+            claims: words::Said::of(&considered).claims(),
+            refusal: considered.refusal.take(),
+            warnings: Vec::new(),
+            considered: Some(considered),
+        }
+    }
+
+    /// Each part of the call, with what decided about it.
+    pub fn parts(&self) -> Vec<PartTold> {
+        let Some(considered) = &self.considered else { return Vec::new() };
+        let said = words::Said::of(considered);
+        let decided_by = considered.verdict.decided_by;
+        let told = |(i, entry): (usize, &TrailEntry)| {
+            let reason = &entry.opinion.reason;
+            let (rule, source) = words::rule(reason);
+            PartTold {
+                part: said.part(entry.part),
+                decision: entry.opinion.decision,
+                step: entry.step,
+                reason: words::clause(reason),
+                rule,
+                source,
+                decides: i == decided_by,
+            }
+        };
+        considered.verdict.trail.iter().enumerate().map(told).collect()
+    }
+
+    /// What would make another decision of it, in one sentence without its full stop.
+    pub fn change(&self) -> String {
+        let Some(considered) = &self.considered else {
+            return "call a tool that is known, with the input that it takes".to_owned();
+        };
+        match considered.verdict.deciding() {
+            Some(entry) => words::Said::of(considered).change(entry),
+            None => String::new(),
+        }
+    }
+
+    fn not_understood(bad: &BadCall) -> Self {
+        Self {
+            id: None,
+            decision: Decision::Deny,
+            step: "unresolved",
+            reason: bad.to_string(),
+            rule: None,
+            source: None,
+            safeguard: None,
+            refusal: Some(Refusal::invalid(bad)),
+            claims: ClaimsTold::default(),
+            warnings: Vec::new(),
+            considered: None,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Where lines are answered, one after the other.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use pinfold_paths::Ambient;
+use pinfold_policy::merge::Layered;
+use pinfold_policy::{PathText, RawCall, is_visible};
+
+use super::answer::Answer;
+use super::line::{BadLine, Line};
+use super::opened::{Opened, Surroundings};
+use super::setup::Setup;
+use crate::profile::Profile;
+
+/// The settings behind the lines of a project: asked for each line, so that a file that changes counts at once. The
+/// error is what is wrong in them; no line is then answered.
+pub type Backing = Box<dyn Fn(&Path) -> Result<Vec<Layered>, String> + Send>;
+
+/// Answers lines, and keeps what it opened for the next ones of the same setup.
+pub struct Desk {
+    ambient: Ambient,
+    surroundings: Surroundings,
+    backing: Option<Backing>,
+    kept: HashMap<String, Opened>,
+    key: String,
+}
+
+/// How many setups are kept open: each holds a few folders.
+const MOST_KEPT: usize = 32;
+
+impl Desk {
+    /// A desk for lines that are all there is. A line that names no folder means `folder`.
+    pub fn new(ambient: Ambient, folder: PathBuf) -> Self {
+        let surroundings = Surroundings { folder, home: None, variables: BTreeMap::new(), profile: None };
+        Self { ambient, surroundings, backing: None, kept: HashMap::new(), key: String::new() }
+    }
+
+    /// With what `~` stands for in lines that do not say.
+    #[must_use]
+    pub fn with_home(mut self, home: Option<PathBuf>) -> Self {
+        self.surroundings.home = home;
+        self
+    }
+
+    /// With the variables that declared path scopes may name.
+    #[must_use]
+    pub fn with_variables(mut self, variables: BTreeMap<String, String>) -> Self {
+        self.surroundings.variables = variables;
+        self
+    }
+
+    /// With a profile that holds tools to places.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Option<Profile>) -> Self {
+        self.surroundings.profile = profile;
+        self
+    }
+
+    /// With settings behind the lines.
+    #[must_use]
+    pub fn backed_by(mut self, backing: Backing) -> Self {
+        self.backing = Some(backing);
+        self
+    }
+
+    /// Answers one line.
+    ///
+    /// # Errors
+    /// When the line cannot be read, its folders cannot be looked at, or the settings behind it cannot be used.
+    pub fn answer(&mut self, line: &[u8]) -> Result<Answer, BadLine> {
+        let line = Line::read(line)?;
+        let opened = self.open(&line)?;
+        let cwd = Some(PathText::new(opened.cwd.as_os_str()));
+        let call = RawCall { tool: line.tool, input: line.input, cwd };
+        Ok(Answer::new(line.id, opened.session.consider(&call), &opened.warnings))
+    }
+
+    /// Which of `all` tools the agent of a line is shown.
+    ///
+    /// # Errors
+    /// As [`Desk::answer`].
+    pub fn visible_tools(&mut self, line: &[u8], all: &[String]) -> Result<Vec<String>, BadLine> {
+        let session = &self.open(&Line::read(line)?)?.session;
+        let (policy, scope, interaction) = (session.policy(), session.scope(), session.interaction());
+        let shown = all.iter().filter(|tool| is_visible(&policy, scope, interaction, tool));
+        Ok(shown.cloned().collect())
+    }
+
+    /// The setup of a line, opened: as it was kept, if neither the folders nor the settings have changed since.
+    fn open(&mut self, line: &Line<'_>) -> Result<&Opened, BadLine> {
+        line.setup_key(&mut self.key);
+        let usable = match self.kept.get(&self.key) {
+            Some(kept) => kept.session.line().is_current() && self.layers(&kept.project)? == kept.layers,
+            None => false,
+        };
+        if !usable {
+            let opened = self.open_anew(line)?;
+            if self.kept.len() >= MOST_KEPT {
+                self.kept.clear();
+            }
+            self.kept.insert(self.key.clone(), opened);
+        }
+        self.kept.get(&self.key).ok_or_else(|| BadLine("nothing was opened".to_owned()))
+    }
+
+    fn open_anew(&self, line: &Line<'_>) -> Result<Opened, BadLine> {
+        let setup = Setup::read(line.setup())?;
+        let layers = self.layers(&setup.project(&self.surroundings.folder))?;
+        Opened::open(&self.ambient, &setup, &self.surroundings, layers)
+    }
+
+    fn layers(&self, project: &Path) -> Result<Vec<Layered>, BadLine> {
+        self.backing.as_ref().map_or_else(|| Ok(Vec::new()), |backing| backing(project).map_err(BadLine))
+    }
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").field("surroundings", &self.surroundings).finish_non_exhaustive()
+    }
+}

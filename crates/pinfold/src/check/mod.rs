@@ -1,0 +1,32 @@
+//! `pinfold check` as a library: one line of JSON in, one answer out; nothing is done and nothing recorded.
+//!
+//! A line says a call and, as far as it likes, who makes it, where, and under which rules. Without settings behind it
+//! the line is all there is. The folders of a line need not exist here: what stands of them is looked at as for a
+//! deed, the rest is names ([`pinfold_paths::Line::imagined`]).
+//!
+//! ```
+//! use pinfold::{Ambient, check::Desk};
+//!
+//! let mut desk = Desk::new(Ambient::claim(), "/home/u/proj".into());
+//! let line = r#"{"id":"1","tool":"Bash","input":{"command":"git push"},"rules":{"deny":["Bash(git push)"]}}"#;
+//! let answer = desk.answer(line.as_bytes())?;
+//! assert_eq!(answer.decision.word(), "deny");
+//! assert_eq!(answer.rule.as_deref(), Some("Bash(git push)"));
+//! # Ok::<(), pinfold::check::BadLine>(())
+//! ```
+//!
+//! Trap: an answer is no permit. Where the deed follows, [`Session::submit`](crate::Session::submit) judges, and holds
+//! what it judged.
+
+mod agent;
+mod answer;
+mod desk;
+mod line;
+mod opened;
+mod reading;
+mod setup;
+mod words;
+
+pub use answer::{Answer, ClaimsTold, PartTold};
+pub use desk::{Backing, Desk};
+pub use line::{BadLine, LONGEST_LINE};

@@ -1,0 +1,329 @@
+//! A setup with its folders looked at: a session that only considers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold_paths::{Ambient, Imagined, Line};
+use pinfold_policy::merge::{Layered, Merged, merge};
+use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
+use pinfold_policy::{
+    Bases, Effect, Interaction, Layer, Located, Mode, Policy, Principal, Rule, RuleSet, Scope, ShellHold,
+    Source, SourcedRule,
+};
+
+use super::line::BadLine;
+use super::setup::Setup;
+use crate::audit::Discard;
+use crate::profile::Profile;
+use crate::session::{Plan, Session};
+use crate::settings::Situation;
+use crate::shell::ShellHost;
+
+/// What lines that do not say otherwise mean.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    pub(super) folder: PathBuf,
+    pub(super) home: Option<PathBuf>,
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) profile: Option<Profile>,
+}
+
+/// A setup, opened.
+pub(super) struct Opened {
+    /// For considering alone: its line may be around folders that are not there.
+    pub(super) session: Session,
+    pub(super) cwd: PathBuf,
+    pub(super) project: PathBuf,
+    pub(super) layers: Vec<Layered>,
+    /// What was said and grants nothing.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Opened {
+    pub(super) fn open(
+        ambient: &Ambient,
+        setup: &Setup,
+        around: &Surroundings,
+        layers: Vec<Layered>,
+    ) -> Result<Self, BadLine> {
+        let places = Places::of(ambient, setup, around)?;
+        let mut unread = Vec::new();
+        let line_layers = layers_of(setup, &mut unread)?;
+        let merged = merge(&[layers.as_slice(), &line_layers].concat());
+        let mut warnings: Vec<String> = merged.ignored.iter().map(ToString::to_string).collect();
+        let opening = Opening { ambient, setup, merged: &merged, places: &places };
+        let mut plan = opening.plan(around)?;
+        if setup.is_subagent() {
+            plan.policy = opening.policy_of_agent(plan.policy, &mut unread, &mut warnings);
+        }
+        plan.policy.unread = unread;
+        let grants = opening.grants(&mut warnings);
+        let session = opening.session(plan)?;
+        session.set_grants(grants);
+        Ok(Self { session, cwd: places.cwd, project: setup.project(&around.folder), layers, warnings })
+    }
+}
+
+/// The folders of a setup, as they are here.
+struct Places {
+    cwd: PathBuf,
+    named_home: Option<PathBuf>,
+    home: Option<PathBuf>,
+    display_root: Imagined,
+    root: Imagined,
+    bases: Bases,
+}
+
+impl Places {
+    fn of(ambient: &Ambient, setup: &Setup, around: &Surroundings) -> Result<Self, BadLine> {
+        let open = |path: &Path| imagined(ambient, path);
+        let named_home = setup.home.clone().or_else(|| around.home.clone());
+        let home = named_home.as_deref().map(open).transpose()?.map(|home| home.path());
+        let project = setup.project(&around.folder);
+        let display_root = open(setup.scope.display_root.as_ref().unwrap_or(&project))?;
+        let root = match &setup.scope.root {
+            Some(root) => open(root)?,
+            None => display_root.clone(),
+        };
+        if !root.path().starts_with(display_root.path()) {
+            return Err(BadLine("`scope.root` does not lie inside `scope.display_root`".to_owned()));
+        }
+        let cwd = setup.cwd.clone().unwrap_or_else(|| project.clone());
+        let bases = Bases {
+            cwd: open(&cwd)?.path(),
+            project: open(&project)?.path(),
+            home: named_home.iter().chain(&home).cloned().collect(),
+        };
+        Ok(Self { cwd, named_home, home, display_root, root, bases })
+    }
+
+    /// A folder as settings and lines write it: `~/x`, `../x`, `/x`.
+    fn written(&self, text: &str) -> PathBuf {
+        match (text.strip_prefix('~'), &self.home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+                home.join(rest.trim_start_matches('/'))
+            }
+            _ => self.bases.project.join(text),
+        }
+    }
+}
+
+fn imagined(ambient: &Ambient, path: &Path) -> Result<Imagined, BadLine> {
+    Imagined::open(ambient, path).map_err(|error| BadLine(error.to_string()))
+}
+
+/// What a line says, as layers of settings: the caller's word, as strong as flags. What only the person's own settings
+/// may say stands in a layer of theirs.
+fn layers_of(setup: &Setup, unread: &mut Vec<String>) -> Result<Vec<Layered>, BadLine> {
+    let trusted = !setup.not_trusted;
+    let mut call = Settings::silent(Layer::CommandLine);
+    let says = &mut call.says;
+    says.permissions.default_mode = setup.mode()?.map(located);
+    says.permissions.ask_rules_in_bypass = setup.ask_rules_in_bypass.map(located);
+    says.permissions.additional_directories =
+        setup.additional_directories.iter().cloned().map(located).collect();
+    says.bash = setup.bash.map(located);
+    says.reads = setup.reads.map(located);
+    says.sandbox.mode = setup.sandbox.mode.map(located);
+    says.sandbox.deny_write = setup.sandbox.deny_write.iter().cloned().map(located).collect();
+    says.sandbox.deny_read = setup.sandbox.deny_read.iter().cloned().map(located).collect();
+    says.tools = setup.tools.clone().map(located);
+    let mut taking = |texts: &[String], kind: &str| {
+        let mut rules = Vec::new();
+        for text in texts {
+            match Rule::parse(text) {
+                Ok(rule) => rules.push(located(rule)),
+                Err(bad) => unread.push(format!("the {kind} rule cannot be read: {bad}")),
+            }
+        }
+        rules
+    };
+    says.permissions.deny = taking(&setup.rules.deny, "deny");
+    says.permissions.ask = taking(&setup.rules.ask, "ask");
+    let mut allow = Vec::new();
+    for text in &setup.rules.allow {
+        match Rule::parse(text) {
+            Ok(rule) => allow.push(located(rule)),
+            Err(bad) => call.without_effect.push(BadSetting {
+                source: Source::plain(Layer::Call),
+                span: 0..0,
+                what: format!("`allow {}`", bad.text),
+                mend: format!("{}; {}", bad.why, bad.mend),
+            }),
+        }
+    }
+    call.says.permissions.allow = AllowRules(allow);
+    let mut person = Settings::silent(if trusted { Layer::User } else { Layer::Project });
+    person.says.immune = setup.immune.map(located);
+    Ok(vec![Layered { settings: call, trusted }, Layered { settings: person, trusted }])
+}
+
+fn located<T>(value: T) -> Located<T> {
+    Located { value, source: Source::plain(Layer::Call) }
+}
+
+/// What a session is opened from.
+struct Opening<'a> {
+    ambient: &'a Ambient,
+    setup: &'a Setup,
+    merged: &'a Merged,
+    places: &'a Places,
+}
+
+impl Opening<'_> {
+    /// Who acts, where, and what settings say about it.
+    fn plan(&self, around: &Surroundings) -> Result<Plan, BadLine> {
+        let (setup, places) = (self.setup, self.places);
+        let subagent = setup.is_subagent();
+        let scope = Scope {
+            root: places.root.path(),
+            display_root: places.display_root.path(),
+            enforce_write: subagent || setup.scope.enforce_write.unwrap_or(false),
+            allow_bash: self.allow_bash(subagent),
+        };
+        let network = self.merged.sandbox.network.as_ref().map(|network| network.value);
+        let host = Assumed { folder: places.root.path(), open_network: network == Some(Network::Host) };
+        let unwatched = subagent || setup.headless;
+        let name = || setup.agent.clone().unwrap_or_else(|| "subagent".to_owned());
+        let plan = Plan {
+            id: "check".to_owned(),
+            scope,
+            home: places.named_home.clone(),
+            principal: if subagent { Principal::Subagent(name()) } else { Principal::Main },
+            interaction: if unwatched { Interaction::Headless } else { Interaction::Interactive },
+            shells: Some(Arc::new(host)),
+            ..Plan::for_folder(places.display_root.path())
+        };
+        let situation = Situation {
+            project: places.bases.project.clone(),
+            cwd: Some(places.bases.cwd.clone()),
+            variables: around.variables.clone(),
+            profile: around.profile.clone(),
+        };
+        plan.with_settings(self.ambient, self.merged, &situation).map_err(|bad| BadLine(bad.to_string()))
+    }
+
+    /// What a subagent is judged by: it inherits what takes away, and brings its own list.
+    fn policy_of_agent(
+        &self,
+        mut policy: Policy,
+        unread: &mut Vec<String>,
+        warnings: &mut Vec<String>,
+    ) -> Policy {
+        let (setup, merged, bases) = (self.setup, self.merged, &self.places.bases);
+        // Without a definition the rules of the line are the agent's own.
+        let own = |rule: &&SourcedRule| setup.agent_def.is_none() && rule.source.layer == Layer::Call;
+        let inherited = merged.rules.iter().filter(|rule| rule.effect == Effect::Deny || own(rule));
+        let mut rules: Vec<SourcedRule> = inherited.cloned().collect();
+        let definition = setup.agent_def.clone().unwrap_or_default();
+        rules.extend(read_rules(&definition.deny_tools, Effect::Deny, Layer::Agent, |bad| unread.push(bad)));
+        let listed = definition
+            .allow_tools
+            .map(|texts| read_rules(&texts, Effect::Allow, Layer::Agent, |bad| warnings.push(bad)));
+        match (&listed, &merged.managed_rules_only) {
+            (Some(listed), None) => rules.extend(listed.iter().cloned()),
+            (Some(_), Some(lock)) => {
+                warnings.push(format!("{lock} lets no rules of agents allow anything"));
+            }
+            (None, _) => {}
+        }
+        policy.mode = self.mode_of_agent(definition.mode);
+        policy.with_rules(rules, bases).held_to(listed, bases)
+    }
+
+    /// The mode of a subagent: its own, never looser than that of the session that started it, where that is said.
+    fn mode_of_agent(&self, own: Option<Mode>) -> Mode {
+        let parent = &self.merged.mode;
+        let said = parent.source.layer != Layer::BuiltIn;
+        let own = own.unwrap_or(if said { parent.value } else { Mode::Default });
+        match (if said { own.clamped_to(parent.value) } else { own }, &self.merged.bypass_locked) {
+            (Mode::BypassPermissions, Some(_)) => Mode::Default,
+            (mode, _) => mode,
+        }
+    }
+
+    /// What was granted in the session. A subagent has no part in it.
+    fn grants(&self, warnings: &mut Vec<String>) -> RuleSet {
+        if self.setup.is_subagent() {
+            return RuleSet::default();
+        }
+        let granted = read_rules(&self.setup.grants, Effect::Allow, Layer::Session, |bad| warnings.push(bad));
+        RuleSet::compile(granted.into_iter().map(Arc::new), &self.places.bases)
+    }
+
+    /// The session of a plan, around folders that may not be there.
+    fn session(&self, plan: Plan) -> Result<Session, BadLine> {
+        let places = self.places;
+        let roots = self.roots(plan.scope.enforce_write)?;
+        let line = Line::imagined(places.display_root.clone(), places.home.clone(), roots);
+        Ok(Session::over(line, plan, Arc::new(Discard)))
+    }
+
+    /// A shell is off for an agent that nobody watches, unless somebody switched it on.
+    fn allow_bash(&self, subagent: bool) -> bool {
+        let merged = self.merged;
+        let unwatched = self.setup.headless && !subagent;
+        let by_flag =
+            merged.mode.source.layer == Layer::CommandLine && merged.mode.value == Mode::BypassPermissions;
+        let switched_on = || merged.allow_bash.as_ref().map_or(by_flag, |said| said.value || by_flag);
+        self.setup.scope.allow_bash.unwrap_or_else(|| !unwatched || switched_on())
+    }
+
+    /// The folders that may be written.
+    fn roots(&self, enforce_write: bool) -> Result<Vec<Imagined>, BadLine> {
+        let places = self.places;
+        let open = |text: &String| imagined(self.ambient, &places.written(text));
+        let inside = |folder: &Imagined| folder.path().starts_with(places.root.path());
+        if let Some(writable) = &self.setup.sandbox.writable {
+            let writable: Vec<Imagined> = writable.iter().map(open).collect::<Result<_, _>>()?;
+            let narrow = enforce_write || self.setup.not_trusted;
+            return Ok(writable.into_iter().filter(|folder| !narrow || inside(folder)).collect());
+        }
+        let mut roots = vec![places.root.clone()];
+        if !enforce_write {
+            for folder in &self.merged.additional_directories {
+                roots.push(open(&folder.value)?);
+            }
+        }
+        Ok(roots)
+    }
+}
+
+/// Rules as they are written; what cannot be read is told.
+fn read_rules(
+    texts: &[String],
+    effect: Effect,
+    layer: Layer,
+    mut tell: impl FnMut(String),
+) -> Vec<SourcedRule> {
+    let mut rules = Vec::with_capacity(texts.len());
+    for text in texts {
+        match Rule::parse(text) {
+            Ok(rule) => rules.push(SourcedRule { effect, rule, source: Source::plain(layer) }),
+            Err(bad) => tell(format!("{}: {bad}", layer.word())),
+        }
+    }
+    rules
+}
+
+/// Says that the kernel holds every shell: whether it does here is not what a line asks.
+#[derive(Debug)]
+struct Assumed {
+    folder: PathBuf,
+    open_network: bool,
+}
+
+impl ShellHost for Assumed {
+    fn held(&self) -> ShellHold {
+        ShellHold::Full
+    }
+
+    fn opens_network(&self) -> bool {
+        self.open_network
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+}

@@ -1,0 +1,193 @@
+//! A verdict in words: why, by which rule, about which part.
+
+use pinfold_policy::{
+    Claims, Decision, Disguise, Facts, ForeignCall, PartId, PathFact, Reason, ShellClaim, SourcedRule,
+    ToolCall, TrailEntry,
+};
+
+use super::answer::ClaimsTold;
+use crate::gate::{Considered, shortened};
+
+/// Why, in one clause.
+pub(super) fn clause(reason: &Reason) -> String {
+    let plain = match reason {
+        Reason::DenyRule(_) => "a rule denies it",
+        Reason::AskRule(_) => "a rule wants it to be asked about",
+        Reason::AllowRule(_) => "a rule allows it",
+        Reason::Grant(_) => "it was granted in this session",
+        Reason::RuleNotRead(why) => return why.clone(),
+        Reason::NotListed => "the definition of the agent does not list it",
+        Reason::Declared(hit) => return hit.no.why.clause(),
+        Reason::Safeguard(hit) => return format!("it {}", hit.about),
+        Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {
+            return hit.why.clone();
+        }
+        Reason::Barred(bar) => return bar.why.clone(),
+        Reason::Mode(mode) => return format!("the mode {} says so", mode.word()),
+        Reason::OnlyReads => "the command does nothing but read",
+        Reason::HeldByTheKernel => "the kernel holds what it does",
+        Reason::DecidedElsewhere => "another part of the call decides about it",
+        Reason::ReadOutside => "a read outside the folder, in a session that reads only there",
+        Reason::NoFolder => "an agent works in a folder that is there",
+        Reason::OutOfScope => "a write outside the scope of this agent",
+        Reason::ReadOnly => "the session only reads",
+        Reason::Unresolved(why) => return why.reason.clone(),
+        Reason::Disguised(Disguise::Link) => "a link leads out of the folder",
+        Reason::Disguised(Disguise::DotDot) => "`..` climbs out of the folder",
+        Reason::Special(kind) => return format!("it is a {kind}"),
+        Reason::TheLineItself => "it is the folder itself",
+        Reason::WriteOutside => "a write outside the folder",
+        Reason::OtherNames(names) => return format!("the file has {names} names"),
+        Reason::OtherMount => "another file system is mounted there",
+        Reason::BashNotAllowed => "shells are off in this session",
+        Reason::ShellNotHeld => "nothing holds a shell here",
+        Reason::NothingToJudge => "the call has no part that could be judged",
+    };
+    plain.to_owned()
+}
+
+/// The rule, guard or list that stands behind a reason, and where it stands.
+pub(super) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
+    let written = |rule: &SourcedRule| (Some(rule.rule.text().to_owned()), Some(rule.source.to_string()));
+    match reason {
+        Reason::DenyRule(rule) | Reason::AskRule(rule) | Reason::AllowRule(rule) | Reason::Grant(rule) => {
+            written(rule)
+        }
+        Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {
+            (Some(hit.pattern.clone()), Some("built-in guards".to_owned()))
+        }
+        Reason::Declared(hit) => (Some(hit.no.list.clone()), Some(hit.no.source.to_string())),
+        _ => (None, None),
+    }
+}
+
+/// The stable name of a safeguard that asks.
+pub(super) fn safeguard(reason: &Reason) -> Option<&'static str> {
+    match reason {
+        Reason::Safeguard(hit) => Some(hit.id),
+        Reason::Sensitive(_) => Some(SENSITIVE),
+        _ => None,
+    }
+}
+
+/// The name of the one safeguard that is about places.
+const SENSITIVE: &str = "sensitive-path";
+
+/// A call with what was found about it.
+pub(super) struct Said<'a> {
+    pub(super) call: &'a ToolCall,
+    pub(super) claims: &'a Claims,
+    pub(super) facts: &'a Facts,
+}
+
+impl<'a> Said<'a> {
+    pub(super) fn of(considered: &'a Considered) -> Self {
+        Self { call: &considered.call, claims: &considered.claims, facts: &considered.facts }
+    }
+
+    fn text(&self) -> &str {
+        self.claims.shell.as_ref().and_then(ShellClaim::said).unwrap_or_default()
+    }
+
+    /// A part of the call.
+    pub(super) fn part(&self, part: PartId) -> String {
+        match part {
+            PartId::Path(i) => self
+                .facts
+                .paths
+                .get(i)
+                .map_or_else(String::new, |fact| format!("{} `{}`", fact.operation.word(), fact.shown)),
+            PartId::Command(i) => format!("`{}`", shortened(self.command(i).unwrap_or_default())),
+            PartId::Shell => "the command line".to_owned(),
+            PartId::Host(i) => match self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref()) {
+                Some(host) => format!("host `{host}`"),
+                None => "a host that is known only by running".to_owned(),
+            },
+            PartId::Tool => format!("tool `{}`", shortened(self.call.name())),
+        }
+    }
+
+    /// What would make another decision of a part.
+    pub(super) fn change(&self, entry: &TrailEntry) -> String {
+        match &entry.opinion.reason {
+            Reason::DenyRule(rule) | Reason::AskRule(rule) | Reason::AllowRule(rule) => {
+                format!("take the rule `{}` away ({})", rule.rule, rule.source)
+            }
+            Reason::Grant(_) => "end the session, which granted it".to_owned(),
+            Reason::RuleNotRead(_) => "mend the rule".to_owned(),
+            Reason::NotListed => "list it under `allow_tools` in the definition of the agent".to_owned(),
+            Reason::Declared(hit) => format!("change `{}` ({})", hit.no.list, hit.no.source),
+            Reason::Safeguard(_) | Reason::Sensitive(_) => {
+                "nothing standing: a person says yes each time, unless `immune` in their own settings leaves \
+                 this safeguard out"
+                    .to_owned()
+            }
+            Reason::BashNotAllowed => "switch shells on: `--allow-bash`, or `\"allowBash\": true`".to_owned(),
+            Reason::ReadOnly => "leave the read-only sandbox".to_owned(),
+            Reason::ReadOutside => "set `\"reads\": \"anywhere\"`, or add the directory".to_owned(),
+            Reason::OutOfScope | Reason::NoFolder => "give the agent another folder".to_owned(),
+            Reason::Unresolved(_) | Reason::Disguised(_) | Reason::Special(_) | Reason::TheLineItself => {
+                "nothing: name the place that is meant, plainly".to_owned()
+            }
+            Reason::WriteOutside
+            | Reason::GuardedWrite(_)
+            | Reason::GuardedRead(_)
+            | Reason::OtherNames(_)
+            | Reason::OtherMount => self.by_rule(entry, "an allow rule that names the place"),
+            Reason::Barred(_) => "write it without that, so that a rule can be about it".to_owned(),
+            Reason::Mode(_) if entry.opinion.decision == Decision::Allow => {
+                self.by_rule(entry, "a deny or ask rule")
+            }
+            Reason::OnlyReads | Reason::HeldByTheKernel | Reason::DecidedElsewhere => {
+                self.by_rule(entry, "a deny or ask rule")
+            }
+            Reason::Mode(_) => self.by_rule(entry, "an allow rule"),
+            Reason::ShellNotHeld => "run it on a machine that can hold a shell".to_owned(),
+            Reason::NothingToJudge => "call with something to do".to_owned(),
+        }
+    }
+
+    /// A rule that would be about the part.
+    fn by_rule(&self, entry: &TrailEntry, which: &str) -> String {
+        let rule = match entry.part {
+            PartId::Path(i) => {
+                self.facts.paths.get(i).map(|fact| format!("{}(/{})", self.call.name(), path(fact)))
+            }
+            PartId::Command(i) => self.command(i).map(|command| format!("Bash({})", shortened(command))),
+            PartId::Shell => Some(format!("Bash({})", shortened(self.text()))),
+            PartId::Host(i) => {
+                let host = self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref());
+                host.map(|host| format!("WebFetch(domain:{host})"))
+            }
+            PartId::Tool => Some(shortened(self.call.name())),
+        };
+        rule.map_or_else(|| which.to_owned(), |rule| format!("{which}, such as `{rule}`"))
+    }
+
+    fn command(&self, i: usize) -> Option<&str> {
+        let span = self.claims.commands.get(i)?.span.clone();
+        self.text().get(span)
+    }
+
+    /// What the call says it will touch.
+    pub(super) fn claims(&self) -> ClaimsTold {
+        let mut told = ClaimsTold::default();
+        for fact in &self.facts.paths {
+            let list = if fact.operation.writes() { &mut told.writes } else { &mut told.reads };
+            list.push(path(fact));
+        }
+        let commands = (0..self.claims.commands.len()).filter_map(|i| self.command(i));
+        told.commands = commands.map(str::to_owned).collect();
+        told.hosts = self.claims.hosts.iter().map(|claim| claim.host.clone()).collect();
+        told.opaque = self.claims.bars.iter().map(|bar| bar.why.clone()).collect();
+        if let ToolCall::Foreign(ForeignCall::Unknown { name }) = self.call {
+            told.opaque.push(format!("nothing is known about the tool `{}`", shortened(name)));
+        }
+        told
+    }
+}
+
+/// A path as it was asked for, absolute.
+fn path(fact: &PathFact) -> String {
+    fact.asked.display().to_string()
+}
