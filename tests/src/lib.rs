@@ -6,6 +6,7 @@
 
 pub mod bed;
 pub mod expected;
+pub mod gate;
 pub mod git_bed;
 pub mod ground;
 pub mod missing;

@@ -1,0 +1,8 @@
+//! The corpus of decisions: cases as data, the world that each describes, and what comes out.
+
+pub mod case;
+pub mod disputes;
+pub mod lines;
+pub mod ran;
+pub mod tracker;
+pub mod world;

@@ -1,0 +1,51 @@
+//! The corpus of decisions, each case in the world that it describes.
+//!
+//! `PINFOLD_CORPUS` names another folder with `gate/*.jsonl` and `bash-gate/cases.jsonl`. What fails must stand in
+//! `docs/dev/corpus-disputes.md`, with the reason.
+
+#![expect(clippy::print_stdout, reason = "what was not run is never silent")]
+
+use pinfold_tests::gate::case::{Case, folder, load};
+use pinfold_tests::gate::disputes::disputes;
+use pinfold_tests::gate::ran::{Ran, Report};
+use pinfold_tests::gate::{lines, tracker, world};
+use pinfold_tests::missing::left_out;
+
+#[test]
+fn every_case_comes_out_as_it_has_to() {
+    if !world::is_inside() {
+        match world::enter("every_case_comes_out_as_it_has_to", &folder()) {
+            Some(ended) => assert!(ended.success(), "see above"),
+            None => left_out("the corpus of decisions", "no mount namespace can be made here"),
+        }
+        return;
+    }
+    let mut report = Report::default();
+    for case in load(&folder()) {
+        match case {
+            Ok(case) => report.note(&case.area, &case.id, ran(&case)),
+            Err(bad) => {
+                report.note(&bad.area, "?", Ran::Failed(format!("        unknown shape: {}\n", bad.what)))
+            }
+        }
+    }
+    print!("{}", report.told());
+    let disputed = disputes();
+    let undisputed: Vec<&str> = report.failed().filter(|id| !disputed.contains_key(id)).collect();
+    let failed = report.failed().count();
+    println!("{} passed, {failed} failed, {} of them disputed", report.passed(), failed - undisputed.len());
+    assert!(report.passed() > 0, "an empty corpus proves nothing");
+    assert!(undisputed.is_empty(), "{} cases fail without a reason", undisputed.len());
+}
+
+fn ran(case: &Case) -> Ran {
+    if case.area != "read-tracker"
+        && let Some(why) = lines::missing(case)
+    {
+        return Ran::NotRun(why.to_owned());
+    }
+    if let Err(shape) = world::build(case) {
+        return Ran::Failed(format!("        unknown shape: {shape}\n"));
+    }
+    if case.area == "read-tracker" { tracker::run(case) } else { lines::run(case) }
+}
