@@ -27,7 +27,8 @@
 //! 2. A word is static only if bash, whatever its variables and files, makes exactly that one word of it.
 //! 3. A script without commands and without opaque parts starts nothing and touches nothing: blanks, comments,
 //!    conditions, arithmetic, loops and functions around nothing.
-//! 4. Arithmetic is code where its values are: what is evaluated is a number as far as the text tells, or opaque.
+//! 4. With opaque parts the list is a best effort, with more rather than less: it is there for rules that deny.
+//! 5. Arithmetic is code where its values are: what is evaluated is a number as far as the text tells, or opaque.
 //!
 //! # What this does not see
 //! What a program does with its arguments, what a variable holds, what a sourced file says. `eval`, `source`,

@@ -38,6 +38,16 @@ fn every_command_line_has_its_list() {
     }
 }
 
+#[test]
+fn everyday_commands_are_understood() {
+    let lines = include_str!("cases/everyday.txt").lines().filter(|line| !line.starts_with("# What"));
+    for line in lines {
+        let script = parse(&escapes::read(line));
+        assert_eq!(script.opaque, [], "{line}");
+        assert!(!script.commands.is_empty(), "{line}");
+    }
+}
+
 fn blocks(text: &str) -> impl Iterator<Item = &str> {
     text.split("\n$ ")
 }
