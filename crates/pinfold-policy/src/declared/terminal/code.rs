@@ -14,6 +14,8 @@ pub(super) enum Code {
     Shell(String),
     /// Another language: only what stands in quotes can be seen.
     Literals(String),
+    /// A script of sed, which names files bare: `w FILE`.
+    Words(String),
 }
 
 /// Shells whose language is that of the command line.
@@ -35,6 +37,13 @@ const INTERPRETERS: &[(&str, &str, &[&str])] = &[
     ("Rscript", "e", &[]),
     ("julia", "eE", &["--eval", "--print"]),
     ("tclsh", "", &[]),
+    ("vi", "cS", &["--cmd"]),
+    ("vim", "cS", &["--cmd"]),
+    ("nvim", "cSl", &["--cmd"]),
+    ("ex", "cS", &[]),
+    ("emacs", "", &["--eval", "--execute", "-eval", "--load", "-l"]),
+    ("gdb", "", &["-ex", "--eval-command", "-iex"]),
+    ("expect", "c", &[]),
     ("zsh", "c", &[]),
     ("fish", "c", &["--command", "--init-command"]),
     ("csh", "c", &[]),
@@ -44,6 +53,9 @@ const INTERPRETERS: &[(&str, &str, &[&str])] = &[
     ("xonsh", "c", &[]),
     ("pwsh", "cC", &["-Command", "-EncodedCommand", "-ec"]),
 ];
+
+/// Programs that hand a text of theirs to a shell.
+const HAND_ON: &[&str] = &["flock", "runuser", "script", "su", "watch"];
 
 /// Builtins that run text, or make text that runs later.
 const RUNNERS: &[&str] = &["eval", "source", ".", "alias", "bind", "complete", "compgen", "enable", "fc"];
@@ -66,6 +78,10 @@ pub(super) fn of(command: &SimpleCommand, known: &[Option<&str>]) -> Vec<Code> {
             found.extend(shell(&name, rest, command));
         } else if let Some((_, letters, long)) = interpreter(&name) {
             found.extend(inline(&name, rest, letters, long, command));
+        } else if HAND_ON.contains(&name.as_str()) {
+            found.extend(rest.iter().flatten().map(|text| Code::Shell((*text).to_owned())));
+        } else if matches!(name.as_str(), "sed" | "gsed") {
+            found.extend(rest.iter().flatten().map(|text| Code::Words((*text).to_owned())));
         } else if matches!(name.as_str(), "awk" | "gawk" | "mawk" | "nawk") {
             found.extend(awk(&name, rest));
         } else if matches!(name.as_str(), "xargs" | "parallel") {
@@ -196,6 +212,11 @@ fn option_with(rest: &[Option<&str>], letters: &str) -> Option<usize> {
         word.and_then(|word| word.strip_prefix(['-', '+']))
             .is_some_and(|cluster| !cluster.starts_with('-') && cluster.contains(|c| letters.contains(c)))
     })
+}
+
+/// What stands behind a blank in a script of sed and begins like a path.
+pub(super) fn bare(code: &str) -> impl Iterator<Item = &str> {
+    code.split([' ', '\t', '\n', ';', '{', '}']).skip(1).filter(|text| text.starts_with(['/', '~']))
 }
 
 /// What stands in quotes in code and begins like a path.

@@ -29,7 +29,7 @@ use crate::input::PathText;
 use folders::Folders;
 use pieces::{Piece, Sure};
 use spelled::{Spelled, Tail};
-use variables::Variables;
+use variables::{Touched, Variables};
 
 /// What the words of a command line name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -122,7 +122,7 @@ const MOST_TEXTS: usize = 16;
 /// Reads off what `script` names. `cwd` is the folder that it starts in, absolute.
 pub fn audit(script: &Script, cwd: &Path, around: &Surroundings) -> Audit {
     let mut auditor = Auditor { around, audit: Audit::default(), seen: BTreeSet::new(), texts: Vec::new() };
-    auditor.script(script, &[cwd.to_string_lossy().into_owned()], None);
+    auditor.script(script, &[cwd.to_string_lossy().into_owned()], &Touched::default(), None);
     let mut read = 0;
     while let Some(text) = auditor.texts.pop() {
         read += 1;
@@ -130,7 +130,8 @@ pub fn audit(script: &Script, cwd: &Path, around: &Surroundings) -> Audit {
             auditor.blind(Blind::TooMuch, text.span);
             break;
         }
-        auditor.script(&pinfold_shell::parse(&text.line), &text.folders, Some(text.span));
+        let script = pinfold_shell::parse(&text.line);
+        auditor.script(&script, &text.folders, &text.touched, Some(text.span));
     }
     auditor.audit
 }
@@ -145,7 +146,7 @@ pub fn audit_line(line: &str, cwd: &Path, around: &Surroundings) -> Audit {
 pub fn audit_code(code: &str, cwd: &Path, around: &Surroundings) -> Audit {
     let mut auditor = Auditor { around, audit: Audit::default(), seen: BTreeSet::new(), texts: Vec::new() };
     auditor.blind(Blind::Inline("code".to_owned()), 0..code.len());
-    auditor.literals(code, &[cwd.to_string_lossy().into_owned()]);
+    auditor.all_of(code::literals(code), &[cwd.to_string_lossy().into_owned()]);
     auditor.audit
 }
 
@@ -153,6 +154,7 @@ pub fn audit_code(code: &str, cwd: &Path, around: &Surroundings) -> Audit {
 struct Text {
     line: String,
     folders: Vec<String>,
+    touched: Touched,
     span: Span,
 }
 
@@ -171,12 +173,12 @@ impl Auditor<'_> {
     }
 
     /// `within`: the span of the word that the script stands in, when it is not the whole text.
-    fn script(&mut self, script: &Script, start: &[String], within: Option<Span>) {
+    fn script(&mut self, script: &Script, start: &[String], outer: &Touched, within: Option<Span>) {
         let at = |span: &Span| within.clone().unwrap_or_else(|| span.clone());
         for opaque in &script.opaque {
             self.blind(Blind::Opaque(clause(&opaque.why)), at(&opaque.span));
         }
-        let variables = Variables::of(script, self.around);
+        let variables = Variables::of(script, self.around, outer);
         let folders = Folders::of(script, start, &variables);
         if let Some(span) = &folders.unknown {
             self.blind(Blind::Folder, at(span));
@@ -227,9 +229,9 @@ impl Auditor<'_> {
         }
     }
 
-    /// Claims what stands in quotes in code and begins like a path.
-    fn literals(&mut self, code: &str, folders: &[String]) {
-        for literal in code::literals(code) {
+    /// Claims these, as far as they are paths.
+    fn all_of<'t>(&mut self, literals: impl Iterator<Item = &'t str>, folders: &[String]) {
+        for literal in literals {
             let spelled = Spelled::plain(literal);
             for piece in pieces::of_word(&spelled).into_iter().filter(|piece| piece.sure == Sure::Yes) {
                 self.claim(&piece, Operation::Read, Touch::Named, Origin::Call, folders);
@@ -367,9 +369,12 @@ impl Reader<'_, '_> {
                 code::Code::Blind(what) => self.blind(what, &command.span),
                 code::Code::Shell(text) => {
                     let span = self.within.clone().unwrap_or_else(|| command.span.clone());
-                    self.auditor.texts.push(Text { line: text, folders: self.folders.clone(), span });
+                    let touched = self.variables.touched().with_words(known);
+                    let folders = self.folders.clone();
+                    self.auditor.texts.push(Text { line: text, folders, touched, span });
                 }
-                code::Code::Literals(text) => self.auditor.literals(&text, &self.folders),
+                code::Code::Literals(text) => self.auditor.all_of(code::literals(&text), &self.folders),
+                code::Code::Words(text) => self.auditor.all_of(code::bare(&text), &self.folders),
             }
         }
     }
@@ -393,10 +398,13 @@ fn clause(why: &OpaqueWhy) -> String {
     }
 }
 
+/// Stands for what is not known at all; no name holds it.
+const UNKNOWN: &str = "\u{1}";
+
 /// A tail behind what is known: how much of the rest is open.
 const fn marks(tail: Tail) -> &'static str {
     match tail {
         Tail::Names => "*",
-        Tail::Anything => "**",
+        Tail::Anything => UNKNOWN,
     }
 }

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use super::UNKNOWN;
 use super::spelled::Spelled;
 use crate::declared::expand::tidy;
 use crate::mcp::file_url;
@@ -35,8 +36,10 @@ impl<'a> Piece<'a> {
         let front = self.text.get(..open).unwrap_or_default();
         let start = front.rfind('/').map_or(0, |slash| slash + 1);
         let folder = self.text.get(..start).unwrap_or_default();
-        let pattern = self.text.get(start..).unwrap_or_default().to_owned();
-        (if folder.is_empty() { "." } else { folder }, Some(pattern))
+        let pattern = self.text.get(start..).unwrap_or_default();
+        // Of what is not known only the place in front of it can be seen.
+        let pattern = (!pattern.contains(UNKNOWN)).then(|| pattern.to_owned());
+        (if folder.is_empty() { "." } else { folder }, pattern)
     }
 }
 
@@ -47,7 +50,7 @@ pub(super) fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
     let mut add = |start: usize, end: usize, sure: Option<Sure>| {
         let Some(part) = text.get(start..end).filter(|part| !part.is_empty()) else { return };
         let open = spelled.open.filter(|open| *open < end).map(|open| open.saturating_sub(start));
-        let anything = open == Some(0) && part.starts_with("**");
+        let anything = open == Some(0) && part.starts_with(UNKNOWN);
         // Nothing of it can be seen, and that is said elsewhere.
         if !anything {
             let sure = sure.unwrap_or_else(|| sureness(part));
@@ -77,13 +80,16 @@ pub(super) fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
 
 /// What stands behind `=`, `:`, `,` and `@`.
 fn values(text: &str, add: &mut impl FnMut(usize, usize, Option<Sure>)) {
+    // A part behind a blank belongs to a sentence rather than to a list: `block dd if=/dev/zero`.
+    let blank = text.find(char::is_whitespace).unwrap_or(text.len());
+    let part_of_prose = |start: usize| (start > blank).then_some(Sure::Perhaps);
     let value = text.find('=').map(|at| at + 1);
     if let Some(start) = value {
         let rest = text.get(start..).unwrap_or_default();
         if is_url(rest) {
             return;
         }
-        add(start, text.len(), None);
+        add(start, text.len(), part_of_prose(start));
     }
     let cuts = text.char_indices().filter(|(_, c)| matches!(c, '=' | ':' | ',' | '@'));
     let mut cuts = cuts.chain([(text.len(), '\0')]);
@@ -101,7 +107,7 @@ fn values(text: &str, add: &mut impl FnMut(usize, usize, Option<Sure>)) {
         let elsewhere = remote && behind == Some(&b':');
         remote = behind == Some(&b'@') && before > 0 && cut == ':';
         if !elsewhere && start <= at {
-            add(start, at, None);
+            add(start, at, part_of_prose(start));
         }
         before = at;
     }

@@ -147,6 +147,13 @@ fn what_cannot_be_audited_is_said() {
         "tee >(cat)",
         "cat <<< x",
         "eval ls",
+        "SAFE=/etc sh -c 'cat $SAFE/x'",
+        "env SAFE=/etc sh -c 'cat $SAFE/x'",
+        "export SAFE=/etc; sh -c 'cat $SAFE/x'",
+        "HOME=/etc bash -c 'cat ~/x'",
+        "IFS=q; x=aq/etc; cat $x",
+        "declare -n r=HOME; r=/etc; cat ~/x",
+        "vim -c ':r /etc/x'",
         "e=eval; $e ls",
         "e=cd; $e /etc; cat ./passwd",
         "[e]val ls",
@@ -238,6 +245,12 @@ fn what_a_variable_can_hold_is_claimed_wherever_it_is_set() {
         ("for f in /etc/*; do cat $f; done", "/etc/|*"),
         ("HOME=/etc; cat $HOME/passwd", "/etc/passwd"),
         ("f=x; cat $f/etc", "/etc"),
+        ("sh -c 'cat $SAFE'", "/home/u/proj/sub"),
+        ("su -c 'cat /etc/x'", "/etc/x"),
+        ("sed -n 'w /etc/x' f", "/etc/x"),
+        ("[[ -f /etc/x ]]", "/etc/x"),
+        ("case /etc/x in *) ;; esac", "/etc/x"),
+        ("git commit -m 'block dd if=/dev/zer and more'", "?/dev/zer and more"),
     ] {
         assert!(named(command).contains(place), "{command}: {:?}", named(command));
     }

@@ -22,6 +22,24 @@ pub(super) struct Variables<'a> {
     pub(super) moves: bool,
 }
 
+/// Variables that may hold something else than the environment says.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Touched {
+    names: BTreeSet<String>,
+    /// Any of them may.
+    all: bool,
+}
+
+impl Touched {
+    /// With what the words of a command set for the program that it starts: `env NAME=value`.
+    pub(super) fn with_words(mut self, words: &[Option<&str>]) -> Self {
+        let set = words.iter().flatten().filter_map(|word| word.split_once('=')).map(|(name, _)| name);
+        self.names.extend(set.map(str::to_owned));
+        self.all |= words.contains(&None);
+        self
+    }
+}
+
 /// What a variable holds.
 pub(super) enum Value {
     /// One of these.
@@ -54,12 +72,13 @@ const MOVERS: &[&str] = &["cd", "pushd", "popd", "chdir"];
 const MOST_VALUES: usize = 512;
 
 impl<'a> Variables<'a> {
-    pub(super) fn of(script: &'a Script, around: &'a Surroundings) -> Self {
+    /// `outer`: what a command around the text may have set.
+    pub(super) fn of(script: &'a Script, around: &'a Surroundings, outer: &Touched) -> Self {
         let mut own = Self {
             around,
             given: BTreeMap::new(),
-            lost: BTreeSet::new(),
-            all_lost: !script.opaque.is_empty(),
+            lost: outer.names.clone(),
+            all_lost: outer.all || !script.opaque.is_empty(),
             moves: false,
         };
         script.loops.iter().for_each(|set| own.assign(set));
@@ -95,6 +114,10 @@ impl<'a> Variables<'a> {
         if !name.is_none_or(by_option) {
             return;
         }
+        // A name that stands for another one.
+        let refers =
+            |word: &Word| word.literal_prefix().starts_with('-') && word.literal_prefix().contains('n');
+        self.all_lost |= matches!(name, Some("declare" | "typeset" | "local")) && args.iter().any(refers);
         for word in args {
             match name_set_by(word) {
                 Some(name) => {
@@ -119,6 +142,10 @@ impl<'a> Variables<'a> {
             _ => {}
         }
         if self.all_lost || self.lost.contains(name) || (self.moves && matches!(name, "PWD" | "OLDPWD")) {
+            return Value::Unknown;
+        }
+        // What words are split at may be anything then.
+        if !quoted && (self.lost.contains("IFS") || self.given.contains_key("IFS")) {
             return Value::Unknown;
         }
         let own = self.around.variable(name);
@@ -152,6 +179,11 @@ impl<'a> Variables<'a> {
     /// Every name that the script touches: a value that is made of another variable is not followed.
     fn names(&self) -> BTreeSet<String> {
         self.given.keys().map(|name| (*name).to_owned()).chain(self.lost.iter().cloned()).collect()
+    }
+
+    /// What a text within the script cannot rely on.
+    pub(super) fn touched(&self) -> Touched {
+        Touched { names: self.names(), all: self.all_lost }
     }
 
     /// What `~name` stands for.
