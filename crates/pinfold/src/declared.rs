@@ -3,6 +3,8 @@
 //!
 //! Looks, never changes. There is one resolver: the one that file tools act through.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_paths::{
@@ -10,7 +12,7 @@ use pinfold_paths::{
 };
 use pinfold_policy::declared::terminal::{Audit, WordClaim};
 use pinfold_policy::declared::{
-    BadScope, Declared, DeclaredNo, Leads, ScopedTool, Surroundings, ToolScopes, Touch, Touched,
+    BadScope, Declared, DeclaredNo, Leads, ScopedTool, Surroundings, ToolScopes, Touch, Touched, may_fill_in,
 };
 use pinfold_policy::{Operation, Source};
 
@@ -38,7 +40,7 @@ pub fn draw(
 
 /// Where an entry leads. What is missing may come to be, so its name stands for itself.
 fn resolve(line: &Line, path: &Path) -> Result<PathBuf, String> {
-    match line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow) {
+    match follow(line, path) {
         Resolution::Contained(place) => Ok(place.real().to_owned()),
         Resolution::Outside(place) => Ok(place.real().to_owned()),
         Resolution::Unresolved(Unresolved { why: Why::Dangling, leads_to: Some(leads_to), .. }) => {
@@ -73,15 +75,62 @@ pub(crate) fn words_no(
         return None;
     }
     let word_no = |word: &WordClaim| {
-        let path = word.claim.path.as_ref()?.as_os_str();
-        let resolution = line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow);
-        let no =
-            look(declared, tool, word.claim.operation, &resolution, word.touch, word.pattern.as_deref())?;
-        Some((no, Some(word.written.clone())))
+        let at = Path::new(word.claim.path.as_ref()?.as_os_str());
+        let no = |path: &Path, pattern: Option<&str>| {
+            look(declared, tool, word.claim.operation, &follow(line, path), word.touch, pattern)
+        };
+        let pattern = word.pattern.as_deref();
+        let filled_in = || filled_in(line, at, pattern?).iter().find_map(|path| no(path, None));
+        Some((no(at, pattern).or_else(filled_in)?, Some(word.written.clone())))
     };
     // A path that can be seen says more than that something cannot.
     let seen = audit.claims.iter().find_map(word_no);
     seen.or_else(|| Some((declared.text_no(tool, &audit.unauditable)?, None)))
+}
+
+fn follow(line: &Line, path: &Path) -> Resolution {
+    line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow)
+}
+
+/// More names than one pattern of an honest line fills in.
+const MOST_NAMES: usize = 4096;
+
+/// The paths that a shell would make of a pattern now. A link among them may lead elsewhere than its folder. What
+/// is not looked at, since there is too much of it, stands at the end as a path that leads nowhere known.
+fn filled_in(line: &Line, folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let mut reached = vec![folder.to_owned()];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let mut next = Vec::new();
+        for folder in reached {
+            if part.contains(['*', '?', '[', '(', '\\']) {
+                let names =
+                    names_in(line, &folder).into_iter().filter(|name| may_fill_in(part, name.as_bytes()));
+                next.extend(names.map(|name| folder.join(name)));
+            } else {
+                next.push(folder.join(part));
+            }
+            if next.len() > MOST_NAMES {
+                next.truncate(MOST_NAMES);
+                next.push(PathBuf::from("/proc/self/root"));
+                return next;
+            }
+        }
+        reached = next;
+    }
+    reached
+}
+
+fn names_in(line: &Line, folder: &Path) -> Vec<OsString> {
+    let entries = match follow(line, folder) {
+        Resolution::Contained(place) => {
+            place.open_dir().and_then(|folder| Ok(folder.entries()?.collect::<Vec<_>>()))
+        }
+        Resolution::Outside(place) => {
+            place.open_dir().and_then(|folder| Ok(folder.entries()?.collect::<Vec<_>>()))
+        }
+        Resolution::Unresolved(_) => return Vec::new(),
+    };
+    entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.name)).collect()
 }
 
 fn look(

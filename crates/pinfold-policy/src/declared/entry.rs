@@ -67,6 +67,11 @@ fn can_reach(folder: &Path, pattern: &str, place: &Path, folds_case: bool) -> bo
     wanted.next().is_none()
 }
 
+/// Whether a shell may take `name` for a part of a pattern. What is not certain counts as yes.
+pub fn may_fill_in(part: &str, name: &[u8]) -> bool {
+    may_be(part, name, false)
+}
+
 fn may_be(part: &str, name: &[u8], folds_case: bool) -> bool {
     let uncertain = part.contains(['[', ']', '(', ')', '\\']);
     uncertain || folds_case || Glob::new(part.as_bytes()).matches(name)
