@@ -287,9 +287,13 @@ pub(super) const PROGRAMS: &[Program] = &[
         reads(&["-i"]),
         takes(&["-b", "-c", "-e", "-l", "-m", "-p", "-Q", "-B", "-O"]),
     ]),
-    program(&["exec", "builtin", "command", "noglob", "nocorrect", "nohup-exec"], Command(0))
+    program(&["exec", "builtin", "noglob", "nocorrect", "nohup-exec"], Command(0))
         .stops()
         .options(&[takes(&["-a"])]),
+    // With `-v` it says what a name stands for.
+    program(&["command"], Command(0))
+        .stops()
+        .options(&[flag(&["-v", "-V"], Does::Otherwise(&Operands::Nothing))]),
     program(&["coproc"], Command(0)).style(Style::Plain),
     program(&["repeat"], Command(1)).style(Style::Plain),
     program(&["eval"], Line(0)).style(Style::Plain),
