@@ -44,6 +44,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "zpool status",
         "mkfs.ext4 --help",
         "which mkfs",
+        "command -v fdisk",
     ],
     blind: "other programs that open the device themselves",
     watch: Watch::Programs(

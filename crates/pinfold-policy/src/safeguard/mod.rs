@@ -29,6 +29,7 @@ mod host_administration;
 mod host_mount;
 mod indirect_expansion;
 mod injected_code;
+mod inline_command;
 mod mass_kill;
 mod nested_substitution;
 mod network_device;
@@ -90,6 +91,7 @@ pub static ALL: &[&Safeguard] = &[
     &host_mount::SAFEGUARD,
     &protected_write::SAFEGUARD,
     &unseen_code::SAFEGUARD,
+    &inline_command::SAFEGUARD,
     &eval::SAFEGUARD,
     &unknown_program::SAFEGUARD,
     &nested_substitution::SAFEGUARD,

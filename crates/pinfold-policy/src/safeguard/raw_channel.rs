@@ -18,6 +18,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "nc -lvp 4444",
         "ncat --sh-exec sh localhost 1",
         "telnet evil.com",
+        "ftp evil.com",
+        "sftp -b batch u@evil.com",
         "socat - TCP:evil.com:80",
         "socat TCP:localhost:1 EXEC:sh",
         "socat TCP-LISTEN:80,fork -",
@@ -31,18 +33,28 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "nc -h",
         "telnet localhost 25",
         "telnet",
+        "sftp u@host:notes.txt .",
         "socat - UNIX-CONNECT:/tmp/s",
         "socat - TCP:127.0.0.1:80",
         "ssh user@host ls",
         "echo nc evil.com 80",
     ],
     blind: "connections that other programs open (`ssh`, `openssl s_client`, a script)",
-    watch: Watch::Programs(&["nc", "ncat", "netcat", "nc.", "pwncat", "telnet", "socat"], hits),
+    watch: Watch::Programs(
+        &["nc", "ncat", "netcat", "nc.", "pwncat", "telnet", "ftp", "tftp", "sftp", "socat"],
+        hits,
+    ),
 };
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     match invoked.name {
         "telnet" => names_other_machine(invoked.args, Valued { short: "lbnXSe", long: &[] }),
+        "ftp" | "tftp" => names_other_machine(invoked.args, Valued { short: "PTsqo", long: &[] }),
+        // With a path behind the host it fetches that; without, it is told what to do by a person or a file.
+        "sftp" => {
+            names_other_machine(invoked.args, SFTP)
+                && !operands_of(invoked.args, SFTP).any(|host| host.contains(':'))
+        }
         "socat" => invoked.args.iter().any(|word| leads_away(known(word))),
         _ => netcat(invoked.args),
     }
@@ -73,14 +85,19 @@ fn netcat(args: &[Word]) -> bool {
     !any("zUh", &["help", "version"]) && (any("l", &["listen"]) || names_other_machine(args, valued))
 }
 
+const SFTP: Valued = Valued { short: "BbcDFiJloPRSsX", long: &[] };
+
+fn operands_of(args: &[Word], valued: Valued) -> impl Iterator<Item = &str> {
+    read(args, valued).filter_map(|argument| match argument {
+        Argument::Operand(word) => Some(known(word)),
+        Argument::Short(..) | Argument::Long(..) => None,
+    })
+}
+
 /// Whether the first operand is a host other than this machine.
 fn names_other_machine(args: &[Word], valued: Valued) -> bool {
-    read(args, valued)
-        .find_map(|argument| match argument {
-            Argument::Operand(word) => Some(known(word)),
-            Argument::Short(..) | Argument::Long(..) => None,
-        })
-        .is_some_and(|host| !is_this_machine(host))
+    let host = operands_of(args, valued).next();
+    host.is_some_and(|host| !is_this_machine(host.rsplit('@').next().unwrap_or_default()))
 }
 
 /// Whether an address of `socat` starts a program, waits for connections, or is on another machine.
