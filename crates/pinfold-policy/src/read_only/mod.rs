@@ -19,7 +19,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use pinfold_shell::{Assignment, Part, Redirect, RedirectKind, SimpleCommand};
+use pinfold_shell::{Assignment, Redirect, RedirectKind, SimpleCommand};
 
 use self::options::Program;
 use crate::command::Invocation;
@@ -98,9 +98,10 @@ fn is_harmless(assignment: &Assignment) -> bool {
 /// Whether a redirect writes nothing that stays.
 fn only_reads(redirect: &Redirect) -> bool {
     match redirect.kind {
-        RedirectKind::Read => {
-            words::names_files(&redirect.target) || redirect.target.parts == [Part::Process]
-        }
+        // bash itself connects to what these name.
+        RedirectKind::Read if redirect.target.literal_prefix().starts_with("/dev/tcp") => false,
+        RedirectKind::Read if redirect.target.literal_prefix().starts_with("/dev/udp") => false,
+        RedirectKind::Read => words::names_files(&redirect.target),
         RedirectKind::Write | RedirectKind::Append => redirect.target.as_static() == Some("/dev/null"),
         RedirectKind::ReadWrite => false,
         RedirectKind::Duplicate | RedirectKind::HereDocument | RedirectKind::HereString => true,

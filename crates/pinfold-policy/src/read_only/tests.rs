@@ -296,6 +296,8 @@ const NOT: &[&str] = &[
     "sort $X f",
     "ls $X",
     // What surrounds it.
+    "cat < /dev/tcp/localhost/80",
+    "cat < /dev/udp/x/53",
     "ls > f",
     "ls >> f",
     "ls <> f",
