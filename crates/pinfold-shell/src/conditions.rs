@@ -127,6 +127,9 @@ impl Parser<'_, '_> {
 
     /// A word; operators and the end are none.
     fn operand_of(&mut self, position: Position) -> Result<Word, Stop> {
+        if self.descriptor_ahead(false) {
+            return Err(self.syntax("an operand"));
+        }
         match self.peek() {
             None | Some(b'&' | b';' | b')' | b'\n') => Err(self.syntax("an operand")),
             Some(b'|' | b'(') if position != Position::Regex => Err(self.syntax("an operand")),
@@ -163,6 +166,11 @@ impl Parser<'_, '_> {
             return Ok(Some(Operator::Compare));
         }
         let end = self.run_end(|byte| !breaks(byte));
+        let goes_on = matches!(self.byte_at(end), Some(b'<' | b'>')) && self.byte_at(end + 1) == Some(b'(');
+        if goes_on && end > self.pos {
+            // The word goes on with a substitution.
+            return Err(self.syntax("an operator"));
+        }
         let operator = match self.slice(self.pos, end) {
             "=" | "==" | "!=" => Operator::Match,
             "=~" => Operator::Regex,

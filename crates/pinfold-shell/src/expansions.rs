@@ -1,7 +1,7 @@
 //! What begins with `$`, a backtick or `<(`.
 
 use crate::lexer::{begins_name, in_name};
-use crate::numbers::{names_in, reads_arguments};
+use crate::numbers::reads_arguments;
 use crate::opaque::Stop;
 use crate::origins::Origins;
 use crate::parse::Parser;
@@ -273,7 +273,7 @@ impl Parser<'_, '_> {
     /// Takes note of what a piece of arithmetic reads.
     pub(crate) fn evaluates(&mut self, start: usize, end: usize) {
         let text = self.text.get(start..end).unwrap_or_default();
-        names_in(text).for_each(|name| self.list.evaluated.name(name));
+        self.list.evaluated.piece(text);
         let span = self.span(start, end);
         if self.list.evaluated.is_foreign(&span) {
             self.doubt("output that arithmetic may run as code", start);

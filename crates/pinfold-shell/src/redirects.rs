@@ -88,6 +88,18 @@ impl Parser<'_, '_> {
         fd
     }
 
+    /// Digits or `{name}` in front of one more operator are no word; `number`: digits may stand here.
+    pub(crate) fn descriptor_ahead(&mut self, number: bool) -> bool {
+        let start = self.pos;
+        let fd = self.descriptor();
+        self.pos = start;
+        match fd {
+            Fd::None => false,
+            Fd::Number(_) | Fd::TooBig => !number,
+            Fd::Variable => true,
+        }
+    }
+
     fn number(&mut self) -> Fd {
         let mut number = Some(0_u32);
         while let Some(byte @ b'0'..=b'9') = self.peek() {
@@ -119,8 +131,8 @@ impl Parser<'_, '_> {
     }
 
     fn redirect_target(&mut self, operator: Operator, first: usize) -> Result<(RedirectKind, Word), Stop> {
-        // Digits or `{name}` in front of one more operator are no word.
-        if !matches!(operator, Operator::To(_)) && self.descriptor() != Fd::None {
+        let number = matches!(operator, Operator::To(_));
+        if self.descriptor_ahead(number) {
             return Err(self.syntax("a word behind a redirect"));
         }
         match operator {
