@@ -41,8 +41,10 @@ impl Parser<'_, '_> {
             _ => {
                 if !quoted && builder.in_braces() {
                     self.doubt("a `$` that braces may join with a name", start);
+                    builder.part(Part::Glob("$".to_owned()));
+                } else {
+                    builder.text("$");
                 }
-                builder.text("$");
                 Ok(())
             }
         }

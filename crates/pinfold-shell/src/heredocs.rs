@@ -31,19 +31,18 @@ struct Body {
 }
 
 impl Parser<'_, '_> {
-    /// Takes note of a here-document on the command at `first` or behind it.
-    pub(crate) fn expect_document(&mut self, delimiter: &Word, first: usize, stripped: bool) {
+    /// Takes note of a here-document on the command at `first` or behind it, whose delimiter begins at `start`.
+    pub(crate) fn expect_document(&mut self, delimiter: &Word, start: usize, first: usize, stripped: bool) {
         let text = match delimiter.parts.as_slice() {
-            [] => "",
-            [Part::Literal(text)] if !text.contains('\n') => text,
+            [] => String::new(),
+            [Part::Literal(text)] if !text.contains('\n') => text.clone(),
             _ => {
-                let start = self.pos;
                 self.doubt("a delimiter that is no plain word", start);
-                ""
+                self.slice(start, self.pos).to_owned()
             }
         };
         self.waiting.push(Waiting {
-            delimiter: text.to_owned(),
+            delimiter: text,
             quoted: delimiter.quoted,
             stripped,
             first,

@@ -198,10 +198,11 @@ impl Parser<'_, '_> {
     ) -> Result<(), Stop> {
         self.doubt("commands in `${`, which depends on the version of bash", start);
         self.eat(b'|');
-        self.some_list()?;
-        if !self.eat(b'}') {
+        let Some(end) = self.pair_end(self.pos, b'{', b'}') else {
             return Err(self.syntax("`}` behind a parameter"));
-        }
+        };
+        self.within(self.pos, end - 1, Self::program);
+        self.pos = end;
         builder.part(Part::Substitution { quoted });
         Ok(())
     }

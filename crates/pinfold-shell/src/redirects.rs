@@ -163,12 +163,13 @@ impl Parser<'_, '_> {
     }
 
     fn delimiter(&mut self, first: usize, stripped: bool) -> Result<(RedirectKind, Word), Stop> {
+        let start = self.pos;
         let word = self.plain_word(Position::Single)?;
         if self.waiting.len() >= MAX_DOCUMENTS {
             return Err(self.syntax("at most 16 here-documents at once"));
         }
         let placeholder = Word { span: word.span.clone(), ..Word::default() };
-        self.expect_document(&word, first, stripped);
+        self.expect_document(&word, start, first, stripped);
         Ok((RedirectKind::HereDocument, placeholder))
     }
 }

@@ -16,6 +16,20 @@ pub(crate) fn covers(script: &Script, argv: &[String]) -> bool {
     script.commands.iter().any(|command| lines(&command.words).iter().any(|shapes| fits(shapes, argv)))
 }
 
+/// Whether some listed command may be that program. bash names a coprocess itself.
+pub(crate) fn covers_name(script: &Script, name: &str) -> bool {
+    let mut first = script.commands.iter().filter_map(|command| command.words.first());
+    name == "COPROC"
+        || first.any(|word| lines(std::slice::from_ref(word)).iter().any(|shapes| begins(shapes, name)))
+}
+
+fn begins(shapes: &[Shape], name: &str) -> bool {
+    shapes.iter().any(|shape| match shape {
+        Shape::Any => true,
+        Shape::One(pieces) => holds(pieces, name),
+    })
+}
+
 /// Whether some listed redirect makes a file of that name.
 pub(crate) fn covers_file(script: &Script, name: &str) -> bool {
     let writes = |kind| matches!(kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite);
