@@ -25,10 +25,9 @@ impl Asked<'_> {
     /// The no to a path that the call itself names; a command's paths are audited as words.
     pub(crate) fn path(&self, operation: Operation, resolution: &Resolution) -> Option<DeclaredNo> {
         let tool = match self.call {
-            // Asked about as a whole, since only the scope knows what the operation does.
-            ToolCall::Mcp(_) => return None,
             ToolCall::Foreign(ForeignCall::File { .. }) => ScopedTool::File,
-            ToolCall::Foreign(_) => return None,
+            // Of an MCP call all paths are asked about as a whole: only the scope knows what the operation does.
+            ToolCall::Mcp(_) | ToolCall::Foreign(_) => return None,
             own if own.tool().is_some_and(ToolName::takes_paths) => ScopedTool::File,
             _ => return None,
         };

@@ -1,7 +1,7 @@
 //! JSON or YAML, already read into a value → [`ToolScopes`]. Nothing unknown is passed over: a key that is
 //! misspelt would be a line that is not drawn.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::bad::BadScope;
 use super::section::{Covers, List, ListKind, McpEffect, ToolScope, ToolScopes};
@@ -38,6 +38,53 @@ impl ToolScopes {
     pub fn parse(section: &Value) -> Result<Self, BadScope> {
         let scopes = object("tools", section)?.iter().map(|(key, value)| scope(key, value));
         Ok(Self { scopes: scopes.collect::<Result<_, _>>()? })
+    }
+}
+
+impl ToolScopes {
+    /// The JSON Schema of a `tools` section, from the same tables that parse it.
+    pub fn schema() -> Value {
+        let tools: Map<String, Value> =
+            TOOLS.iter().map(|(name, _, keys)| ((*name).to_owned(), tool_schema(keys))).collect();
+        json!({
+            "type": "object",
+            "properties": tools,
+            "patternProperties": {"^mcp__.": tool_schema(MCP_KEYS)},
+            "additionalProperties": false,
+        })
+    }
+}
+
+fn tool_schema(keys: &[&str]) -> Value {
+    let properties: Map<String, Value> =
+        keys.iter().map(|key| ((*key).to_owned(), key_schema(key))).collect();
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+fn key_schema(key: &str) -> Value {
+    let list = |about: &str| {
+        json!({
+            "description": about,
+            "type": "array",
+            "maxItems": MOST_ENTRIES,
+            "items": {"type": "string", "minLength": 1, "pattern": "^[^*?]+$"},
+        })
+    };
+    match key {
+        "enabled" => json!({"description": "Whether the tool can be used.", "type": "boolean"}),
+        "allow_metacharacters" => json!({
+            "description": "Let text through that cannot be audited; what can be seen in it is checked.",
+            "type": "boolean",
+        }),
+        "operations" => json!({
+            "description": "What MCP operations do, where their names do not say.",
+            "type": "object",
+            "additionalProperties": {"enum": ["read", "write"]},
+        }),
+        "allowed_read_paths" => list("Read only here."),
+        "allowed_write_paths" => list("Write only here."),
+        "denied_paths" => list("Neither read nor write here."),
+        _ => list("Read and write only here."),
     }
 }
 

@@ -373,6 +373,27 @@ fn what_is_wrong_in_a_section_is_named_with_a_mend() {
 }
 
 #[test]
+fn the_schema_knows_the_keys_that_are_taken() {
+    let schema = ToolScopes::schema();
+    let keys = |tool: &Value| tool["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let tools = schema["properties"].as_object().unwrap().iter().map(|(name, tool)| (name.as_str(), tool));
+    let mcp = ("mcp__x", &schema["patternProperties"]["^mcp__."]);
+    let mut known = 0;
+    for (name, tool) in tools.chain([mcp]) {
+        for key in keys(tool) {
+            let value = match key.as_str() {
+                "enabled" | "allow_metacharacters" => json!(true),
+                "operations" => json!({"x": "read"}),
+                _ => json!(["/a"]),
+            };
+            ToolScopes::parse(&json!({name: {key.as_str(): value}})).unwrap();
+            known += 1;
+        }
+    }
+    assert_eq!(known, 4 + 5 + 4 + 6);
+}
+
+#[test]
 fn case_is_folded_where_the_file_system_folds_it() {
     let declared = drawn(&json!({"file": {"denied_paths": ["~/.ssh"]}}));
     let folded =

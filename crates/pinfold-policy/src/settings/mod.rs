@@ -29,6 +29,7 @@ pub use value::AllowRules;
 use value::Setting;
 
 use crate::decision::Decision;
+use crate::declared::ToolScopes;
 use crate::mode::{BashMode, Immune, Mode, Reads, choices};
 use crate::rule::Rule;
 use crate::source::{Layer, Located, Source};
@@ -214,6 +215,12 @@ impl Settings {
     /// The JSON Schema of a settings file.
     pub fn schema() -> serde_json::Value {
         let mut schema = Content::schema();
+        if let Some(tools) =
+            schema.pointer_mut("/properties/tools").and_then(serde_json::Value::as_object_mut)
+            && let serde_json::Value::Object(section) = ToolScopes::schema()
+        {
+            tools.extend(section);
+        }
         if let Some(object) = schema.as_object_mut() {
             object.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
             object.insert("$id".to_owned(), json!(SCHEMA_URL));
