@@ -219,7 +219,7 @@ impl<'o, 's> Lowering<'o, 's> {
                     file = true;
                     let path = Some(PathText::new(path));
                     let claim = PathClaim { path, operation, origin };
-                    if !self.out.paths.contains(&claim) || self.out.paths.len() > MOST_COMPARED {
+                    if self.out.paths.len() > MOST_COMPARED || !self.out.paths.contains(&claim) {
                         self.out.paths.push(claim);
                     }
                 }
