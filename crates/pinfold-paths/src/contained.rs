@@ -17,12 +17,13 @@ use crate::tree;
 use crate::version::Version;
 use crate::workspace::{Base, Workspace};
 
-/// A place inside a writable root, held by the folder it stands in and a plain name.
+/// A place that may be written, held by the folder it stands in and a plain name: inside a writable root, or one
+/// outside that somebody consented to.
 ///
 /// # Invariants
 /// - it was reached beneath the root's descriptor, through folders only: no link, no `..`.
 ///
-/// Built only by [`Line::resolve`](crate::Line::resolve); a second constructor would void that.
+/// Built only from what [`Line::resolve`](crate::Line::resolve) held; another constructor would void that.
 #[derive(Debug)]
 pub struct Contained {
     place: Place,

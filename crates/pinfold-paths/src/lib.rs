@@ -17,7 +17,7 @@
 //! let Resolution::Contained(place) = resolve("notes/today.md") else { panic!("it is inside") };
 //! place.replace(b"written\n", Expect::default())?;
 //!
-//! // Outside: reading, and nothing else; the type has no other deed.
+//! // Outside: reading, and nothing else until somebody consents; the type has no other deed.
 //! let Resolution::Outside(hosts) = resolve("/etc/passwd") else { panic!("it is outside") };
 //! assert_eq!(hosts.disguise(), None);
 //!

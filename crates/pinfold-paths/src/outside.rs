@@ -1,10 +1,11 @@
-//! A place outside every writable root, held the same way: for reading, and only that.
+//! A place outside every writable root, held the same way: for reading, until somebody consents to more.
 //!
-//! Promise: there is no deed here that changes anything. To write there, widen the [`Line`](crate::Line) by what
-//! a person consented to and resolve again.
+//! Promise: there is no deed here that changes anything. Whoever was told that this very place may be written turns
+//! it into a place for deeds by name, [`Outside::consented`]; nothing is looked up again for that.
 
 use std::ops::Deref;
 
+use crate::contained::Contained;
 use crate::place::Place;
 
 /// A place outside every writable root.
@@ -26,6 +27,13 @@ pub enum Disguise {
 impl Outside {
     pub(crate) fn new(place: Place, disguise: Option<Disguise>) -> Self {
         Self { place, disguise }
+    }
+
+    /// The same held place, for deeds. Only for a call that a rule, a mode or a person let reach beyond the roots;
+    /// `None` when the path looked inside and led out, which nobody can consent to.
+    #[must_use]
+    pub fn consented(self) -> Option<Contained> {
+        self.disguise.is_none().then(|| Contained::new(self.place))
     }
 
     /// `None` when the place was plainly named outside; otherwise how the claim, inside at some point, left.

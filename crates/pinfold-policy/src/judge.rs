@@ -68,10 +68,12 @@ const STEPS: [(&str, Opine); 10] = [
 /// The last word, spoken over what the steps decided: nobody is there to be asked.
 const HEADLESS: &str = "headless";
 
-/// Decides about a call. The strictest of its parts stands; between equals the first.
+/// Decides about a call. The strictest of its parts stands; between equals the first that was decided by itself.
 pub fn judge(case: &Case<'_>) -> Verdict {
     let trail: Vec<_> = parts(case).map(|(id, part)| decide(case, id, part)).collect();
-    let strictest = (0..trail.len()).rev().max_by_key(|i| trail.get(*i).map(|entry| entry.opinion.decision));
+    let weight =
+        |entry: &TrailEntry| (entry.opinion.decision, entry.opinion.reason != Reason::DecidedElsewhere);
+    let strictest = (0..trail.len()).rev().max_by_key(|i| trail.get(*i).map(weight));
     let Some((decided_by, entry)) = strictest.and_then(|i| Some((i, trail.get(i)?))) else {
         return nothing_to_judge();
     };

@@ -93,7 +93,11 @@ impl Target {
             (Resolution::Outside(place), false) => {
                 Some(Self::Read(ReadTarget { place: Held::Outside(place), shared }))
             }
-            (Resolution::Outside(_), true) | (Resolution::Unresolved(_), _) => None,
+            // Judged and allowed all the same: by a rule that names it, by a mode, by a person.
+            (Resolution::Outside(place), true) => {
+                Some(Self::Write(WriteTarget { place: place.consented()?, shared }))
+            }
+            (Resolution::Unresolved(_), _) => None,
         }
     }
 }

@@ -1,0 +1,184 @@
+//! Rules, modes and grants over real folders: what a policy makes of a session, and that asking and considering agree.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold::audit::Memory;
+use pinfold::policy::{
+    Bases, Decision, Effect, Layer, Mode, Policy, Rule, RuleSet, ShellHold, Source, SourcedRule,
+};
+use pinfold::{Ambient, Plan, RawCall, Ruling, Session, ShellHost};
+use serde_json::{Value, json};
+
+struct Bed {
+    _temp: tempfile::TempDir,
+    root: PathBuf,
+}
+
+/// A host that starts nothing: what it would hold is enough to be judged.
+#[derive(Debug)]
+struct Held(PathBuf);
+
+impl ShellHost for Held {
+    fn held(&self) -> ShellHold {
+        ShellHold::Full
+    }
+
+    fn opens_network(&self) -> bool {
+        false
+    }
+
+    fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Bed {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap().join("root");
+        for folder in ["src", "docs", "secrets"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        for file in ["src/a.rs", "docs/x.md", "secrets/key", ".env"] {
+            fs::write(root.join(file), "text\n").unwrap();
+        }
+        Self { _temp: temp, root }
+    }
+
+    fn session(&self, mode: Mode, rules: &[(Effect, &str)]) -> Session {
+        let mut plan = Plan::for_folder(&self.root);
+        plan.policy = self.policy(mode, rules);
+        plan.shells = Some(Arc::new(Held(self.root.clone())));
+        Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+    }
+
+    fn policy(&self, mode: Mode, rules: &[(Effect, &str)]) -> Policy {
+        let bases = Bases { cwd: self.root.clone(), project: self.root.clone(), home: Vec::new() };
+        let mut policy = Policy::default().with_rules(rules.iter().map(|(e, r)| sourced(*e, r)), &bases);
+        policy.mode = mode;
+        policy
+    }
+}
+
+fn sourced(effect: Effect, text: &str) -> SourcedRule {
+    SourcedRule { effect, rule: Rule::parse(text).unwrap(), source: Source::plain(Layer::User) }
+}
+
+fn call(tool: &str, input: Value) -> RawCall {
+    RawCall::new(tool, input)
+}
+
+fn edit(path: &str) -> RawCall {
+    call("Edit", json!({"file_path": path, "old_string": "text", "new_string": "other"}))
+}
+
+fn read(path: &str) -> RawCall {
+    call("Read", json!({"file_path": path}))
+}
+
+fn bash(command: &str) -> RawCall {
+    call("Bash", json!({"command": command}))
+}
+
+fn decide(session: &Session, raw: &RawCall) -> (Decision, &'static str) {
+    let verdict = session.consider(raw).unwrap().verdict;
+    (verdict.decision, verdict.step)
+}
+
+#[test]
+fn a_deny_meets_a_path_under_either_name_and_an_allow_needs_both() {
+    let bed = Bed::new();
+    symlink("secrets/key", bed.root.join("plain")).unwrap();
+    symlink("../docs/x.md", bed.root.join("src/linked.md")).unwrap();
+    let deny = bed.session(Mode::AcceptEdits, &[(Effect::Deny, "Read(./secrets/**)")]);
+    assert_eq!(decide(&deny, &read("secrets/key")), (Decision::Deny, "deny-rule"));
+    assert_eq!(decide(&deny, &read("plain")), (Decision::Deny, "deny-rule"));
+    assert_eq!(decide(&deny, &read("src/../secrets/key")), (Decision::Deny, "deny-rule"));
+    assert_eq!(decide(&deny, &read("src/a.rs")).0, Decision::Allow);
+    assert_eq!(decide(&deny, &bash("cat plain")), (Decision::Deny, "deny-rule"));
+    let allow = bed.session(Mode::Default, &[(Effect::Allow, "Edit(./src/**)")]);
+    assert_eq!(decide(&allow, &edit("src/a.rs")), (Decision::Allow, "allow-rule"));
+    assert_eq!(decide(&allow, &edit("src/linked.md")), (Decision::Ask, "mode-default"));
+}
+
+#[test]
+fn a_refusal_names_the_rule_and_where_it_stands() {
+    let bed = Bed::new();
+    let file: Arc<str> = ".pinfold/settings.json".into();
+    let rule = SourcedRule {
+        source: Source::in_file(Layer::Project, file, 7, 5),
+        ..sourced(Effect::Deny, "Bash(curl *)")
+    };
+    let mut policy = Policy::default().with_rules([rule], &Bases::default());
+    policy.mode = Mode::BypassPermissions;
+    let session = bed.session(Mode::Default, &[]);
+    session.set_policy(policy);
+    let refusal = session.consider(&bash("echo $(sudo curl http://x)")).unwrap().refusal.unwrap();
+    assert_eq!(refusal.rule.as_deref(), Some("Bash(curl *)"));
+    assert_eq!(refusal.source.as_deref(), Some("project .pinfold/settings.json:7:5"));
+    assert!(refusal.message.contains("`sudo curl http://x`"), "{}", refusal.message);
+    assert!(!refusal.approvable);
+}
+
+#[test]
+fn a_policy_that_changes_counts_from_the_next_call_on() {
+    let bed = Bed::new();
+    let session = bed.session(Mode::AcceptEdits, &[]);
+    assert_eq!(decide(&session, &edit("src/a.rs")).0, Decision::Allow);
+    session.set_policy(bed.policy(Mode::AcceptEdits, &[(Effect::Deny, "Edit(./src/**)")]));
+    assert_eq!(decide(&session, &edit("src/a.rs")).0, Decision::Deny);
+}
+
+#[test]
+fn a_grant_answers_for_its_class_and_for_nothing_that_needs_a_person() {
+    let bed = Bed::new();
+    let session = bed.session(Mode::Default, &[]);
+    let grants = ["Edit", "Bash(npm test)"].map(|text| Arc::new(sourced(Effect::Allow, text)));
+    session.set_grants(RuleSet::compile(grants, &Bases::default()));
+    let write = |path: &str| call("Write", json!({"file_path": path, "content": "x"}));
+    assert_eq!(decide(&session, &write("docs/new.md")), (Decision::Allow, "session-grant"));
+    assert_eq!(decide(&session, &write(".git/hooks/pre-commit")), (Decision::Ask, "safeguard"));
+    assert_eq!(decide(&session, &write("/etc/motd")).0, Decision::Ask);
+    assert_eq!(decide(&session, &bash("npm test")), (Decision::Allow, "session-grant"));
+    assert_eq!(decide(&session, &bash("npm test && make")).0, Decision::Ask);
+}
+
+#[test]
+fn what_is_considered_is_what_is_ruled() {
+    let bed = Bed::new();
+    let rules = [
+        (Effect::Allow, "Bash(git status)"),
+        (Effect::Allow, "Edit(./src/**)"),
+        (Effect::Ask, "Bash(npm *)"),
+        (Effect::Deny, "Read(./secrets/**)"),
+    ];
+    let calls = [
+        read("src/a.rs"),
+        read("secrets/key"),
+        call("Grep", json!({"pattern": "x", "path": "secrets"})),
+        call("Write", json!({"file_path": "docs/new.md", "content": "x"})),
+        call("Write", json!({"file_path": "/etc/not-there-yet", "content": "x"})),
+        call("Delete", json!({"path": ".env"})),
+        bash("git status"),
+        bash("git status && npm test"),
+        bash("rm -rf src"),
+        bash("echo x > docs/y"),
+        bash("echo 'unclosed"),
+    ];
+    for mode in [Mode::Default, Mode::AcceptEdits, Mode::DontAsk, Mode::BypassPermissions] {
+        let session = bed.session(mode, &rules);
+        for raw in &calls {
+            let ruled = match session.submit(raw) {
+                Ruling::Permit(_) => Decision::Allow,
+                Ruling::Question(_) => Decision::Ask,
+                Ruling::Refusal(_) => Decision::Deny,
+            };
+            assert_eq!(session.consider(raw).unwrap().verdict.decision, ruled, "{mode:?} {raw:?}");
+        }
+    }
+}
