@@ -118,9 +118,8 @@ impl ForeignCall {
     /// The name of the tool, as rules say it.
     pub fn name(&self) -> &str {
         match self {
-            Self::Known { name, .. } => name,
+            Self::Known { name, .. } | Self::File { name, .. } => name,
             Self::WebFetch { .. } => "WebFetch",
-            Self::File { name, .. } => name,
             Self::Code { .. } => "code_execution",
             Self::Skill { .. } => "Skill",
             Self::Agent { .. } => "Agent",

@@ -26,13 +26,19 @@ pub struct RuleSet {
     mcp: Vec<(NamePattern, usize)>,
 }
 
+/// What has to follow the words so far, and the rule that says so.
+type Ending = (Rest, usize);
+
+/// Endings by the bytes that they begin with, all of one length.
+type ByStart = HashMap<Box<[u8]>, Vec<Ending>>;
+
 /// What is found by the words so far.
 #[derive(Debug, Clone, Default)]
 struct CommandNode {
     next: HashMap<Box<str>, CommandNode>,
-    rests: Vec<(Rest, usize)>,
+    rests: Vec<Ending>,
     /// Rests that are globs, by what they start with: the lengths in use, and the rests of each start.
-    starts: Vec<(usize, HashMap<Box<[u8]>, Vec<(Rest, usize)>>)>,
+    starts: Vec<(usize, ByStart)>,
 }
 
 /// What is found by the names so far.
@@ -98,7 +104,7 @@ impl RuleSet {
     fn add_path(&mut self, rule: PathRule) {
         match rule.pattern.last_name() {
             Some(name) if rule.pattern.leading.is_empty() => {
-                self.tails.entry(name.into()).or_default().push(rule)
+                self.tails.entry(name.into()).or_default().push(rule);
             }
             _ => self.paths.add(rule),
         }

@@ -205,13 +205,11 @@ impl Decided<'_> {
             PartId::Path(i) => self.facts.paths.get(i),
             PartId::Command(_) | PartId::Shell | PartId::Host(_) | PartId::Tool => None,
         };
-        match fact {
-            Some(fact) => self.about(fact).refusal(reason, approvable),
-            None => {
-                let subject = self.subject(entry.part);
-                Refusal::of_part(self.tool, &self.shared().principal, &subject, reason, approvable)
-            }
+        if let Some(fact) = fact {
+            return self.about(fact).refusal(reason, approvable);
         }
+        let subject = self.subject(entry.part);
+        Refusal::of_part(self.tool, &self.shared().principal, &subject, reason, approvable)
     }
 
     /// A part that is no path, in words.

@@ -193,7 +193,7 @@ impl About<'_> {
                 "a write outside the folder",
                 self.hint(),
             ),
-            Reason::GuardedWrite(hit) => Words::new(
+            Reason::GuardedWrite(hit) | Reason::Sensitive(hit) => Words::new(
                 RefusalCode::RequiresApproval,
                 format!("{shown} is guarded ({}): {}. {}", hit.pattern, hit.why, self.ask()),
                 &hit.why,
@@ -237,13 +237,6 @@ impl About<'_> {
                 "an agent works in a folder that is there",
                 "create the folder, or name one that is there",
             ),
-            Reason::Sensitive(hit) => Words::new(
-                RefusalCode::RequiresApproval,
-                format!("{shown} is guarded ({}): {}. {}", hit.pattern, hit.why, self.ask()),
-                &hit.why,
-                self.hint(),
-            )
-            .by(&hit.pattern),
             Reason::Declared(hit) => Words::declared(&format!("`{shown}`"), &hit.no),
             other => words_of_any(&format!("`{shown}`"), other, self.ask(), self.hint()),
         }
@@ -290,12 +283,14 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
             approval(format!("the rule {} wants a person to be asked", rule.rule)).of(rule)
         }
         Reason::RuleNotRead(why) => denied(why.clone(), "Tell the person that this rule has to be mended"),
-        Reason::Declared(hit) => Words::declared(subject, &hit.no),
+        Reason::Declared(scope) => Words::declared(subject, &scope.no),
         Reason::NotListed => denied(
             "the definition of this agent does not list it".to_owned(),
             "Use the tools that are listed, and report the rest in your summary",
         ),
-        Reason::Safeguard(hit) => approval(format!("it {}", hit.about)).by_safeguard(hit.id),
+        Reason::Safeguard(safeguard) => {
+            approval(format!("it {}", safeguard.about)).by_safeguard(safeguard.id)
+        }
         Reason::Barred(bar) => approval(format!("{}, so no rule can allow it", bar.why)),
         Reason::Mode(Mode::DontAsk) => denied(
             "nothing allows it, and nobody is asked in the mode dontAsk".to_owned(),
@@ -374,13 +369,13 @@ impl Refusal {
             Principal::Subagent(_) => "finish the rest and report this in your summary",
         };
         let words = words_of_any(subject, reason, ask(principal), hint);
-        let hit = if let Reason::Declared(hit) = reason { Some(hit) } else { None };
+        let scope = if let Reason::Declared(scope) = reason { Some(scope) } else { None };
         Self {
             code: words.code,
             message: words.message,
             tool_name: tool.to_owned(),
-            path: hit.and_then(|hit| hit.word.clone()),
-            allowed_paths: hit.map(|hit| hit.no.allowed.clone()).unwrap_or_default(),
+            path: scope.and_then(|scope| scope.word.clone()),
+            allowed_paths: scope.map(|scope| scope.no.allowed.clone()).unwrap_or_default(),
             rule: words.rule,
             source: words.source,
             reason: words.reason,

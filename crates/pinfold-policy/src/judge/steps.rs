@@ -219,6 +219,7 @@ fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
 }
 
 /// What the mode says.
+#[expect(clippy::unnecessary_wraps, reason = "a step like any other; the last one always has an opinion")]
 pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     Some(match part {
         Part::Path(_, fact) if fact.standing == Standing::OfTheShell => allow(Reason::HeldByTheKernel),
@@ -288,8 +289,9 @@ fn is_held(case: &Case<'_>) -> bool {
 fn by_level(mode: Mode, level: Level) -> Opinion {
     let reason = Reason::Mode(mode);
     match (mode, level) {
-        (_, Level::ReadOnly) | (Mode::BypassPermissions, _) => allow(reason),
-        (Mode::AcceptEdits | Mode::Auto, Level::Write) => allow(reason),
+        (_, Level::ReadOnly)
+        | (Mode::BypassPermissions, _)
+        | (Mode::AcceptEdits | Mode::Auto, Level::Write) => allow(reason),
         (Mode::Default | Mode::AcceptEdits | Mode::Auto, Level::Write | Level::Dangerous) => ask(reason),
         (Mode::DontAsk | Mode::Explore, Level::Write | Level::Dangerous) => deny(reason),
     }

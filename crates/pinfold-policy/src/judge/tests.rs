@@ -309,6 +309,7 @@ fn rule(effect: Effect, text: &str) -> SourcedRule {
 
 /// The specification of the whole table, as one expression over what each step sees.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "what each step sees, one by one")]
 struct Seen {
     operation: Operation,
     denied: bool,

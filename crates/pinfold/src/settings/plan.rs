@@ -40,7 +40,7 @@ pub struct NotApplied {
 }
 
 impl NotApplied {
-    fn scope(at: impl ToString, bad: BadScope) -> Self {
+    fn scope(at: &impl ToString, bad: BadScope) -> Self {
         Self { at: at.to_string(), what: bad.to_string(), mend: bad.hint }
     }
 }
