@@ -17,8 +17,9 @@ pub fn is_visible(policy: &Policy, scope: &Scope, interaction: Interaction, tool
     }
     let by_rule = || policy.rules(Effect::Allow).rules().iter().any(|rule| is_about(&rule.rule, tool));
     let by_mode = match (policy.mode, level_of(tool)) {
-        (_, Level::ReadOnly) | (Mode::BypassPermissions, _) => true,
-        (Mode::AcceptEdits | Mode::Auto, Level::Write) => true,
+        (_, Level::ReadOnly)
+        | (Mode::BypassPermissions, _)
+        | (Mode::AcceptEdits | Mode::Auto, Level::Write) => true,
         (Mode::DontAsk | Mode::Explore, _) => false,
         (Mode::Default | Mode::AcceptEdits | Mode::Auto, _) => interaction == Interaction::Interactive,
     };
