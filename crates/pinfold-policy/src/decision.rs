@@ -56,6 +56,8 @@ pub enum Reason {
     Grant(Arc<SourcedRule>),
     /// A rule that would take something away could not be read.
     RuleNotRead(String),
+    /// It cannot be told whether a rule denies it: what runs is known only by running.
+    MayBeDenied(Option<Arc<SourcedRule>>),
     /// The definition of the agent does not list it.
     NotListed,
     /// A declared scope says no.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::pattern::{Anchored, Bases, CommandKey, HostPattern, NamePattern, Rest, names};
+use crate::pattern::{Anchored, Bases, CommandKey, DYNAMIC, HostPattern, NamePattern, Rest, names};
 use crate::rule::{Covers, SourcedRule};
 use crate::tool::ToolName;
 
@@ -143,6 +143,33 @@ impl RuleSet {
         None
     }
 
+    /// Whether a rule for commands could match, were it known what some words become: its words are those of the
+    /// command up to one that nobody knows.
+    pub fn may_match(&self, key: &CommandKey) -> bool {
+        let mut node = &self.commands;
+        for at in 0..key.len() {
+            let Some(word) = key.word(at) else { return false };
+            if word.contains(&DYNAMIC) {
+                return !node.next.is_empty() || !node.rests.is_empty() || !node.starts.is_empty();
+            }
+            let next = std::str::from_utf8(word).ok().and_then(|word| node.next.get(word));
+            let Some(next) = next else { return false };
+            node = next;
+        }
+        false
+    }
+
+    /// A rule for commands whose program is named anywhere in a text.
+    pub fn named_in(&self, text: &str) -> Option<&Arc<SourcedRule>> {
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+');
+        let programs = &self.commands.next;
+        if programs.is_empty() {
+            return None;
+        }
+        let node = text.split(|c| !plain(c)).find_map(|word| programs.get(word))?;
+        self.rules.get(node.any()?)
+    }
+
     /// The rules for commands whose patterns hold operators: they can only mean a whole line.
     pub fn with_operators(&self) -> impl Iterator<Item = &Arc<SourcedRule>> {
         self.with_operators.iter().filter_map(|index| self.rules.get(*index))
@@ -197,6 +224,19 @@ impl RuleSet {
 }
 
 impl CommandNode {
+    /// Any of the rules below.
+    fn any(&self) -> Option<usize> {
+        let mut waiting = vec![self];
+        while let Some(node) = waiting.pop() {
+            let started = node.starts.iter().flat_map(|(_, by_start)| by_start.values().flatten());
+            if let Some((_, index)) = node.rests.iter().chain(started).next() {
+                return Some(*index);
+            }
+            waiting.extend(node.next.values());
+        }
+        None
+    }
+
     fn add(&mut self, leading: &[Box<str>], rest: &Rest, index: usize) {
         if let [word, after @ ..] = leading {
             return self.next.entry(word.clone()).or_default().add(after, rest, index);

@@ -282,6 +282,13 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
         Reason::AskRule(rule) => {
             approval(format!("the rule {} wants a person to be asked", rule.rule)).of(rule)
         }
+        Reason::MayBeDenied(rule) => {
+            let why = "what it runs is known only by running it, and a rule may deny that".to_owned();
+            match rule {
+                Some(rule) => approval(why).of(rule),
+                None => approval(why),
+            }
+        }
         Reason::RuleNotRead(why) => denied(why.clone(), "Tell the person that this rule has to be mended"),
         Reason::Declared(scope) => Words::declared(subject, &scope.no),
         Reason::NotListed => denied(

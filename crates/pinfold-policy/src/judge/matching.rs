@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::call::ToolCall;
-use crate::claim::{Operation, Origin, PathClaim};
+use crate::claim::{Operation, Origin, PathClaim, ShellClaim};
 use crate::command::{Bar, CommandClaim, Invocation};
-use crate::fact::{PathFact, Standing};
+use crate::fact::PathFact;
 use crate::foreign::ForeignCall;
-use crate::judge::{Case, Part};
+use crate::judge::{Case, Part, steps};
 use crate::pattern::CommandKey;
-use crate::rule::{Covers, SourcedRule};
+use crate::rule::{Covers, Effect, SourcedRule};
 use crate::rules::{PathMatch, RuleSet};
 use crate::tool::{Level, ToolName};
 
@@ -48,9 +48,15 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
 /// What a person granted for a whole class: all edits, all commands.
 pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Found {
     let class = match part {
-        Part::Path(claim, fact) if claim.operation.writes() => match fact.standing {
-            Standing::Inside | Standing::OfTheShell => EDIT,
-            Standing::Outside { .. } | Standing::Unresolved(_) => return None,
+        Part::Path(claim, fact) if claim.operation.writes() => match claim.origin {
+            // All commands, with all that they are there for.
+            Origin::Command(_) => ToolName::Bash.as_str(),
+            Origin::Call | Origin::Foreign | Origin::Aside(_)
+                if steps::beyond(claim.operation, fact).is_none() =>
+            {
+                EDIT
+            }
+            Origin::Call | Origin::Foreign | Origin::Aside(_) => return None,
         },
         Part::Path(..) | Part::Host(_) => return None,
         Part::Command(..) | Part::Shell(_) => ToolName::Bash.as_str(),
@@ -96,17 +102,19 @@ fn restricting_tools<'a>(case: &Case<'a>, claim: &PathClaim) -> impl Iterator<It
 }
 
 fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
-    let outside = matches!(fact.standing, Standing::Outside { .. });
-    let reaches = |found: &PathMatch<'_>| {
-        permits(case, found.tool, claim) && (found.anchored || !outside || !claim.operation.writes())
-    };
+    let beyond = steps::beyond(claim.operation, fact).is_some();
+    let reaches = |found: &PathMatch<'_>| permits(case, found.tool, claim) && (found.anchored || !beyond);
     let on = |path| rules.path(path, false).into_iter().find(reaches).map(|found| found.rule.clone());
     let real = fact.real.as_deref()?;
     // Under both of its names, if it has two.
     let by_path = on(real).filter(|_| real == fact.asked || on(&fact.asked).is_some());
-    let own = case.call.ruled_as().filter(|_| claim.origin == Origin::Call);
-    let bare =
-        || own.filter(|_| !outside || !claim.operation.writes()).and_then(|tool| rules.tool(tool.as_str()));
+    let bare = match claim.origin {
+        Origin::Call => case.call.ruled_as(),
+        // Who allows all of Bash allows what it writes inside the line.
+        Origin::Command(_) | Origin::Aside(_) => Some(ToolName::Bash),
+        Origin::Foreign => None,
+    };
+    let bare = || bare.filter(|_| !beyond).and_then(|tool| rules.tool(tool.as_str()));
     by_path.or_else(|| bare().cloned())
 }
 
@@ -122,13 +130,38 @@ fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
 }
 
 fn restricting_command(rules: &RuleSet, reading: &Invocation) -> Found {
-    let key = CommandKey::new(&reading.words, None);
-    let written = rules.command(&key, |_| true);
-    let named = || {
-        let name = reading.name().filter(|name| Some(*name) != reading.program())?;
-        rules.command(&CommandKey::new(&reading.words, Some(name)), |_| true)
+    keys(reading).find_map(|key| rules.command(&key, |_| true)).cloned()
+}
+
+/// The words of a reading as written, and with the bare name of its program.
+fn keys(reading: &Invocation) -> impl Iterator<Item = CommandKey> {
+    let name = reading.name().filter(|name| Some(*name) != reading.program());
+    let key = |program: Option<&str>| {
+        let key = CommandKey::new(&reading.words, program);
+        if reading.open_ended { key.and_more() } else { key }
     };
-    written.or_else(named).cloned()
+    std::iter::once(key(None)).chain(name.map(|name| key(Some(name))))
+}
+
+/// Whether a deny rule could be meant by a part that is known only by running; with the rule, if it is known.
+pub(super) fn may_be_denied(case: &Case<'_>, part: Part<'_>) -> Option<Found> {
+    let rules = case.policy.rules(Effect::Deny);
+    if rules.is_empty() {
+        return None;
+    }
+    match part {
+        Part::Command(claim, _) => {
+            let could_be = |key: CommandKey| key.is_dynamic() && rules.may_match(&key);
+            claim.readings.iter().any(|reading| keys(reading).any(could_be)).then_some(None)
+        }
+        Part::Shell(_) => {
+            let mut commands = case.claims.commands.iter();
+            let unread = !case.claims.bars.is_empty() || commands.any(|claim| !claim.bars.is_empty());
+            let said = case.claims.shell.as_ref().and_then(ShellClaim::said).filter(|_| unread)?;
+            rules.named_in(said).cloned().map(Some)
+        }
+        Part::Path(..) | Part::Host(_) | Part::Tool => None,
+    }
 }
 
 /// A rule whose pattern holds an operator can only mean the line as it is written.
@@ -147,7 +180,8 @@ fn permitting_command(case: &Case<'_>, rules: &RuleSet, claim: &CommandClaim, ba
 }
 
 fn by_rule(rules: &RuleSet, claim: &CommandClaim) -> Found {
-    if claim.bars.is_empty()
+    // What no pattern can judge is still a command, and a bare rule means every one that is understood.
+    if claim.bars.iter().all(|bar| bar.lifted_by.is_some())
         && let Some(bare) = rules.tool(ToolName::Bash.as_str())
     {
         return Some(bare.clone());

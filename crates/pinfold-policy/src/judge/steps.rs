@@ -30,10 +30,12 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         Part::Tool => no_shell_for_a_child(case),
         Part::Command(..) | Part::Host(_) => None,
     };
-    line.or_else(|| {
+    let unlisted = || {
         let listed = case.policy.whitelist()?;
         (!matching::is_listed(case, listed, part)).then(|| deny(Reason::NotListed))
-    })
+    };
+    line.or_else(unlisted)
+        .or_else(|| matching::may_be_denied(case, part).map(|rule| ask(Reason::MayBeDenied(rule))))
 }
 
 /// What a declared scope says against a part.
@@ -200,7 +202,8 @@ pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion
     })
 }
 
-fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
+/// How a path lies beyond the line, if it does.
+pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
     let guarded = fact.guarded.clone();
     if !operation.writes() {
         return guarded.map(Reason::GuardedRead);

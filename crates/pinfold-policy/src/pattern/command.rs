@@ -161,12 +161,15 @@ pub struct CommandKey {
     text: Vec<u8>,
     /// Where each word ends.
     ends: Vec<usize>,
+    /// Some of it is known only by running.
+    is_dynamic: bool,
 }
 
 impl CommandKey {
     /// The words; `program` instead of the first, when it is given.
     pub fn new(words: &[Word], program: Option<&str>) -> Self {
-        let mut key = Self { text: Vec::with_capacity(64), ends: Vec::with_capacity(words.len()) };
+        let (text, ends) = (Vec::with_capacity(64), Vec::with_capacity(words.len()));
+        let mut key = Self { text, ends, is_dynamic: false };
         for (i, word) in words.iter().enumerate() {
             if i > 0 {
                 key.text.push(SEPARATOR);
@@ -205,15 +208,39 @@ impl CommandKey {
         for part in &word.parts {
             match part {
                 Part::Literal(text) => self.text.extend(text.bytes().filter(|&b| b > DYNAMIC)),
+                // Brackets are no wildcards of rules: who writes `[x]` in one means a command that has it.
+                Part::Glob(text) if !text.contains('(') => {
+                    self.text
+                        .extend(text.bytes().map(|b| if matches!(b, b'*' | b'?') { DYNAMIC } else { b }));
+                    self.is_dynamic = true;
+                    continue;
+                }
                 Part::Glob(_)
                 | Part::Tilde(_)
                 | Part::Parameter { .. }
                 | Part::Substitution { .. }
                 | Part::Process
                 | Part::Arithmetic
-                | Part::Brace(_) => self.text.push(DYNAMIC),
+                | Part::Brace(_) => {
+                    self.text.push(DYNAMIC);
+                    self.is_dynamic = true;
+                }
             }
         }
+    }
+
+    /// The same with more words behind it that nobody knows.
+    #[must_use]
+    pub fn and_more(mut self) -> Self {
+        self.text.extend([SEPARATOR, DYNAMIC]);
+        self.ends.push(self.text.len());
+        self.is_dynamic = true;
+        self
+    }
+
+    /// Whether some of it is known only by running.
+    pub fn is_dynamic(&self) -> bool {
+        self.is_dynamic
     }
 
     /// How many words there are.

@@ -15,6 +15,7 @@ pub(super) fn clause(reason: &Reason) -> String {
         Reason::AskRule(_) => "a rule wants it to be asked about",
         Reason::AllowRule(_) => "a rule allows it",
         Reason::Grant(_) => "it was granted in this session",
+        Reason::MayBeDenied(_) => "what it runs is known only by running it, and a rule may deny that",
         Reason::RuleNotRead(why) => return why.clone(),
         Reason::NotListed => "the definition of the agent does not list it",
         Reason::Declared(hit) => return hit.no.why.clause(),
@@ -53,6 +54,7 @@ pub(super) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
         Reason::DenyRule(rule) | Reason::AskRule(rule) | Reason::AllowRule(rule) | Reason::Grant(rule) => {
             written(rule)
         }
+        Reason::MayBeDenied(Some(rule)) => written(rule),
         Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {
             (Some(hit.pattern.clone()), Some("built-in guards".to_owned()))
         }
@@ -134,7 +136,9 @@ impl<'a> Said<'a> {
             | Reason::GuardedRead(_)
             | Reason::OtherNames(_)
             | Reason::OtherMount => self.by_rule(entry, "an allow rule that names the place"),
-            Reason::Barred(_) => "write it without that, so that a rule can be about it".to_owned(),
+            Reason::Barred(_) | Reason::MayBeDenied(_) => {
+                "write it without that, so that a rule can be about it".to_owned()
+            }
             Reason::Mode(_) if entry.opinion.decision == Decision::Allow => {
                 self.by_rule(entry, "a deny or ask rule")
             }
