@@ -4,10 +4,6 @@ use serde_json::{Value, json};
 
 use crate::form::{BadField, Field, found, input};
 
-/// One argument that the kernel takes at most, with its final NUL: `MAX_ARG_STRLEN` of
-/// [execve(2)](https://man7.org/linux/man-pages/man2/execve.2.html).
-const LONGEST_COMMAND: usize = 128 * 1024 - 1;
-
 /// The longest time that a command can ask for: an agent that needs more runs it in the background.
 pub const LONGEST_TIMEOUT_MS: u64 = 600_000;
 
@@ -28,10 +24,6 @@ impl Field for CommandText {
         match value.as_str() {
             None => Err(BadField::new("", "a command as a string", found(value))),
             Some(text) if text.trim().is_empty() => bad("a command", "an empty string"),
-            Some(text) if text.contains('\0') => bad("a command without NUL bytes", "a NUL byte"),
-            Some(text) if text.len() > LONGEST_COMMAND => {
-                bad("a command of at most 128 KiB: write a script and run that", "a longer one")
-            }
             Some(text) => Ok(Self(text.to_owned())),
         }
     }

@@ -11,13 +11,17 @@ use serde_json::{Value, json};
 use crate::reply::Done;
 use crate::shell::{Ending, Output, Shells, told};
 
+/// One argument that the kernel takes at most, with its final NUL: `MAX_ARG_STRLEN` of
+/// [execve(2)](https://man7.org/linux/man-pages/man2/execve.2.html).
+const LONGEST_COMMAND: usize = 128 * 1024 - 1;
+
 /// How long a command runs when its caller does not say: longer than most builds and tests.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure> {
     let shells: &Shells = targets.shells()?;
     let limit = input.timeout.map(time);
-    let command = input.command.as_str();
+    let command = runnable(input.command.as_str())?;
     if input.background == Some(true) {
         let id = shells.start(command, limit)?;
         let text = format!("{id} runs in the background; read it with BashOutput, end it with KillBash");
@@ -27,6 +31,20 @@ pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure
     let mut data = told::output_data(&output);
     told::ending_data(&mut data, &ending);
     Ok(Done::text(told::text(&output, &ending), data.into()))
+}
+
+/// What bash can be given as it stands. A person may have consented to more than the kernel takes.
+fn runnable(command: &str) -> Result<&str, Failure> {
+    if command.contains('\0') {
+        return Err(Failure::input(
+            "the command has a NUL byte, which no program can be given",
+            "leave it out",
+        ));
+    }
+    if command.len() > LONGEST_COMMAND {
+        return Err(Failure::input("the command is longer than 128 KiB", "write a script and run that"));
+    }
+    Ok(command)
 }
 
 pub(super) fn output(input: &ShellOutputInput, targets: &Targets) -> Result<Done, Failure> {

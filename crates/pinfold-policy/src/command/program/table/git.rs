@@ -480,6 +480,21 @@ fn branch(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     );
     if other || !lists && !operands(args).is_empty() {
         change(acts);
+    } else {
+        list(acts, args);
+    }
+}
+
+/// Listing names runs nothing that the repository names, unless signatures are shown: `gpg.program` checks those.
+/// [git-config(1)](https://git-scm.com/docs/git-config)
+fn list(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let static_and_plain = |word: &Word| word.as_static().is_some_and(|word| !word.contains("signature"));
+    let plain = |arg: &Arg<'_>| match arg {
+        Arg::Option { value, .. } => value.as_deref().is_none_or(static_and_plain),
+        Arg::Operand(word) => static_and_plain(word),
+    };
+    if args.iter().all(plain) {
+        acts.folder = FolderUse::Nothing;
     }
 }
 
@@ -488,6 +503,8 @@ fn tag(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let lists = has(args, &["-l", "--list", "-v", "--verify", "--contains", "--points-at", "-n"]);
     if has(args, &["-d", "--delete"]) || !lists && !operands(args).is_empty() {
         change(acts);
+    } else if !has(args, &["-v", "--verify"]) {
+        list(acts, args);
     }
 }
 
