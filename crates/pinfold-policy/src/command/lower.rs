@@ -1,5 +1,6 @@
 //! From a script to what its commands would do.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use pinfold_shell::{Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
@@ -78,7 +79,8 @@ struct Lowering<'o, 's> {
     script: &'s Script,
     values: &'s Values<'s>,
     readings: Vec<Invocation>,
-    allowable: Invocation,
+    /// Which reading allow rules look at.
+    allowable: usize,
     bars: Vec<Bar>,
     safeguards: Vec<SafeguardHit>,
     works_in: Vec<WorkFolder>,
@@ -104,7 +106,7 @@ impl<'o, 's> Lowering<'o, 's> {
             script,
             values,
             readings: Vec::with_capacity(1),
-            allowable: Invocation::default(),
+            allowable: 0,
             bars: Vec::new(),
             safeguards: Vec::new(),
             works_in: Vec::new(),
@@ -129,10 +131,11 @@ impl<'o, 's> Lowering<'o, 's> {
             }
         }
         let moved = found.folders.iter().any(|base| *base != Base::Start);
-        let read_only = read_only::is_read_only(command, &self.allowable, moved);
+        let allowable = self.readings.get(self.allowable).cloned().unwrap_or_default();
+        let read_only = read_only::is_read_only(command, &allowable, moved);
         CommandClaim {
             span: command.span.clone(),
-            allowable: self.allowable,
+            allowable,
             readings: self.readings,
             bars: self.bars,
             safeguards: self.safeguards,
@@ -147,22 +150,22 @@ impl<'o, 's> Lowering<'o, 's> {
         self.around(command, found, surroundings.elsewhere);
         let words = words::expand(&command.words).into_owned();
         let invocation = Invocation { words, through: surroundings.through.clone(), open_ended: false };
-        self.allowable = invocation.clone();
-        let mut waiting = VecDeque::new();
-        waiting.push_back(Waiting {
+        let mut next = Some(Waiting {
             invocation,
             folders: found.clone(),
             depth: surroundings.depth,
             surface: surroundings.depth == 0,
             elsewhere: surroundings.elsewhere,
         });
-        while let Some(next) = waiting.pop_front() {
-            if self.readings.len() >= MOST_READINGS || next.depth > DEEPEST {
+        let mut waiting = VecDeque::new();
+        while let Some(this) = next {
+            if self.readings.len() >= MOST_READINGS || this.depth > DEEPEST {
                 self.bar_once("launcher", "it starts more programs, one by another, than are looked through");
-                self.readings.push(next.invocation);
+                self.readings.push(this.invocation);
                 return;
             }
-            self.one(next, command, &mut waiting);
+            self.one(this, command, &mut waiting);
+            next = waiting.pop_front();
         }
     }
 
@@ -219,7 +222,7 @@ impl<'o, 's> Lowering<'o, 's> {
                     file = true;
                     let path = Some(PathText::new(path));
                     let claim = PathClaim { path, operation, origin };
-                    if self.out.paths.len() > MOST_COMPARED || !self.out.paths.contains(&claim) {
+                    if !self.out.paths.iter().rev().take(MOST_COMPARED).any(|there| *there == claim) {
                         self.out.paths.push(claim);
                     }
                 }
@@ -269,49 +272,42 @@ impl<'o, 's> Lowering<'o, 's> {
         if surface && !stripped && wrapper::is_wrapper(&invocation) && !acts.inner.is_empty() {
             self.bar_once("wrapper", "the wrapper is not called in a way that is known to change nothing");
         }
-        self.readings.push(invocation.clone());
         match acts.input {
             Input::Data => {}
             Input::Code if command.place.piped_from.is_none() => {}
             Input::Code => self.bar_once("inline-code", "the code that it runs comes from another program"),
             Input::Script | Input::Queries => self.script_input(command, acts.input),
             Input::Commands if elsewhere => {}
-            Input::Commands => self.standard_input(command, &invocation, &found, depth),
+            Input::Commands => self.standard_input(command, &mut acts),
         }
-        let through = |invocation: &Invocation, name: &str| {
-            let mut through = invocation.through.clone();
-            through.push(Through { name: name.to_owned() });
-            through
-        };
+        let mut lines = Vec::new();
         for inner in acts.inner {
-            let through = through(&invocation, acts.name);
+            let mut through = invocation.through.clone();
+            through.push(Through { name: acts.name.to_owned() });
             let elsewhere = elsewhere || inner.elsewhere;
             match inner.words {
                 InnerWords::Unknown => self.launches_unknown(acts.name),
-                InnerWords::Words(words) => {
-                    let started = Invocation { words, through, open_ended: inner.open_ended };
-                    if stripped {
-                        self.allowable = started.clone();
+                InnerWords::Words(words) => waiting.push_back(Waiting {
+                    invocation: Invocation { words, through, open_ended: inner.open_ended },
+                    folders: found.clone(),
+                    depth: depth + 1,
+                    surface: stripped,
+                    elsewhere,
+                }),
+                InnerWords::Line(line) => {
+                    if inner.open_ended || line.as_static().is_none() {
+                        self.launches_unknown(acts.name);
                     }
-                    waiting.push_back(Waiting {
-                        invocation: started,
-                        folders: found.clone(),
-                        depth: depth + 1,
-                        surface: stripped,
-                        elsewhere,
-                    });
+                    lines.extend(line.as_static().map(|text| (text.to_owned(), elsewhere, through)));
                 }
-                InnerWords::Line(line) if inner.open_ended => {
-                    self.launches_unknown(acts.name);
-                    if let Some(text) = line.as_static() {
-                        self.script(text, &found, depth + 1, elsewhere, through);
-                    }
-                }
-                InnerWords::Line(line) => match line.as_static() {
-                    Some(text) => self.script(text, &found, depth + 1, elsewhere, through),
-                    None => self.launches_unknown(acts.name),
-                },
             }
+        }
+        if surface {
+            self.allowable = self.readings.len();
+        }
+        self.readings.push(invocation);
+        for (text, elsewhere, through) in lines {
+            self.script(&text, &found, depth + 1, elsewhere, through);
         }
     }
 
@@ -354,22 +350,16 @@ impl<'o, 's> Lowering<'o, 's> {
     }
 
     /// A shell that reads its commands from standard input.
-    fn standard_input(&mut self, command: &SimpleCommand, shell: &Invocation, found: &Found, depth: usize) {
-        let document = command.redirects.iter().rev().find(|redirect| {
+    fn standard_input<'a>(&mut self, command: &'a SimpleCommand, acts: &mut Acts<'a>) {
+        let fed = |redirect: &&Redirect| {
             matches!(
                 redirect.kind,
                 RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Read
             )
-        });
-        let text = document
-            .filter(|redirect| redirect.kind != RedirectKind::Read)
-            .and_then(|redirect| redirect.target.as_static());
-        match text {
-            Some(text) => {
-                let mut through = shell.through.clone();
-                through.push(Through { name: shell.name().unwrap_or_default().to_owned() });
-                self.script(text, found, depth + 1, false, through);
-            }
+        };
+        let last = command.redirects.iter().rev().find(fed);
+        match last.filter(|redirect| redirect.kind != RedirectKind::Read) {
+            Some(document) => acts.line(Cow::Borrowed(&document.target)),
             None => {
                 self.bar_once("launcher", "what it runs comes from its input and is known only by running");
             }
@@ -452,8 +442,8 @@ fn add_safeguard(hits: &mut Vec<SafeguardHit>, hit: SafeguardHit) {
     }
 }
 
-/// Beyond so many paths repeated ones are not looked for.
-const MOST_COMPARED: usize = 64;
+/// So many of the last paths are looked at for the same one.
+const MOST_COMPARED: usize = 16;
 
 /// Whether a component that holds a glob starts with a dot: what matches is hidden, and much of that is guarded.
 fn place_hides(word: &Word) -> bool {

@@ -10,6 +10,9 @@ use super::place::Base;
 /// How many folders a command may possibly stand in before that is simply unknown.
 const MOST_FOLDERS: usize = 4;
 
+/// How many `&&` are followed back; beyond that it is not known what a command waits for.
+const LONGEST_CHAIN: usize = 64;
+
 /// The shells of one script.
 pub(super) struct Shells {
     by_number: Vec<Option<Shell>>,
@@ -172,7 +175,8 @@ impl Folders {
 /// Whether `command` runs only if the one at `at` succeeded.
 fn follows(script: &Script, command: &SimpleCommand, at: usize) -> bool {
     let mut next = command.place.after;
-    while let Some(number) = next {
+    for _ in 0..LONGEST_CHAIN {
+        let Some(number) = next else { return false };
         if number <= at {
             return number == at;
         }

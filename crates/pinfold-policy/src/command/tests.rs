@@ -127,3 +127,194 @@ macro_rules! tables {
 }
 
 tables! { wrappers launchers variables folders files text git network build languages containers archives others }
+
+mod laws {
+    //! What holds for every line.
+
+    use proptest::prelude::*;
+
+    use super::super::{Bar, understand};
+    use super::commands;
+
+    /// Pieces that lines are made of, the awkward ones among them.
+    fn piece() -> impl Strategy<Value = String> {
+        let word = prop::sample::select(vec![
+            "rm",
+            "git",
+            "sudo",
+            "timeout",
+            "5",
+            "env",
+            "A=1",
+            "PATH=x",
+            "sh",
+            "-c",
+            "'rm x'",
+            "xargs",
+            "find",
+            ".",
+            "-exec",
+            "{}",
+            "\\;",
+            "cd",
+            "..",
+            "/etc",
+            "~",
+            "$X",
+            "\"$(ls)\"",
+            "{a,b}",
+            "*",
+            "-o",
+            "--output=x",
+            "--",
+            "-",
+            "tar",
+            "xf",
+            "cp",
+            "-t",
+            "sed",
+            "-i",
+            "s/a/b/w f",
+            "awk",
+            "{print > \"f\"}",
+            "curl",
+            "-d",
+            "@f",
+            "dd",
+            "of=x",
+            "make",
+            "npm",
+            "exec",
+            "docker",
+            "run",
+            "-v",
+            "/:/x",
+            "eval",
+            "trap",
+            "'",
+            "\"",
+            "`",
+            "(",
+            ")",
+            "{",
+            "}",
+            "<<E",
+            "\n",
+            "E",
+            ">",
+            "<",
+            "2>&1",
+            "&&",
+            "||",
+            ";",
+            "|",
+            "&",
+            "for",
+            "in",
+            "do",
+            "done",
+            "if",
+            "then",
+            "fi",
+            "f()",
+            "[",
+            "]",
+            "[[",
+            "((",
+            "$((1))",
+            "é",
+            "\u{0}",
+        ]);
+        prop_oneof![8 => word.prop_map(str::to_owned), 1 => "[ -~]{0,8}", 1 => any::<char>().prop_map(String::from)]
+    }
+
+    proptest! {
+        #[test]
+        fn every_line_is_understood_or_barred(pieces in prop::collection::vec(piece(), 0..24)) {
+            let line = pieces.join(" ");
+            let script = pinfold_shell::parse(&line);
+            let understood = understand(&line, &script);
+            prop_assert_eq!(understood.commands.len(), script.commands.len());
+            for (claim, command) in understood.commands.iter().zip(&script.commands) {
+                let written = claim.readings.first();
+                prop_assert!(written.is_some(), "no reading in {}", line);
+                prop_assert_eq!(&claim.span, &command.span);
+                let plain = command.words.iter().all(|word| word.as_static().is_some());
+                if plain {
+                    prop_assert_eq!(&written.unwrap().words, &command.words);
+                }
+                prop_assert!(claim.readings.contains(&claim.allowable));
+                prop_assert!(!claim.inert || claim.bars.is_empty());
+            }
+            if !script.opaque.is_empty() {
+                prop_assert!(understood.bars.iter().any(|bar| bar.id == "opaque"));
+            }
+        }
+
+        /// Another launcher in front never hides what a command does from those who look for it.
+        #[test]
+        fn a_launcher_in_front_hides_nothing(
+            pieces in prop::collection::vec(piece(), 1..6),
+            launcher in prop::sample::select(vec!["sudo", "env", "nohup", "timeout 5", "setsid", "nice -n 3", "xargs", "doas", "ionice -c 3"]),
+        ) {
+            let line = format!("prog {}", pieces.join(" "));
+            let script = pinfold_shell::parse(&line);
+            prop_assume!(script.opaque.is_empty() && script.commands.len() == 1);
+            let alone = commands(&line);
+            let launched = commands(&format!("{launcher} {line}"));
+            prop_assume!(launched.bars.is_empty() && launched.commands.len() == 1);
+            let written = &alone.commands[0].readings[0].words;
+            let found = launched.commands[0].readings.iter().any(|reading| {
+                let kinds = |words: &[pinfold_shell::Word]| words.iter().map(|word| word.parts.clone()).collect::<Vec<_>>();
+                kinds(&reading.words) == kinds(written)
+            });
+            prop_assert!(found, "{} {}", launcher, line);
+        }
+    }
+
+    fn has(bars: &[Bar], id: &str) -> bool {
+        bars.iter().any(|bar| bar.id == id)
+    }
+
+    #[test]
+    fn what_is_deeper_than_is_looked_through_is_barred() {
+        let launchers = format!("{}rm x", "sudo ".repeat(40));
+        assert!(has(&commands(&launchers).commands[0].bars, "launcher"));
+        let mut shells = "rm x".to_owned();
+        for _ in 0..6 {
+            shells = format!("sh -c '{}'", shells.replace('\'', "'\\''"));
+        }
+        let understood = commands(&shells);
+        assert!(understood.commands[0].readings.iter().any(|reading| reading.name() == Some("rm")));
+        let many = format!("find . {}", "-exec rm x ; ".repeat(200).replace(';', "\\;"));
+        assert!(has(&commands(&many).commands[0].bars, "launcher"));
+    }
+
+    #[test]
+    fn long_lines_take_no_more_than_their_length() {
+        let lines = [
+            "sudo ".repeat(12_000),
+            "rm x; ".repeat(10_000),
+            format!("cp {}", "a ".repeat(30_000)),
+            format!("echo {}", "{a,b}".repeat(10_000)),
+            format!("X=--y; {}", "sort $X; ".repeat(6_000)),
+            format!("sed '{}' f", "s/a/b/;".repeat(8_000)),
+            format!("cd a; {}", "cd b; ".repeat(8_000)),
+            format!("sh -c '{}'", "rm x; ".repeat(9_000)),
+            format!("tar {}", "-C x ".repeat(12_000)),
+            format!("git {}", "-C x ".repeat(12_000)),
+            format!("cd a {}", "&& cd b ".repeat(7_000)),
+            format!("{}rm x", "(cd a; ".repeat(3_000)),
+            format!("{}", "f() { cd a; }; f; ".repeat(3_000)),
+            format!("for i in {}; do rm $i; done", "$(ls) ".repeat(8_000)),
+            format!("{}", "X=$(ls); sort $X; ".repeat(3_000)),
+        ];
+        for line in lines {
+            let start = std::time::Instant::now();
+            let understood = commands(&line);
+            let seconds = start.elapsed().as_secs_f64();
+            assert!(!understood.commands.is_empty(), "{}", &line[..20]);
+            assert!(seconds < 2.0, "{seconds} s for {}", &line[..20]);
+        }
+    }
+}

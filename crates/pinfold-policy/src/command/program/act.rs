@@ -120,7 +120,7 @@ impl<'a> Acts<'a> {
                 self.option(&mut reading, known.does, name, value.as_ref());
             }
         }
-        if scanned.levels.iter().any(|level| level.has_dangers()) {
+        if !scanned.hidden.is_empty() && scanned.levels.iter().any(|level| level.has_dangers()) {
             self.hidden.extend_from_slice(&scanned.hidden);
         }
         self.operands(&reading, &operands, &scanned.args);
