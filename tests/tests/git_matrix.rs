@@ -138,6 +138,33 @@ fn a_run_that_writes_nothing_leaves_nothing(name: &str) {
     });
 }
 
+#[test]
+fn a_worktree_made_inside_is_known_and_one_that_lies_is_told() {
+    let lies = [
+        // Written down like one, and then leading to a directory of the run's own.
+        "git init -q own; mkdir -p $G/worktrees/lie; echo $PWD/lie/.git > $G/worktrees/lie/gitdir; \
+         mkdir lie; echo \"gitdir: $PWD/own/.git\" > lie/.git",
+        // A true one with another repository behind it.
+        "git init -q own; git worktree add -q -b lie lie; echo $PWD/own/.git > $G/worktrees/lie/commondir",
+        // A true one with configuration, or commands to run, of its own.
+        "git worktree add -q -b lie lie; printf '[core]\n\tfsmonitor = x\n' > $G/worktrees/lie/config.worktree",
+        "git worktree add -q -b lie lie; mkdir $G/worktrees/lie/rebase-merge",
+    ];
+    each("plain", |bed, _| {
+        let made = bed.confined("git worktree add -q -b more more && git -C more status");
+        assert!(made.status.success(), "{}", told(&made));
+        assert!(made.stderr.is_empty(), "nothing to look at: {}", told(&made));
+        for script in lies {
+            bed.reset();
+            let made = bed.confined(script);
+            assert!(told(&made).contains("/lie/.git\n"), "{script}: {}", told(&made));
+        }
+        bed.reset();
+        let refused = bed.confined("mkdir lie; echo \"gitdir: $PWD/own/.git\" > lie/.git");
+        assert!(!refused.status.success(), "nobody expects it: {}", told(&refused));
+    });
+}
+
 /// One module for each layout, so that they run side by side.
 macro_rules! matrix {
     ($($module:ident: $layout:literal),* $(,)?) => {

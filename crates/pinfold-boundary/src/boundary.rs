@@ -85,9 +85,6 @@ pub struct Boundary {
     _private: Private,
 }
 
-/// Directories with which git remembers an operation that is not finished.
-const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
-
 impl Boundary {
     /// Resolves and compiles a grant for a machine of this strength. Looks at the places that it speaks of and
     /// makes private directories, `grant.private` and below `grant.cache_home`; changes nothing else.
@@ -187,6 +184,17 @@ impl Boundary {
         &self.findings.notes
     }
 
+    /// Whether a held repository is about to have a linked worktree at this `.git` file.
+    pub(crate) fn expects_worktree(&self, dot_git: &Path) -> bool {
+        self.findings.git.git_dirs.iter().any(|common| layout::expects_worktree(common, dot_git))
+    }
+
+    /// Without worktrees of repositories that were held all the time: what git runs there was never open to the run.
+    fn strange(&self, mut repositories: Vec<PathBuf>) -> Vec<PathBuf> {
+        repositories.retain(|found| !layout::is_plain_worktree(found, &self.findings.git.git_dirs));
+        repositories
+    }
+
     /// Looks at the folder after the run, brings harmless git configuration back and says what is left to look
     /// at. To be called once, when no process of the run lives any more.
     pub fn settle(&self) -> RunReport {
@@ -199,7 +207,7 @@ impl Boundary {
         let before = &self.findings.before;
         let unfinished = unfinished(&self.findings.git.git_dirs);
         RunReport {
-            new_repositories: before.new_repositories(&after),
+            new_repositories: self.strange(before.new_repositories(&after)),
             changed_autorun: before.changed_files(&after),
             unfinished: unfinished.into_iter().filter(|u| !self.unfinished.contains(u)).collect(),
             git_config: self.findings.git.configs.iter().filter_map(protect::PrivateConfig::settle).collect(),
@@ -403,8 +411,8 @@ fn grant_names(open: &Path, granted: &[PathBuf]) -> bool {
 }
 
 fn unfinished(git_dirs: &[PathBuf]) -> Vec<PathBuf> {
-    let all = git_dirs.iter().flat_map(|d| layout::worktrees(d).into_iter().chain([d.clone()]));
-    let states = all.flat_map(|dir| UNFINISHED.map(|name| dir.join(name)));
+    let all = git_dirs.iter().flat_map(|d| layout::worktrees(d).chain([d.clone()]));
+    let states = all.flat_map(|dir| layout::UNFINISHED.map(|name| dir.join(name)));
     states.filter(|state| fs::symlink_metadata(state).is_ok()).collect()
 }
 

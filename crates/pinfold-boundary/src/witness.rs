@@ -134,6 +134,9 @@ impl<'a> Witness<'a> {
             return None;
         }
         if makes && name == ".git" {
+            if attempt.intent == Intent::Create && self.boundary.expects_worktree(place) {
+                return None;
+            }
             return Some(No::watched(
                 "a `.git` file or link points git at configuration of somebody's making",
             ));

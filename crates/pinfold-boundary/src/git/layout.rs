@@ -7,12 +7,18 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::config::Config;
 
 /// Pointer files hold one path; more than this is something else.
 const MAX_POINTER: u64 = 4_096 + 16;
+
+/// Directories with which git remembers an operation that is not finished, commands to run included.
+pub(crate) const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 
 /// How a working tree is tied to its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,23 +142,52 @@ fn collect_modules(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 }
 
 /// The git directories of linked worktrees.
-pub(crate) fn worktrees(common: &Path) -> Vec<PathBuf> {
+pub(crate) fn worktrees(common: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     directories(&common.join("worktrees"))
 }
 
-fn directories(parent: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
-    entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()).collect()
+/// How many worktrees are asked while a process waits for the answer.
+const MOST_ASKED: usize = 256;
+
+/// Whether a repository has written down that a working tree of its own is about to have this `.git` file. git does so
+/// before it makes the file; so can anybody who may write in the repository: what the file says is another question.
+pub(crate) fn expects_worktree(common: &Path, dot_git: &Path) -> bool {
+    let names_it = |git_dir: PathBuf| {
+        let back = git_dir.join(read_pointer(&git_dir.join("gitdir"), b"")?);
+        let top = fs::canonicalize(back.parent()?).ok()?;
+        Some(top.join(back.file_name()?) == dot_git)
+    };
+    worktrees(common).take(MOST_ASKED).any(|git_dir| names_it(git_dir) == Some(true))
+}
+
+/// Whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof
+/// of [`at`], and nothing in what is the worktree's own that git would run.
+pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> bool {
+    let Some(Found::Repository(found)) = dot_git.parent().map(at) else { return false };
+    found.tie == Tie::Worktree
+        && repositories.contains(&found.common)
+        && UNFINISHED
+            .iter()
+            .chain(&["config.worktree", "modules"])
+            .all(|name| fs::symlink_metadata(found.git_dir.join(name)).is_err())
+}
+
+fn directories(parent: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path())
 }
 
 /// The path in a pointer file, after `prefix`; trailing line ends and leading blanks are not part of it.
 fn read_pointer(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
-    let meta = fs::symlink_metadata(file).ok()?;
+    // A pipe put there while we look must not make us wait.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
+    let meta = file.metadata().ok()?;
     if !meta.is_file() || meta.len() > MAX_POINTER {
         return None;
     }
     let mut text = Vec::new();
-    fs::File::open(file).ok()?.take(MAX_POINTER).read_to_end(&mut text).ok()?;
+    file.take(MAX_POINTER).read_to_end(&mut text).ok()?;
     let rest = text.strip_prefix(prefix)?.trim_ascii_start();
     let end = rest.iter().rposition(|b| !matches!(b, b'\n' | b'\r'))?;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(rest.get(..=end)?)))
