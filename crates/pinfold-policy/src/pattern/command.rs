@@ -213,7 +213,6 @@ impl CommandKey {
                     self.text
                         .extend(text.bytes().map(|b| if matches!(b, b'*' | b'?') { DYNAMIC } else { b }));
                     self.is_dynamic = true;
-                    continue;
                 }
                 Part::Glob(_)
                 | Part::Tilde(_)
