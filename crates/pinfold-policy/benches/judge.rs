@@ -78,6 +78,13 @@ fn command<const RULES: usize>(bencher: Bencher<'_, '_>, command: &str) {
     });
 }
 
+/// Lines that are made to be expensive: four times as much may cost four times as much.
+#[divan::bench(args = ["rm -rf a;", "x=1; \"$x\" y;", "sudo ", "> a ", "$(", "{a,", "(", "A=1 ", "f(){ f|f& };"], consts = [1_000, 4_000])]
+fn hostile<const TIMES: usize>(bencher: Bencher<'_, '_>, piece: &str) {
+    let call = ToolCall::parse(&RawCall::new("Bash", json!({"command": piece.repeat(TIMES)}))).unwrap();
+    bencher.bench(|| Claims::of(black_box(&call)));
+}
+
 /// A file tool's verdict, without the look at the file system.
 #[divan::bench(consts = [10, 1_000, 10_000])]
 fn file_tool<const RULES: usize>(bencher: Bencher<'_, '_>) {

@@ -65,6 +65,9 @@ const STEPS: [(&str, Opine); 10] = [
     ("mode-default", steps::mode_default),
 ];
 
+/// The step that a doubt about deny rules belongs to.
+const DOUBTED: &str = "deny-rule";
+
 /// The last word, spoken over what the steps decided: nobody is there to be asked.
 const HEADLESS: &str = "headless";
 
@@ -99,7 +102,17 @@ fn parts<'a>(case: &Case<'a>) -> impl Iterator<Item = (PartId, Part<'a>)> {
 fn decide(case: &Case<'_>, part: PartId, what: Part<'_>) -> TrailEntry {
     let first = STEPS.iter().find_map(|(step, opine)| Some((*step, opine(case, what)?)));
     let (step, opinion) = first.unwrap_or(("mode-default", deny(Reason::NothingToJudge)));
-    unasked(case, TrailEntry { part, step, opinion })
+    unasked(case, doubted(case, what, TrailEntry { part, step, opinion }))
+}
+
+/// What a deny rule could be meant for is not let through unasked, whatever lets it through.
+fn doubted(case: &Case<'_>, what: Part<'_>, entry: TrailEntry) -> TrailEntry {
+    match (entry.opinion.decision, matching::may_be_denied(case, what)) {
+        (Decision::Allow, Some(rule)) => {
+            TrailEntry { step: DOUBTED, opinion: ask(Reason::MayBeDenied(rule)), ..entry }
+        }
+        (Decision::Allow, None) | (Decision::Ask | Decision::Deny, _) => entry,
+    }
 }
 
 /// A call without parts is a call that was not understood.

@@ -8,6 +8,9 @@ use pinfold_policy::{
     judge,
 };
 use proptest::prelude::*;
+
+#[path = "kit/command_laws.rs"]
+mod command_laws;
 use serde_json::json;
 
 /// Commands whose parts are judged: plain ones, ones that write, reach out, hide, and ones that are guarded.
@@ -193,22 +196,69 @@ proptest! {
     }
 
     #[test]
-    fn any_text_has_a_verdict(text in "\\PC{0,200}", mode in proptest::sample::select(&MODES[..])) {
-        let raw = RawCall::new("Bash", json!({"command": text}));
-        if let Ok(call) = ToolCall::parse_for_verdict(&raw) {
-            let claims = Claims::of(&call);
-            prop_assert!(claims.commands.len() < 1000);
-            let _ = decide(&text, mode, &vec![(Effect::Allow, "Bash(* *)")]);
-        }
+    fn any_text_has_its_claims(text in "\\PC{0,200}") {
+        command_laws::a_line_holds(&text);
+    }
+
+    #[test]
+    fn any_mixture_of_words_has_its_claims(words in proptest::collection::vec(proptest::sample::select(WORDS), 0..30)) {
+        command_laws::a_line_holds(&words.concat());
     }
 
     #[test]
     fn any_text_is_a_rule_or_an_error(text in "\\PC{0,60}") {
-        if let Ok(rule) = Rule::parse(&text) {
-            prop_assert_eq!(Rule::parse(rule.text()), Ok(rule.clone()));
-        }
+        command_laws::a_rule_holds(&text);
     }
 }
+
+/// Pieces from which lines are mixed that mean something.
+const WORDS: &[&str] = &[
+    " ",
+    " ",
+    " ",
+    "\n",
+    ";",
+    "&&",
+    "|",
+    "&",
+    "(",
+    ")",
+    "{ ",
+    "; }",
+    "$(",
+    "`",
+    "'",
+    "\"",
+    "$x",
+    "${x:-y}",
+    "*",
+    "> f",
+    "< f",
+    "<<EOF\n",
+    "EOF\n",
+    "cd ..",
+    "sudo",
+    "env A=1",
+    "xargs",
+    "git",
+    "-C",
+    "../x",
+    "push",
+    "find .",
+    "-exec",
+    "sh -c",
+    "rm",
+    "-rf",
+    "--",
+    "curl",
+    "-o",
+    "=",
+    "export PATH",
+    "f() ",
+    "if true; then ",
+    "; fi",
+    "\\",
+];
 
 #[test]
 fn nothing_is_too_much() {

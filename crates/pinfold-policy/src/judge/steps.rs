@@ -35,7 +35,6 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         (!matching::is_listed(case, listed, part)).then(|| deny(Reason::NotListed))
     };
     line.or_else(unlisted)
-        .or_else(|| matching::may_be_denied(case, part).map(|rule| ask(Reason::MayBeDenied(rule))))
 }
 
 /// What a declared scope says against a part.
