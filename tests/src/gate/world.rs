@@ -93,7 +93,9 @@ pub fn build(case: &Case) -> Result<(), String> {
         tree(case, fs)?;
     }
     if !says_missing(case) {
-        call_paths(case);
+        call_paths(case, &case.call.input);
+        let earlier = case.setup.get("history").and_then(Value::as_array).into_iter().flatten();
+        earlier.for_each(|step| call_paths(case, &step["call"]["input"]));
     }
     Ok(())
 }
@@ -222,8 +224,7 @@ pub fn change_behind(path: &str) -> Result<(), String> {
 }
 
 /// Files exist as needed: folders on the way of the paths that a call names, and the folder that an agent is given.
-fn call_paths(case: &Case) {
-    let input = &case.call.input;
+fn call_paths(case: &Case, input: &Value) {
     for field in ["file_path", "path", "notebook_path", "src", "dst", "source", "destination"] {
         if let Some(path) = input.get(field).and_then(Value::as_str) {
             on_the_way(case, path, false);

@@ -57,6 +57,11 @@ impl CommandClaim {
         self.allowable.words.is_empty()
     }
 
+    /// It is a condition: it looks, says nothing, and changes nothing.
+    pub fn only_tests(&self) -> bool {
+        self.inert && matches!(self.allowable.program(), Some("test" | "[" | "[["))
+    }
+
     /// It does nothing but read, or goes to another folder to do so.
     pub fn only_reads(&self) -> bool {
         self.read_only || self.inert && self.allowable.name() == Some("cd")

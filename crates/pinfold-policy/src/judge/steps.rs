@@ -252,7 +252,8 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, bar: Option<&Bar>) -> 
     if bar.is_none() && claim.is_wordless() {
         return allow(Reason::DecidedElsewhere);
     }
-    if case.policy.bash == BashMode::ReadOnly && bar.is_none() && claim.only_reads() {
+    let reads = case.policy.bash == BashMode::ReadOnly && claim.only_reads();
+    if bar.is_none() && (claim.only_tests() || reads) {
         return allow(Reason::OnlyReads);
     }
     let by_mode = by_level(case.policy.mode, Level::Dangerous);

@@ -332,11 +332,11 @@ fn table(s: Seen) -> Decision {
         Decision::Deny
     } else if write && s.sensitive || s.held_asks && s.asked {
         ask
-    } else if s.mode == Mode::BypassPermissions || s.granted && (!write || !s.outside) {
+    } else if s.mode == Mode::BypassPermissions || s.granted && !beyond {
         Decision::Allow
     } else if s.asked {
         ask
-    } else if s.allowed && (!write || !s.outside) {
+    } else if s.allowed && !beyond {
         Decision::Allow
     } else if beyond {
         if refuses { Decision::Deny } else { Decision::Ask }

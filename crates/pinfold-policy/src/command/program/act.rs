@@ -344,6 +344,13 @@ impl<'a> Acts<'a> {
         self.paths.push(Touched { word, operation, purpose });
     }
 
+    /// A file of this name in the person's home is changed.
+    pub(in super::super) fn at_home(&mut self, name: &str) {
+        let parts = vec![Part::Tilde(String::new()), Part::Literal(format!("/{name}"))];
+        let word = Word { parts, span: 0..0, quoted: false };
+        self.path(Cow::Owned(word), Operation::Write, Purpose::Command);
+    }
+
     /// What it writes stands in no word.
     pub(in super::super) fn unknown_operand(&mut self) {
         if self.bars.iter().all(|bar| bar.id != "unknown-file") {

@@ -677,11 +677,10 @@ const NPM_OPTIONS: &[Options] = &[
 const NPM: &[Program] = &[
     program(&["exec", "x"], Command(0))
         .options(&[with(&["-c", "--call"], Does::Line), takes(&["-p", "--package"])]),
+    program(&["config", "c"], Own(npm_config)),
+    program(&["set"], Own(npm_set)),
     program(
-        &[
-            "config", "c", "set", "pkg", "access", "token", "owner", "hook", "team", "profile", "adduser",
-            "login", "logout",
-        ],
+        &["pkg", "access", "token", "owner", "hook", "team", "profile", "adduser", "login", "logout"],
         Own(npm_changes),
     ),
     program(&["explore"], Command(1)),
@@ -694,7 +693,9 @@ const PNPM: &[Program] = &[
         takes(&["--package"]),
         flag(&["-r", "--recursive", "--parallel"], Does::Nothing),
     ]),
-    program(&["config", "c", "set", "pkg", "env", "setup"], Own(npm_changes)),
+    program(&["config", "c"], Own(npm_config)),
+    program(&["set"], Own(npm_set)),
+    program(&["pkg", "env", "setup"], Own(npm_changes)),
     program(&["create"], Own(runs_package)),
 ];
 
@@ -1025,6 +1026,21 @@ fn cmake(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 }
 
 /// Settings and scripts that later commands run by.
+/// What `npm config` changes stands in the person's own file.
+fn npm_config(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    npm_changes(acts, args);
+    let first = args.iter().find_map(Arg::operand).and_then(|word| word.as_static());
+    if matches!(first, Some("set" | "delete" | "edit" | "fix")) {
+        acts.at_home(".npmrc");
+    }
+}
+
+/// `npm set` is short for `npm config set`.
+fn npm_set(acts: &mut Acts<'_>, _: &[Arg<'_>]) {
+    acts.subcommand_bar("changes what later commands run, or who may");
+    acts.at_home(".npmrc");
+}
+
 fn npm_changes(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let first = args.iter().find_map(Arg::operand).and_then(|word| word.as_static());
     if !matches!(first, Some("get" | "list" | "ls")) {
