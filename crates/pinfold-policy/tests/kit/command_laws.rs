@@ -5,7 +5,7 @@ use pinfold_policy::{Claims, RawCall, Rule, ToolCall, command};
 use serde_json::json;
 
 /// Everything that a command line lists has a claim, in its order; what was not understood bars every rule.
-pub fn a_line_holds(text: &str) {
+pub(crate) fn a_line_holds(text: &str) {
     let script = parse(text);
     let found = command::understand(text, &script);
     assert!(found.commands.len() >= script.commands.len(), "each command has a claim");
@@ -25,7 +25,7 @@ pub fn a_line_holds(text: &str) {
 }
 
 /// A rule says what was written, and reads the same again.
-pub fn a_rule_holds(text: &str) {
+pub(crate) fn a_rule_holds(text: &str) {
     match Rule::parse(text) {
         Ok(rule) => assert_eq!(Rule::parse(rule.text()).as_ref(), Ok(&rule)),
         Err(bad) => assert!(!bad.why.is_empty() && !bad.mend.is_empty()),
