@@ -7,8 +7,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::audit::{Discard, Journal, JsonLines};
+use pinfold::policy::Policy;
+use pinfold::policy::merge::Merged;
+use pinfold::policy::settings::Flags;
 use pinfold::policy::{Access, Interaction, Scope};
-use pinfold::settings::{Locations, Situation};
+use pinfold::settings::{Locations, NotApplied, Situation, Watched};
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_boundary::{Boundary, CacheChoice, Grant, SandboxMode};
 use pinfold_sandbox::{Temp, Tier};
@@ -23,10 +26,10 @@ use crate::settings;
 use crate::surroundings;
 
 pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
-    let session = session(wanted)?;
     if wanted.lines {
-        return lines(&session);
+        return lines(wanted);
     }
+    let session = session(wanted)?;
     let (Some(tool), Some(input)) = (&wanted.tool, &wanted.input) else {
         return Err(Failure::new(USAGE, "a call needs a tool and its input").mend("see `pinfold tools`"));
     };
@@ -51,8 +54,11 @@ struct Line {
     input: Value,
 }
 
-/// Calls of one session, so that a file that was read can be edited. The worst end is the exit code.
-fn lines(session: &Session) -> Result<ExitCode, Failure> {
+/// Calls of one session, so that a file that was read can be edited. The worst end is the exit code. Rules and modes
+/// follow their files from call to call; the walls stay as they were drawn.
+fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
+    let session = session(wanted)?;
+    let settings = followed(wanted)?;
     let mut worst = DONE;
     for line in io::stdin().lock().lines() {
         let line = line.map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
@@ -63,14 +69,49 @@ fn lines(session: &Session) -> Result<ExitCode, Failure> {
             Failure::new(USAGE, format!("a line is not a call: {e}"))
                 .mend("write {\"tool\":\"Read\",\"input\":{\"file_path\":\"a.txt\"}}, one per line")
         })?;
-        let reply = pinfold_tools::call(session, &RawCall::new(&call.tool, call.input));
+        session.set_policy(settings.now());
+        let reply = pinfold_tools::call(&session, &RawCall::new(&call.tool, call.input));
         print(&reply)?;
         worst = worst.max(code(reply.ended));
     }
     Ok(ExitCode::from(worst))
 }
 
+/// What the session judges by, made anew when a settings file changes.
+fn followed(wanted: &Call) -> Result<Watched<Policy>, Failure> {
+    let Said { plan, locations, flags, situation } = said(wanted)?;
+    let make = move |merged: &Merged| match applied(plan.clone(), merged, &situation) {
+        Ok(plan) => plan.policy,
+        // What cannot be carried out any more denies, and says so.
+        Err(failure) => {
+            let mut nothing = Policy::default();
+            nothing.unread.push(failure.to_string());
+            nothing
+        }
+    };
+    Watched::start(Ambient::claim(), locations, flags, make)
+        .map_err(|e| Failure::new(USAGE, format!("settings cannot be used\n{e}")))
+}
+
 fn session(wanted: &Call) -> Result<Session, Failure> {
+    let plan = with_settings(wanted)?;
+    let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
+    if plan.scope.allow_bash {
+        plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded)?));
+    }
+    Session::open(&Ambient::claim(), plan, journal(wanted)?)
+        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
+}
+
+/// The plan that the flags make, and where the settings are that complete it.
+struct Said {
+    plan: Plan,
+    locations: Locations,
+    flags: Flags,
+    situation: Situation,
+}
+
+fn said(wanted: &Call) -> Result<Said, Failure> {
     let here = surroundings::current_dir()?;
     let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let plan = Plan {
@@ -84,39 +125,35 @@ fn session(wanted: &Call) -> Result<Session, Failure> {
         home: surroundings::home(),
         access: if wanted.read_only { Access::ReadOnly } else { Access::ReadWrite },
         interaction: Interaction::Interactive,
-        ..Plan::for_folder(here)
+        ..Plan::for_folder(&here)
     };
-    let plan = with_settings(plan, wanted)?;
-    let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
-    if plan.scope.allow_bash {
-        plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded)?));
-    }
-    Session::open(&Ambient::claim(), plan, journal(wanted)?)
-        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
-}
-
-/// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
-fn with_settings(plan: Plan, wanted: &Call) -> Result<Plan, Failure> {
-    let here = surroundings::current_dir()?;
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| here.join(dir)).collect();
     let flags = wanted.settings.flags(&add_dir, wanted.allow_bash);
     let locations = match (wanted.no_settings, &wanted.folder) {
         (true, _) => Locations { home: plan.home.clone(), ..Locations::default() },
         (false, folder) => settings::locations(folder.as_deref())?,
     };
-    let merged = settings::loaded(&locations, &flags)?.merged;
     let situation = Situation {
-        project: locations.project.unwrap_or_else(|| plan.scope.display_root.clone()),
+        project: locations.project.clone().unwrap_or_else(|| plan.scope.display_root.clone()),
         cwd: None,
         variables: surroundings::variables(),
         profile: settings::profile(wanted.settings.profile.as_deref())?,
     };
-    let plan = plan
-        .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, e.to_string()))?
-        .where_the_folder_is_granted(&merged);
+    Ok(Said { plan, locations, flags, situation })
+}
+
+fn with_settings(wanted: &Call) -> Result<Plan, Failure> {
+    let Said { plan, locations, flags, situation } = said(wanted)?;
+    let merged = settings::loaded(&locations, &flags)?.merged;
+    let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
     Ok(Plan { scope: Scope { allow_bash, ..plan.scope }, ..plan })
+}
+
+/// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
+fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, NotApplied> {
+    let plan = plan.with_settings(&Ambient::claim(), merged, situation)?;
+    Ok(plan.where_the_folder_is_granted(merged))
 }
 
 /// What a shell of this session could do, so that no tool does more.

@@ -256,8 +256,8 @@ impl Session {
     }
 
     /// From now on judges by another policy: settings have changed. Calls that are being judged end as they began.
-    pub fn set_policy(&self, policy: Policy) {
-        *self.shared.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    pub fn set_policy(&self, policy: impl Into<Arc<Policy>>) {
+        *self.shared.policy.write().unwrap_or_else(PoisonError::into_inner) = policy.into();
     }
 
     /// From now on grants these, and nothing else.

@@ -173,12 +173,12 @@ fn what_is_considered_is_what_is_ruled() {
     for mode in [Mode::Default, Mode::AcceptEdits, Mode::DontAsk, Mode::BypassPermissions] {
         let session = bed.session(mode, &rules);
         for raw in &calls {
-            let ruled = match session.submit(raw) {
+            let answered = match session.submit(raw) {
                 Ruling::Permit(_) => Decision::Allow,
                 Ruling::Question(_) => Decision::Ask,
                 Ruling::Refusal(_) => Decision::Deny,
             };
-            assert_eq!(session.consider(raw).unwrap().verdict.decision, ruled, "{mode:?} {raw:?}");
+            assert_eq!(session.consider(raw).unwrap().verdict.decision, answered, "{mode:?} {raw:?}");
         }
     }
 }
