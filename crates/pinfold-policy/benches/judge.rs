@@ -1,5 +1,5 @@
 //! What a verdict costs: a command line parsed, understood and judged against few and many rules; a file tool.
-#![allow(clippy::unwrap_used, reason = "a benchmark stops where it fails")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops where it fails")]
 
 use divan::{Bencher, black_box};
 use pinfold_policy::{
