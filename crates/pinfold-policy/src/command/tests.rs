@@ -126,7 +126,7 @@ macro_rules! tables {
     )+ };
 }
 
-tables! { wrappers launchers variables folders files text git network build languages containers archives others }
+tables! { wrappers launchers variables folders files text git network build languages containers archives others beside }
 
 mod laws {
     //! What holds for every line.

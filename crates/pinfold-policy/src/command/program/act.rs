@@ -110,6 +110,9 @@ impl<'a> Acts<'a> {
         let Some(leaf) = scanned.levels.last() else { return };
         self.command = scanned.command;
         self.folder = scanned.levels.iter().map(|level| level.folder).max().unwrap_or_default();
+        if leaf.style == Style::Glued {
+            self.option_files(&scanned.args);
+        }
         let mut operands = leaf.operands;
         let mut reading = Reading::default();
         for arg in &scanned.args {
@@ -124,6 +127,15 @@ impl<'a> Acts<'a> {
             self.hidden.extend_from_slice(&scanned.hidden);
         }
         self.operands(&reading, &operands, &scanned.args);
+    }
+
+    /// `@file` among the arguments of compilers and their kin: options that stand in no word.
+    fn option_files(&mut self, args: &[Arg<'a>]) {
+        for word in args.iter().filter_map(Arg::operand) {
+            if known_start(word).starts_with('@') {
+                self.named_bar(word.as_static(), "takes options from a file");
+            }
+        }
     }
 
     fn option(&mut self, reading: &mut Reading<'a>, does: Does, name: &str, value: Option<&Cow<'a, Word>>) {
@@ -335,6 +347,9 @@ impl<'a> Acts<'a> {
         if word.as_static() == Some("-") {
             return;
         }
+        if !operation.writes() && known_start(&word).contains("://") {
+            return self.host(&word);
+        }
         if self.open_ended && known_start(&word).contains("{}") {
             if operation.writes() {
                 self.unknown_operand();
@@ -508,7 +523,12 @@ impl<'a> Acts<'a> {
 
     /// No rule allows this program, but for one that says what with.
     pub(in super::super) fn program_bar(&mut self, what: Option<&Word>, why: &str) {
-        let lifted_by = what.and_then(Word::as_static).map(str::to_owned);
+        self.named_bar(what.and_then(Word::as_static), why);
+    }
+
+    /// The same by the text of what has to be said.
+    pub(in super::super) fn named_bar(&mut self, what: Option<&str>, why: &str) {
+        let lifted_by = what.map(str::to_owned);
         self.bars.push(Bar { lifted_by, ..Bar::new("program", format!("`{}` {why}", self.name)) });
     }
 

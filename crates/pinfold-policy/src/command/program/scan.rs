@@ -98,6 +98,11 @@ impl<'a> Scanner<'a> {
 
     fn operand(&mut self, word: &'a Word) {
         if let Some(program) = self.leaf() {
+            // `cargo +nightly test`: the tool chain stands in front of the subcommand.
+            let in_front = !program.commands.is_empty() && known_start(word).starts_with('+');
+            if in_front && !self.ended && self.out.args.iter().all(|arg| arg.operand().is_none()) {
+                return self.push(None, known_start(word), None);
+            }
             let first = !self.out.args.iter().any(|arg| matches!(arg, Arg::Operand(_)));
             if first
                 && !self.ended

@@ -648,11 +648,28 @@ const TOOLS: &[Options] = &[
 
 const NPM_OPTIONS: &[Options] = &[
     with(&["--prefix", "-C", "--dir", "--local-prefix"], Does::Source),
-    runs(&["--script-shell", "--shell", "--editor", "--viewer", "--browser", "--git", "--init-module"]),
+    runs(&[
+        "--config.script-shell",
+        "--script-shell",
+        "--shell",
+        "--editor",
+        "--viewer",
+        "--browser",
+        "--git",
+        "--init-module",
+    ]),
     loads(&["--userconfig", "--globalconfig", "--node-options", "--onload-script", "--config"]),
     with(&["--registry", "--proxy", "--https-proxy", "--cafile", "--ca"], Does::Bars(OTHER_SOURCE)),
     with(
-        &["--cache", "--globalprefix", "--store-dir", "--modules-dir", "--virtual-store-dir", "--tmp"],
+        &[
+            "--pack-destination",
+            "--cache",
+            "--globalprefix",
+            "--store-dir",
+            "--modules-dir",
+            "--virtual-store-dir",
+            "--tmp",
+        ],
         Does::Path(Write, Aside),
     ),
     takes(&[
@@ -675,6 +692,7 @@ const NPM_OPTIONS: &[Options] = &[
 ];
 
 const NPM: &[Program] = &[
+    program(&["install", "i", "add", "link", "ln", "update", "up"], Own(installs)),
     program(&["exec", "x"], Command(0))
         .options(&[with(&["-c", "--call"], Does::Line), takes(&["-p", "--package"])]),
     program(&["config", "c"], Own(npm_config)),
@@ -688,6 +706,7 @@ const NPM: &[Program] = &[
 ];
 
 const PNPM: &[Program] = &[
+    program(&["install", "i", "add", "link", "ln", "update", "up"], Own(installs)),
     program(&["exec", "dlx"], Command(0)).stops().options(&[
         flag(&["-c", "--shell-mode"], Does::FirstIsLine),
         takes(&["--package"]),
@@ -700,6 +719,7 @@ const PNPM: &[Program] = &[
 ];
 
 const YARN: &[Program] = &[
+    program(&["install", "add", "link", "up", "upgrade"], Own(installs)),
     program(&["exec", "dlx"], Command(0)).stops(),
     program(&["config", "set", "plugin", "policies"], Own(npm_changes)),
     program(&["create"], Own(runs_package)),
@@ -745,10 +765,11 @@ const CARGO_OPTIONS: &[Options] = &[
 ];
 
 const CARGO: &[Program] = &[
+    program(&["rustc", "rustdoc"], Own(to_compiler)),
     program(
         &[
             "build", "b", "test", "t", "check", "c", "clippy", "run", "r", "bench", "doc", "fmt", "fix",
-            "rustc", "rustdoc", "nextest",
+            "nextest",
         ],
         Nothing,
     ),
@@ -964,8 +985,11 @@ const PIP_OPTIONS: &[Options] = &[
     ),
 ];
 
-const PIP: &[Program] =
-    &[program(&["config"], Own(npm_changes)), program(&["run"], Command(0)).stops().options(PIP_OPTIONS)];
+const PIP: &[Program] = &[
+    program(&["install", "download", "wheel"], Own(installs)),
+    program(&["config"], Own(npm_changes)),
+    program(&["run"], Command(0)).stops().options(PIP_OPTIONS),
+];
 
 const UV_OPTIONS: &[Options] = &[
     with(&["--directory", "--project"], Does::Folder),
@@ -1022,6 +1046,39 @@ fn cmake(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         && acts.sources.is_empty()
     {
         acts.sources.push(Cow::Owned(folder.clone()));
+    }
+}
+
+/// A package that lies elsewhere, or is fetched from an address, is code of somebody else that is run.
+fn installs(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let elsewhere = |text: &str| {
+        text.starts_with(['/', '~'])
+            || text.starts_with("..")
+            || text.contains("://")
+            || text.starts_with("git@")
+            || text.starts_with("git+")
+            || text.starts_with("file:")
+            || text.starts_with("link:")
+    };
+    for arg in args {
+        let word = match arg {
+            Arg::Operand(word) => *word,
+            Arg::Option { name: "-e" | "--editable", value: Some(value), .. } => value.as_ref(),
+            Arg::Option { .. } => continue,
+        };
+        let tilde = matches!(word.parts.first(), Some(pinfold_shell::Part::Tilde(_)));
+        if tilde || elsewhere(word.literal_prefix()) {
+            acts.named_bar(word.as_static(), OTHER_SOURCE);
+        }
+    }
+}
+
+/// What stands behind `--` goes to the compiler.
+fn to_compiler(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    for word in args.iter().filter_map(Arg::operand) {
+        if super::super::setting::passes_program(word) {
+            acts.named_bar(word.as_static(), "tells the compiler what may name a program");
+        }
     }
 }
 

@@ -61,14 +61,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--capath",
             "--crlfile",
         ]),
-        reads(&[
-            "-b",
-            "--cookie",
-            "--etag-compare",
-            "--pinnedpubkey",
-            "--unix-socket",
-            "--abstract-unix-socket",
-        ]),
+        reads(&["-b", "--cookie", "--etag-compare", "--pinnedpubkey"]),
         loads(&["--engine"]),
         with(
             &[
@@ -83,7 +76,10 @@ pub(super) const PROGRAMS: &[Program] = &[
             ],
             Does::Host,
         ),
-        with(&["--connect-to", "--resolve"], Does::Bars("reaches another host than the address says")),
+        with(
+            &["--connect-to", "--resolve", "--unix-socket", "--abstract-unix-socket"],
+            Does::Bars("reaches another host than the address says"),
+        ),
         takes(&[
             "-X",
             "--request",
