@@ -184,6 +184,11 @@ impl Boundary {
         &self.findings.notes
     }
 
+    /// Whether a guarded place would appear that was not there at the start and that no wall can hold.
+    pub(crate) fn would_appear(&self, real: &Path) -> bool {
+        self.findings.missing.contains(real)
+    }
+
     /// Whether a held repository is about to have a linked worktree at this `.git` file.
     pub(crate) fn expects_worktree(&self, dot_git: &Path) -> bool {
         self.findings.git.git_dirs.iter().any(|common| layout::expects_worktree(common, dot_git))
@@ -204,6 +209,7 @@ impl Boundary {
                 Snapshot::of(folder, &mut after, &self.guards, self.home.as_deref());
             }
         }
+        self.findings.missing.iter().for_each(|path| after.file(path));
         let before = &self.findings.before;
         let unfinished = unfinished(&self.findings.git.git_dirs);
         RunReport {
@@ -215,6 +221,11 @@ impl Boundary {
             notes: self.findings.notes.clone(),
         }
     }
+}
+
+fn with_real_parent(path: PathBuf) -> PathBuf {
+    let parent = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
+    parent.zip(path.file_name()).map(|(parent, name)| parent.join(name)).unwrap_or(path)
 }
 
 /// A boundary while it is drawn.
@@ -266,8 +277,9 @@ impl Drawing {
                 (Some(_), None) => continue,
                 (None, _) => PathBuf::from(pattern),
             };
-            if let Ok(real) = fs::canonicalize(path) {
-                self.places.add(real, Hold::ReadOnly, guard.why().to_owned());
+            match fs::canonicalize(&path) {
+                Ok(real) => self.places.add(real, Hold::ReadOnly, guard.why().to_owned()),
+                Err(_) => drop(self.findings.missing.insert(with_real_parent(path))),
             }
         }
     }
@@ -329,6 +341,8 @@ impl Drawing {
         } else {
             self.caches(grant, home.as_deref(), tier)
         };
+        // Caches of our own may just have been made.
+        self.findings.missing.retain(|path| fs::symlink_metadata(path).is_err());
         let mut profile = Profile {
             visible,
             cwd,

@@ -9,6 +9,7 @@
 //!
 //! A repository that is made during the run is writable, as `git init` and `git clone` need, and reported.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::{Guard, GuardKind, Guards, Held};
@@ -39,6 +40,8 @@ pub(crate) struct Holder<'a> {
 pub(crate) struct Findings {
     pub(crate) git: protect::Held,
     pub(crate) before: Snapshot,
+    /// Guarded places outside every folder that could be written and are not there: no wall can stand on nothing.
+    pub(crate) missing: BTreeSet<PathBuf>,
     pub(crate) notes: Vec<String>,
 }
 

@@ -1,8 +1,9 @@
 //! What a run tried and was refused: seen as it happens, told at the end.
 //!
-//! The walls decide; this only judges by the same [`Boundary`] what the kernel will say. Two kinds of names have
-//! no wall, and are refused here: those that would make a repository of a directory without `git init`, and,
-//! where mounts cannot be had, whatever is held inside the folder.
+//! The walls decide; this only judges by the same [`Boundary`] what the kernel will say. Three kinds of names have
+//! no wall, and are refused here: those that would make a repository of a directory without `git init`; where
+//! everything can be written, guarded places of the person and the system that are missing; and, where mounts cannot
+//! be had, whatever is held inside the folder.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -147,7 +148,8 @@ impl<'a> Witness<'a> {
             ));
         }
         let guard = self.boundary.guard(place)?;
-        let held = guard.held() == Held::EvenMissing && guard.kind() != GuardKind::Git;
+        let held = guard.held() == Held::EvenMissing && guard.kind() != GuardKind::Git
+            || self.boundary.would_appear(place);
         let fresh = makes || attempt.intent == Intent::MakeDir;
         (held && fresh).then(|| No::watched(guard.why()))
     }

@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, Private, SandboxMode, Standing};
+use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, Private, SandboxMode, Standing, Witness};
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Profile, Tier, Writes};
+use pinfold_sandbox::{Attempt, Intent, Profile, Reply, Tier, Watcher, Writes};
 use proptest::prelude::*;
 
 struct Bed {
@@ -355,6 +355,34 @@ fn modes_say_how_far_writing_goes() {
     assert_eq!(bed.standing(&anywhere, "elsewhere/f"), "writable");
     assert_eq!(bed.standing(&anywhere, "home/.bashrc"), "held");
     assert_eq!(bed.standing(&anywhere, "w/.mcp.json"), "held");
+}
+
+#[test]
+fn where_everything_can_be_written_guarded_places_do_not_appear() {
+    let bed = Bed::new();
+    bed.file("home/.bashrc", "");
+    let boundary = bed.compile(|grant| grant.mode = SandboxMode::DefaultWrite);
+    for tier in [Tier::Full, Tier::Landlock] {
+        let mut witness = Witness::new(&boundary, tier);
+        let mut ask = |path: &str, intent| {
+            witness.attempt(&Attempt { pid: 1, intent, place: bed.at(path) }) == Reply::Refuse
+        };
+        for (path, intent) in [
+            ("home/.zshrc", Intent::Create),
+            ("home/.profile", Intent::Symlink),
+            ("home/.bash_login", Intent::MoveTo),
+            ("home/.ssh", Intent::MakeDir),
+        ] {
+            assert!(ask(path, intent), "{path}");
+        }
+        // A package in a cache may hold one of the same name.
+        for path in ["home/notes", "home/.cargo/registry/p/.npmrc", "w/.zshrc"] {
+            assert!(!ask(path, Intent::Create), "{path}");
+        }
+    }
+    bed.file("home/.zshrc", "");
+    bed.file("home/notes", "");
+    assert_eq!(boundary.settle().changed_autorun, [bed.at("home/.zshrc")]);
 }
 
 #[test]

@@ -130,10 +130,7 @@ const SEEN_AND_REFUSED: Action = Action::Watch { unwatched: Some(libc::EACCES) }
 
 fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
     let mut rules = Vec::with_capacity(128);
-    // With Landlock alone the watch is all that holds what is read-only where everything else can be written.
-    if profile.writes != Writes::Anywhere || backing == Backing::Landlock {
-        rules.extend(watched_calls());
-    }
+    rules.extend(watched_calls());
     rules.extend(sockets(profile, backing));
     rules.extend(controls(profile, backing));
     rules.extend(always_closed());
