@@ -25,7 +25,7 @@ fn every_case_comes_out_as_it_has_to() {
         match case {
             Ok(case) => report.note(&case.area, &case.id, ran(&case)),
             Err(bad) => {
-                report.note(&bad.area, "?", Ran::Failed(format!("        unknown shape: {}\n", bad.what)))
+                report.note(&bad.area, "?", Ran::Failed(format!("        unknown shape: {}\n", bad.what)));
             }
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
-pub(crate) use judging::{Check, Judging};
+pub(crate) use judging::{Check, Judging, Why, WhyKind};
 pub(crate) use settings::{Init, OneRule, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs};
 
 /// Hold a coding agent to one folder: it reads anywhere, and writes only there.
@@ -52,6 +52,7 @@ pub(crate) enum Command {
     Run(Box<Run>),
     Call(Call),
     Check(Check),
+    Why(Why),
     Tools(Tools),
     #[command(visible_alias = "permissions")]
     Rules(Rules),

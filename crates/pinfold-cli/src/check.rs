@@ -1,6 +1,6 @@
 //! `pinfold check`: what would be decided, for one call or for lines of them.
 
-mod desk;
+pub(crate) mod desk;
 mod lines;
 
 use std::fmt::Write as _;
@@ -67,6 +67,6 @@ fn told(answer: &Answer) -> String {
     text
 }
 
-fn with_source(rule: &str, source: Option<&str>) -> String {
+pub(crate) fn with_source(rule: &str, source: Option<&str>) -> String {
     source.map_or_else(|| rule.to_owned(), |source| format!("{rule}  ({source})"))
 }

@@ -16,6 +16,7 @@ mod settings;
 mod surroundings;
 mod tools;
 mod trust;
+mod why;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run),
         Command::Call(call) => call::call(&call),
         Command::Check(wanted) => check::check(&wanted),
+        Command::Why(wanted) => why::why(&wanted),
         Command::Tools(tools) => tools::list(&tools),
         Command::Rules(wanted) => rules::rules(&wanted),
         Command::Trust(wanted) => trust::trust(&wanted),

@@ -37,6 +37,16 @@ impl Root {
         below(&self.path, path).is_some()
     }
 
+    /// Whether both were opened as one.
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.workspace.base, &other.workspace.base) && self.path == other.path
+    }
+
+    fn is_current(&self) -> bool {
+        let missing = self.by_name().iter().next();
+        self.workspace.stands_at_its_name() && missing.is_none_or(|name| self.workspace.lacks(name))
+    }
+
     /// The names between the folder that is held and the place.
     fn by_name(&self) -> &Path {
         self.workspace.base.below(&self.path).unwrap_or(Path::new(""))
@@ -167,10 +177,8 @@ impl Line {
     /// Whether each folder of the line is still the one that was opened, and none that was missing has appeared.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        self.roots.iter().chain([&self.display]).all(|root| {
-            let missing = root.by_name().iter().next();
-            root.workspace.stands_at_its_name() && missing.is_none_or(|name| root.workspace.lacks(name))
-        })
+        let others = self.roots.iter().filter(|root| !root.is(&self.display));
+        std::iter::once(&self.display).chain(others).all(Root::is_current)
     }
 
     /// What `~` stands for.

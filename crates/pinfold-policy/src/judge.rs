@@ -71,6 +71,16 @@ const DOUBTED: &str = "deny-rule";
 /// The last word, spoken over what the steps decided: nobody is there to be asked.
 const HEADLESS: &str = "headless";
 
+/// The names of the steps, in their order, the last word included. Ask rules stand in front of bypass where settings
+/// let them hold there, else behind grants.
+pub fn step_names(ask_rules_in_bypass: bool) -> Vec<&'static str> {
+    const TWICE: &str = "ask-rule";
+    let early = STEPS.iter().position(|(name, _)| *name == TWICE);
+    let counts = |at: usize, name: &str| name != TWICE || (Some(at) == early) == ask_rules_in_bypass;
+    let named = STEPS.iter().enumerate().filter(|(at, (name, _))| counts(*at, name));
+    named.map(|(_, (name, _))| *name).chain([HEADLESS]).collect()
+}
+
 /// Decides about a call. The strictest of its parts stands; between equals the first that was decided by itself.
 pub fn judge(case: &Case<'_>) -> Verdict {
     let trail: Vec<_> = parts(case).map(|(id, part)| decide(case, id, part)).collect();

@@ -1,6 +1,7 @@
 //! What came of the cases, told by area.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// How a case came out.
 #[derive(Debug, Clone)]
@@ -56,7 +57,7 @@ impl Report {
         let mut text = String::new();
         for (area, tally) in &self.areas {
             for (id, trace) in &tally.failed {
-                text.push_str(&format!("FAILED  {area}/{id}\n{trace}\n"));
+                let _ = writeln!(text, "FAILED  {area}/{id}\n{trace}");
             }
         }
         for (area, tally) in &self.areas {
@@ -65,12 +66,12 @@ impl Report {
                 by_reason.entry(why).or_default().push(id);
             }
             for (why, ids) in by_reason {
-                text.push_str(&format!("not run {area}: {why}: {}\n", ids.join(" ")));
+                let _ = writeln!(text, "not run {area}: {why}: {}", ids.join(" "));
             }
         }
         for (area, tally) in &self.areas {
             let (passed, failed, not_run) = (tally.passed, tally.failed.len(), tally.not_run.len());
-            text.push_str(&format!("{area}: {passed} passed, {failed} failed, {not_run} not run\n"));
+            let _ = writeln!(text, "{area}: {passed} passed, {failed} failed, {not_run} not run");
         }
         text
     }

@@ -20,8 +20,10 @@ use super::world;
 pub fn run(case: &Case) -> Ran {
     match outcome(case) {
         Err(shape) => Ran::Failed(format!("        unknown shape: {shape}")),
-        Ok(came) if came.is_expected(case) => Ran::Passed,
-        Ok(came) => Ran::Failed(format!("        expected {:?} ({}), got {came:?}\n", case.expect, case.why)),
+        Ok(ended) if ended.is_expected(case) => Ran::Passed,
+        Ok(ended) => {
+            Ran::Failed(format!("        expected {:?} ({}), got {ended:?}\n", case.expect, case.why))
+        }
     }
 }
 
@@ -96,7 +98,7 @@ fn earlier(case: &Case, session: &Session, step: &Value) -> Result<(), String> {
             }
             "external_change" => world::change_behind(value.as_str().unwrap_or_default())?,
             "deleted" => {
-                fs::remove_file(value.as_str().unwrap_or_default()).map_err(|error| error.to_string())?
+                fs::remove_file(value.as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
             }
             other => return Err(format!("`history.{other}`")),
         }

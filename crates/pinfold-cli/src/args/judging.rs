@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::SettingsFlags;
 
@@ -31,6 +31,47 @@ pub(crate) struct Check {
     /// Its input, or `-` for standard input
     #[arg(value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) input: Option<String>,
+}
+
+/// Say why a call, path, host or command is allowed, asked about or refused, step by step
+///
+/// WHAT is a call written like a rule, a path, a host or an address, or a command. `last` is the last no in the record,
+/// and SESSION:ID any of its calls: it is judged once more, and compared with what was decided then.
+///
+/// Exit code: as for `pinfold check`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  pinfold why git push --force\n  pinfold why 'Edit(./.env)'\n  \
+                       pinfold why ~/.ssh/config\n  pinfold why github.com\n  pinfold why last")]
+pub(crate) struct Why {
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+
+    /// Print the trace as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Take WHAT for this, whatever it looks like
+    #[arg(long = "as", value_name = "KIND", value_enum)]
+    pub(crate) kind: Option<WhyKind>,
+
+    /// What to explain
+    #[arg(required = true, value_name = "WHAT", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) what: Vec<String>,
+}
+
+/// What can be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhyKind {
+    /// A call written like a rule: `Bash(git push)`
+    Call,
+    /// A path, for reading and for writing
+    Path,
+    /// A host or an address
+    Host,
+    /// A command line
+    Command,
+    /// A call in the record: `last`, or SESSION:ID
+    Record,
 }
 
 /// Who would make the call, and under which settings

@@ -1,6 +1,6 @@
 //! What comes out for a line.
 
-use pinfold_policy::{BadCall, Decision, TrailEntry};
+use pinfold_policy::{BadCall, Decision, TrailEntry, judge};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -35,6 +35,8 @@ pub struct Answer {
     /// What the answer was made from, for a trace; `None` for a call that was not understood.
     #[serde(skip)]
     pub considered: Option<Considered>,
+    #[serde(skip)]
+    ask_rules_in_bypass: bool,
 }
 
 /// What a call says it will touch, in the order of the call.
@@ -71,17 +73,29 @@ pub struct PartTold {
     pub decides: bool,
 }
 
+/// One part of a call with the way down the table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PartTrace {
+    /// The part, and what decided about it.
+    #[serde(flatten)]
+    pub part: PartTold,
+    /// The steps that were asked before and had no opinion, in their order. For `headless` one of them asked.
+    pub no_opinion: Vec<&'static str>,
+}
+
 impl Answer {
     pub(super) fn new(
         id: Option<&RawValue>,
         considered: Result<Considered, BadCall>,
         warnings: &[String],
+        ask_rules_in_bypass: bool,
     ) -> Self {
         let answer = match considered {
             Ok(considered) => Self::to_a_call(considered),
             Err(bad) => Self::not_understood(&bad),
         };
-        Self { id: id.map(ToOwned::to_owned), warnings: warnings.to_vec(), ..answer }
+        let id = id.map(ToOwned::to_owned);
+        Self { id, warnings: warnings.to_vec(), ask_rules_in_bypass, ..answer }
     }
 
     fn to_a_call(mut considered: Considered) -> Self {
@@ -100,6 +114,7 @@ impl Answer {
             refusal: considered.refusal.take(),
             warnings: Vec::new(),
             considered: Some(considered),
+            ask_rules_in_bypass: false,
         }
     }
 
@@ -122,6 +137,18 @@ impl Answer {
             }
         };
         considered.verdict.trail.iter().enumerate().map(told).collect()
+    }
+
+    /// Each part of the call with every step that looked at it: those that had no opinion, and the one that decided.
+    pub fn trace(&self) -> Vec<PartTrace> {
+        let names = judge::step_names(self.ask_rules_in_bypass);
+        let steps = |part: &PartTold| {
+            let decided = names.iter().position(|name| *name == part.step).unwrap_or(names.len());
+            let passed = names.iter().take(decided).copied();
+            passed.collect()
+        };
+        let trace = |part: PartTold| PartTrace { no_opinion: steps(&part), part };
+        self.parts().into_iter().map(trace).collect()
     }
 
     /// What would make another decision of it, in one sentence without its full stop.
@@ -148,6 +175,7 @@ impl Answer {
             claims: ClaimsTold::default(),
             warnings: Vec::new(),
             considered: None,
+            ask_rules_in_bypass: false,
         }
     }
 }

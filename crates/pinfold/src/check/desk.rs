@@ -73,7 +73,8 @@ impl Desk {
         let opened = self.open(&line)?;
         let cwd = Some(PathText::new(opened.cwd.as_os_str()));
         let call = RawCall { tool: line.tool, input: line.input, cwd };
-        Ok(Answer::new(line.id, opened.session.consider(&call), &opened.warnings))
+        let asks = opened.session.policy().ask_rules_in_bypass;
+        Ok(Answer::new(line.id, opened.session.consider(&call), &opened.warnings, asks))
     }
 
     /// Which of `all` tools the agent of a line is shown.

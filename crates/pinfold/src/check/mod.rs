@@ -27,6 +27,6 @@ mod reading;
 mod setup;
 mod words;
 
-pub use answer::{Answer, ClaimsTold, PartTold};
+pub use answer::{Answer, ClaimsTold, PartTold, PartTrace};
 pub use desk::{Backing, Desk};
 pub use line::{BadLine, LONGEST_LINE};

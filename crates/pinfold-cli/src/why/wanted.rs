@@ -1,0 +1,99 @@
+//! What a person wants explained, as calls.
+
+use std::path::Path;
+
+use pinfold::RawCall;
+use serde_json::json;
+
+use super::{Wanted, recorded};
+use crate::args::{Why, WhyKind};
+use crate::exit::{Failure, USAGE};
+use crate::say;
+
+/// The calls that are meant.
+pub(super) fn calls(asked: &Why) -> Result<Vec<Wanted>, Failure> {
+    let text = asked.what.join(" ");
+    let kind = asked.kind.unwrap_or_else(|| taken_for(&text, asked.what.len()));
+    let plain = |call| vec![Wanted { call, earlier: None }];
+    Ok(match kind {
+        WhyKind::Call => plain(RawCall::spoken(&text).map_err(|mend| no_call(&text, &mend))?),
+        WhyKind::Path => ["Read", "Write"]
+            .map(|tool| Wanted { call: RawCall::new(tool, json!({"file_path": text})), earlier: None })
+            .into(),
+        WhyKind::Host => plain(RawCall::new("WebFetch", json!({"url": address(&text)}))),
+        WhyKind::Command => plain(RawCall::new("Bash", json!({"command": text}))),
+        WhyKind::Record => vec![recorded::find(&text)?],
+    })
+}
+
+fn no_call(text: &str, mend: &str) -> Failure {
+    Failure::new(USAGE, format!("`{}` is no call", say::visible(text))).mend(mend)
+}
+
+/// What a text looks like. Several words are a command.
+fn taken_for(text: &str, words: usize) -> WhyKind {
+    let is_call = || {
+        let (tool, rest) = text.split_once('(')?;
+        let named = !tool.is_empty() && tool.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        (named && tool.starts_with(|c: char| c.is_ascii_uppercase()) && rest.ends_with(')')).then_some(())
+    };
+    if words == 1 && recorded::is_name(text) {
+        WhyKind::Record
+    } else if is_call().is_some() || text.starts_with("mcp__") {
+        WhyKind::Call
+    } else if text.contains("://") && !text.contains(char::is_whitespace) {
+        WhyKind::Host
+    } else if text.contains(char::is_whitespace) {
+        WhyKind::Command
+    } else if text.contains('/') || text.starts_with(['~', '.']) || Path::new(text).exists() {
+        WhyKind::Path
+    } else if is_host(text) {
+        WhyKind::Host
+    } else {
+        WhyKind::Command
+    }
+}
+
+/// A name with dots that ends like one.
+fn is_host(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':');
+    let name = text.split(':').next().unwrap_or_default();
+    let last = name.rsplit('.').next().unwrap_or_default();
+    text.bytes().all(plain)
+        && name.contains('.')
+        && last.len() >= 2
+        && last.bytes().all(|b| b.is_ascii_alphabetic())
+}
+
+fn address(text: &str) -> String {
+    if text.contains("://") { text.to_owned() } else { format!("https://{text}/") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_taken_for_what_it_looks_like() {
+        for (text, kind) in [
+            ("Bash(git push)", WhyKind::Call),
+            ("WebFetch(domain:github.com)", WhyKind::Call),
+            ("mcp__fs__read", WhyKind::Call),
+            ("git push --force", WhyKind::Command),
+            ("make", WhyKind::Command),
+            ("~/.ssh/config", WhyKind::Path),
+            ("./a", WhyKind::Path),
+            ("/etc/hosts", WhyKind::Path),
+            (".env", WhyKind::Path),
+            ("github.com", WhyKind::Host),
+            ("api.github.com:443", WhyKind::Host),
+            ("https://github.com/x", WhyKind::Host),
+            ("last", WhyKind::Record),
+            ("call-4711:3", WhyKind::Record),
+            ("rm -rf (x)", WhyKind::Command),
+        ] {
+            let words = if text.contains(' ') { 2 } else { 1 };
+            assert_eq!(taken_for(text, words), kind, "{text}");
+        }
+    }
+}
