@@ -713,6 +713,9 @@ pub(super) fn matters(name: &str) -> bool {
 
 fn bar(name: &str, value: Option<&Word>) -> Option<Bar> {
     let text = value.and_then(Word::as_static);
+    if name == "NODE_OPTIONS" && text.is_some_and(only_sizes) {
+        return None;
+    }
     let spared =
         |text| HARMLESS_VALUES.iter().any(|(names, values)| names.contains(&name) && values.contains(&text));
     if text.is_some_and(spared) {
@@ -727,6 +730,16 @@ fn bar(name: &str, value: Option<&Word>) -> Option<Bar> {
         format!("`{name}=` is not a variable that is known to be harmless")
     };
     Some(Bar::new("env-assignment", why))
+}
+
+/// Options of node that say how much memory it takes and what it warns of.
+fn only_sizes(options: &str) -> bool {
+    options.split_whitespace().all(|option| {
+        matches!(option, "--no-warnings" | "--no-deprecation" | "--trace-warnings" | "--enable-source-maps")
+            || option
+                .strip_prefix("--max-old-space-size=")
+                .is_some_and(|size| size.bytes().all(|b| b.is_ascii_digit()))
+    })
 }
 
 fn is_known(name: &str) -> bool {

@@ -149,6 +149,7 @@ impl<'o, 's> Lowering<'o, 's> {
     fn whole(&mut self, command: &SimpleCommand, found: &Found, surroundings: &Surroundings) {
         self.around(command, found, surroundings.elsewhere);
         let words = words::expand(&command.words).into_owned();
+        let words = self.here(words);
         let invocation = Invocation { words, through: surroundings.through.clone(), open_ended: false };
         let mut next = Some(Waiting {
             invocation,
@@ -167,6 +168,20 @@ impl<'o, 's> Lowering<'o, 's> {
             self.one(this, command, &mut waiting);
             next = waiting.pop_front();
         }
+    }
+
+    /// The words with `$(pwd)` put as `$PWD`, which is the folder that is known.
+    fn here(&self, mut words: Vec<Word>) -> Vec<Word> {
+        for word in &mut words {
+            if self.values.prints_folder(word) {
+                for part in &mut word.parts {
+                    if let Part::Substitution { quoted } = *part {
+                        *part = Part::Parameter { name: "PWD".to_owned(), quoted, plain: true };
+                    }
+                }
+            }
+        }
+        words
     }
 
     /// Its assignments and redirects.

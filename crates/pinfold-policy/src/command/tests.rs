@@ -305,9 +305,9 @@ mod laws {
             format!("git {}", "-C x ".repeat(12_000)),
             format!("cd a {}", "&& cd b ".repeat(7_000)),
             format!("{}rm x", "(cd a; ".repeat(3_000)),
-            format!("{}", "f() { cd a; }; f; ".repeat(3_000)),
+            "f() { cd a; }; f; ".repeat(3_000),
             format!("for i in {}; do rm $i; done", "$(ls) ".repeat(8_000)),
-            format!("{}", "X=$(ls); sort $X; ".repeat(3_000)),
+            "X=$(ls); sort $X; ".repeat(3_000),
         ];
         for line in lines {
             let start = std::time::Instant::now();

@@ -110,13 +110,31 @@ impl<'s> Values<'s> {
         assignment.appends || value || assignment.elements.iter().any(dashed)
     }
 
-    /// Whether every command in the substitutions of a word prints nothing that starts with a dash.
-    fn prints_plainly(&self, word: &Word) -> bool {
+    /// Whether the only substitution of a word is `$(pwd)`.
+    pub(super) fn prints_folder(&self, word: &Word) -> bool {
+        let substitutions =
+            word.parts.iter().filter(|part| matches!(part, Part::Substitution { .. })).count();
+        let mut inside = self.inside(word);
+        substitutions == 1
+            && inside.next().is_some_and(|command| {
+                command.redirects.is_empty()
+                    && matches!(command.words.as_slice(), [pwd] if pwd.as_static() == Some("pwd"))
+            })
+            && inside.next().is_none()
+    }
+
+    /// The commands in the substitutions of a word.
+    fn inside(&self, word: &Word) -> impl Iterator<Item = &'s SimpleCommand> {
         let commands = &self.script.commands;
         let first = commands.partition_point(|command| command.span.start < word.span.start);
-        let inside = commands.iter().skip(first).take_while(|command| command.span.end <= word.span.end);
+        let end = word.span.end;
+        commands.iter().skip(first).take_while(move |command| command.span.end <= end)
+    }
+
+    /// Whether every command in the substitutions of a word prints nothing that starts with a dash.
+    fn prints_plainly(&self, word: &Word) -> bool {
         let mut any = false;
-        for command in inside {
+        for command in self.inside(word) {
             any = true;
             if !is_plain(command) {
                 return false;

@@ -389,7 +389,10 @@ impl<'a> Acts<'a> {
         if is_input(file) {
             return self.script_bar("comes from its input and is known only by running");
         }
-        self.path(Cow::Owned(file.clone()), Operation::Read, Purpose::Command);
+        // `--format json` names no file.
+        if file.as_static().is_none_or(|text| text.contains(['/', '.'])) {
+            self.path(Cow::Owned(file.clone()), Operation::Read, Purpose::Command);
+        }
         match file.as_static().map(|text| text.rsplit_once('/')) {
             Some(Some((folder, _))) => {
                 let folder = if folder.is_empty() { "/" } else { folder };

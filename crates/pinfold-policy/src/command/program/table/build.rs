@@ -76,12 +76,12 @@ pub(super) const PROGRAMS: &[Program] = &[
         with(&["-f", "--file", "--sconstruct"], Does::FolderOf),
         loads(&["--native-file", "--cross-file", "-I", "--include", "--site-dir", "--tools"]),
         with(&["--wrap", "--wrapper", "--gdb-path"], Does::Bars("runs the program that it names")),
-        with(&["--prefix", "--destdir"], Does::Path(Write, Aside)),
+        with(&["--destdir"], Does::Path(Write, Aside)),
     ]),
     program(
         &[
-            "just", "task", "mage", "invoke", "rake", "fab", "doit", "nox", "tox", "gulp", "grunt", "lerna",
-            "nx", "turbo", "rush",
+            "just", "task", "mage", "invoke", "rake", "fab", "doit", "gulp", "grunt", "lerna", "nx", "turbo",
+            "rush",
         ],
         Nothing,
     )
@@ -101,6 +101,12 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--gruntfile",
             "--search-root",
         ]),
+    ]),
+    program(&["tox", "nox"], Nothing).at_home().options(&[
+        with(&["-c", "-f", "--conf", "--noxfile"], Does::FolderOf),
+        with(&["-x", "--override", "--runner", "--discover"], Does::Bars("sets what it runs")),
+        with(&["--workdir", "--envdir"], Does::Path(Write, Aside)),
+        takes(&["-e", "-s", "--session", "-k", "-p", "--python"]),
     ]),
     // Node.
     program(&["npm", "cnpm"], Nothing).at_home().commands(NPM).options(NPM_OPTIONS),
@@ -203,7 +209,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     )
     .at_home()
     .options(&[
-        loads(&["-c", "--config"]),
+        with(&["-c", "--config"], Does::FolderOf),
         with(&["-C"], Does::Folder),
         writes(&["-o", "--out", "-destination", "--dist"]),
     ]),
@@ -369,15 +375,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     )
     .at_home()
     .options(&[
-        loads(&[
-            "--config-file",
-            "--config",
-            "--rcfile",
-            "--load-plugins",
-            "--init-hook",
-            "--custom-typeshed-dir",
-            "--python-executable",
-        ]),
+        with(&["--config-file", "--config", "--rcfile"], Does::FolderOf),
+        loads(&["--load-plugins", "--init-hook", "--custom-typeshed-dir", "--python-executable"]),
         writes(&["--output-file", "-o", "--junit-xml", "--html-report", "--cache-dir"]),
         takes(&[
             "-l",
@@ -591,9 +590,8 @@ pub(super) const PROGRAMS: &[Program] = &[
 ];
 
 const TOOLS: &[Options] = &[
+    with(&["-c", "--config", "--project-config"], Does::FolderOf),
     loads(&[
-        "-c",
-        "--config",
         "-r",
         "--require",
         "--setupFiles",
@@ -603,7 +601,7 @@ const TOOLS: &[Options] = &[
         "--import",
         "--loader",
     ]),
-    loads(&["--env-file", "--testRunner", "--runner", "--transform", "--resolver", "--project-config", "-f"]),
+    loads(&["--env-file", "--testRunner", "--runner", "--transform", "--resolver", "-f"]),
     with(&["--root", "--rootDir", "--cwd", "-C"], Does::Source),
     with(&["-e", "--eval"], Does::Code),
     with(&["-p", "--project", "-b"], Does::Nothing),

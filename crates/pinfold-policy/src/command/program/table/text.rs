@@ -415,7 +415,7 @@ pub(super) const PROGRAMS: &[Program] = &[
                 "--resolve-plugins-relative-to",
                 "--parser",
             ]),
-            loads(&["-c", "--config", "--config-path", "-f", "--format"]),
+            with(&["-c", "--config", "--config-path", "-f", "--format"], Does::FolderOf),
             takes(&[
                 "--ext",
                 "--max-warnings",
