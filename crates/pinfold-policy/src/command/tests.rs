@@ -126,7 +126,7 @@ macro_rules! tables {
     )+ };
 }
 
-tables! { wrappers launchers variables folders files text git network build languages containers archives others beside }
+tables! { wrappers launchers variables folders files text git network build languages containers archives others beside disguises }
 
 mod laws {
     //! What holds for every line.

@@ -209,6 +209,37 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--path-property",
         ]),
     ]),
+    program(
+        &[
+            "setpriv",
+            "rlwrap",
+            "torsocks",
+            "tsocks",
+            "proxychains",
+            "proxychains4",
+            "cpulimit",
+            "nocache",
+            "eatmydata",
+            "xvfb-run",
+            "tini",
+            "dumb-init",
+            "trickle",
+            "multitime",
+            "memusage",
+            "daemonize",
+            "chpst",
+            "s6-setuidgid",
+            "setuidgid",
+            "annotate-output",
+            "systemd-cat",
+            "start-stop-daemon",
+        ],
+        Own(first_program),
+    )
+    .style(Style::Plain),
+    program(&["faketime", "newgrp", "sg", "runcon"], Command(1))
+        .stops()
+        .options(&[takes(&["-f", "-t", "-u", "-r", "-l"])]),
     program(&["chroot"], Elsewhere(1)).stops().options(&[takes(&["--groups", "--userspec"])]),
     program(&["unshare", "nsenter"], Command(0)).stops().options(&[takes(&[
         "-R",
@@ -344,6 +375,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         .stops()
         .options(&[
             flag(&["-c"], Does::FirstIsLine),
+            flag(&["-s"], Does::Otherwise(&Own(from_input))),
             loads(&["--rcfile", "--init-file", "-O", "+O", "--init-command", "-C"]),
             takes(&["-o", "+o"]),
             flag(&["-l", "--login", "-i"], Does::Nothing),
@@ -528,6 +560,22 @@ fn trap(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         }
         _ => {}
     }
+}
+
+/// Launchers whose options are not told apart: every word that is no option may be the program.
+fn first_program(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    let is_option = |word: &Word| word.as_static().is_some_and(|text| text.starts_with('-'));
+    let first = words.iter().position(|word| !is_option(word)).unwrap_or(words.len());
+    // The value of an option in front may be taken for it; what stands behind is then looked at too.
+    for at in [first, first + 1] {
+        acts.start(words.get(at..).unwrap_or_default());
+    }
+}
+
+/// `sh -s arguments…`: the commands come from its input all the same.
+fn from_input(acts: &mut Acts<'_>, _: &[Arg<'_>]) {
+    acts.input = super::super::Input::Commands;
 }
 
 /// `at time`: the commands come from its input.
