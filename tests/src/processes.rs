@@ -25,6 +25,13 @@ pub fn with_word(word: &str) -> Vec<u32> {
     entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(has).collect()
 }
 
+/// Whether a process has been stopped.
+pub fn is_stopped(pid: u32) -> bool {
+    // The name in front may hold anything, blanks and parentheses too.
+    let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
 /// Waits until something is so.
 ///
 /// # Panics

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
 use pinfold_tests::bed::told;
-use pinfold_tests::processes::{signal, unique_sleep, until, with_word};
+use pinfold_tests::processes::{is_stopped, signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who};
@@ -342,6 +342,27 @@ fn a_run_in_the_background_leaves_the_terminal_to_the_shell() {
         terminal.type_in("echo me''anwhile; exit 3\n");
         terminal.expect("meanwhile");
         assert_eq!(terminal.end().code(), Some(3), "{tier}, {}", bed.who());
+    });
+}
+
+#[test]
+fn stopping_and_continuing_pinfold_does_so_to_the_command() {
+    everywhere(|bed, tier| {
+        let mark = unique_sleep();
+        let mut terminal = outer_shell(bed);
+        terminal.type_in(&typed(tier, "", &format!("exec sleep {mark}")).replace('\n', " &\n"));
+        until("it sleeps", || with_word(&mark).len() == 1);
+        let is_stopped = || with_word(&mark).into_iter().any(is_stopped);
+        for _ in 0..3 {
+            terminal.type_in("kill -TSTP $!\n");
+            until("it has stopped", is_stopped);
+            terminal.type_in("until jobs | grep Sto''pped; do :; done\n");
+            terminal.expect("Stopped");
+            terminal.type_in("kill -CONT $!\n");
+            until("it goes on", || !is_stopped());
+        }
+        terminal.type_in("kill $!; wait $!; exit $?\n");
+        assert_eq!(terminal.end().code(), Some(143), "{tier}, {}", bed.who());
     });
 }
 

@@ -16,7 +16,7 @@ use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
 use crate::watch::{Blind, Watch, Watcher};
 
 /// Signals that a supervisor passes on, instead of ending or stopping by them.
-const PASSED_ON: [libc::c_int; 9] = [
+const PASSED_ON: [libc::c_int; 10] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -26,6 +26,7 @@ const PASSED_ON: [libc::c_int; 9] = [
     libc::SIGTSTP,
     libc::SIGTTIN,
     libc::SIGTTOU,
+    libc::SIGCONT,
 ];
 
 /// The last of the kernel's signals.
@@ -343,7 +344,7 @@ impl Confined {
                 self.watch = None;
             }
             if signal != 0 {
-                self.pass_on();
+                self.pass_on(stop != 0);
             }
             if stop != 0 {
                 self.follow_stop()?;
@@ -382,12 +383,11 @@ impl Confined {
             let terminals = [libc::SIGTTIN, libc::SIGTTOU].contains(&signal);
             sys::stop(if terminals { signal } else { libc::SIGTSTP })?;
         }
-        if let Some(group) = had_terminal {
+        if let Some(group) = had_terminal
+            && sys::foreground() == sys::group_of(0)
+        {
             // A shell continues the job, which is us, and gives us the terminal when it comes to the foreground.
-            if sys::foreground() == sys::group_of(0) {
-                sys::set_foreground(group);
-            }
-            let _ = sys::signal(self.process.as_fd(), libc::SIGCONT);
+            sys::set_foreground(group);
         }
         Ok(())
     }
@@ -398,12 +398,14 @@ impl Confined {
         Some(i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1)
     }
 
-    fn pass_on(&self) {
+    /// `stopped`: the command has stopped since, and stays so although somebody continued us before.
+    fn pass_on(&self, stopped: bool) {
         let Some(signals) = &self.signals else { return };
         while let Some(signal) = sys::read_signal(signals.as_fd()) {
             // What the terminal sends, it sends to the command too; but that it is gone it tells only the leader of
             // the session, which may be us.
-            if signal.sent_by_process || signal.number == libc::SIGHUP {
+            let outdated = stopped && signal.number == libc::SIGCONT;
+            if !outdated && (signal.sent_by_process || signal.number == libc::SIGHUP) {
                 let _ = sys::signal(self.process.as_fd(), signal.number);
             }
         }
