@@ -3,14 +3,14 @@
 #
 #   ROUNDS=200 benches/compare.sh          start-up rounds (heavier parts use fewer)
 #   PINFOLD=path benches/compare.sh        a binary that is there already (else: cargo build --release)
-#   ONLY='start memory' benches/compare.sh parts: start memory compile files
+#   ONLY='start memory' benches/compare.sh parts: start memory compile files check
 #
 # Needs cc and python3; bubblewrap is left out, and said so, when it is missing. As root everything is run as user
 # BENCH_UID (60001). What the columns mean: benches/README.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 rounds=${ROUNDS:-200}
-parts=${ONLY:-start memory compile files}
+parts=${ONLY:-start memory compile files check}
 
 if [ -z "${PINFOLD:-}" ]; then
   PINFOLD=$(cd "$here/.." && cargo build --release -p pinfold-cli --message-format=json-render-diagnostics |
@@ -123,10 +123,53 @@ P
     table outside
 }
 
+# Verdicts: how many lines a core answers in a second, and what one call costs from start to end.
+check() {
+  local n=${CHECK_LINES:-200000}
+  echo; echo "pinfold check --no-settings on a stream ($n lines of each kind; processor time of user and system)"
+  python3 - "$bed/folder" "$n" <<'P'
+import json, sys
+at, n = sys.argv[1], int(sys.argv[2])
+commands = ["git push origin main", "npm run build && npm test", "ls -la src | wc -l", "cargo test --workspace", "git status"]
+place = {"cwd": "/home/u/proj", "project_root": "/home/u/proj", "home": "/home/u", "mode": "default"}
+rules = {"allow": ["Bash(npm *)", "Bash(git status)"] + [f"Bash(tool{i} *)" for i in range(1000)], "deny": ["Bash(curl *)"]}
+kinds = {
+    "command": lambda i: {"tool": "Bash", "input": {"command": commands[i % 5]}},
+    "command-setup": lambda i: {"tool": "Bash", "input": {"command": commands[i % 5]}, **place},
+    "command-1000": lambda i: {"tool": "Bash", "input": {"command": commands[i % 5]}, **place, "rules": rules},
+    "file": lambda i: {"tool": "Edit" if i % 2 else "Read", "input": {"file_path": f"src/a{i % 50}.rs"}},
+    "file-imagined": lambda i: {"tool": "Edit" if i % 2 else "Read", "input": {"file_path": f"src/a{i % 50}.rs"}, **place},
+}
+for kind, line in kinds.items():
+    # Lines with a thousand rules are long: fewer of them say as much.
+    count = n // 20 if kind == "command-1000" else n
+    with open(f"{at}/{kind}.jsonl", "w") as f:
+        for i in range(count): f.write(json.dumps({"id": i, **line(i)}) + "\n")
+P
+  run python3 - "$bed/pinfold" "$bed/folder" <<'P'
+import os, resource, subprocess, sys
+binary, at = sys.argv[1:]
+for kind in ["command", "command-setup", "command-1000", "file", "file-imagined"]:
+    with open(f"{at}/{kind}.jsonl", "rb") as lines: count = sum(1 for _ in lines)
+    best = None
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with open(f"{at}/{kind}.jsonl", "rb") as lines:
+            subprocess.run([binary, "check", "--no-settings"], stdin=lines, stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        best = used if best is None else min(best, used)
+    print(f"{kind:16}{count / best:12,.0f} lines/s{best / count * 1e6:8.2f} us a line")
+P
+  echo; echo "one call from start to end ($rounds rounds, interleaved)"
+  run "$bed/rounds" "$rounds" bare "$bed/folder/true" --next check "$bed/pinfold" check --no-settings --permission-mode bypassPermissions Bash '{"command":"ls"}' |
+    table bare
+}
+
 echo "$(uname -sr), $(nproc) processors, user $("${as[@]}" id -u), load $(cut -d' ' -f1 /proc/loadavg), binary $(stat -c %s "$bed/pinfold") bytes"
 for part in $parts; do
   case $part in
-    start | memory | compile | files) "$part" ;;
+    start | memory | compile | files | check) "$part" ;;
     *) echo "no such part: $part" >&2; exit 2 ;;
   esac
 done

@@ -2,12 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
-use pinfold::Ambient;
+use pinfold::audit::Memory;
 use pinfold::check::{Answer, Desk};
-use pinfold::policy::merge::Layered;
+use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Decision, Layer, Settings};
+use pinfold::settings::Situation;
+use pinfold::{Ambient, Plan, RawCall, Session};
 use serde_json::{Value, json};
 
 /// A folder that no machine has.
@@ -367,4 +371,51 @@ fn settings_that_cannot_be_used_answer_no_line() {
     let mut desk = desk().backed_by(Box::new(|_| Err("it is broken".to_owned())));
     let bad = desk.answer(read("a", &json!({})).to_string().as_bytes()).unwrap_err();
     assert_eq!(bad.to_string(), "it is broken");
+}
+
+/// What is answered about a call is what is decided when it is made.
+#[test]
+fn a_line_and_a_session_decide_alike() {
+    let bed = tempfile::tempdir().unwrap();
+    let top = bed.path().canonicalize().unwrap();
+    let (project, home) = (top.join("proj"), top.join("home"));
+    for folder in [&project.join("src"), &home.join(".ssh"), &top.join("outside")] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::os::unix::fs::symlink(top.join("outside"), project.join("link")).unwrap();
+    std::fs::write(project.join("a"), "x").unwrap();
+    std::fs::hard_link(project.join("a"), project.join("b")).unwrap();
+    let rules = json!({"allow": ["Write", "Read(~/.ssh/known_hosts)"], "ask": ["Edit(./src/**)"], "deny": ["Read(**/.env)"]});
+    let settings = layered(Layer::User, &json!({"permissions": rules}), true);
+    let plan = Plan { home: Some(home.clone()), ..Plan::for_folder(&project) };
+    let situation = Situation { project: project.clone(), ..Situation::default() };
+    let plan = plan.with_settings(&Ambient::claim(), &merge(&[settings]), &situation).unwrap();
+    let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
+    let mut desk = Desk::new(Ambient::claim(), project).with_home(Some(home));
+    let mut decisions = HashSet::new();
+    for tool in ["Read", "Write", "Edit", "Delete", "LS", "MakeDir"] {
+        for path in [
+            "a",
+            "b",
+            "new/x",
+            "src/a",
+            "link/x",
+            "../x",
+            "/etc/hosts",
+            "/srv/x",
+            "~/.ssh/id_rsa",
+            "~/.bashrc",
+            ".env",
+            ".git/config",
+            ".",
+        ] {
+            let input = json!({"path": path});
+            let line = json!({"tool": tool, "input": input, "rules": rules});
+            let answered = desk.answer(line.to_string().as_bytes()).unwrap().decision;
+            let considered = session.consider(&RawCall::new(tool, input)).unwrap().verdict.decision;
+            assert_eq!(answered, considered, "{tool} {path}");
+            decisions.insert(answered.word());
+        }
+    }
+    assert_eq!(decisions.len(), 3, "all three were seen");
 }

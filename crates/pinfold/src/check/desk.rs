@@ -23,17 +23,21 @@ pub struct Desk {
     surroundings: Surroundings,
     backing: Option<Backing>,
     kept: HashMap<String, Opened>,
+    /// How much text their setups are.
+    kept_bytes: usize,
     key: String,
 }
 
 /// How many setups are kept open: each holds a few folders.
 const MOST_KEPT: usize = 32;
+/// How much text they may be together: each is kept as text and compiled.
+const MOST_KEPT_BYTES: usize = 8 << 20;
 
 impl Desk {
     /// A desk for lines that are all there is. A line that names no folder means `folder`.
     pub fn new(ambient: Ambient, folder: PathBuf) -> Self {
         let surroundings = Surroundings { folder, home: None, variables: BTreeMap::new(), profile: None };
-        Self { ambient, surroundings, backing: None, kept: HashMap::new(), key: String::new() }
+        Self { ambient, surroundings, backing: None, kept: HashMap::new(), kept_bytes: 0, key: String::new() }
     }
 
     /// With what `~` stands for in lines that do not say.
@@ -97,12 +101,19 @@ impl Desk {
         };
         if !usable {
             let opened = self.open_anew(line)?;
-            if self.kept.len() >= MOST_KEPT {
-                self.kept.clear();
-            }
-            self.kept.insert(self.key.clone(), opened);
+            self.keep(opened);
         }
         self.kept.get(&self.key).ok_or_else(|| BadLine("nothing was opened".to_owned()))
+    }
+
+    fn keep(&mut self, opened: Opened) {
+        if self.kept.len() >= MOST_KEPT || self.kept_bytes + self.key.len() > MOST_KEPT_BYTES {
+            self.kept.clear();
+            self.kept_bytes = 0;
+        }
+        if self.kept.insert(self.key.clone(), opened).is_none() {
+            self.kept_bytes += self.key.len();
+        }
     }
 
     fn open_anew(&self, line: &Line<'_>) -> Result<Opened, BadLine> {
