@@ -29,7 +29,8 @@ fn stream(desk: &mut Desk, mut input: BufReader<impl Read>, mut output: impl Wri
     let (mut line, mut number, mut any_failed) = (Vec::new(), 0_u64, false);
     loop {
         // Whoever waits for an answer before the next line gets it.
-        if input.buffer().is_empty() {
+        let waits = input.buffer().is_empty();
+        if waits {
             output.flush()?;
         }
         line.clear();
@@ -41,7 +42,9 @@ fn stream(desk: &mut Desk, mut input: BufReader<impl Read>, mut output: impl Wri
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match desk.answer(line.trim_ascii()) {
+        let line = line.trim_ascii();
+        let answer = if waits { desk.answer(line) } else { desk.answer_with_last(line) };
+        match answer {
             Ok(answer) => serde_json::to_writer(&mut output, &answer)?,
             Err(bad) => {
                 any_failed = true;

@@ -25,6 +25,8 @@ pub struct Desk {
     kept: HashMap<String, Opened>,
     /// How much text their setups are.
     kept_bytes: usize,
+    /// Counts the lines that were waited for: what was looked at for one of them holds for those that came with it.
+    burst: u64,
     key: String,
 }
 
@@ -37,7 +39,15 @@ impl Desk {
     /// A desk for lines that are all there is. A line that names no folder means `folder`.
     pub fn new(ambient: Ambient, folder: PathBuf) -> Self {
         let surroundings = Surroundings { folder, home: None, variables: BTreeMap::new(), profile: None };
-        Self { ambient, surroundings, backing: None, kept: HashMap::new(), kept_bytes: 0, key: String::new() }
+        Self {
+            ambient,
+            surroundings,
+            backing: None,
+            kept: HashMap::new(),
+            kept_bytes: 0,
+            burst: 0,
+            key: String::new(),
+        }
     }
 
     /// With what `~` stands for in lines that do not say.
@@ -73,6 +83,16 @@ impl Desk {
     /// # Errors
     /// When the line cannot be read, its folders cannot be looked at, or the settings behind it cannot be used.
     pub fn answer(&mut self, line: &[u8]) -> Result<Answer, BadLine> {
+        self.burst += 1;
+        self.answer_with_last(line)
+    }
+
+    /// Answers a line that was there together with the one before: whether the folders and settings of its setup are
+    /// still the same is not asked again.
+    ///
+    /// # Errors
+    /// As [`Desk::answer`].
+    pub fn answer_with_last(&mut self, line: &[u8]) -> Result<Answer, BadLine> {
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
         let cwd = Some(PathText::new(opened.cwd.as_os_str()));
@@ -86,6 +106,7 @@ impl Desk {
     /// # Errors
     /// As [`Desk::answer`].
     pub fn visible_tools(&mut self, line: &[u8], all: &[String]) -> Result<Vec<String>, BadLine> {
+        self.burst += 1;
         let session = &self.open(&Line::read(line)?)?.session;
         let (policy, scope, interaction) = (session.policy(), session.scope(), session.interaction());
         let shown = all.iter().filter(|tool| is_visible(&policy, scope, interaction, tool));
@@ -96,6 +117,7 @@ impl Desk {
     fn open(&mut self, line: &Line<'_>) -> Result<&Opened, BadLine> {
         line.setup_key(&mut self.key);
         let usable = match self.kept.get(&self.key) {
+            Some(kept) if kept.burst == self.burst => true,
             Some(kept) => kept.session.line().is_current() && self.layers(&kept.project)? == kept.layers,
             None => false,
         };
@@ -103,7 +125,9 @@ impl Desk {
             let opened = self.open_anew(line)?;
             self.keep(opened);
         }
-        self.kept.get(&self.key).ok_or_else(|| BadLine("nothing was opened".to_owned()))
+        let kept = self.kept.get_mut(&self.key).ok_or_else(|| BadLine("nothing was opened".to_owned()))?;
+        kept.burst = self.burst;
+        Ok(kept)
     }
 
     fn keep(&mut self, opened: Opened) {

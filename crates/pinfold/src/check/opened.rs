@@ -38,6 +38,8 @@ pub(super) struct Opened {
     pub(super) layers: Vec<Layered>,
     /// What was said and grants nothing.
     pub(super) warnings: Vec<String>,
+    /// The last burst of lines that it was found to be current for.
+    pub(super) burst: u64,
 }
 
 impl Opened {
@@ -61,7 +63,14 @@ impl Opened {
         let grants = opening.grants(&mut warnings);
         let session = opening.session(plan)?;
         session.set_grants(grants);
-        Ok(Self { session, cwd: places.cwd, project: setup.project(&around.folder), layers, warnings })
+        Ok(Self {
+            session,
+            cwd: places.cwd,
+            project: setup.project(&around.folder),
+            layers,
+            warnings,
+            burst: 0,
+        })
     }
 }
 
