@@ -9,7 +9,7 @@ use crate::command::Gravity;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "disguised-flag",
-    about: "backslashes disguise an option or a program's name",
+    about: "disguises an option or a program's name by backslashes",
     gravity: Gravity::Risky,
     hits: &[
         "rm -\\rf x",

@@ -9,7 +9,7 @@ use crate::command::{Gravity, Invocation};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "hidden-character",
-    about: "characters that do not show, or show as others, hide what runs",
+    about: "hides what runs behind characters that do not show, or show as others",
     gravity: Gravity::Risky,
     hits: &[
         "ls\u{1} -la",

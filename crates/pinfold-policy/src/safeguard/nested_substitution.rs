@@ -6,7 +6,7 @@ use crate::command::Gravity;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "nested-substitution",
-    about: "command substitutions stand in each other",
+    about: "has command substitutions in each other",
     gravity: Gravity::Risky,
     hits: &["echo $(echo $(whoami))", "echo `echo \\`id\\``", "echo \"$(a \"$(b)\")\""],
     passes: &[

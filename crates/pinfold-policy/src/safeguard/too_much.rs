@@ -13,7 +13,7 @@ const BYTES_AT_MOST: usize = 65_536;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "too-much",
-    about: "more commands, depth or text in one line than anybody reads",
+    about: "has more commands, depth or text in one line than anybody reads",
     gravity: Gravity::Risky,
     hits: &[
         // Fifty-one parts.
