@@ -367,6 +367,20 @@ fn settings_stand_behind_a_line() {
 }
 
 #[test]
+fn home_is_where_the_line_says() {
+    let tools = json!({"terminal": {"allowed_paths": ["~/proj"]}});
+    for command in ["cat ~/proj/a", "cat ${HOME}/proj/a", "cat $HOME/proj/a"] {
+        let line = bash(
+            command,
+            &json!({"home": "/no-such-folder/v", "tools": tools, "rules": {"allow": ["Bash"]}}),
+        );
+        let variables = [("HOME".to_owned(), "/root".to_owned())].into();
+        let answer = desk().with_variables(variables).answer(line.to_string().as_bytes()).unwrap();
+        assert_eq!(answer.decision, Decision::Allow, "{command}: {}", answer.reason);
+    }
+}
+
+#[test]
 fn settings_that_cannot_be_used_answer_no_line() {
     let mut desk = desk().backed_by(Box::new(|_| Err("it is broken".to_owned())));
     let bad = desk.answer(read("a", &json!({})).to_string().as_bytes()).unwrap_err();

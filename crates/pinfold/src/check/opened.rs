@@ -207,10 +207,19 @@ impl Opening<'_> {
         let situation = Situation {
             project: places.bases.project.clone(),
             cwd: Some(places.bases.cwd.clone()),
-            variables: around.variables.clone(),
+            variables: self.variables(around),
             profile: around.profile.clone(),
         };
         plan.with_settings(self.ambient, self.merged, &situation).map_err(|bad| BadLine(bad.to_string()))
+    }
+
+    /// The variables that declared scopes expand: home is where the line says it is.
+    fn variables(&self, around: &Surroundings) -> BTreeMap<String, String> {
+        let mut variables = around.variables.clone();
+        if let Some(home) = self.places.named_home.as_ref().and_then(|home| home.to_str()) {
+            variables.insert("HOME".to_owned(), home.to_owned());
+        }
+        variables
     }
 
     /// What a subagent is judged by: it inherits what takes away, and brings its own list.
