@@ -49,3 +49,29 @@ fn ran(case: &Case) -> Ran {
     }
     if case.area == "read-tracker" { tracker::run(case) } else { lines::run(case) }
 }
+
+/// The control: what is wrong or not understood does not pass.
+#[test]
+fn a_wrong_answer_and_an_unknown_shape_fail() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join("gate")).unwrap();
+    let cases = r#"{"id":"1","area":"x","call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow"}
+{"id":"2","area":"x","call":{"tool":"Read","input":{"file_path":"a"}},"expect":"deny"}
+{"id":"3","area":"x","setup":{"moon":"full"},"call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow"}
+{"id":"4","area":"x","setup":{"hooks":{}},"call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow"}
+{"id":"5","area":"x","call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow","unless":"it rains"}
+{"id":"6","area":"x","call":{"tool":"Read","input":{"file_path":"a"}},"expect":"maybe"}
+"#;
+    std::fs::write(place.path().join("gate/x.jsonl"), cases).unwrap();
+    let outcome = |case: Result<Case, _>| match case {
+        Err(_) => "unreadable",
+        Ok(case) if lines::missing(&case).is_some() => "not run",
+        Ok(case) => match lines::run(&case) {
+            Ran::Passed => "passed",
+            Ran::Failed(_) => "failed",
+            Ran::NotRun(_) => "not run",
+        },
+    };
+    let outcomes: Vec<&str> = load(place.path()).into_iter().map(outcome).collect();
+    assert_eq!(outcomes, ["passed", "failed", "failed", "not run", "unreadable", "unreadable"]);
+}

@@ -44,6 +44,9 @@ pub struct Case {
     /// What else is expected.
     #[serde(default)]
     pub detail: Value,
+    /// Only told.
+    #[serde(default, rename = "ref", alias = "note", alias = "notes", alias = "tags", alias = "verified")]
+    pub told: Value,
 }
 
 /// The call of a case.
@@ -104,10 +107,12 @@ struct CommandCase {
     why: String,
     #[serde(default, rename = "ref")]
     _reference: Value,
+    #[serde(default, rename = "note", alias = "notes")]
+    _note: Value,
     #[serde(default)]
     basis: String,
     #[serde(default, rename = "benign")]
-    _benign: bool,
+    _benign: Value,
     #[serde(default, rename = "parser_trap")]
     _parser_trap: Value,
     #[serde(default, rename = "verified")]
@@ -142,6 +147,7 @@ impl From<CommandCase> for Case {
             ambiguous: false,
             depends_on: Value::Null,
             detail: Value::Null,
+            told: Value::Null,
         }
     }
 }

@@ -7,7 +7,7 @@ use pinfold::Ambient;
 use pinfold::check::{Answer, Desk};
 use pinfold::policy::merge::Layered;
 use pinfold::policy::settings::Flags;
-use pinfold::policy::{Layer, Settings};
+use pinfold::policy::{Layer, Settings, ToolName};
 use serde_json::{Map, Value, json};
 
 use super::case::Case;
@@ -104,40 +104,43 @@ fn detail(case: &Case, answer: &Answer) -> Result<(), String> {
     let refusal = serde_json::to_value(&answer.refusal).unwrap_or_default();
     match &case.detail {
         Value::Object(expected) => {
-            let expected = expected.get("envelope").and_then(Value::as_object).unwrap_or(expected);
-            for (key, value) in expected {
-                // The words of the older envelope stand in `reason` and `message`; its keys are kept.
-                let by_key = refusal.get(key).is_some();
-                if !by_key
-                    || (["error", "message"].contains(&key.as_str()) && case.seed == "000")
-                        && refusal[key] != *value
-                {
+            let envelope = expected.get("envelope").and_then(Value::as_object);
+            for key in envelope.into_iter().flat_map(|envelope| envelope.keys()) {
+                if refusal.get(key).is_none() {
+                    return Err(format!("the refusal lacks `{key}`"));
+                }
+            }
+            // The words of 000 are kept; those of the other documents stand in other words.
+            for key in ["error", "message"].into_iter().filter(|_| case.seed == "000") {
+                if let Some(value) = expected.get(key).filter(|value| refusal[key] != **value) {
                     return Err(format!("the refusal has `{key}`: {}, expected {value}", refusal[key]));
                 }
             }
             Ok(())
         }
-        Value::Array(paths) => {
-            let told = |operation: &str| {
-                if operation == "read" { &answer.claims.reads } else { &answer.claims.writes }
-            };
-            for path in paths {
-                let (Some(path), Some(operation)) = (path[0].as_str(), path[1].as_str()) else {
-                    return Err(format!("unknown shape: detail {path}"));
-                };
-                if !told(operation).iter().any(|claimed| claimed == path) {
-                    return Err(format!("{operation} of {path} is not among the claims"));
-                }
-            }
-            Ok(())
-        }
+        Value::Array(paths) => paths.iter().try_for_each(|path| claimed(path, answer)),
         _ => Ok(()),
     }
 }
 
+/// A path and what is done to it.
+fn claimed(path: &Value, answer: &Answer) -> Result<(), String> {
+    let (Some(path), Some(operation)) = (path[0].as_str(), path[1].as_str()) else { return Ok(()) };
+    let told = if operation == "read" { &answer.claims.reads } else { &answer.claims.writes };
+    let found = told.iter().any(|claimed| claimed == path);
+    if found { Ok(()) } else { Err(format!("{operation} of {path} is not among the claims")) }
+}
+
+/// What agents have beside our tools.
+const OTHERS: &[&str] = &["WebSearch", "WebFetch", "LSP", "Agent", "Skill", "CronCreate", "CronList"];
+
 /// The schema filter.
 fn listed(case: &Case, desk: &mut Desk, line: &Value) -> Ran {
-    let all: Vec<String> = serde_json::from_value(case.setup["all_tools"].clone()).unwrap_or_default();
+    let given = case.setup.get("all_tools").cloned();
+    let own =
+        || ToolName::ALL.iter().map(|tool| tool.as_str()).chain(OTHERS.iter().copied()).map(str::to_owned);
+    let all: Vec<String> =
+        given.and_then(|given| serde_json::from_value(given).ok()).unwrap_or_else(|| own().collect());
     let visible = match desk.visible_tools(line.to_string().as_bytes(), &all) {
         Ok(visible) => visible,
         Err(bad) => return Ran::Failed(format!("        error: {bad}\n")),
@@ -211,7 +214,7 @@ impl Asking {
             | "ask_rules_in_bypass"
             | "trusted"
             | "additional_directories" => say(name, value.clone()),
-            "parent" => say("mode", value["mode"].clone()),
+            "parent" => self.parent(value)?,
             "session" => {
                 let list = |key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
                 let allow = [list("allow_all"), list("patterns")].concat();
@@ -219,6 +222,9 @@ impl Asking {
             }
             "scope" => say("scope", scope(value)?),
             "containment" => {
+                if value.get("profile").is_some_and(|profile| profile != "strict") {
+                    return Err(format!("`containment.profile`: {}", value["profile"]));
+                }
                 let root = value["root"].clone();
                 say(
                     "scope",
@@ -238,11 +244,7 @@ impl Asking {
                     self.tools.insert(server, value.clone());
                 }
             }
-            "profile" => {
-                let profile = &case.setup["profiles"][value.as_str().unwrap_or_default()];
-                let sections = profile.as_object().ok_or("`profile` names none of `profiles`")?;
-                self.tools.extend(sections.clone());
-            }
+            "profile" => self.profile(case, value.as_str().unwrap_or_default())?,
             "env" => {
                 self.variables =
                     serde_json::from_value(value.clone()).map_err(|error| format!("`env`: {error}"))?;
@@ -254,11 +256,37 @@ impl Asking {
                 }
             }
             "cli" => {
-                let flags = flags(value)?;
+                let Given { flags, profile, headless, unknown } = given(value)?;
+                if headless {
+                    self.line.insert("headless".into(), json!(true));
+                }
+                profile.map_or(Ok(()), |profile| self.profile(case, &profile))?;
                 let layered = |settings| Layered { settings, trusted: true };
-                self.add(flags.settings().map(layered).map_err(|bad| bad.to_string()));
+                self.add(match unknown {
+                    Some(flag) => Err(format!("{flag} is no flag")),
+                    None => flags.settings().map(layered).map_err(|bad| bad.to_string()),
+                });
             }
             other => return Err(format!("`setup.{other}`")),
+        }
+        Ok(())
+    }
+
+    fn profile(&mut self, case: &Case, name: &str) -> Result<(), String> {
+        let profile = case.setup.get("profiles").and_then(|profiles| profiles.get(name));
+        let sections = profile.and_then(Value::as_object);
+        self.tools.extend(sections.ok_or_else(|| format!("`profiles` has no `{name}`"))?.clone());
+        Ok(())
+    }
+
+    /// The session that started the agent.
+    fn parent(&mut self, value: &Value) -> Result<(), String> {
+        for (name, value) in value.as_object().ok_or("`parent` is no object")? {
+            match name.as_str() {
+                "mode" => drop(self.line.insert("mode".into(), value.clone())),
+                "allow" | "ask" | "deny" => drop(self.rules.insert(name.clone(), value.clone())),
+                other => return Err(format!("`parent.{other}`")),
+            }
         }
         Ok(())
     }
@@ -299,34 +327,60 @@ fn layer(name: &str, says: &Value, trusted: bool) -> Result<Result<Layered, Stri
         "user" => Layer::User,
         other => return Err(format!("`scopes.{other}`")),
     };
+    let read = |text: &str| {
+        let settings = Settings::parse(text.as_bytes(), layer, &format!("{name}.json").into());
+        let trusted = trusted || layer != Layer::Project;
+        settings.map(|settings| Layered { settings, trusted }).map_err(|bad| bad.to_string())
+    };
+    if let Some(text) = says.as_str() {
+        return Ok(read(text));
+    }
     let (mut top, mut permissions) = (Map::new(), Map::new());
     for (key, value) in says.as_object().ok_or("a scope is no object")? {
+        if let ("permissions", Some(nested)) = (key.as_str(), value.as_object()) {
+            permissions.extend(nested.clone());
+            continue;
+        }
         let at_the_top = ["tools", "hooks", "sandbox", "guards", "bash", "immune", "reads", "allowBash"];
         let list = if at_the_top.contains(&key.as_str()) { &mut top } else { &mut permissions };
         list.insert(key.clone(), value.clone());
     }
     top.insert("permissions".into(), Value::Object(permissions));
-    let text = Value::Object(top).to_string();
-    let settings = Settings::parse(text.as_bytes(), layer, &format!("{name}.json").into());
-    let trusted = trusted || layer != Layer::Project;
-    Ok(settings.map(|settings| Layered { settings, trusted }).map_err(|bad| bad.to_string()))
+    Ok(read(&Value::Object(top).to_string()))
 }
 
-fn flags(value: &Value) -> Result<Flags, String> {
+/// Flags of a command line.
+#[derive(Default)]
+struct Given {
+    flags: Flags,
+    profile: Option<String>,
+    headless: bool,
+    /// What no command of ours takes: it would not start.
+    unknown: Option<String>,
+}
+
+fn given(value: &Value) -> Result<Given, String> {
     let words: Vec<String> =
         serde_json::from_value(value.clone()).map_err(|error| format!("`cli`: {error}"))?;
-    let mut words = words.into_iter();
-    let mut flags = Flags::default();
+    let apart = |word: String| match word.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => vec![flag.to_owned(), value.to_owned()],
+        _ => vec![word],
+    };
+    let mut words = words.into_iter().flat_map(apart);
+    let mut given = Given::default();
+    let flags = &mut given.flags;
     while let Some(word) = words.next() {
         let mut next = || words.next().ok_or_else(|| format!("`cli`: {word} lacks its value"));
         match word.as_str() {
             "--permission-mode" => flags.permission_mode = Some(next()?),
             "--add-dir" => flags.add_dir.push(next()?),
-            "--allowedTools" => flags.allowed_tools.push(next()?),
-            "--disallowedTools" => flags.disallowed_tools.push(next()?),
+            "--allowedTools" | "--allowed-tools" => flags.allowed_tools.push(next()?),
+            "--disallowedTools" | "--disallowed-tools" => flags.disallowed_tools.push(next()?),
             "--allow-bash" => flags.allow_bash = true,
-            other => return Err(format!("`cli`: {other}")),
+            "--profile" => given.profile = Some(next()?),
+            "--headless" => given.headless = true,
+            _ => given.unknown = Some(word),
         }
     }
-    Ok(flags)
+    Ok(given)
 }

@@ -152,8 +152,20 @@ fn tree(case: &Case, fs: &Value) -> Result<(), String> {
     let object = fs.as_object().ok_or("`fs` is no object")?;
     for (kind, entries) in object {
         match kind.as_str() {
-            "files" => texts(entries).into_iter().try_for_each(file)?,
-            "dirs" => texts(entries).into_iter().try_for_each(folder)?,
+            "files" => {
+                texts(entries).into_iter().try_for_each(file)?;
+                let with_content = entries.as_object().into_iter().flatten();
+                with_content
+                    .map(|(path, content)| format!("{path} = {}", content.as_str().unwrap_or_default()))
+                    .try_for_each(|text| file(&text))?;
+            }
+            "missing" => {
+                for path in texts(entries).into_iter().map(Path::new).filter(|path| is_ours(path)) {
+                    let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+                }
+            }
+            "fifos" | "fifo" => texts(entries).into_iter().try_for_each(fifo)?,
+            "dirs" | "directories" | "folders" => texts(entries).into_iter().try_for_each(folder)?,
             "symlinks" | "hardlinks" => {
                 let links = entries.as_object().ok_or_else(|| format!("`fs.{kind}` is no object"))?;
                 for (link, target) in links {
@@ -173,6 +185,12 @@ fn file(text: &str) -> Result<(), String> {
     let path = Path::new(path);
     parents(path)?;
     fs::write(path, content).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn fifo(path: &str) -> Result<(), String> {
+    parents(Path::new(path))?;
+    let made = Command::new("mkfifo").arg(path).status().map_err(|error| format!("mkfifo: {error}"))?;
+    if made.success() { Ok(()) } else { Err(format!("mkfifo {path} failed")) }
 }
 
 fn folder(path: &str) -> Result<(), String> {
