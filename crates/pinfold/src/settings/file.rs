@@ -63,6 +63,11 @@ pub(super) fn read_within(
     within: &Path,
     path: &Path,
 ) -> Result<Option<Found>, FileTrouble> {
+    // Most projects have no such folder: one look spares the way to each file in it.
+    let folder = path.parent().map(Path::symlink_metadata);
+    if matches!(&folder, Some(Err(e)) if e.kind() == io::ErrorKind::NotFound) && within.is_dir() {
+        return Ok(None);
+    }
     let place = place_within(ambient, within, path)?;
     match place.kind() {
         Kind::Missing { .. } => return Ok(None),
