@@ -30,9 +30,11 @@ const ENTER: &str = r#"
 set -e
 root=$1 program=$2 corpus=$3; shift 3
 mount -t tmpfs pinfold "$root"
-mkdir "$root/.cases"
+mkdir "$root/.cases" "$root/.cases/corpus"
 cp "$program" "$root/.cases/program"
-cp -r "$corpus" "$root/.cases/corpus"
+for part in gate bash-gate; do
+    if [ -d "$corpus/$part" ]; then cp -r "$corpus/$part" "$root/.cases/corpus/"; fi
+done
 for at in /*; do
     case ${at#/} in home|tmp|opt|srv|alias|proj) continue;; esac
     if [ -L "$at" ]; then cp -P "$at" "$root/"
