@@ -126,6 +126,17 @@ fn a_refusal_names_the_rule_and_where_it_stands() {
 }
 
 #[test]
+fn a_deny_reaches_what_another_program_starts() {
+    let bed = Bed::new();
+    for denied in ["Bash(curl)", "Bash(curl *)", "Bash(curl:*)"] {
+        let session = bed.session(Mode::BypassPermissions, &[(Effect::Deny, denied)]);
+        assert_eq!(decide(&session, &bash("echo x | xargs curl")).0, Decision::Deny, "{denied}");
+        assert_ne!(decide(&session, &bash("X=curl; $X http://x")).0, Decision::Allow, "{denied}");
+        assert_eq!(decide(&session, &bash("echo curl")).0, Decision::Allow, "{denied}");
+    }
+}
+
+#[test]
 fn a_policy_that_changes_counts_from_the_next_call_on() {
     let bed = Bed::new();
     let session = bed.session(Mode::AcceptEdits, &[]);

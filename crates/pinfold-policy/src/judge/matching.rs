@@ -133,14 +133,16 @@ fn restricting_command(rules: &RuleSet, reading: &Invocation) -> Found {
     keys(reading).find_map(|key| rules.command(&key, |_| true)).cloned()
 }
 
-/// The words of a reading as written, and with the bare name of its program.
+/// The words of a reading as written, and with the bare name of its program; with more words behind them, where
+/// nobody knows whether there are any.
 fn keys(reading: &Invocation) -> impl Iterator<Item = CommandKey> {
     let name = reading.name().filter(|name| Some(*name) != reading.program());
-    let key = |program: Option<&str>| {
-        let key = CommandKey::new(&reading.words, program);
-        if reading.open_ended { key.and_more() } else { key }
-    };
-    std::iter::once(key(None)).chain(name.map(|name| key(Some(name))))
+    let key = |program: Option<&str>| CommandKey::new(&reading.words, program);
+    let exact = std::iter::once(key(None)).chain(name.map(|name| key(Some(name))));
+    exact.flat_map(|key| {
+        let more = reading.open_ended.then(|| key.clone().and_more());
+        std::iter::once(key).chain(more)
+    })
 }
 
 /// Whether a deny rule could be meant by a part that is known only by running; with the rule, if it is known.
