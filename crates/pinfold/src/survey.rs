@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Claims, Disguise, Facts, Kind, Operation, Origin, PathClaim, PathFact, PathText, Policy, ShellFact,
-    ShellHold, Standing, ToolCall, Why,
+    Claims, Disguise, Facts, GuardHit, Kind, Operation, Origin, PathClaim, PathFact, PathText, Policy,
+    ShellFact, ShellHold, Standing, ToolCall, Why,
 };
 
 use crate::asked::Asked;
@@ -58,6 +58,9 @@ pub(crate) fn survey(
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let becomes = goes_to(claim.operation, found.get(index + 1));
         let mut fact = fact(shared, claim.operation, resolution, becomes);
+        if fact.guarded.is_none() {
+            fact.guarded = in_a_folder(shared, claims, claim, resolution);
+        }
         if is_private_to_shells(shared, claim, &fact) {
             (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
         }
@@ -70,6 +73,30 @@ pub(crate) fn survey(
         }
     }
     Survey { facts, found, unread }
+}
+
+/// The guard that a file meets when a command puts it into a folder that is there: `cp a/.mcp.json sub` says only the
+/// folder, and the file keeps its name.
+fn in_a_folder(
+    shared: &Shared,
+    claims: &Claims,
+    claim: &PathClaim,
+    resolution: &Resolution,
+) -> Option<GuardHit> {
+    let folder = place(resolution).filter(|place| place.kind() == paths::Kind::Directory)?;
+    let goes = matches!(claim.operation, Operation::CopyTo | Operation::MoveTo);
+    if !goes || !matches!(claim.origin, Origin::Command(_)) {
+        return None;
+    }
+    let comes = |other: &&PathClaim| {
+        other.origin == claim.origin && matches!(other.operation, Operation::CopyFrom | Operation::MoveFrom)
+    };
+    claims.paths.iter().filter(comes).find_map(|source| {
+        let name = Path::new(source.path.as_ref()?.as_os_str()).file_name()?;
+        let there = paths::PathClaim::new(folder.real().join(name).as_os_str());
+        let resolution = shared.line.resolve(Path::new("/"), &there, LastLink::Follow);
+        guarded::of_place(shared, place(&resolution)?, claim.operation)
+    })
 }
 
 /// Whether a command would find a place of its shell's own there.

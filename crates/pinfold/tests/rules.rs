@@ -137,6 +137,16 @@ fn a_deny_reaches_what_another_program_starts() {
 }
 
 #[test]
+fn a_file_that_a_command_puts_into_a_folder_keeps_its_name() {
+    let bed = Bed::new();
+    let session = bed.session(Mode::BypassPermissions, &[]);
+    for command in ["cp secrets/.mcp.json src", "mv secrets/.bashrc docs", "cp -r secrets/.git src"] {
+        assert_eq!(decide(&session, &bash(command)), (Decision::Ask, "safeguard"), "{command}");
+    }
+    assert_eq!(decide(&session, &bash("cp secrets/key src")).0, Decision::Allow);
+}
+
+#[test]
 fn a_policy_that_changes_counts_from_the_next_call_on() {
     let bed = Bed::new();
     let session = bed.session(Mode::AcceptEdits, &[]);
