@@ -130,6 +130,11 @@ fn decide(command: &str, mode: Mode, rules: &Given) -> Decision {
     verdict(command, &policy(mode, rules), Interaction::Interactive).decision
 }
 
+/// An open quote takes what follows into itself: the line is another one then, not one of these parts.
+fn whole_ones() -> Vec<&'static str> {
+    COMMANDS.iter().copied().filter(|command| *command != "echo 'unclosed").collect()
+}
+
 fn some_rules() -> impl Strategy<Value = Given> {
     let effect = prop_oneof![Just(Effect::Allow), Just(Effect::Ask), Just(Effect::Deny)];
     proptest::collection::vec((effect, proptest::sample::select(RULES)), 0..6)
@@ -170,7 +175,7 @@ proptest! {
 
     #[test]
     fn a_line_is_never_freer_than_its_parts(
-        first in proptest::sample::select(COMMANDS), second in proptest::sample::select(COMMANDS),
+        first in proptest::sample::select(whole_ones()), second in proptest::sample::select(whole_ones()),
         operator in proptest::sample::select(&["&&", ";", "|", "||", "&"][..]), rules in some_rules(),
         mode in proptest::sample::select(&MODES[..]),
     ) {
