@@ -7,10 +7,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::audit::{Discard, Journal, JsonLines};
-use pinfold::policy::Policy;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::Flags;
-use pinfold::policy::{Access, Interaction, Scope};
+use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope};
 use pinfold::settings::{Locations, NotApplied, Situation, Watched};
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_boundary::{Boundary, CacheChoice, Grant, SandboxMode};
@@ -69,12 +68,24 @@ fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
             Failure::new(USAGE, format!("a line is not a call: {e}"))
                 .mend("write {\"tool\":\"Read\",\"input\":{\"file_path\":\"a.txt\"}}, one per line")
         })?;
-        session.set_policy(settings.now());
+        session.set_policy(policy_now(&settings));
         let reply = pinfold_tools::call(&session, &RawCall::new(&call.tool, call.input));
         print(&reply)?;
         worst = worst.max(code(reply.ended));
     }
     Ok(ExitCode::from(worst))
+}
+
+/// What holds for the next call. While a file cannot be read nobody has granted the folder: what it would have said is
+/// not known, and a session would not start with it.
+fn policy_now(settings: &Watched<Policy>) -> Arc<Policy> {
+    let mut policy = settings.now();
+    if settings.trouble().is_some() {
+        let closed = Arc::make_mut(&mut policy);
+        closed.mode = closed.mode.clamped_to(Mode::Default);
+        closed.bash = BashMode::Ask;
+    }
+    policy
 }
 
 /// What the session judges by, made anew when a settings file changes.

@@ -65,6 +65,7 @@ fn a_stream_of_calls_follows_its_settings_and_closes_when_they_break() {
     assert_eq!(stream.write("c")["ended"], "done");
     rules(home.path(), "{ broken");
     assert_eq!(stream.write("b2")["ended"], "refused", "what was denied stays denied");
+    assert_eq!(stream.write("c2")["ended"], "refused", "and nobody grants the folder meanwhile");
     rules(home.path(), "{}");
     assert_eq!(stream.write("b3")["ended"], "done");
     drop(stream.child.stdin.take());
