@@ -1,0 +1,119 @@
+//! What a dialog is drawn on, and what it hears.
+
+use std::io;
+use std::time::Duration;
+
+/// How long nothing may be typed, after a dialog was painted, before a key is an answer to it. Long enough that a person
+/// in the middle of typing is not taken at a word meant for somebody else; shorter than reading anything takes.
+pub const QUIET: Duration = Duration::from_millis(300);
+
+/// A terminal that is a dialog's alone for a while.
+///
+/// The stage is made with the alternate screen up, cleared, the cursor hidden, and the terminal in raw mode; the dialog
+/// writes text and escape sequences and ends each picture with [`flush`](io::Write::flush). It need not, and should not,
+/// switch modes or screens itself: dropping the stage puts everything back.
+///
+/// Raw means that Ctrl-C is a key like others.
+pub trait Stage: io::Write {
+    /// The size at the moment. It changes only by [`Event::Resized`].
+    fn size(&self) -> Size;
+
+    /// Waits for the next event, no longer than `timeout`; `None` when there was none. A stage on which keys do not
+    /// count yet waits too: see [`Event::Ready`].
+    ///
+    /// # Errors
+    /// When the terminal cannot be read. Nobody has answered then.
+    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>>;
+
+    /// Says that something else is going to be shown, a next question for instance. What is typed counts again only
+    /// after the next [`flush`](io::Write::flush) and a quiet moment; what was typed before is not an answer to it.
+    fn renew(&mut self);
+}
+
+/// How large a terminal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Lines. Never zero.
+    pub rows: u16,
+    /// Cells in a line. Never zero.
+    pub columns: u16,
+}
+
+/// What happens at a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// What was painted has been there for a quiet moment: from here on keys are answers. Comes once after the first
+    /// [`flush`](io::Write::flush) and once after each [`Stage::renew`].
+    Ready,
+    /// A key.
+    Key(Key),
+    /// A text that was pasted, whole, with its control characters. Never an answer; for a field of text perhaps.
+    Paste(String),
+    /// The window has another size. Everything is to be painted again; keys go on counting.
+    Resized(Size),
+    /// Nobody can answer here any more: the window was closed, or what was asked about has ended.
+    Gone,
+}
+
+/// A key with what was held down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Which.
+    pub code: KeyCode,
+    /// Control was held down.
+    pub ctrl: bool,
+    /// Alt was held down.
+    pub alt: bool,
+    /// Shift was held down, where that is not told by the character.
+    pub shift: bool,
+}
+
+impl Key {
+    /// A key by itself.
+    pub const fn plain(code: KeyCode) -> Self {
+        Self { code, ctrl: false, alt: false, shift: false }
+    }
+
+    /// A letter with Control, in lower case.
+    pub const fn ctrl(letter: char) -> Self {
+        Self { code: KeyCode::Char(letter), ctrl: true, alt: false, shift: false }
+    }
+}
+
+/// Which key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyCode {
+    /// A character that can be printed; letters with Control are in lower case.
+    Char(char),
+    /// The one that ends a line.
+    Enter,
+    /// Escape by itself.
+    Escape,
+    /// The tabulator; with `shift` the one that goes back.
+    Tab,
+    /// Takes away what stands before the cursor.
+    Backspace,
+    /// Takes away what stands under the cursor.
+    Delete,
+    /// Insert.
+    Insert,
+    /// Up.
+    Up,
+    /// Down.
+    Down,
+    /// Left.
+    Left,
+    /// Right.
+    Right,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// A function key by its number.
+    Function(u8),
+}
