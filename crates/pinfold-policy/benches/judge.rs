@@ -3,8 +3,8 @@
 
 use divan::{Bencher, black_box};
 use pinfold_policy::{
-    Access, Bases, Case, Claims, Effect, Facts, Interaction, Kind, Layer, PathFact, Policy, RawCall, Rule,
-    RuleSet, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, judge,
+    Access, Bases, Case, Claims, Effect, Facts, Grants, Interaction, Kind, Layer, PathFact, Policy, RawCall,
+    Rule, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, judge,
 };
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn scope() -> Scope {
 }
 
 fn decide(call: &ToolCall, claims: &Claims, facts: &Facts, scope: &Scope, policy: &Policy) -> bool {
-    let grants = RuleSet::default();
+    let grants = Grants::default();
     let verdict = judge(&Case {
         call,
         claims,
@@ -58,6 +58,7 @@ fn decide(call: &ToolCall, claims: &Claims, facts: &Facts, scope: &Scope, policy
         interaction: Interaction::Interactive,
         policy,
         grants: &grants,
+        hook: None,
     });
     verdict.decision == pinfold_policy::Decision::Allow
 }

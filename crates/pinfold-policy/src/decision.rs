@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use crate::command::{Bar, SafeguardHit};
 use crate::fact::{DeclaredHit, Disguise, GuardHit, Why};
+use crate::grant::Grant;
+use crate::hook::HookWord;
 use crate::mode::Mode;
 use crate::rule::SourcedRule;
 
@@ -53,7 +55,9 @@ pub enum Reason {
     /// A rule allows it.
     AllowRule(Arc<SourcedRule>),
     /// A person granted it in this session.
-    Grant(Arc<SourcedRule>),
+    Grant(Arc<Grant>),
+    /// A hook said so.
+    Hook(HookWord),
     /// A rule that would take something away could not be read.
     RuleNotRead(String),
     /// It cannot be told whether a rule denies it: what runs is known only by running.

@@ -8,9 +8,10 @@ use crate::claim::{Claims, PathClaim};
 use crate::command::{Bar, CommandClaim, HostClaim};
 use crate::decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 use crate::fact::{Facts, PathFact, ShellFact};
+use crate::grant::Grants;
+use crate::hook::HookWord;
 use crate::mode::Mode;
 use crate::policy::Policy;
-use crate::rules::RuleSet;
 use crate::scope::{Access, Interaction, Scope};
 
 /// Everything one judgement looks at.
@@ -31,7 +32,9 @@ pub struct Case<'a> {
     /// Rules, mode and switches.
     pub policy: &'a Policy,
     /// What a person granted in this session.
-    pub grants: &'a RuleSet,
+    pub grants: &'a Grants,
+    /// What hooks said, if any did.
+    pub hook: Option<&'a HookWord>,
 }
 
 /// A part of a call: each is judged by itself.
@@ -52,16 +55,19 @@ pub(crate) enum Part<'a> {
 type Opine = fn(&Case<'_>, Part<'_>) -> Option<Opinion>;
 
 /// The order of precedence. The first step with an opinion decides; nothing else is looked at.
-const STEPS: [(&str, Opine); 10] = [
+const STEPS: [(&str, Opine); 13] = [
     ("deny-rule", steps::deny_rules),
     ("unresolved", steps::unresolved),
+    ("hook-deny", steps::hook_denies),
     ("safeguard", steps::safeguards),
+    ("hook-ask", steps::hook_asks),
     ("ask-rule", steps::ask_rules_that_hold),
     ("bypass-mode", steps::bypass_mode),
     ("session-grant", steps::session_grants),
     ("ask-rule", steps::ask_rules),
     ("allow-rule", steps::allow_rules),
     ("scope", steps::beyond_the_line),
+    ("hook-allow", steps::hook_allows),
     ("mode-default", steps::mode_default),
 ];
 

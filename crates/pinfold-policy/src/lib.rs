@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use pinfold_policy::{Access, Case, Claims, Decision, Facts, Interaction, Kind, PathFact, Policy, RawCall};
-//! use pinfold_policy::{RuleSet, Scope, Standing, ToolCall, judge};
+//! use pinfold_policy::{Grants, Scope, Standing, ToolCall, judge};
 //!
 //! let raw = RawCall::new("Write", serde_json::json!({"file_path": "/etc/motd", "content": "hi"}));
 //! let call = ToolCall::parse(&raw)?;
@@ -19,12 +19,12 @@
 //!     other_mount: false, line_itself: false,
 //! };
 //! let scope = Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };
-//! let (policy, grants) = (Policy::folder_is_granted(), RuleSet::default());
+//! let (policy, grants) = (Policy::folder_is_granted(), Grants::default());
 //! let decide = |standing| {
 //!     let facts = Facts { paths: vec![fact(standing)], ..Facts::default() };
 //!     judge(&Case {
 //!         call: &call, claims: &claims, facts: &facts, scope: &scope, access: Access::ReadWrite,
-//!         interaction: Interaction::Interactive, policy: &policy, grants: &grants,
+//!         interaction: Interaction::Interactive, policy: &policy, grants: &grants, hook: None,
 //!     }).decision
 //! };
 //! assert_eq!(decide(Standing::Inside), Decision::Allow);
@@ -52,13 +52,16 @@ pub mod declared;
 pub mod fact;
 pub mod foreign;
 mod form;
+pub mod grant;
 pub mod guard;
+pub mod hook;
 pub mod input;
 pub mod judge;
 pub mod lint;
 pub mod mcp;
 pub mod merge;
 pub mod mode;
+pub mod offer;
 #[cfg(test)]
 mod page;
 pub mod patch;
@@ -84,12 +87,15 @@ pub use fact::{
 };
 pub use foreign::ForeignCall;
 pub use form::BadField;
+pub use grant::{Class, Grant, Grants};
 pub use guard::{Guard, GuardKind, Guards, Held};
+pub use hook::HookWord;
 pub use input::PathText;
 pub use judge::{Case, judge, path_decision};
 pub use mcp::{McpCall, McpClass};
 pub use merge::{Ignored, Layered, Merged, WhyIgnored, merge};
 pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};
+pub use offer::{Offer, PartOffer, Width};
 pub use pattern::Bases;
 pub use pinfold_shell as shell;
 pub use policy::Policy;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use pinfold_policy::{
-    Access, Bases, Case, Claims, Decision, Effect, Facts, Interaction, Kind, Layer, Mode, PathFact, Policy,
-    RawCall, Rule, RuleSet, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, Verdict,
+    Access, Bases, Case, Claims, Decision, Effect, Facts, Grants, Interaction, Kind, Layer, Mode, PathFact,
+    Policy, RawCall, Rule, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, Verdict,
     judge,
 };
 use proptest::prelude::*;
@@ -122,7 +122,8 @@ fn verdict(command: &str, policy: &Policy, interaction: Interaction) -> Verdict 
         access: Access::ReadWrite,
         interaction,
         policy,
-        grants: &RuleSet::default(),
+        grants: &Grants::default(),
+        hook: None,
     })
 }
 

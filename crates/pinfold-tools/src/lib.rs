@@ -42,28 +42,35 @@ mod walk;
 mod within;
 
 use pinfold::policy::PathText;
-use pinfold::{Outcome, Permit, RawCall, Ruling, Session, ToolCall};
+use pinfold::{Decided, Outcome, Permit, RawCall, Session, ToolCall};
 
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use shell::{Shells, ShellsError, Surroundings};
 pub use within::within;
 
-/// Carries one call down the whole road. A question is answered with the refusal that stands until somebody says yes.
+/// Carries one call down the whole road: hooks, the judge, whoever can be asked, the deed, the record. Where nobody can
+/// be asked, a question is answered with the refusal that stands until somebody says yes.
 pub fn call(session: &Session, raw: &RawCall) -> Reply {
-    answer(session.submit(raw))
+    let decided = session.decide(raw);
+    let Decided { outcome, mut context, .. } = decided;
+    let mut reply = match outcome {
+        Ok(permit) => {
+            let reply = perform(*permit);
+            context.extend(session.after(raw, reply.ended.word(), &reply.structured));
+            reply
+        }
+        Err(refusal) => Reply::refused(&refusal),
+    };
+    reply.content.extend(context.into_iter().map(|text| Content::Text { text }));
+    reply
 }
 
 /// The same for a call that an embedder made itself.
 pub fn call_understood(session: &Session, call: ToolCall, cwd: Option<&PathText>) -> Reply {
-    answer(session.submit_call(call, cwd))
-}
-
-fn answer(ruling: Ruling) -> Reply {
-    match ruling {
-        Ruling::Permit(permit) => perform(*permit),
-        Ruling::Question(question) => Reply::refused(question.refusal()),
-        Ruling::Refusal(refusal) => Reply::refused(&refusal),
+    match session.decide_call(call, cwd, None).outcome {
+        Ok(permit) => perform(*permit),
+        Err(refusal) => Reply::refused(&refusal),
     }
 }
 

@@ -27,6 +27,17 @@ pub enum Ended {
     Failed,
 }
 
+impl Ended {
+    /// The end in a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// A piece of what the model reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]

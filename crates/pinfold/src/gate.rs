@@ -1,12 +1,15 @@
 //! The road of one call, top to bottom. Every way in goes down here and nowhere else.
 
-use pinfold_paths::{Freshness, Resolution};
+use pinfold_paths::Freshness;
 use pinfold_policy::{
-    BadCall, Case, Claims, Decision, Facts, Origin, PartId, PathClaim, PathFact, PathText, RawCall,
+    BadCall, Case, Claims, Decision, Facts, HookWord, Origin, PartId, PathClaim, PathFact, PathText, RawCall,
     ShellClaim, ToolCall, Verdict, judge,
 };
 
+use serde_json::Value;
+
 use crate::audit::{RecordKind, RecordedPath, Ruled};
+use crate::consent::{Judged, digest, offer, request};
 use crate::permit::{Permit, Receipt, record};
 use crate::question::Question;
 use crate::refusal::{About, Refusal};
@@ -14,6 +17,15 @@ use crate::ruling::Ruling;
 use crate::session::{JudgedBy, Session, Shared};
 use crate::survey::{Survey, survey};
 use crate::target::Targets;
+
+/// A call on its way into judgement.
+pub(crate) struct Said<'a> {
+    pub(crate) id: u64,
+    pub(crate) call: ToolCall,
+    pub(crate) cwd: Option<PathText>,
+    pub(crate) input: Option<&'a Value>,
+    pub(crate) word: Option<HookWord>,
+}
 
 /// What would be decided about a call, without asking for the deed.
 #[derive(Debug, Clone)]
@@ -31,11 +43,18 @@ pub struct Considered {
 }
 
 impl Session {
-    /// Decides about a call and records the decision. The deed needs the permit that comes out.
+    /// Decides about a call and records the decision. The deed needs the permit that comes out. Nobody is asked here:
+    /// [`Session::decide`] goes all the way.
     pub fn submit(&self, raw: &RawCall) -> Ruling {
+        self.submit_as(raw, None)
+    }
+
+    /// The same after hooks have spoken.
+    pub(crate) fn submit_as(&self, raw: &RawCall, word: Option<HookWord>) -> Ruling {
+        let id = self.shared().next_call();
         match ToolCall::parse(raw) {
-            Ok(call) => self.submit_call(call, raw.cwd.as_ref()),
-            Err(bad) => self.not_understood(self.shared().next_call(), &bad),
+            Ok(call) => self.rule(Said { id, call, cwd: raw.cwd.clone(), input: Some(&raw.input), word }),
+            Err(bad) => self.not_understood(id, &bad),
         }
     }
 
@@ -43,11 +62,7 @@ impl Session {
     /// start at `cwd`, or at the workspace.
     pub fn submit_call(&self, call: ToolCall, cwd: Option<&PathText>) -> Ruling {
         let id = self.shared().next_call();
-        let claims = Claims::of(&call);
-        let by = self.shared().judged_by();
-        let survey = survey(self.shared(), &by.policy, &call, cwd, &claims);
-        let verdict = self.judge(&by, &call, &claims, &survey.facts);
-        self.rule(id, call, cwd, &claims, survey, &verdict)
+        self.rule(Said { id, call, cwd: cwd.cloned(), input: None, word: None })
     }
 
     /// Decides about a call and leaves it at that: nothing is recorded, no permit comes out. Text that only the
@@ -57,30 +72,35 @@ impl Session {
     /// When the call is not understood.
     pub fn consider(&self, raw: &RawCall) -> Result<Considered, BadCall> {
         let call = ToolCall::parse_for_verdict(raw)?;
-        let claims = Claims::of(&call);
         let by = self.shared().judged_by();
-        let facts = survey(self.shared(), &by.policy, &call, raw.cwd.as_ref(), &claims).facts;
-        let verdict = self.judge(&by, &call, &claims, &facts);
-        let refusal = match verdict.decision {
+        let said = Said { id: 0, call, cwd: raw.cwd.clone(), input: Some(&raw.input), word: None };
+        let judged = self.judged(&by, said);
+        let refusal = match judged.verdict.decision {
             Decision::Allow => None,
-            decision => Some(
-                Decided {
-                    session: self,
-                    id: 0,
-                    tool: call.name(),
-                    claims: &claims,
-                    facts: &facts,
-                    verdict: &verdict,
-                }
-                .words(decision == Decision::Ask),
-            ),
+            decision => Some(self.about(&judged).words(decision == Decision::Ask)),
         };
-        Ok(Considered { call, claims, facts, verdict, refusal })
+        let Judged { call, claims, survey, verdict, .. } = judged;
+        Ok(Considered { call, claims, facts: survey.facts, verdict, refusal })
     }
 
-    /// One decision sees one state of rules, mode and grants.
-    fn judge(&self, by: &JudgedBy, call: &ToolCall, claims: &Claims, facts: &Facts) -> Verdict {
-        judge(&Case {
+    /// Looks at the world and judges. One decision sees one state of rules, mode and grants.
+    pub(crate) fn judged<'a>(&self, by: &JudgedBy, said: Said<'a>) -> Judged<'a> {
+        let Said { id, call, cwd, input, word } = said;
+        let claims = Claims::of(&call);
+        let survey = survey(self.shared(), &by.policy, &call, cwd.as_ref(), &claims);
+        let verdict = judge(&self.case(by, &call, &claims, &survey.facts, word.as_ref()));
+        Judged { id, call, cwd, input, word, claims, survey, verdict }
+    }
+
+    fn case<'a>(
+        &'a self,
+        by: &'a JudgedBy,
+        call: &'a ToolCall,
+        claims: &'a Claims,
+        facts: &'a Facts,
+        hook: Option<&'a HookWord>,
+    ) -> Case<'a> {
+        Case {
             call,
             claims,
             facts,
@@ -89,56 +109,70 @@ impl Session {
             interaction: self.interaction(),
             policy: &by.policy,
             grants: &by.grants,
-        })
-    }
-
-    fn rule(
-        &self,
-        id: u64,
-        call: ToolCall,
-        cwd: Option<&PathText>,
-        claims: &Claims,
-        survey: Survey,
-        verdict: &Verdict,
-    ) -> Ruling {
-        let facts = &survey.facts;
-        let tool = call.name().to_owned();
-        let decided = Decided { session: self, id, tool: &tool, claims, facts, verdict };
-        match verdict.decision {
-            Decision::Deny => decided.refuse(decided.words(false)),
-            Decision::Ask => {
-                let refusal = decided.words(true);
-                let question = Question::new(id, call, cwd.cloned(), verdict.clone(), refusal);
-                match decided.record(Ruled::Question, Some(question.refusal())) {
-                    Ok(()) => Ruling::Question(Box::new(question)),
-                    Err(refusal) => Ruling::Refusal(refusal),
-                }
-            }
-            // Not a question of permission: the same call goes through once the file was read.
-            Decision::Allow if survey.unread.is_some() => decided.refuse(decided.unread(&survey)),
-            Decision::Allow => {
-                if let Err(refusal) = decided.record(Ruled::Permit, None) {
-                    return Ruling::Refusal(refusal);
-                }
-                // What a command would touch is the kernel's to hold, not a tool's to open.
-                let own = |claim: &PathClaim| claim.origin == Origin::Call;
-                let held = claims.paths.iter().zip(survey.found).filter(|(claim, _)| own(claim));
-                let found = held.map(|(claim, found)| (claim.operation, found)).collect();
-                self.permit(id, call, found, claims.shell.is_some())
-            }
+            hook,
         }
     }
 
-    fn permit(
-        &self,
-        id: u64,
-        call: ToolCall,
-        found: Vec<(pinfold_policy::Operation, Resolution)>,
-        shell: bool,
-    ) -> Ruling {
+    fn about<'a>(&'a self, judged: &'a Judged<'_>) -> Verbal<'a> {
+        let Judged { id, call, claims, survey, verdict, .. } = judged;
+        Verbal { session: self, id: *id, tool: call.name(), claims, facts: &survey.facts, verdict }
+    }
+
+    pub(crate) fn rule(&self, said: Said<'_>) -> Ruling {
+        let by = self.shared().judged_by();
+        let judged = self.judged(&by, said);
+        let verbal = self.about(&judged);
+        match judged.verdict.decision {
+            Decision::Deny => verbal.refuse(verbal.words(false)),
+            Decision::Ask => self.question(&by, judged),
+            Decision::Allow if judged.survey.unread.is_some() => verbal.refuse(verbal.unread(&judged.survey)),
+            Decision::Allow if !self.shared().keeper.spend(&judged.verdict) => {
+                // A grant for so many calls was used up by another one meanwhile.
+                let Judged { id, call, cwd, input, word, .. } = judged;
+                self.rule(Said { id, call, cwd, input, word })
+            }
+            Decision::Allow => match verbal.record(Ruled::Permit, None) {
+                Ok(()) => self.permit(judged),
+                Err(refusal) => Ruling::Refusal(refusal),
+            },
+        }
+    }
+
+    fn question(&self, by: &JudgedBy, judged: Judged<'_>) -> Ruling {
+        let verbal = self.about(&judged);
+        let refusal = verbal.words(true);
+        if let Err(unrecorded) = verbal.record(Ruled::Question, Some(&refusal)) {
+            return Ruling::Refusal(unrecorded);
+        }
+        let shared = self.shared();
+        let facts = &judged.survey.facts;
+        let case = self.case(by, &judged.call, &judged.claims, facts, judged.word.as_ref());
+        let offer = offer(shared, &case, &judged.verdict);
+        let request = request(shared, &judged, &digest(shared, &judged), &offer);
+        let Judged { call, cwd, input, word, verdict, .. } = judged;
+        Ruling::Question(Box::new(Question {
+            call,
+            cwd,
+            verdict,
+            refusal,
+            request,
+            offer,
+            id: judged.id,
+            input: input.cloned(),
+            word,
+        }))
+    }
+
+    /// The permit of a call that was judged and let through.
+    pub(crate) fn permit(&self, judged: Judged<'_>) -> Ruling {
+        let Judged { id, call, claims, survey, .. } = judged;
+        // What a command would touch is the kernel's to hold, not a tool's to open.
+        let own = |claim: &PathClaim| claim.origin == Origin::Call;
+        let held = claims.paths.iter().zip(survey.found).filter(|(claim, _)| own(claim));
+        let found = held.map(|(claim, found)| (claim.operation, found)).collect();
         let tool = call.name().to_owned();
         let receipt = Receipt::new(self.shared().clone(), id, tool.clone().into());
-        match Targets::hold(self.shared(), found, shell) {
+        match Targets::hold(self.shared(), found, claims.shell.is_some()) {
             Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt))),
             // The judge allowed what cannot be held: the type system's last word is no.
             None => Ruling::Refusal(Box::new(Refusal::plain(
@@ -149,6 +183,48 @@ impl Session {
                 "choose a place inside",
             ))),
         }
+    }
+
+    /// A yes is being used: the world is looked at again. Only the very thing that was shown is let through; anything
+    /// else is judged like a new call.
+    pub(crate) fn with_consent(&self, question: Question) -> Ruling {
+        let by = self.shared().judged_by();
+        let Question { id, call, cwd, input, word, request, .. } = question;
+        let judged = self.judged(&by, Said { id, call, cwd, input: input.as_ref(), word });
+        let same = digest(self.shared(), &judged) == request.digest;
+        match judged.verdict.decision {
+            Decision::Ask if same && judged.survey.unread.is_none() => {
+                match self.about(&judged).record(Ruled::Permit, None) {
+                    Ok(()) => self.permit(judged),
+                    Err(refusal) => Ruling::Refusal(refusal),
+                }
+            }
+            Decision::Ask if same => {
+                let verbal = self.about(&judged);
+                verbal.refuse(verbal.unread(&judged.survey))
+            }
+            Decision::Ask | Decision::Allow | Decision::Deny => {
+                let Judged { id, call, cwd, input, word, .. } = judged;
+                self.rule(Said { id, call, cwd, input, word })
+            }
+        }
+    }
+
+    /// A no of somebody who was asked, or of nobody in time.
+    pub(crate) fn declined(&self, question: &Question, refusal: Refusal) -> Box<Refusal> {
+        let kind = RecordKind::Decision {
+            decision: Some(Decision::Ask),
+            step: Some(question.verdict.step),
+            ruling: Ruled::Refusal,
+            code: Some(refusal.code),
+            reason: Some(refusal.reason.clone()),
+            paths: Vec::new(),
+            shell: None,
+        };
+        let record = record(self.shared(), question.id, question.call.name().to_owned().into(), kind);
+        // It stays a no, recorded or not.
+        let _ = self.shared().journal.append(&record);
+        Box::new(refusal)
     }
 
     fn not_understood(&self, id: u64, bad: &BadCall) -> Ruling {
@@ -173,7 +249,7 @@ impl Session {
 }
 
 /// A verdict with all that its words need.
-struct Decided<'a> {
+struct Verbal<'a> {
     session: &'a Session,
     id: u64,
     tool: &'a str,
@@ -182,7 +258,7 @@ struct Decided<'a> {
     verdict: &'a Verdict,
 }
 
-impl Decided<'_> {
+impl Verbal<'_> {
     fn shared(&self) -> &Shared {
         self.session.shared()
     }

@@ -40,6 +40,7 @@
 mod asked;
 pub mod audit;
 pub mod check;
+pub mod consent;
 mod declared;
 mod elsewhere;
 mod gate;
@@ -55,7 +56,9 @@ pub mod settings;
 mod shell;
 mod survey;
 mod target;
+mod words;
 
+pub use consent::Decided;
 pub use declared::draw;
 pub use gate::Considered;
 pub use outcome::{Failure, Outcome};

@@ -1,8 +1,10 @@
 //! A call that waits for a person: all that is needed to show it. Data only; it holds no place open, since
 //! what is approved is looked at afresh when it is performed.
 
-use pinfold_policy::{PathText, ToolCall, Verdict};
+use pinfold_policy::{Decision, HookWord, Offer, PathText, ToolCall, Verdict};
+use serde_json::Value;
 
+use crate::consent::Request;
 use crate::refusal::Refusal;
 
 /// A call that waits for a person.
@@ -17,18 +19,32 @@ pub struct Question {
     /// Which step asks, about which part, and why.
     pub verdict: Verdict,
     /// The no that stands until somebody says yes.
-    refusal: Refusal,
+    pub(crate) refusal: Refusal,
+    /// The same as data, for whoever shows it.
+    pub(crate) request: Request,
+    /// What can be granted with a yes.
+    pub(crate) offer: Offer,
+    /// The input as it came in.
+    pub(crate) input: Option<Value>,
+    /// What hooks said before.
+    pub(crate) word: Option<HookWord>,
 }
 
 impl Question {
-    pub(crate) fn new(
-        id: u64,
-        call: ToolCall,
-        cwd: Option<PathText>,
-        verdict: Verdict,
-        refusal: Refusal,
-    ) -> Self {
-        Self { id, call, cwd, verdict, refusal }
+    /// What has to be shown.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Whether the mode alone asks: a question that a hook may answer.
+    pub(crate) fn is_routine(&self) -> bool {
+        let asks = self.verdict.trail.iter().filter(|entry| entry.opinion.decision == Decision::Ask);
+        asks.into_iter().all(|entry| matches!(entry.step, "mode-default"))
+    }
+
+    /// What can be granted with a yes.
+    pub fn offer(&self) -> &Offer {
+        &self.offer
     }
 
     /// The no that stands until somebody says yes.

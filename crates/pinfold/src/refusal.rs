@@ -2,7 +2,9 @@
 //!
 //! The code is stable; the words may improve. They are written for a model to act on.
 
-use pinfold_policy::{BadCall, DeclaredNo, Disguise, Mode, Operation, Principal, Reason, SourcedRule};
+use pinfold_policy::{
+    BadCall, Decision, DeclaredNo, Disguise, Mode, Operation, Principal, Reason, SourcedRule,
+};
 use serde::Serialize;
 
 /// Why a call did not happen, or did not come to an end. Stable names.
@@ -295,6 +297,15 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
             "the definition of this agent does not list it".to_owned(),
             "Use the tools that are listed, and report the rest in your summary",
         ),
+        Reason::Hook(word) => match word.decision {
+            Decision::Deny => {
+                denied(format!("a hook denies it: {}", word.reason), "Find another way, or do without it")
+            }
+            Decision::Ask | Decision::Allow => {
+                approval(format!("a hook wants a person to be asked: {}", word.reason))
+            }
+        }
+        .by_hook(&word.by),
         Reason::Safeguard(safeguard) => {
             approval(format!("it {}", safeguard.about)).by_safeguard(safeguard.id)
         }
@@ -343,6 +354,10 @@ impl Words {
 
     fn of(self, rule: &SourcedRule) -> Self {
         Self { rule: Some(rule.rule.text().to_owned()), source: Some(rule.source.to_string()), ..self }
+    }
+
+    fn by_hook(self, by: &str) -> Self {
+        Self { source: Some(by.to_owned()), ..self }
     }
 
     fn by_safeguard(self, id: &str) -> Self {
@@ -465,6 +480,33 @@ impl Refusal {
             &message,
             "read it again, then try again",
         )
+    }
+
+    /// Somebody was asked and said no, or nobody answered in time.
+    pub(crate) fn declined(asked: &Self, message: Option<&str>, silence: bool) -> Self {
+        let why = if silence { "nobody answered in time, which is a no" } else { "the person said no" };
+        let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
+        let told = match message {
+            Some(message) => format!("{subject} was not done: {why}, with these words: {message}"),
+            None => format!(
+                "{subject} was not done: {why}. Do without it, or say in your answer why it is needed."
+            ),
+        };
+        let hint = "do without it, or say in your answer why it is needed";
+        Self {
+            code: RefusalCode::Denied,
+            message: told,
+            reason: why.to_owned(),
+            hint: hint.to_owned(),
+            approvable: false,
+            do_not_retry: true,
+            ..asked.clone()
+        }
+    }
+
+    /// A road that was entered without a call: a mistake in the program.
+    pub(crate) fn nothing_said() -> Self {
+        Self::plain(RefusalCode::InvalidInput, "", None, "no call was made", "make a call")
     }
 
     /// The journal did not take the decision.

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
-use pinfold_policy::{Access, Guards, Interaction, Policy, Principal, RuleSet, Scope};
+use pinfold_policy::{Access, Bases, Grant, Grants, Guards, Interaction, Mode, Policy, Principal, Scope};
 
 use crate::audit::Journal;
+use crate::consent::{Asking, By, Hooks, Keeper, Kept, Lasts};
 use crate::shell::ShellHost;
 
 /// What a session is to be, before any folder is opened.
@@ -33,6 +34,16 @@ pub struct Plan {
     pub shells: Option<Arc<dyn ShellHost>>,
     /// Rules, mode and switches.
     pub policy: Policy,
+    /// Where the patterns of grants are measured from.
+    pub bases: Bases,
+    /// How somebody is asked; without it a question is a refusal that says so.
+    pub asking: Option<Asking>,
+    /// Programs that are asked before, instead of and after a person.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// The agents above this one, from the main loop down.
+    pub parents: Vec<String>,
+    /// `bypassPermissions` is locked: nothing can set it while the session runs.
+    pub bypass_locked: bool,
 }
 
 impl Plan {
@@ -56,6 +67,11 @@ impl Plan {
             guards: Guards::default(),
             shells: None,
             policy: Policy::folder_is_granted(),
+            bases: Bases::default(),
+            asking: None,
+            hooks: None,
+            parents: Vec::new(),
+            bypass_locked: false,
         }
     }
 }
@@ -94,7 +110,12 @@ pub(crate) struct Shared {
     pub(crate) seen: Seen,
     pub(crate) shells: Option<Arc<dyn ShellHost>>,
     policy: RwLock<Arc<Policy>>,
-    grants: RwLock<Arc<RuleSet>>,
+    pub(crate) keeper: Keeper,
+    pub(crate) asking: Option<Asking>,
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    /// From the main loop down to who acts here.
+    pub(crate) lineage: Vec<String>,
+    pub(crate) bypass_locked: bool,
     pub(crate) journal: Arc<dyn Journal>,
     /// The folders that may be written, as the caller knows them: for the words of a refusal.
     pub(crate) line_shown: String,
@@ -106,7 +127,7 @@ pub(crate) struct Shared {
 /// What one decision goes by, whatever changes meanwhile.
 pub(crate) struct JudgedBy {
     pub(crate) policy: Arc<Policy>,
-    pub(crate) grants: Arc<RuleSet>,
+    pub(crate) grants: Arc<Grants>,
 }
 
 impl Session {
@@ -115,6 +136,17 @@ impl Session {
     /// # Errors
     /// When a folder of the plan is missing, is no folder, or the scope lies outside the display root.
     pub fn open(ambient: &Ambient, plan: Plan, journal: Arc<dyn Journal>) -> Result<Self, SessionError> {
+        Self::open_along(ambient, plan, journal, |line| line)
+    }
+
+    /// The same along another line: for tests that force how paths are resolved.
+    #[doc(hidden)]
+    pub fn open_along(
+        ambient: &Ambient,
+        plan: Plan,
+        journal: Arc<dyn Journal>,
+        map: impl FnOnce(Line) -> Line,
+    ) -> Result<Self, SessionError> {
         let display = Workspace::open(ambient, &plan.scope.display_root)?;
         // Guards compare resolved paths, so home is resolved once; a home that does not exist guards nothing more.
         let home = plan.home.as_ref().map(|home| match Workspace::open(ambient, home) {
@@ -136,89 +168,37 @@ impl Session {
         {
             return Err(SessionError::ShellsElsewhere(shells.folder().to_owned()));
         }
-        Ok(Self::over(line, plan, journal))
+        Ok(Self::over(map(line), plan, journal))
     }
 
     /// The session of a plan over its line.
     pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>) -> Self {
-        Self::with_line(
-            line,
-            plan.scope,
-            plan.id,
-            plan.principal,
-            plan.access,
-            plan.interaction,
-            plan.guards,
-            plan.shells,
-            Arc::new(plan.policy),
-            journal,
-        )
-    }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the parts of a plan, one by one, behind a single private door"
-    )]
-    fn with_line(
-        line: Line,
-        scope: Scope,
-        id: String,
-        principal: Principal,
-        access: Access,
-        interaction: Interaction,
-        guards: Guards,
-        shells: Option<Arc<dyn ShellHost>>,
-        policy: Arc<Policy>,
-        journal: Arc<dyn Journal>,
-    ) -> Self {
-        let roots: Vec<String> = line.roots().map(|root| root.display().to_string()).collect();
-        let shown = |root: PathBuf| match line.display(&root) {
-            // `.` says nothing to somebody who is told where to stay.
-            dot if dot == "." => root.display().to_string(),
-            below => below,
-        };
-        let line_shown = line.roots().map(shown).collect::<Vec<_>>().join(", ");
-        let (id, principal_name) = (id.into(), principal.name().into());
-        let calls = AtomicU64::new(0);
-        let seen = Seen::new();
+        let Plan { id, scope, principal, access, interaction, guards, shells, policy, .. } = plan;
+        let Plan { bases, asking, hooks, parents, bypass_locked, .. } = plan;
+        let lineage = parents.into_iter().chain([principal.name().to_owned()]).collect();
         let shared = Shared {
-            id,
-            principal_name,
-            line,
+            id: id.into(),
+            principal_name: principal.name().into(),
+            lineage,
             scope,
             principal,
             access,
             interaction,
             guards,
-            seen,
+            seen: Seen::new(),
             shells,
-            policy: RwLock::new(policy),
-            grants: RwLock::default(),
+            policy: RwLock::new(Arc::new(policy)),
+            keeper: Keeper::new(bases),
+            asking,
+            hooks,
+            bypass_locked,
             journal,
-            line_shown,
-            roots,
-            calls,
+            line_shown: shown(&line),
+            roots: line.roots().map(|root| root.display().to_string()).collect(),
+            line,
+            calls: AtomicU64::new(0),
         };
         Self { shared: Arc::new(shared) }
-    }
-
-    /// The same session over another line: for tests that force how paths are resolved.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn map_line(&self, map: impl FnOnce(Line) -> Line) -> Self {
-        let s = &self.shared;
-        Self::with_line(
-            map(s.line.clone()),
-            s.scope.clone(),
-            s.id.to_string(),
-            s.principal.clone(),
-            s.access,
-            s.interaction,
-            s.guards.clone(),
-            s.shells.clone(),
-            s.judged_by().policy,
-            Arc::clone(&s.journal),
-        )
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
@@ -260,15 +240,50 @@ impl Session {
         *self.shared.policy.write().unwrap_or_else(PoisonError::into_inner) = policy.into();
     }
 
+    /// From now on is in another mode: somebody chose it. `false` when it is locked.
+    pub fn set_mode(&self, mode: Mode) -> bool {
+        if mode == Mode::BypassPermissions && self.shared.bypass_locked {
+            return false;
+        }
+        let mut policy = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut policy).mode = mode.for_principal(&self.shared.principal);
+        true
+    }
+
     /// From now on grants these, and nothing else.
-    pub fn set_grants(&self, grants: RuleSet) {
-        *self.shared.grants.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(grants);
+    pub fn set_grants(&self, grants: impl IntoIterator<Item = Grant>) {
+        self.shared.keeper.replace(grants, &By::default());
+    }
+
+    /// From now on grants these too.
+    pub fn grant(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: Lasts) {
+        self.shared.keeper.give(grants, by, lasts);
+    }
+
+    /// What is granted in this session.
+    pub fn grants(&self) -> Vec<Kept> {
+        self.shared.keeper.list()
+    }
+
+    /// Takes a grant back. `false` when there is none of that number.
+    pub fn revoke(&self, number: u64) -> bool {
+        self.shared.keeper.revoke(number)
     }
 
     /// The guarded places.
     pub fn guards(&self) -> &Guards {
         &self.shared.guards
     }
+}
+
+/// The folders that may be written, as the caller knows them.
+fn shown(line: &Line) -> String {
+    let shown = |root: PathBuf| match line.display(&root) {
+        // `.` says nothing to somebody who is told where to stay.
+        dot if dot == "." => root.display().to_string(),
+        below => below,
+    };
+    line.roots().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 impl Shared {
@@ -281,7 +296,7 @@ impl Shared {
     pub(crate) fn judged_by(&self) -> JudgedBy {
         // A lock is poisoned only by a panic between two assignments of whole values: what it holds is whole.
         let policy = Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner));
-        let grants = Arc::clone(&self.grants.read().unwrap_or_else(PoisonError::into_inner));
+        let grants = self.keeper.grants();
         JudgedBy { policy, grants }
     }
 

@@ -1,6 +1,7 @@
 //! One look at the world: each claim becomes a fact for the judge and a held place for the deed.
 //! Looks, never changes.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
@@ -21,6 +22,19 @@ pub(crate) struct Survey {
     pub(crate) found: Vec<Resolution>,
     /// The first claim whose file has to be read before it is overwritten.
     pub(crate) unread: Option<(usize, Freshness)>,
+}
+
+/// The most of a file's content that is shown beside what would replace it.
+const SHOWN: u64 = 256 * 1024;
+
+impl Survey {
+    /// What stands in the file of a claim, for showing; empty where nothing does or it is no text that a person reads.
+    pub(crate) fn current(&self, index: usize) -> String {
+        let file = self.found.get(index).and_then(place).and_then(|place| place.open_file().ok());
+        let mut text = String::new();
+        let read = file.map(|file| file.take(SHOWN).read_to_string(&mut text));
+        if matches!(read, Some(Ok(_))) { text } else { String::new() }
+    }
 }
 
 /// Looks at every claim.

@@ -309,11 +309,20 @@ fn a_trace_has_every_step_up_to_the_one_that_decided() {
     );
     assert_eq!(
         ls.no_opinion,
-        ["deny-rule", "unresolved", "safeguard", "bypass-mode", "session-grant", "ask-rule"]
+        [
+            "deny-rule",
+            "unresolved",
+            "hook-deny",
+            "safeguard",
+            "hook-ask",
+            "bypass-mode",
+            "session-grant",
+            "ask-rule"
+        ]
     );
     let make = of("`make`");
     assert!(make.part.decides);
-    assert_eq!(make.no_opinion.last(), Some(&"scope"));
+    assert_eq!(make.no_opinion.last(), Some(&"hook-allow"));
     assert!(answer.change().contains("Bash(make)"));
 }
 

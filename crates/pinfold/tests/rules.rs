@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use pinfold::audit::Memory;
 use pinfold::policy::{
-    Bases, Decision, Effect, Layer, Mode, Policy, Rule, RuleSet, ShellHold, Source, SourcedRule,
+    Bases, Decision, Effect, Grant, Layer, Mode, Policy, Rule, ShellHold, Source, SourcedRule,
 };
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session, ShellHost};
 use serde_json::{Value, json};
@@ -159,8 +159,8 @@ fn a_policy_that_changes_counts_from_the_next_call_on() {
 fn a_grant_answers_for_its_class_and_for_nothing_that_needs_a_person() {
     let bed = Bed::new();
     let session = bed.session(Mode::Default, &[]);
-    let grants = ["Edit", "Bash(npm test)"].map(|text| Arc::new(sourced(Effect::Allow, text)));
-    session.set_grants(RuleSet::compile(grants, &Bases::default()));
+    let grants = ["Edit", "Bash(npm test)"].map(|text| Grant::Rule(Arc::new(sourced(Effect::Allow, text))));
+    session.set_grants(grants);
     let write = |path: &str| call("Write", json!({"file_path": path, "content": "x"}));
     assert_eq!(decide(&session, &write("docs/new.md")), (Decision::Allow, "session-grant"));
     assert_eq!(decide(&session, &write(".git/hooks/pre-commit")), (Decision::Ask, "safeguard"));

@@ -115,9 +115,10 @@ impl Bed {
             plan.principal = Principal::Subagent("case".to_owned());
         }
         plan.interaction = Interaction::Interactive;
-        let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()));
-        let session = session.map_err(|error| format!("session: {error}"))?;
-        Ok(session.map_line(|line| line.with_strategy(strategy)))
+        let journal = Arc::new(Memory::default());
+        let session =
+            Session::open_along(&Ambient::claim(), plan, journal, |line| line.with_strategy(strategy));
+        session.map_err(|error| format!("session: {error}"))
     }
 
     /// The folder that relative paths start from.

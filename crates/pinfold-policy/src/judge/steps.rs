@@ -1,12 +1,15 @@
 //! The steps of the table: each one small function that has an opinion about a part of a call, or none.
 
+use std::sync::Arc;
+
 use super::{Case, Part, allow, ask, deny, matching};
 use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim};
 use crate::command::{Bar, CommandClaim, Gravity, SafeguardHit};
-use crate::decision::{Opinion, Reason};
+use crate::decision::{Decision, Opinion, Reason};
 use crate::fact::{DeclaredHit, Kind, PathFact, ShellFact, ShellHold, Standing};
 use crate::foreign::ForeignCall;
+use crate::grant::Grant;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::Effect;
 use crate::scope::Access;
@@ -157,6 +160,28 @@ fn holds(immune: Immune, gravity: Gravity) -> bool {
     }
 }
 
+/// What a hook denies is denied.
+pub(super) fn hook_denies(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
+    hook(case, Decision::Deny).map(deny)
+}
+
+/// What a hook wants a person to see is shown, whatever the mode and whatever was granted.
+pub(super) fn hook_asks(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
+    hook(case, Decision::Ask).map(ask)
+}
+
+/// The routine question, which a hook can answer beforehand.
+pub(super) fn hook_allows(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
+    let reason = hook(case, Decision::Allow)?;
+    let routine = mode_default(case, part)?.decision == Decision::Ask;
+    routine.then(|| allow(reason))
+}
+
+fn hook(case: &Case<'_>, said: Decision) -> Option<Reason> {
+    let word = case.hook.filter(|word| word.decision == said)?;
+    Some(Reason::Hook(word.clone()))
+}
+
 /// Ask rules where settings let them hold against bypass and grants.
 pub(super) fn ask_rules_that_hold(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     if case.policy.ask_rules_in_bypass { ask_rules(case, part) } else { None }
@@ -169,9 +194,16 @@ pub(super) fn bypass_mode(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
 
 /// What a person granted in this session.
 pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
-    let granted = matching::granted(case, case.grants, part);
-    let rule = granted.or_else(|| matching::permitting(case, case.grants, part))?;
-    Some(allow(Reason::Grant(rule)))
+    if let Part::Path(claim, fact) = part
+        && let Some(grant) =
+            fact.real.as_deref().and_then(|real| case.grants.place(real, claim.operation.class()))
+    {
+        return Some(allow(Reason::Grant(Arc::clone(grant))));
+    }
+    let rules = case.grants.rules();
+    let granted = matching::granted(case, rules, part);
+    let rule = granted.or_else(|| matching::permitting(case, rules, part))?;
+    Some(allow(Reason::Grant(Arc::new(Grant::Rule(rule)))))
 }
 
 /// What somebody wants to be asked about.

@@ -6,6 +6,7 @@ use super::*;
 use crate::call::RawCall;
 use crate::claim::{Operation, Origin, ShellClaim};
 use crate::fact::{Disguise, GuardHit, Kind, ShellHold, Standing, Why};
+use crate::grant::Grant;
 use crate::mode::BashMode;
 use crate::pattern::Bases;
 use crate::rule::{Effect, Rule, SourcedRule};
@@ -33,7 +34,7 @@ struct World {
     access: Access,
     interaction: Interaction,
     policy: Policy,
-    grants: RuleSet,
+    grants: Grants,
 }
 
 /// Everything that may happen without a question happens: what is left to see is the line.
@@ -84,7 +85,7 @@ fn every_combination() -> Vec<World> {
                         access: if bit(5) { Access::ReadOnly } else { Access::ReadWrite },
                         interaction: if bit(6) { Interaction::Headless } else { Interaction::Interactive },
                         policy: only_the_line(),
-                        grants: RuleSet::default(),
+                        grants: Grants::default(),
                     });
                 }
             }
@@ -116,6 +117,7 @@ fn with_case<T>(world: &World, facts: &Facts, look: impl FnOnce(&Case<'_>) -> T)
         interaction: world.interaction,
         policy: &world.policy,
         grants: &world.grants,
+        hook: None,
     })
 }
 
@@ -229,7 +231,7 @@ fn the_strictest_part_stands_wherever_it_is() {
                 access: a.access,
                 interaction: a.interaction,
                 policy: only_the_line(),
-                grants: RuleSet::default(),
+                grants: Grants::default(),
             };
             world.scope.enforce_write = false;
             let facts = Facts {
@@ -386,7 +388,7 @@ fn seen_world(s: Seen) -> World {
         access: Access::ReadWrite,
         interaction: Interaction::Interactive,
         policy: policy.with_rules(rules, &bases),
-        grants: RuleSet::compile(grants, &bases),
+        grants: Grants::compile(grants.into_iter().map(Grant::Rule), &bases),
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use pinfold_policy::Decision;
 use serde::{Serialize, Serializer};
 
+use crate::consent::By;
 use crate::refusal::RefusalCode;
 
 /// The version of the format.
@@ -67,6 +68,27 @@ pub enum RecordKind {
         /// What would be said to a shell, as it stands.
         #[serde(skip_serializing_if = "Option::is_none")]
         shell: Option<String>,
+    },
+    /// A question was answered, or nobody answered in time.
+    Answer {
+        /// `yes`, `session`, `always`, `no` or `silence`.
+        choice: &'static str,
+        /// Who answered, and which way.
+        by: By,
+        /// What was answered: the digest of the request.
+        digest: String,
+        /// What the model is told with a no.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// What holds beyond the call from now on.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        grants: Vec<String>,
+        /// The rules that were to be written to settings.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        rules: Vec<String>,
+        /// Why they were not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        failed: Option<String>,
     },
     /// A permitted deed ended.
     Outcome {

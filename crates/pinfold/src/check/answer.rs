@@ -4,9 +4,9 @@ use pinfold_policy::{BadCall, Decision, TrailEntry, judge};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::words;
 use crate::gate::Considered;
 use crate::refusal::Refusal;
+use crate::words;
 
 /// The answer to a line. Its fields are a stable interface.
 #[derive(Debug, Clone, Serialize)]

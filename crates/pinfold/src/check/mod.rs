@@ -25,7 +25,6 @@ mod line;
 mod opened;
 mod reading;
 mod setup;
-mod words;
 
 pub use answer::{Answer, ClaimsTold, PartTold, PartTrace};
 pub use desk::{Backing, Desk};

@@ -8,7 +8,7 @@ use pinfold_paths::{Ambient, Imagined, Line};
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
-    Bases, Effect, Interaction, Layer, Located, Mode, Policy, Principal, Rule, RuleSet, Scope, ShellHold,
+    Bases, Effect, Grant, Interaction, Layer, Located, Mode, Policy, Principal, Rule, Scope, ShellHold,
     Source, SourcedRule,
 };
 
@@ -262,12 +262,12 @@ impl Opening<'_> {
     }
 
     /// What was granted in the session. A subagent has no part in it.
-    fn grants(&self, warnings: &mut Vec<String>) -> RuleSet {
+    fn grants(&self, warnings: &mut Vec<String>) -> Vec<Grant> {
         if self.setup.is_subagent() {
-            return RuleSet::default();
+            return Vec::new();
         }
         let granted = read_rules(&self.setup.grants, Effect::Allow, Layer::Session, |bad| warnings.push(bad));
-        RuleSet::compile(granted.into_iter().map(Arc::new), &self.places.bases)
+        granted.into_iter().map(|rule| Grant::Rule(Arc::new(rule))).collect()
     }
 
     /// The session of a plan, around folders that may not be there.

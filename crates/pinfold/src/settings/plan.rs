@@ -82,6 +82,8 @@ impl Plan {
             access: access(merged, self.access),
             guards: guarded(self.guards.clone(), merged, &situation.project),
             policy,
+            bases,
+            bypass_locked: merged.bypass_locked.is_some(),
             ..self
         })
     }

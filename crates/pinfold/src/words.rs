@@ -1,20 +1,21 @@
 //! A verdict in words: why, by which rule, about which part.
 
 use pinfold_policy::{
-    Claims, Decision, Disguise, Facts, ForeignCall, PartId, PathFact, Reason, ShellClaim, SourcedRule,
+    Claims, Decision, Disguise, Facts, ForeignCall, Grant, PartId, PathFact, Reason, ShellClaim, SourcedRule,
     ToolCall, TrailEntry,
 };
 
-use super::answer::ClaimsTold;
+use crate::check::ClaimsTold;
 use crate::gate::{Considered, shortened};
 
 /// Why, in one clause.
-pub(super) fn clause(reason: &Reason) -> String {
+pub(crate) fn clause(reason: &Reason) -> String {
     let plain = match reason {
         Reason::DenyRule(_) => "a rule denies it",
         Reason::AskRule(_) => "a rule wants it to be asked about",
         Reason::AllowRule(_) => "a rule allows it",
         Reason::Grant(_) => "it was granted in this session",
+        Reason::Hook(word) => return format!("a hook says {}: {}", word.decision.word(), word.reason),
         Reason::MayBeDenied(_) => "what it runs is known only by running it, and a rule may deny that",
         Reason::RuleNotRead(why) => return why.clone(),
         Reason::NotListed => "the definition of the agent does not list it",
@@ -48,13 +49,18 @@ pub(super) fn clause(reason: &Reason) -> String {
 }
 
 /// The rule, guard or list that stands behind a reason, and where it stands.
-pub(super) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
+pub(crate) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
     let written = |rule: &SourcedRule| (Some(rule.rule.text().to_owned()), Some(rule.source.to_string()));
     match reason {
-        Reason::DenyRule(rule) | Reason::AskRule(rule) | Reason::AllowRule(rule) | Reason::Grant(rule) => {
-            written(rule)
-        }
-        Reason::MayBeDenied(Some(rule)) => written(rule),
+        Reason::DenyRule(rule)
+        | Reason::AskRule(rule)
+        | Reason::AllowRule(rule)
+        | Reason::MayBeDenied(Some(rule)) => written(rule),
+        Reason::Grant(grant) => match grant.as_ref() {
+            Grant::Rule(rule) => written(rule),
+            Grant::Place(..) | Grant::Folder(..) => (Some(grant.to_string()), None),
+        },
+        Reason::Hook(word) => (None, Some(word.by.clone())),
         Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {
             (Some(hit.pattern.clone()), Some("built-in guards".to_owned()))
         }
@@ -64,7 +70,7 @@ pub(super) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
 }
 
 /// The stable name of a safeguard that asks.
-pub(super) fn safeguard(reason: &Reason) -> Option<&'static str> {
+pub(crate) fn safeguard(reason: &Reason) -> Option<&'static str> {
     match reason {
         Reason::Safeguard(hit) => Some(hit.id),
         Reason::Sensitive(_) => Some(SENSITIVE),
@@ -76,14 +82,15 @@ pub(super) fn safeguard(reason: &Reason) -> Option<&'static str> {
 const SENSITIVE: &str = "sensitive-path";
 
 /// A call with what was found about it.
-pub(super) struct Said<'a> {
-    pub(super) call: &'a ToolCall,
-    pub(super) claims: &'a Claims,
-    pub(super) facts: &'a Facts,
+pub(crate) struct Said<'a> {
+    pub(crate) call: &'a ToolCall,
+    pub(crate) claims: &'a Claims,
+    pub(crate) facts: &'a Facts,
 }
 
 impl<'a> Said<'a> {
-    pub(super) fn of(considered: &'a Considered) -> Self {
+    /// What was considered.
+    pub(crate) fn of(considered: &'a Considered) -> Self {
         Self { call: &considered.call, claims: &considered.claims, facts: &considered.facts }
     }
 
@@ -92,7 +99,7 @@ impl<'a> Said<'a> {
     }
 
     /// A part of the call.
-    pub(super) fn part(&self, part: PartId) -> String {
+    pub(crate) fn part(&self, part: PartId) -> String {
         match part {
             PartId::Path(i) => self
                 .facts
@@ -110,12 +117,13 @@ impl<'a> Said<'a> {
     }
 
     /// What would make another decision of a part.
-    pub(super) fn change(&self, entry: &TrailEntry) -> String {
+    pub(crate) fn change(&self, entry: &TrailEntry) -> String {
         match &entry.opinion.reason {
             Reason::DenyRule(rule) | Reason::AskRule(rule) | Reason::AllowRule(rule) => {
                 format!("take the rule `{}` away ({})", rule.rule, rule.source)
             }
-            Reason::Grant(_) => "end the session, which granted it".to_owned(),
+            Reason::Grant(_) => "take the grant back, or end the session".to_owned(),
+            Reason::Hook(word) => format!("change the hook ({})", word.by),
             Reason::RuleNotRead(_) => "mend the rule".to_owned(),
             Reason::NotListed => "list it under `allow_tools` in the definition of the agent".to_owned(),
             Reason::Declared(hit) => format!("change `{}` ({})", hit.no.list, hit.no.source),
@@ -174,7 +182,7 @@ impl<'a> Said<'a> {
     }
 
     /// What the call says it will touch.
-    pub(super) fn claims(&self) -> ClaimsTold {
+    pub(crate) fn claims(&self) -> ClaimsTold {
         let mut told = ClaimsTold::default();
         for fact in &self.facts.paths {
             let list = if fact.operation.writes() { &mut told.writes } else { &mut told.reads };

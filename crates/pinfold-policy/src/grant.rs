@@ -1,0 +1,136 @@
+//! What a person's yes covers beyond one call: a pattern, a place, a folder.
+//!
+//! How long it holds is for whoever keeps it; nothing here knows the time. A grant is about what a call resolves to, so
+//! that another name of the same place is covered and the same name of another place is not.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::claim::Operation;
+use crate::pattern::Bases;
+use crate::rule::SourcedRule;
+use crate::rules::RuleSet;
+
+/// What may be done to a granted place. A yes to one is no yes to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// Its content is read, or it is listed.
+    Read,
+    /// It is made, or its content or bits change.
+    Write,
+    /// Its name goes away.
+    Remove,
+}
+
+impl Class {
+    /// The class in a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Remove => "remove",
+        }
+    }
+}
+
+impl Operation {
+    /// What kind of thing it does to the place.
+    pub fn class(self) -> Class {
+        match self {
+            Self::Read | Self::List | Self::Search | Self::CopyFrom => Class::Read,
+            Self::Write
+            | Self::Edit
+            | Self::Patch
+            | Self::Create
+            | Self::MakeDir
+            | Self::MoveTo
+            | Self::CopyTo
+            | Self::HandOver => Class::Write,
+            Self::Delete | Self::MoveFrom => Class::Remove,
+        }
+    }
+}
+
+/// One standing yes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Grant {
+    /// What an allow rule of this text would allow. A bare tool stands for its class: `Edit` for all edits inside the
+    /// line, `Bash` for all commands.
+    Rule(Arc<SourcedRule>),
+    /// This resolved place, and no other.
+    Place(PathBuf, Class),
+    /// This resolved folder, with everything below it.
+    Folder(PathBuf, Class),
+}
+
+impl std::fmt::Display for Grant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rule(rule) => write!(f, "{}", rule.rule),
+            Self::Place(path, class) => write!(f, "{} {}", class.word(), path.display()),
+            Self::Folder(path, class) => write!(f, "{} {}/**", class.word(), path.display()),
+        }
+    }
+}
+
+/// All grants of a session, compiled.
+#[derive(Debug, Clone, Default)]
+pub struct Grants {
+    rules: RuleSet,
+    places: HashMap<(PathBuf, Class), Arc<Grant>>,
+    folders: HashMap<(PathBuf, Class), Arc<Grant>>,
+}
+
+impl Grants {
+    /// Compiles grants, with the patterns of rules measured from `bases`.
+    pub fn compile(grants: impl IntoIterator<Item = Grant>, bases: &Bases) -> Self {
+        let mut all = Self::default();
+        let mut rules = Vec::new();
+        for grant in grants {
+            match &grant {
+                Grant::Rule(rule) => rules.push(Arc::clone(rule)),
+                Grant::Place(path, class) => {
+                    all.places.insert((path.clone(), *class), Arc::new(grant));
+                }
+                Grant::Folder(path, class) => {
+                    all.folders.insert((path.clone(), *class), Arc::new(grant));
+                }
+            }
+        }
+        all.rules = RuleSet::compile(rules, bases);
+        all
+    }
+
+    /// Those that are rules.
+    pub fn rules(&self) -> &RuleSet {
+        &self.rules
+    }
+
+    /// The grant that covers a resolved place.
+    pub fn place(&self, real: &Path, class: Class) -> Option<&Arc<Grant>> {
+        if self.places.is_empty() && self.folders.is_empty() {
+            return None;
+        }
+        let below = |folder: &Path| self.folders.get(&(folder.to_owned(), class));
+        self.places.get(&(real.to_owned(), class)).or_else(|| real.ancestors().find_map(below))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_yes_is_for_one_place_and_one_class() {
+        let place = Grant::Place("/etc/nginx.conf".into(), Class::Write);
+        let folder = Grant::Folder("/srv".into(), Class::Read);
+        let grants = Grants::compile([place, folder], &Bases::default());
+        let covers = |path: &str, class| grants.place(Path::new(path), class).is_some();
+        assert!(covers("/etc/nginx.conf", Class::Write));
+        assert!(!covers("/etc/nginx.conf", Class::Read) && !covers("/etc/nginx.conf", Class::Remove));
+        assert!(!covers("/etc/nginx.conf/x", Class::Write) && !covers("/etc", Class::Write));
+        assert!(covers("/srv", Class::Read) && covers("/srv/a/b", Class::Read));
+        assert!(!covers("/srv-2/a", Class::Read) && !covers("/srv/a", Class::Write));
+    }
+}

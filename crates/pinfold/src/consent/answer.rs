@@ -1,0 +1,116 @@
+//! What somebody answered.
+
+use pinfold_policy::Layer;
+use serde::{Deserialize, Serialize};
+
+/// An answer to one request. It counts only for the request with its digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// Which request, by its name.
+    pub id: String,
+    /// Which request, by what it is about.
+    pub digest: String,
+    /// What was chosen.
+    pub choice: Choice,
+    /// Who chose. Whoever takes the answer in fills it in: it is never believed from outside.
+    #[serde(skip_deserializing, default)]
+    pub by: By,
+}
+
+/// What was chosen. What was not offered counts as a plain yes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "choice", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Choice {
+    /// This call, once.
+    Yes,
+    /// All of this kind, until the session ends.
+    Session {
+        /// Which of the offered widths.
+        #[serde(default)]
+        width: usize,
+    },
+    /// From now on: a rule for each part.
+    Always {
+        /// Which of the offered widths, for each part in its order; the usual one where none is given.
+        #[serde(default)]
+        widths: Vec<usize>,
+        /// Whose settings the rules are written to.
+        #[serde(default)]
+        file: RuleFile,
+    },
+    /// No.
+    No {
+        /// What the model is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+}
+
+/// Whose settings a rule is written to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleFile {
+    /// The person's own for this project.
+    #[default]
+    Local,
+    /// The person's own for every project.
+    User,
+}
+
+impl From<RuleFile> for Layer {
+    fn from(file: RuleFile) -> Self {
+        match file {
+            RuleFile::Local => Self::Local,
+            RuleFile::User => Self::User,
+        }
+    }
+}
+
+/// Who answered, and which way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct By {
+    /// Which way the answer came in.
+    pub via: Via,
+    /// Who it was, as far as that way knows: a user's name, a hook's command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+}
+
+/// Which way an answer came in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// Nobody answered in time.
+    #[default]
+    Silence,
+    /// The dialog at the terminal of the session.
+    Terminal,
+    /// Another terminal, over the socket.
+    Socket,
+    /// The page.
+    Web,
+    /// A webhook.
+    Webhook,
+    /// A hook of the settings.
+    Hook,
+    /// The program that embeds the gate.
+    Embedder,
+}
+
+impl Answer {
+    /// Whether something is let through.
+    pub fn is_yes(&self) -> bool {
+        !matches!(self.choice, Choice::No { .. })
+    }
+
+    /// A no because nobody answered.
+    pub fn silence(id: &str, digest: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            digest: digest.to_owned(),
+            choice: Choice::No { message: None },
+            by: By::default(),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! From a judged call to a request, and from an answer to a ruling.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use pinfold_policy::offer::is_immune;
+use pinfold_policy::{
+    Case, Claims, Decision, HookWord, Offer, PathText, Reason, ToolCall, TrailEntry, Verdict, Width,
+};
+use serde_json::Value;
+
+use super::request::{
+    Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, Request, VERSION, WhyAsked, WidthShown,
+};
+use crate::session::Shared;
+use crate::survey::Survey;
+use crate::words::{self, Said};
+
+/// A call that was looked at and judged.
+pub(crate) struct Judged<'a> {
+    pub(crate) id: u64,
+    pub(crate) call: ToolCall,
+    pub(crate) cwd: Option<PathText>,
+    /// The input as it came in; none where an embedder made the call itself.
+    pub(crate) input: Option<&'a Value>,
+    /// What hooks said before.
+    pub(crate) word: Option<HookWord>,
+    pub(crate) claims: Claims,
+    pub(crate) survey: Survey,
+    pub(crate) verdict: Verdict,
+}
+
+/// What can be granted, typed; the request shows the same as text.
+pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offer {
+    let mut offer = Offer::of(case, verdict, shared.keeper.bases());
+    if shared.asking.as_ref().is_none_or(|asking| asking.locations.is_none()) {
+        offer.always.clear();
+    }
+    offer
+}
+
+/// The request that a judged call becomes.
+pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer: &Offer) -> Request {
+    let said = Said { call: &judged.call, claims: &judged.claims, facts: &judged.survey.facts };
+    let now = Timestamp::now();
+    let patience = shared.asking.as_ref().map_or(super::approver::PATIENCE, |asking| asking.patience);
+    let deadline = now.checked_add(patience).unwrap_or(Timestamp::MAX);
+    Request {
+        v: VERSION,
+        id: format!("{}:{}", shared.id, judged.id),
+        digest: digest.to_owned(),
+        asked_at: now,
+        deadline,
+        asker: Asker {
+            session: shared.id.to_string(),
+            agents: shared.lineage.clone(),
+            folder: shared.line.display_path().display().to_string(),
+            process: None,
+        },
+        tool: judged.call.name().to_owned(),
+        deed: deed(shared, judged),
+        why: why(&said, &judged.verdict),
+        immune: is_immune(&judged.verdict),
+        destructive: is_destructive(&judged.verdict),
+        offer: shown(shared, offer),
+    }
+}
+
+/// The parts that are asked about, the one that decides first.
+fn why(said: &Said<'_>, verdict: &Verdict) -> Vec<WhyAsked> {
+    let asked = |entry: &&TrailEntry| entry.opinion.decision == Decision::Ask;
+    let deciding = verdict.deciding();
+    let rest =
+        verdict.trail.iter().filter(|entry| deciding.is_none_or(|deciding| !std::ptr::eq(*entry, deciding)));
+    let told = |entry: &TrailEntry| {
+        let (rule, source) = words::rule(&entry.opinion.reason);
+        WhyAsked {
+            part: said.part(entry.part),
+            step: entry.step.to_owned(),
+            reason: words::clause(&entry.opinion.reason),
+            rule: rule.or_else(|| words::safeguard(&entry.opinion.reason).map(str::to_owned)),
+            source,
+        }
+    };
+    deciding.into_iter().chain(rest).filter(asked).map(told).collect()
+}
+
+fn is_destructive(verdict: &Verdict) -> bool {
+    let gone = |entry: &TrailEntry| matches!(entry.opinion.reason, Reason::Safeguard(_));
+    verdict.trail.iter().any(gone)
+}
+
+fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
+    let width = |width: &Width| WidthShown {
+        says: width.says.clone(),
+        also: width.also.clone(),
+        still_asks: width.still_asks.clone(),
+    };
+    let part = |part: &pinfold_policy::PartOffer| PartShown {
+        part: part.part.clone(),
+        widths: part.widths.iter().map(width).collect(),
+        usual: part.usual,
+    };
+    let file = |layer| {
+        let locations = shared.asking.as_ref()?.locations.as_ref()?;
+        Some(locations.file(layer)?.shown.to_string())
+    };
+    let files = [pinfold_policy::Layer::Local, pinfold_policy::Layer::User].into_iter().filter_map(file);
+    OfferShown {
+        session: offer.session.iter().map(width).collect(),
+        always: offer.always.iter().map(part).collect(),
+        files: if offer.always.is_empty() { Vec::new() } else { files.collect() },
+    }
+}
+
+/// What would be done, as it would be carried out.
+fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
+    let path = |i: usize| {
+        let fact = judged.survey.facts.paths.get(i);
+        let shown = fact.map(|fact| fact.shown.clone()).unwrap_or_default();
+        let real = fact.and_then(|fact| fact.real.as_ref()).map(|real| shared.show(real));
+        let real = real.filter(|real| *real != shown);
+        (shown, real)
+    };
+    let change = |hunks: Vec<Hunk>| {
+        let (shown, real) = path(0);
+        let missing = judged.survey.facts.paths.first().map(|fact| fact.kind);
+        Deed::Change {
+            files: vec![Change {
+                path: shown,
+                real,
+                new: missing == Some(pinfold_policy::Kind::Missing),
+                hunks,
+            }],
+        }
+    };
+    let hunk = |before: &str, after: &str, all: Option<bool>| Hunk {
+        before: before.to_owned(),
+        after: after.to_owned(),
+        all: all.unwrap_or(false),
+    };
+    let text = |name: &str| {
+        judged.input.and_then(|input| input.get(name)).and_then(Value::as_str).map(str::to_owned)
+    };
+    match &judged.call {
+        ToolCall::Bash(input) => Deed::Command {
+            command: input.command.as_str().to_owned(),
+            cwd: shell_folder(shared).display().to_string(),
+            background: input.background.unwrap_or(false),
+            says: input.description.clone(),
+        },
+        ToolCall::BashInput(input) => Deed::Command {
+            command: input.text.clone(),
+            cwd: shell_folder(shared).display().to_string(),
+            background: true,
+            says: None,
+        },
+        ToolCall::Write(input) => change(vec![hunk(&judged.survey.current(0), &input.content, None)]),
+        ToolCall::Edit(input) => change(vec![hunk(&input.old, &input.new, input.replace_all)]),
+        ToolCall::MultiEdit(input) => {
+            change(input.edits.iter().map(|step| hunk(&step.old, &step.new, step.replace_all)).collect())
+        }
+        ToolCall::NotebookEdit(input) => {
+            change(vec![hunk("", input.new_source.as_deref().unwrap_or_default(), None)])
+        }
+        ToolCall::ApplyPatch(_) => {
+            match ["patch", "input", "patch_text", "patchText", "diff"].iter().find_map(|n| text(n)) {
+                Some(text) => Deed::Patch { patch: text },
+                None => acts(judged, &path),
+            }
+        }
+        ToolCall::Mcp(_) | ToolCall::Foreign(_) => match judged.input {
+            Some(input) => Deed::Input { input: serde_json::to_string_pretty(input).unwrap_or_default() },
+            None => acts(judged, &path),
+        },
+        ToolCall::Read(_)
+        | ToolCall::Delete(_)
+        | ToolCall::MoveFile(_)
+        | ToolCall::CopyFile(_)
+        | ToolCall::MakeDir(_)
+        | ToolCall::Ls(_)
+        | ToolCall::Glob(_)
+        | ToolCall::Grep(_)
+        | ToolCall::BashOutput(_)
+        | ToolCall::KillBash(_) => acts(judged, &path),
+    }
+}
+
+fn acts(judged: &Judged<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -> Deed {
+    let act = |(i, fact): (usize, &pinfold_policy::PathFact)| {
+        let (shown, real) = path(i);
+        Act { operation: fact.operation.word().to_owned(), path: shown, real }
+    };
+    Deed::Paths { acts: judged.survey.facts.paths.iter().enumerate().map(act).collect() }
+}
+
+fn shell_folder(shared: &Shared) -> PathBuf {
+    shared.shells.as_ref().map_or_else(|| shared.scope.root.clone(), |shells| shells.folder().to_owned())
+}

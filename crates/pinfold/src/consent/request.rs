@@ -1,0 +1,190 @@
+//! A question as data: all that somebody needs to see before they answer, and nothing that has to be believed.
+//!
+//! Texts are as they would be carried out, with secrets taken out; whoever shows them makes control, bidirectional and
+//! invisible characters visible, and never hides the tail.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// A question, as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The version of the format.
+    pub v: u32,
+    /// `SESSION:CALL`: the name of the call, in the record too.
+    pub id: String,
+    /// A digest of the call and of all that it was judged by. A yes is for this and nothing else.
+    pub digest: String,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+    /// When silence becomes a no.
+    pub deadline: Timestamp,
+    /// Who wants it.
+    pub asker: Asker,
+    /// The tool, as said.
+    pub tool: String,
+    /// What would be done.
+    pub deed: Deed,
+    /// Why somebody is asked, for each part of the call that is asked about; the part that decides comes first.
+    pub why: Vec<WhyAsked>,
+    /// Only yes and no: nothing standing can be granted.
+    pub immune: bool,
+    /// What it does cannot be undone, so that no is the choice at rest.
+    pub destructive: bool,
+    /// What can be granted beyond this call.
+    pub offer: OfferShown,
+}
+
+/// Who wants something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asker {
+    /// The session.
+    pub session: String,
+    /// The agents from the main loop down to the one that calls.
+    pub agents: Vec<String>,
+    /// The folder the session works in.
+    pub folder: String,
+    /// The process of a shell that tried it, where it was no call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessShown>,
+}
+
+/// A process that waits for the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessShown {
+    /// Its number, as it is known outside.
+    pub pid: i32,
+    /// Its program.
+    pub program: String,
+    /// Its command line. The process itself can write what it likes there.
+    pub command_line: String,
+}
+
+/// What would be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Deed {
+    /// A command line is run.
+    Command {
+        /// All of it, exactly.
+        command: String,
+        /// Where it starts.
+        cwd: String,
+        /// It goes on in the background.
+        background: bool,
+        /// What the caller says about it, which proves nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        says: Option<String>,
+    },
+    /// Files are changed.
+    Change {
+        /// Each of them.
+        files: Vec<Change>,
+    },
+    /// A patch is applied.
+    Patch {
+        /// Its text.
+        patch: String,
+    },
+    /// Places are touched in other ways.
+    Paths {
+        /// What is done to which.
+        acts: Vec<Act>,
+    },
+    /// A tool of somebody else is called.
+    Input {
+        /// Its input, as JSON.
+        input: String,
+    },
+}
+
+/// The change of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The file, as the caller knows it.
+    pub path: String,
+    /// Where it really is, when that is somewhere else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real: Option<String>,
+    /// It is not there yet.
+    pub new: bool,
+    /// What goes and what comes.
+    pub hunks: Vec<Hunk>,
+}
+
+/// A piece of text that gives way to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hunk {
+    /// What goes; empty for what is new.
+    pub before: String,
+    /// What comes.
+    pub after: String,
+    /// Wherever it occurs.
+    #[serde(default)]
+    pub all: bool,
+}
+
+/// What is done to one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Act {
+    /// What: the word of the operation.
+    pub operation: String,
+    /// The place, as the caller knows it.
+    pub path: String,
+    /// Where it really is, when that is somewhere else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real: Option<String>,
+}
+
+/// Why somebody is asked about one part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WhyAsked {
+    /// The part, in words.
+    pub part: String,
+    /// The step that asks.
+    pub step: String,
+    /// Why, in one clause.
+    pub reason: String,
+    /// The rule, guard or safeguard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Where it stands: layer, file, line and column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// What can be granted beyond the call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferShown {
+    /// What "all of this kind this session" can mean; the first is meant where nobody chooses. Empty: not offered.
+    pub session: Vec<WidthShown>,
+    /// The rules that "always" would write, one for each part. Empty: not offered.
+    pub always: Vec<PartShown>,
+    /// The files that rules can go to: the one for this project, then the person's own.
+    pub files: Vec<String>,
+}
+
+/// The rule for one part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartShown {
+    /// The part, as it stands in the call.
+    pub part: String,
+    /// What the rule can be, from the narrowest to the widest.
+    pub widths: Vec<WidthShown>,
+    /// Which of them is meant where nobody chooses.
+    pub usual: usize,
+}
+
+/// One possible grant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WidthShown {
+    /// The grant in words, or the text of the rule.
+    pub says: String,
+    /// Calls that it would let through too.
+    pub also: Vec<String>,
+    /// Calls near by that would still be asked about.
+    pub still_asks: Vec<String>,
+}
