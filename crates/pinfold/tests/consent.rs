@@ -139,7 +139,7 @@ impl Approver for Always {
 fn whoever_can_be_asked_is_asked_once_for_each_call() {
     let (_bed, inside, outside) = folders();
     let approver = Arc::new(Always(Choice::Yes, AtomicUsize::new(0)));
-    let asking = Asking { approver: approver.clone(), patience: Duration::from_secs(60), locations: None };
+    let asking = Asking { approver: approver.clone(), patience: Duration::from_mins(1), locations: None };
     let plan = Plan { asking: Some(asking), ..plan(&inside) };
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     for name in ["a", "b"] {
