@@ -86,9 +86,13 @@ pub enum RecordKind {
         /// The rules that were to be written to settings.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         rules: Vec<String>,
-        /// Why they were not.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        failed: Option<String>,
+    },
+    /// Rules that somebody gave were not written to settings. They hold for the session.
+    NotWritten {
+        /// Which.
+        rules: Vec<String>,
+        /// Why.
+        failed: String,
     },
     /// A permitted deed ended.
     Outcome {

@@ -16,6 +16,11 @@ pub trait Approver: Debug + Send + Sync {
     /// `still_asked` says whether the request would still be asked about. It looks at the world, so it is for moments
     /// in which something changed: a grant was given here, settings were written elsewhere.
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard;
+
+    /// Tells whoever answered something that they should know, such as that a rule could not be written.
+    fn tell(&self, request: &Request, text: &str) {
+        let _ = (request, text);
+    }
 }
 
 /// What came of asking.

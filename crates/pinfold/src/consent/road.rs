@@ -92,11 +92,30 @@ impl Session {
             let refusal = Refusal::declined(question.refusal(), message, answer.by.via == Via::Silence);
             return Ruling::Refusal(self.declined(&question, refusal));
         }
-        self.shared().keeper.give(given.grants, &answer.by, Lasts::Session);
+        self.stand(&question, answer, given);
         self.with_consent(question)
     }
 
-    /// What an answer grants beyond the call; what was not offered grants nothing. Rules are written here.
+    /// What is granted beyond the call begins to hold: now for the session, and for good once it is written. That it
+    /// could not be written is recorded, and takes nothing from the yes.
+    fn stand(&self, question: &Question, answer: &Answer, given: Given) {
+        let Given { grants, rules } = given;
+        self.shared().keeper.give(grants, &answer.by, Lasts::Session);
+        let Choice::Always { file, .. } = &answer.choice else { return };
+        if let Err(failed) = self.write_rules(&rules, *file) {
+            let rules = rules.iter().map(ToString::to_string).collect();
+            let kind = RecordKind::NotWritten { rules, failed: failed.clone() };
+            let shared = self.shared();
+            let tool = question.call.name().to_owned().into();
+            // The rules are not there, recorded or not.
+            let _ = shared.journal.append(&record(shared, question.id, tool, kind));
+            if let Some(asking) = &shared.asking {
+                asking.approver.tell(&question.request, &format!("the rule was not written: {failed}"));
+            }
+        }
+    }
+
+    /// What an answer grants beyond the call; what was not offered grants nothing.
     fn given(&self, question: &Question, answer: &Answer) -> Given {
         let offer = &question.offer;
         match &answer.choice {
@@ -108,7 +127,7 @@ impl Session {
                     ..Given::default()
                 }
             }
-            Choice::Always { widths, file } => {
+            Choice::Always { widths, .. } => {
                 let mut given = Given::default();
                 for (i, part) in offer.always.iter().enumerate() {
                     let width = widths.get(i).and_then(|width| part.widths.get(*width));
@@ -116,7 +135,6 @@ impl Session {
                     given.grants.extend(width.grants.iter().cloned());
                     given.rules.extend(width.rule.clone());
                 }
-                given.failed = self.write_rules(&given.rules, *file).err();
                 given
             }
         }
@@ -148,7 +166,6 @@ impl Session {
             message,
             grants: given.grants.iter().map(ToString::to_string).collect(),
             rules: given.rules.iter().map(ToString::to_string).collect(),
-            failed: given.failed.clone(),
         };
         let shared = self.shared();
         shared.journal.append(&record(shared, question.id, question.call.name().to_owned().into(), kind))
@@ -210,8 +227,6 @@ fn granted(rule: Rule) -> Grant {
 struct Given {
     grants: Vec<Grant>,
     rules: Vec<Rule>,
-    /// Why the rules were not written.
-    failed: Option<String>,
 }
 
 impl<'a> Walk<'a> {
