@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use pinfold_policy::offer::is_narrow;
 use pinfold_policy::settings::Change;
 use pinfold_policy::{
-    Decision, Effect, Grant, HookWord, Layer, Mode, PathText, RawCall, Rule, Source, SourcedRule, ToolCall,
+    Decision, Effect, Grant, HookWord, Layer, Mode, Offer, PathText, RawCall, Rule, Source, SourcedRule,
+    ToolCall,
 };
 use serde_json::Value;
 
@@ -80,7 +81,7 @@ impl Session {
             // It is about something else.
             return Ruling::Question(Box::new(question));
         }
-        let given = self.given(&question, answer);
+        let given = Given::of(&question.offer, &answer.choice);
         if let Err(error) = self.record_answer(&question, answer, &given) {
             return Ruling::Refusal(Box::new(Refusal::not_recorded(question.call.name(), &error)));
         }
@@ -111,31 +112,6 @@ impl Session {
             let _ = shared.journal.append(&record(shared, question.id, tool, kind));
             if let Some(asking) = &shared.asking {
                 asking.approver.tell(&question.request, &format!("the rule was not written: {failed}"));
-            }
-        }
-    }
-
-    /// What an answer grants beyond the call; what was not offered grants nothing.
-    fn given(&self, question: &Question, answer: &Answer) -> Given {
-        let offer = &question.offer;
-        match &answer.choice {
-            Choice::Yes | Choice::No { .. } => Given::default(),
-            Choice::Session { width } => {
-                let width = offer.session.get(*width).or(offer.session.first());
-                Given {
-                    grants: width.map(|width| width.grants.clone()).unwrap_or_default(),
-                    ..Given::default()
-                }
-            }
-            Choice::Always { widths, .. } => {
-                let mut given = Given::default();
-                for (i, part) in offer.always.iter().enumerate() {
-                    let width = widths.get(i).and_then(|width| part.widths.get(*width));
-                    let Some(width) = width.or_else(|| part.widths.get(part.usual)) else { continue };
-                    given.grants.extend(width.grants.iter().cloned());
-                    given.rules.extend(width.rule.clone());
-                }
-                given
             }
         }
     }
@@ -227,6 +203,29 @@ fn granted(rule: Rule) -> Grant {
 struct Given {
     grants: Vec<Grant>,
     rules: Vec<Rule>,
+}
+
+impl Given {
+    /// What was not offered grants nothing.
+    fn of(offer: &Offer, choice: &Choice) -> Self {
+        let mut given = Self::default();
+        match choice {
+            Choice::Yes | Choice::No { .. } => {}
+            Choice::Session { width } => {
+                given.grants =
+                    offer.session.get(*width).map(|width| width.grants.clone()).unwrap_or_default();
+            }
+            Choice::Always { widths, .. } => {
+                for (i, part) in offer.always.iter().enumerate() {
+                    let chosen = widths.get(i).copied().unwrap_or(part.usual);
+                    let Some(width) = part.widths.get(chosen) else { continue };
+                    given.grants.extend(width.grants.iter().cloned());
+                    given.rules.extend(width.rule.clone());
+                }
+            }
+        }
+        given
+    }
 }
 
 impl<'a> Walk<'a> {
