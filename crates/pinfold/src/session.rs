@@ -237,7 +237,14 @@ impl Session {
 
     /// From now on judges by another policy: settings have changed. Calls that are being judged end as they began.
     pub fn set_policy(&self, policy: impl Into<Arc<Policy>>) {
-        *self.shared.policy.write().unwrap_or_else(PoisonError::into_inner) = policy.into();
+        let policy = policy.into();
+        let mut held = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let same = Arc::ptr_eq(&held, &policy);
+        *held = policy;
+        drop(held);
+        if !same {
+            self.changed();
+        }
     }
 
     /// From now on is in another mode: somebody chose it. `false` when it is locked.
@@ -247,6 +254,8 @@ impl Session {
         }
         let mut policy = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut policy).mode = mode.for_principal(&self.shared.principal);
+        drop(policy);
+        self.changed();
         true
     }
 
@@ -258,6 +267,14 @@ impl Session {
     /// From now on grants these too.
     pub fn grant(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: Lasts) {
         self.shared.keeper.give(grants, by, lasts);
+        self.changed();
+    }
+
+    /// What is judged by has changed: whoever is asked looks again at what waits.
+    fn changed(&self) {
+        if let Some(asking) = &self.shared.asking {
+            asking.approver.granted();
+        }
     }
 
     /// What is granted in this session.

@@ -17,6 +17,9 @@ pub trait Approver: Debug + Send + Sync {
     /// in which something changed: a grant was given here, settings were written elsewhere.
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard;
 
+    /// Something was granted, or what is judged by has changed: what waits may not be asked about any more.
+    fn granted(&self) {}
+
     /// Tells whoever answered something that they should know, such as that a rule could not be written.
     fn tell(&self, request: &Request, text: &str) {
         let _ = (request, text);

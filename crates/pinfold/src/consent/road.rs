@@ -101,7 +101,7 @@ impl Session {
     /// could not be written is recorded, and takes nothing from the yes.
     fn stand(&self, question: &Question, answer: &Answer, given: Given) {
         let Given { grants, rules } = given;
-        self.shared().keeper.give(grants, &answer.by, Lasts::Session);
+        self.grant(grants, &answer.by, Lasts::Session);
         let Choice::Always { file, .. } = &answer.choice else { return };
         if let Err(failed) = self.write_rules(&rules, *file) {
             let rules = rules.iter().map(ToString::to_string).collect();
@@ -184,7 +184,7 @@ impl Session {
                 Update::AddRules { effect: Effect::Allow, rules } => {
                     let narrow = |text: &String| Rule::parse(text).ok().filter(is_narrow);
                     let grants = rules.iter().filter_map(narrow).map(granted);
-                    self.shared().keeper.give(grants, by, Lasts::Session);
+                    self.grant(grants, by, Lasts::Session);
                 }
                 // A hook cannot set bypass; and what narrows is for settings to say: a session has no deny rules.
                 Update::SetMode(_) | Update::AddRules { effect: Effect::Ask | Effect::Deny, .. } => {}

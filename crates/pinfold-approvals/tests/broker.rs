@@ -1,0 +1,383 @@
+//! Each request has one end, nobody hangs, and what was not offered grants nothing.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+mod kit;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pinfold::consent::answer::RuleFile;
+use pinfold::consent::{Answer, Approver, Choice, Heard, Request, Via};
+use pinfold_approvals::{Broker, Closure, How, NotTaken, Over, Responder, Showing};
+
+use kit::{answer, by, no, request};
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// Somebody who says yes to everything.
+fn yes() -> impl Responder {
+    Closure::new(by(), |showing: &Showing<'_>| showing.over().is_none().then_some(Choice::Yes))
+}
+
+fn is_yes(heard: &Heard) -> bool {
+    matches!(heard, Heard::Answer(answer) if answer.is_yes())
+}
+
+/// Asks on a thread of its own.
+fn ask(broker: &Arc<Broker>, request: &Request) -> thread::JoinHandle<Heard> {
+    let (broker, request) = (Arc::clone(broker), request.clone());
+    thread::spawn(move || broker.ask(&request, &|| true))
+}
+
+/// Waits until so many requests wait.
+fn until_waiting(broker: &Broker, count: usize) {
+    let end = Instant::now() + LONG;
+    while broker.waiting().len() != count {
+        assert!(Instant::now() < end, "{count} wait: {broker:?}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn with_nobody_there_the_answer_is_there_at_once() {
+    let broker = Broker::default();
+    let before = Instant::now();
+    let heard = broker.ask(&request("s:1", LONG), &|| true);
+    assert!(matches!(heard, Heard::Nobody(why) if why.contains("nobody is there")));
+    assert!(before.elapsed() < Duration::from_secs(1));
+}
+
+#[test]
+fn a_hundred_threads_ask_at_once_and_one_dialog_is_shown_at_a_time() {
+    let broker = Arc::new(Broker::default());
+    let (shown, seen) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
+    let (inside, log) = (Arc::clone(&shown), Arc::clone(&seen));
+    let show = move |showing: &Showing<'_>| {
+        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "one dialog at a time");
+        log.lock().unwrap().push(showing.request().id.clone());
+        thread::sleep(Duration::from_micros(200));
+        inside.fetch_sub(1, Ordering::SeqCst);
+        let odd = showing.request().id.ends_with(['1', '3', '5', '7', '9']);
+        Some(if odd { Choice::Yes } else { no() })
+    };
+    broker.add(Closure::new(by(), show)).unwrap();
+    let start = Barrier::new(100);
+    thread::scope(|scope| {
+        for i in 0..100 {
+            let (broker, start) = (&broker, &start);
+            scope.spawn(move || {
+                start.wait();
+                let heard = broker.ask(&request(&format!("s:{i}"), LONG), &|| true);
+                assert_eq!(is_yes(&heard), i % 2 == 1, "{i}: {heard:?}");
+            });
+        }
+    });
+    let mut seen = seen.lock().unwrap().clone();
+    assert_eq!(seen.len(), 100);
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 100, "each was shown once");
+    assert!(broker.waiting().is_empty());
+}
+
+#[test]
+fn the_first_answer_wins_and_the_rest_are_told_who_and_what() {
+    for _ in 0..200 {
+        let broker = Arc::new(Broker::default());
+        let _open = broker.stand();
+        let asked = request("s:1", LONG);
+        let asking = ask(&broker, &asked);
+        until_waiting(&broker, 1);
+        let start = Barrier::new(2);
+        let taken = thread::scope(|scope| {
+            let give = |choice: Choice| {
+                let (broker, start, answer) = (&broker, &start, answer(&asked, choice));
+                scope.spawn(move || {
+                    start.wait();
+                    broker.answer(answer)
+                })
+            };
+            [give(Choice::Yes), give(no())].map(|thread| thread.join().unwrap())
+        });
+        let heard = asking.join().unwrap();
+        let [to_yes, to_no] = taken;
+        assert_ne!(to_yes.is_ok(), to_no.is_ok());
+        assert_eq!(is_yes(&heard), to_yes.is_ok());
+        let Some(Err(NotTaken::Over(over))) = [to_yes, to_no].into_iter().find(Result::is_err) else {
+            panic!("the other is told")
+        };
+        let How::Answered { answer, by } = over.how else { panic!("somebody answered") };
+        assert_eq!((answer == Choice::Yes, by.via), (is_yes(&heard), Via::Embedder));
+    }
+}
+
+/// Shows until it is over, and remembers what it was told.
+struct Waits(mpsc::Sender<Over>);
+
+impl Responder for Waits {
+    fn by(&self) -> pinfold::consent::By {
+        by()
+    }
+
+    fn show(&mut self, showing: &Showing<'_>) -> Option<Choice> {
+        assert!(showing.wait_over(LONG).is_some());
+        // Too late: it must not count.
+        Some(Choice::Yes)
+    }
+
+    fn over(&mut self, over: &Over) {
+        self.0.send(over.clone()).unwrap();
+    }
+}
+
+#[test]
+fn a_dialog_is_told_when_somebody_else_has_answered() {
+    let broker = Arc::new(Broker::default());
+    let (tell, told) = mpsc::channel();
+    broker.add(Waits(tell)).unwrap();
+    let asked = request("s:1", LONG);
+    let asking = ask(&broker, &asked);
+    until_waiting(&broker, 1);
+    broker.answer(answer(&asked, Choice::No { message: Some("not now".to_owned()) })).unwrap();
+    assert!(!is_yes(&asking.join().unwrap()));
+    let over = told.recv_timeout(LONG).unwrap();
+    let said =
+        matches!(&over.how, How::Answered { answer: Choice::No { message: Some(m) }, .. } if m == "not now");
+    assert!(said, "{over:?}");
+}
+
+#[test]
+fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
+    let broker = Arc::new(Broker::default());
+    let _open = broker.stand();
+    let asked = request("s:1", LONG);
+    let asking = ask(&broker, &asked);
+    until_waiting(&broker, 1);
+    let give = |change: &dyn Fn(&mut Answer), choice: Choice| {
+        let mut answer = answer(&asked, choice);
+        change(&mut answer);
+        broker.answer(answer)
+    };
+    let same = |_: &mut Answer| {};
+    let other = give(&|a| a.digest = "another".to_owned(), Choice::Yes);
+    assert!(matches!(other, Err(NotTaken::Other(_))), "{other:?}");
+    let unknown = give(&|a| a.id = "s:2".to_owned(), Choice::Yes);
+    assert!(matches!(unknown, Err(NotTaken::Unknown(_))), "{unknown:?}");
+    for choice in [
+        Choice::Session { width: 2 },
+        Choice::Always { widths: vec![2], file: RuleFile::default() },
+        Choice::Always { widths: vec![0, 0], file: RuleFile::default() },
+    ] {
+        let refused = give(&same, choice);
+        assert!(matches!(refused, Err(NotTaken::NotOffered { .. })), "{refused:?}");
+    }
+    assert_eq!(broker.waiting().len(), 1, "none of these was an answer");
+    give(&same, Choice::Session { width: 1 }).unwrap();
+    assert!(is_yes(&asking.join().unwrap()));
+
+    let mut immune = request("s:3", LONG);
+    immune.immune = true;
+    let asking = ask(&broker, &immune);
+    until_waiting(&broker, 1);
+    let refused = broker.answer(answer(&immune, Choice::Session { width: 0 }));
+    assert!(matches!(refused, Err(NotTaken::NotOffered { .. })));
+    broker.answer(answer(&immune, Choice::Yes)).unwrap();
+    assert!(is_yes(&asking.join().unwrap()));
+}
+
+#[test]
+fn silence_is_no_and_an_answer_at_the_deadline_counts_or_is_late_but_never_both() {
+    for i in 0..40 {
+        let broker = Arc::new(Broker::default());
+        let _open = broker.stand();
+        let asked = request("s:1", Duration::from_millis(30));
+        let asking = ask(&broker, &asked);
+        let end = Instant::now() + Duration::from_millis(20 + i / 2);
+        while Instant::now() < end {
+            std::hint::spin_loop();
+        }
+        let taken = broker.answer(answer(&asked, Choice::Yes));
+        let heard = asking.join().unwrap();
+        assert_eq!(taken.is_ok(), is_yes(&heard), "{taken:?} {heard:?}");
+        if let Err(refused) = taken {
+            assert!(matches!(&refused, NotTaken::Over(over) if over.how == How::Silence), "{refused:?}");
+            assert!(matches!(heard, Heard::Answer(answer) if answer.by.via == Via::Silence));
+        }
+    }
+}
+
+#[test]
+fn what_hangs_and_what_panics_keeps_nobody_waiting_beyond_the_deadline() {
+    let broker = Arc::new(Broker::default());
+    let release = Arc::new(AtomicBool::new(false));
+    let held = Arc::clone(&release);
+    let hangs = move |_: &Showing<'_>| {
+        while !held.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        Some(Choice::Yes)
+    };
+    broker.add(Closure::new(by(), hangs)).unwrap();
+    let heard = broker.ask(&request("s:1", Duration::from_millis(50)), &|| true);
+    assert!(!is_yes(&heard), "{heard:?}");
+    release.store(true, Ordering::Relaxed);
+
+    let broker = Arc::new(Broker::default());
+    let member = broker.add(Closure::new(by(), |_: &Showing<'_>| panic!("a fault of the dialog"))).unwrap();
+    let before = Instant::now();
+    let heard = broker.ask(&request("s:1", LONG), &|| true);
+    assert!(matches!(heard, Heard::Nobody(_)), "{heard:?}");
+    assert!(before.elapsed() < Duration::from_secs(5) && !member.is_there());
+
+    // Somebody who is still there is asked instead.
+    broker.add(Closure::new(by(), |_: &Showing<'_>| panic!("a fault of the dialog"))).unwrap();
+    broker.add(yes()).unwrap();
+    for i in 0..10 {
+        assert!(is_yes(&broker.ask(&request(&format!("s:{i}"), LONG), &|| true)));
+    }
+}
+
+#[test]
+fn a_thread_that_panics_while_it_asks_takes_its_request_along() {
+    let broker = Arc::new(Broker::default());
+    let _open = broker.stand();
+    let mut watch = broker.watch();
+    let other = Arc::clone(&broker);
+    let panics = thread::spawn(move || other.ask(&request("s:1", LONG), &|| panic!("a fault of the gate")));
+    until_waiting(&broker, 1);
+    broker.granted();
+    assert!(panics.join().is_err());
+    assert!(broker.waiting().is_empty());
+    let mut over = Vec::new();
+    while over.is_empty() {
+        over = watch.next(LONG).over;
+    }
+    assert_eq!(over[0].how, How::Gone);
+    // And the broker goes on.
+    let asked = request("s:2", LONG);
+    let asking = ask(&broker, &asked);
+    until_waiting(&broker, 1);
+    broker.answer(answer(&asked, Choice::Yes)).unwrap();
+    assert!(is_yes(&asking.join().unwrap()));
+}
+
+#[test]
+fn responders_come_and_go() {
+    let broker = Arc::new(Broker::default());
+    let first = broker.add(Closure::new(by(), |showing: &Showing<'_>| {
+        showing.wait_over(LONG);
+        None
+    }));
+    let first = first.unwrap();
+    let asking = ask(&broker, &request("s:1", LONG));
+    until_waiting(&broker, 1);
+    let second = broker.add(Closure::new(by(), |_: &Showing<'_>| None)).unwrap();
+    first.leave();
+    // The second leaves it to others, and there are none.
+    assert!(matches!(asking.join().unwrap(), Heard::Nobody(_)));
+    assert!(!first.is_there() && second.is_there());
+    broker.add(yes()).unwrap();
+    assert!(is_yes(&broker.ask(&request("s:2", LONG), &|| true)));
+}
+
+#[test]
+fn what_was_granted_is_not_asked_about_again_nor_shown() {
+    let broker = Arc::new(Broker::default());
+    let granted = Arc::new(AtomicBool::new(false));
+    let shown = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&shown);
+    let show = move |_: &Showing<'_>| {
+        count.fetch_add(1, Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(50));
+        Some(Choice::Session { width: 0 })
+    };
+    broker.add(Closure::new(by(), show)).unwrap();
+    thread::scope(|scope| {
+        for i in 0..50 {
+            let (broker, granted) = (&broker, &granted);
+            scope.spawn(move || {
+                let heard =
+                    broker.ask(&request(&format!("s:{i}"), LONG), &|| !granted.load(Ordering::SeqCst));
+                if is_yes(&heard) {
+                    // The gate needs a moment until what was granted holds.
+                    thread::sleep(Duration::from_millis(20));
+                    granted.store(true, Ordering::SeqCst);
+                    broker.granted();
+                } else {
+                    assert_eq!(heard, Heard::NotAsked);
+                }
+            });
+        }
+    });
+    assert_eq!(shown.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn settings_that_were_written_elsewhere_are_noticed() {
+    let broker = Arc::new(Broker::default());
+    let _open = broker.stand();
+    let changed = Arc::new(AtomicBool::new(false));
+    let look = Arc::clone(&changed);
+    broker.before_looks(move || look.store(true, Ordering::SeqCst));
+    let before = Instant::now();
+    let heard = broker.ask(&request("s:1", LONG), &|| !changed.load(Ordering::SeqCst));
+    assert_eq!(heard, Heard::NotAsked);
+    assert!(before.elapsed() < Duration::from_secs(3));
+}
+
+#[test]
+fn somebody_elsewhere_is_waited_for_until_they_go() {
+    let broker = Arc::new(Broker::default());
+    let there = Arc::new(AtomicBool::new(true));
+    let look = Arc::clone(&there);
+    broker.elsewhere(move || look.load(Ordering::SeqCst));
+    let asking = ask(&broker, &request("s:1", LONG));
+    until_waiting(&broker, 1);
+    there.store(false, Ordering::SeqCst);
+    assert!(matches!(asking.join().unwrap(), Heard::Nobody(_)));
+}
+
+#[test]
+fn whoever_answered_hears_that_a_rule_was_not_written() {
+    struct Told(mpsc::Sender<String>);
+    impl Responder for Told {
+        fn by(&self) -> pinfold::consent::By {
+            by()
+        }
+        fn show(&mut self, _: &Showing<'_>) -> Option<Choice> {
+            Some(Choice::Always { widths: Vec::new(), file: RuleFile::default() })
+        }
+        fn told(&mut self, text: &str) {
+            self.0.send(text.to_owned()).unwrap();
+        }
+    }
+    let broker = Broker::default();
+    let (tell, told) = mpsc::channel();
+    broker.add(Told(tell)).unwrap();
+    let mut watch = broker.watch();
+    let asked = request("s:1", LONG);
+    assert!(is_yes(&broker.ask(&asked, &|| true)));
+    broker.tell(&asked, "the rule was not written: the disk is full");
+    assert!(told.recv_timeout(LONG).unwrap().contains("disk is full"));
+    let news = watch.next(LONG);
+    assert_eq!((news.over.len(), news.notes.len()), (1, 1));
+}
+
+#[test]
+fn a_watcher_that_is_slow_misses_steps_and_nothing_else() {
+    let broker = Arc::new(Broker::default());
+    let mut watch = broker.watch();
+    broker.add(yes()).unwrap();
+    for i in 0..1000 {
+        assert!(is_yes(&broker.ask(&request(&format!("s:{i}"), LONG), &|| true)));
+    }
+    let news = watch.next(Duration::ZERO);
+    assert!(news.asked.is_empty() && news.over.len() == 256, "{}", news.over.len());
+    assert_eq!(news.over.last().unwrap().id, "s:999");
+    assert!(watch.next(Duration::ZERO).is_empty());
+    drop(broker);
+    assert!(watch.next(LONG).closed);
+}
