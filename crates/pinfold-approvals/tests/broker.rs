@@ -115,7 +115,7 @@ fn the_first_answer_wins_and_the_rest_are_told_who_and_what() {
 }
 
 /// Shows until it is over, and remembers what it was told.
-struct Waits(mpsc::Sender<Over>);
+struct Waits(mpsc::Sender<Option<Over>>);
 
 impl Responder for Waits {
     fn by(&self) -> pinfold::consent::By {
@@ -123,13 +123,14 @@ impl Responder for Waits {
     }
 
     fn show(&mut self, showing: &Showing<'_>) -> Option<Choice> {
+        self.0.send(None).unwrap();
         assert!(showing.wait_over(LONG).is_some());
         // Too late: it must not count.
         Some(Choice::Yes)
     }
 
     fn over(&mut self, over: &Over) {
-        self.0.send(over.clone()).unwrap();
+        self.0.send(Some(over.clone())).unwrap();
     }
 }
 
@@ -140,10 +141,10 @@ fn a_dialog_is_told_when_somebody_else_has_answered() {
     broker.add(Waits(tell)).unwrap();
     let asked = request("s:1", LONG);
     let asking = ask(&broker, &asked);
-    until_waiting(&broker, 1);
+    assert_eq!(told.recv_timeout(LONG).unwrap(), None, "it is shown");
     broker.answer(answer(&asked, Choice::No { message: Some("not now".to_owned()) })).unwrap();
     assert!(!is_yes(&asking.join().unwrap()));
-    let over = told.recv_timeout(LONG).unwrap();
+    let over = told.recv_timeout(LONG).unwrap().unwrap();
     let said =
         matches!(&over.how, How::Answered { answer: Choice::No { message: Some(m) }, .. } if m == "not now");
     assert!(said, "{over:?}");
