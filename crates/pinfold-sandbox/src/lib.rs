@@ -25,12 +25,12 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`] and [`Watcher`], [`Finding`].
+//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`], [`Watcher`] and [`Held`], [`Finding`].
 //!
 //! # Invariants
 //! 1. A wall that cannot be built, or that its self-test finds open, stops the start: nothing has run then.
 //! 2. What binds a process binds all its descendants, and none of it can be lifted from inside.
-//! 3. Letting a watched call go on never allows what the walls do not.
+//! 3. Letting a watched call go on never allows what the walls do not. A held one is never let go on for a yes.
 //! 4. With the full tier the whole tree ends with the command, with the supervisor, and when its time is over.
 //! 5. Nothing is left behind in the file system, but for marked placeholders when the supervisor is killed; the next
 //!    run takes those over.
@@ -60,4 +60,4 @@ pub use probe::{Finding, probe, strongest};
 pub use profile::{Detour, Layer, Limits, Network, Openings, Profile, StandIn, Temp, Writes};
 pub use start::{Confined, End, Remote, Signalling, StartError, start};
 pub use strength::Tier;
-pub use watch::{Attempt, Blind, Intent, Reply, Watcher};
+pub use watch::{Attempt, Blind, Call, Caller, Deed, Held, Intent, Opening, Reply, Sync, Time, Watcher};

@@ -3,13 +3,13 @@
 //! Nothing is concluded from version numbers or files: a container may forbid what its kernel can do.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use crate::linux::filter::{Backing, Filter};
 use crate::linux::landlock::{Handles, Ruleset};
 use crate::profile::Profile;
 use crate::strength::Tier;
-use crate::sys::{self, Ended, Forked};
+use crate::sys::{self, Ended, Forked, Listener};
 
 /// One means of the kernel, and whether it can be had here.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ fn seccomp() -> Finding {
         }
         in_child(0, || {
             sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
-            sys::install_filter(filter.code(), watched).map(drop::<Option<OwnedFd>>)
+            sys::install_filter(filter.code(), watched).map(drop::<Option<Listener>>)
         })
     };
     let result = install(true)

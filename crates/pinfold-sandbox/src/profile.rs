@@ -47,6 +47,9 @@ pub struct Profile {
     pub network: Network,
     /// Doors that are closed unless named here.
     pub openings: Openings,
+    /// A watcher may hold calls and do them itself: calls that only change the times or the mode of a file by its name
+    /// are shown to it too, which without mounts they always are.
+    pub negotiable: bool,
     /// The whole environment of the command, and of everything that runs inside.
     pub environment: Vec<(OsString, OsString)>,
     /// What the process may use up.

@@ -289,8 +289,9 @@ impl Confined {
             let (len, fd) = sys::receive(reports.as_fd(), &mut bytes).map_err(wrap)?;
             match (len, Report::decode(bytes)) {
                 (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
-                (_, Some(Report { stage: Stage::Closed, .. })) => {
-                    self.watch = fd.map(|fd| WatchHandle(Watch::new(fd)));
+                (_, Some(Report { stage: Stage::Closed, index, errno })) => {
+                    let view = Some(errno.cast_unsigned()).filter(|view| *view != 0 && index == 1);
+                    self.watch = fd.map(|fd| WatchHandle(Watch::new(fd, view)));
                     testing = true;
                 }
                 (_, Some(Report { stage: Stage::Ready, .. })) => testing = false,

@@ -6,7 +6,7 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -157,14 +157,13 @@ pub(crate) fn die_with_parent(signal: c_int) -> io::Result<()> {
 ///
 /// [capset(2)](https://man7.org/linux/man-pages/man2/capset.2.html)
 pub(crate) fn drop_capabilities() -> io::Result<()> {
-    const VERSION_3: u32 = 0x2008_0522;
     // The highest number is not a constant of the ABI: drop until the kernel says there is no such one.
     for capability in 0..64 {
         if prctl(libc::PR_CAPBSET_DROP, capability, 0).is_err() {
             break;
         }
     }
-    let header: [u32; 2] = [VERSION_3, 0];
+    let header: [u32; 2] = [CAPABILITY_VERSION_3, 0];
     let none = [0u32; 6];
     // SAFETY: a version 3 header is followed by two triples of 32-bit words, which is what `none` holds.
     check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) }).map(drop)
@@ -438,10 +437,17 @@ pub(crate) fn landlock_restrict(ruleset: BorrowedFd<'_>) -> io::Result<()> {
         .map(drop)
 }
 
+/// The descriptor on which the questions of a filter arrive.
+pub(crate) struct Listener {
+    pub(crate) fd: OwnedFd,
+    /// Once a question was received, nothing but the end of the asker takes it back (Linux 5.19).
+    pub(crate) uninterrupted: bool,
+}
+
 /// Installs a seccomp filter. With `watched` the descriptor on which its questions arrive is returned.
 ///
 /// [seccomp(2)](https://man7.org/linux/man-pages/man2/seccomp.2.html)
-pub(crate) fn install_filter(program: &[libc::sock_filter], watched: bool) -> io::Result<Option<OwnedFd>> {
+pub(crate) fn install_filter(program: &[libc::sock_filter], watched: bool) -> io::Result<Option<Listener>> {
     const WAIT_KILLABLE_RECV: c_ulong = 1 << 5;
     let Ok(len) = u16::try_from(program.len()) else {
         return Err(io::Error::from_raw_os_error(libc::E2BIG));
@@ -456,11 +462,12 @@ pub(crate) fn install_filter(program: &[libc::sock_filter], watched: bool) -> io
     if !watched {
         return install(0).map(|_| None);
     }
-    // Without WAIT_KILLABLE_RECV (Linux 5.19) a signal may restart a call whose answer is under way; harmless.
-    install(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV)
-        .or_else(|_| install(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER))
-        .and_then(owned)
-        .map(Some)
+    let listen = |flags: c_ulong| {
+        let fd = install(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | flags).and_then(owned)?;
+        Ok(Some(Listener { fd, uninterrupted: flags == WAIT_KILLABLE_RECV }))
+    };
+    // Without it a signal may restart a call whose answer is under way; harmless where no call is carried out for it.
+    listen(WAIT_KILLABLE_RECV).or_else(|_: io::Error| listen(0))
 }
 
 /// Asks that answering a question wakes the asker on the same processor: a third of the cost (Linux 6.6).
@@ -488,19 +495,129 @@ pub(crate) fn still_asking(listener: BorrowedFd<'_>, id: u64) -> bool {
     unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
 }
 
-/// Answers a question: the call goes on as the kernel judges it (`None`) or fails with an error number.
-pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, errno: Option<c_int>) -> io::Result<()> {
+/// What an asker gets to hear.
+#[derive(Clone, Copy)]
+pub(crate) enum Answer {
+    /// The call goes on as the kernel judges it.
+    GoOn,
+    /// It is over and returns zero: somebody else has done it.
+    Done,
+    /// It fails with this error number.
+    Fail(c_int),
+}
+
+/// Answers a question.
+pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::Result<()> {
     const SECCOMP_IOCTL_NOTIF_SEND: c_ulong = 0xc018_2101;
     const CONTINUE: u32 = 1;
-    let response = libc::seccomp_notif_resp {
-        id,
-        val: 0,
-        error: errno.map_or(0, |e| -e),
-        flags: if errno.is_none() { CONTINUE } else { 0 },
+    let (error, flags) = match answer {
+        Answer::GoOn => (0, CONTINUE),
+        Answer::Done => (0, 0),
+        Answer::Fail(errno) => (-errno, 0),
     };
+    let response = libc::seccomp_notif_resp { id, val: 0, error, flags };
     // SAFETY: `response` is read during the call only.
     check_int(unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_SEND, &raw const response) })
         .map(drop)
+}
+
+/// Answers a question with a descriptor, which the asker gets as the result of its call, in one step (Linux 5.14).
+pub(crate) fn answer_with(
+    listener: BorrowedFd<'_>,
+    id: u64,
+    fd: BorrowedFd<'_>,
+    close_on_exec: bool,
+) -> io::Result<()> {
+    const SECCOMP_IOCTL_NOTIF_ADDFD: c_ulong = 0x4018_2103;
+    const SEND: u32 = 2;
+    #[repr(C)]
+    struct AddFd {
+        id: u64,
+        flags: u32,
+        srcfd: u32,
+        newfd: u32,
+        newfd_flags: u32,
+    }
+    let request = AddFd {
+        id,
+        flags: SEND,
+        srcfd: fd.as_raw_fd().cast_unsigned(),
+        newfd: 0,
+        newfd_flags: if close_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
+    };
+    // SAFETY: `request` has the layout of `struct seccomp_notif_addfd` and is read during the call only.
+    check_int(unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_ADDFD, &raw const request) })
+        .map(drop)
+}
+
+/// Which mount namespace this process is in.
+///
+/// [namespaces(7)](https://man7.org/linux/man-pages/man7/namespaces.7.html)
+pub(crate) fn mount_namespace() -> io::Result<u32> {
+    // SAFETY: all zero is a valid `stat` for the kernel to fill.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the path is a C string, `stat` is valid for writing.
+    check_int(unsafe { libc::stat(c"/proc/self/ns/mnt".as_ptr(), &raw mut stat) })?;
+    u32::try_from(stat.st_ino).map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))
+}
+
+/// Which file stands at a path of plain names below a held directory, be the last a link or not: device and inode. Mounts
+/// are crossed, as the view has them that the directory belongs to.
+///
+/// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html). Not for a child.
+pub(crate) fn identity_below(directory: BorrowedFd<'_>, path: &Path) -> io::Result<(u64, u64)> {
+    if path.as_os_str().is_empty() {
+        return identity(directory);
+    }
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: all zero is a valid `open_how`.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = u64::try_from(libc::O_PATH | libc::O_CLOEXEC | libc::O_NOFOLLOW).unwrap_or(0);
+    how.resolve = libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS | libc::RESOLVE_BENEATH;
+    let (directory, size) = (directory.as_raw_fd(), size_of::<libc::open_how>());
+    // SAFETY: `path` and `how` are valid for the call, and `size` is the size of `how`.
+    let rc = unsafe { libc::syscall(libc::SYS_openat2, directory, path.as_ptr(), &raw const how, size) };
+    identity(owned(check(rc)?)?.as_fd())
+}
+
+/// Gives this thread a umask, a root and a working directory of its own, which were those of the process.
+///
+/// [unshare(2)](https://man7.org/linux/man-pages/man2/unshare.2.html), `CLONE_FS`
+pub(crate) fn own_umask() -> io::Result<()> {
+    // SAFETY: takes a number.
+    check_int(unsafe { libc::unshare(libc::CLONE_FS) }).map(drop)
+}
+
+/// The capabilities of one thread: effective, permitted, inheritable, each in two halves.
+#[derive(Clone, Copy)]
+pub(crate) struct Capabilities([u32; 6]);
+
+const CAPABILITY_VERSION_3: u32 = 0x2008_0522;
+
+impl Capabilities {
+    /// Those that this thread has now.
+    ///
+    /// [capget(2)](https://man7.org/linux/man-pages/man2/capget.2.html)
+    pub(crate) fn current() -> io::Result<Self> {
+        let mut header: [u32; 2] = [CAPABILITY_VERSION_3, 0];
+        let mut data = [0u32; 6];
+        // SAFETY: a version 3 header is followed by two triples of 32-bit words, which is what `data` holds.
+        check(unsafe { libc::syscall(libc::SYS_capget, header.as_mut_ptr(), data.as_mut_ptr()) })?;
+        Ok(Self(data))
+    }
+
+    /// The same with none in effect; they can be taken up again.
+    pub(crate) fn at_rest(self) -> Self {
+        let [_, permitted, inheritable, _, more, even_more] = self.0;
+        Self([0, permitted, inheritable, 0, more, even_more])
+    }
+
+    /// Makes these the capabilities of this thread.
+    pub(crate) fn set(self) -> io::Result<()> {
+        let header: [u32; 2] = [CAPABILITY_VERSION_3, 0];
+        // SAFETY: as above.
+        check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), self.0.as_ptr()) }).map(drop)
+    }
 }
 
 /// Reads memory of another process into `buffer`; returns how much could be read.

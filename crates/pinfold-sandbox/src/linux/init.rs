@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::landlock::{Handles, Ruleset};
 use super::plan::Plan;
-use crate::sys::{self, Ended, Pid, Signals};
+use crate::sys::{self, Ended, Listener, Pid, Signals};
 
 /// Asks the first process to end everything. A signal that means nothing else to anybody.
 pub(crate) const END_ALL: i32 = 63;
@@ -28,7 +28,8 @@ pub(crate) struct Report {
 pub(crate) enum Stage {
     /// The walls hold, from inside; the command is next.
     Ready = 0,
-    /// The walls are closed; with this report comes the descriptor for the watch, if there is one.
+    /// The walls are closed; with this report comes the descriptor for the watch, if there is one. The index says
+    /// whether those who ask wait undisturbed by signals (1), the number in which mount namespace they are.
     Closed,
     Identity,
     Loopback,
@@ -101,7 +102,7 @@ pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
         Err(error) => give_up(supervisor, &Failed { stage: Stage::Fork, index: 0, error }),
         Ok(command) => {
             // A command that could not be started has said so before.
-            let _ = reached(Stage::Started, supervisor, None);
+            let _ = reached(Stage::Started, supervisor);
             keep(command, plan, supervisor)
         }
     }
@@ -161,9 +162,9 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
     }
     self_test(plan, true)?;
     let listener = install_filter(plan).map_err(at(Stage::Seccomp))?;
-    reached(Stage::Closed, to, listener.as_ref().map(AsFd::as_fd))?;
+    closed(to, listener.as_ref())?;
     self_test(plan, false)?;
-    reached(Stage::Ready, to, None)
+    reached(Stage::Ready, to)
 }
 
 fn self_test(plan: &Plan, about_files: bool) -> Result<(), Failed> {
@@ -175,7 +176,7 @@ fn self_test(plan: &Plan, about_files: bool) -> Result<(), Failed> {
     Ok(())
 }
 
-fn install_filter(plan: &mut Plan) -> io::Result<Option<OwnedFd>> {
+fn install_filter(plan: &mut Plan) -> io::Result<Option<Listener>> {
     if plan.watched {
         match sys::install_filter(plan.filter.code(), true) {
             // A program above watches already, and there can be only one.
@@ -187,8 +188,18 @@ fn install_filter(plan: &mut Plan) -> io::Result<Option<OwnedFd>> {
     sys::install_filter(plan.filter.code(), false)
 }
 
-fn reached(stage: Stage, to: BorrowedFd<'_>, listener: Option<BorrowedFd<'_>>) -> Result<(), Failed> {
-    sys::send(to, &Report { stage, index: 0, errno: 0 }.encode(), listener).map_err(at(stage))
+/// The walls are closed. With the watch's descriptor goes what the supervisor has to know of the watched.
+fn closed(to: BorrowedFd<'_>, listener: Option<&Listener>) -> Result<(), Failed> {
+    let stage = Stage::Closed;
+    // Without a number no call is ever held: nobody could say whose view a path belongs to.
+    let view = sys::mount_namespace().unwrap_or(0);
+    let index = u8::from(listener.is_some_and(|l| l.uninterrupted));
+    let report = Report { stage, index, errno: view.cast_signed() };
+    sys::send(to, &report.encode(), listener.map(|l| l.fd.as_fd())).map_err(at(stage))
+}
+
+fn reached(stage: Stage, to: BorrowedFd<'_>) -> Result<(), Failed> {
+    sys::send(to, &Report { stage, index: 0, errno: 0 }.encode(), None).map_err(at(stage))
 }
 
 /// Ends with the supervisor: at once where the kernel ends the others too, else by a signal that makes this

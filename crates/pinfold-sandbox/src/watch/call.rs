@@ -1,0 +1,187 @@
+//! A call that was held, whole and typed: nothing of it is read again from the caller's memory.
+//!
+//! Promise: what is not understood exactly is no deed. There is no flag that is passed over because it seems harmless.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A call that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// What it would do.
+    pub deed: Deed,
+    /// Where each path of the deed led, in their order, when the watcher was told: absolute and free of links.
+    pub places: Vec<PathBuf>,
+    /// Who would.
+    pub caller: Caller,
+}
+
+/// Who made a call, as the kernel told at that moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The process or thread, as numbered outside.
+    pub pid: i32,
+    /// The process, as numbered outside.
+    pub process: i32,
+    /// What the kernel calls the program, which the program itself can change.
+    pub program: OsString,
+    /// Its command line, which it can change as well; cut off where it is very long.
+    pub command_line: Vec<OsString>,
+    /// Which mode bits what it makes does not get.
+    pub umask: u32,
+}
+
+/// What a call would do. Paths are as the caller named them, made absolute: links and `..` are still in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Open for writing.
+    Open(Opening),
+    /// Make a directory.
+    MakeDir {
+        /// Where.
+        at: PathBuf,
+        /// Its mode, before the umask.
+        mode: u32,
+    },
+    /// Remove what is no directory.
+    Remove {
+        /// Where.
+        at: PathBuf,
+    },
+    /// Remove an empty directory.
+    RemoveDir {
+        /// Where.
+        at: PathBuf,
+    },
+    /// Give another name.
+    Rename {
+        /// The old one.
+        from: PathBuf,
+        /// The new one.
+        to: PathBuf,
+        /// Whether what stands there gives way.
+        replace: bool,
+    },
+    /// Give a file a second name.
+    Link {
+        /// The first one. A link in the last place stands for itself.
+        from: PathBuf,
+        /// The second one.
+        to: PathBuf,
+    },
+    /// Make a symbolic link.
+    Symlink {
+        /// What it is to hold.
+        text: OsString,
+        /// Where.
+        at: PathBuf,
+    },
+    /// Cut or extend a file to a length.
+    Truncate {
+        /// Where.
+        at: PathBuf,
+        /// The length.
+        length: u64,
+    },
+    /// Change the permission bits.
+    SetMode {
+        /// Where.
+        at: PathBuf,
+        /// The new ones: `rwx` for owner, group and others.
+        mode: u32,
+        /// Whether a link in the last place stands for what it leads to.
+        follow: bool,
+    },
+    /// Change the owner.
+    SetOwner {
+        /// Where.
+        at: PathBuf,
+        /// The new user, if it changes.
+        owner: Option<u32>,
+        /// The new group, if it changes.
+        group: Option<u32>,
+        /// Whether a link in the last place stands for what it leads to.
+        follow: bool,
+    },
+    /// Change the times.
+    SetTimes {
+        /// Where.
+        at: PathBuf,
+        /// Last access and last change.
+        times: [Time; 2],
+        /// Whether a link in the last place stands for what it leads to.
+        follow: bool,
+    },
+}
+
+impl Deed {
+    /// The paths that it names, in their order.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        let (first, second) = match self {
+            Self::Open(Opening { at, .. })
+            | Self::MakeDir { at, .. }
+            | Self::Remove { at }
+            | Self::RemoveDir { at }
+            | Self::Symlink { at, .. }
+            | Self::Truncate { at, .. }
+            | Self::SetMode { at, .. }
+            | Self::SetOwner { at, .. }
+            | Self::SetTimes { at, .. } => (at, None),
+            Self::Rename { from, to, .. } | Self::Link { from, to } => (from, Some(to)),
+        };
+        std::iter::once(first).chain(second)
+    }
+}
+
+/// How a file is to be opened.
+#[expect(clippy::struct_excessive_bools, reason = "flags of open(2), each as it was said")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Where.
+    pub at: PathBuf,
+    /// For reading too.
+    pub read: bool,
+    /// For writing. An opening that only makes the file has not even that.
+    pub write: bool,
+    /// Whatever is written goes to the end.
+    pub append: bool,
+    /// Its content goes first.
+    pub truncate: bool,
+    /// It is made if it is missing, with this mode before the umask.
+    pub create: Option<u32>,
+    /// It must be missing.
+    pub exclusive: bool,
+    /// Whether a link in the last place stands for what it leads to.
+    pub follow: bool,
+    /// Reading and writing never wait.
+    pub nonblocking: bool,
+    /// What is written is on the disk when the call returns; with all that belongs to it.
+    pub sync: Option<Sync>,
+    /// The descriptor ends with the program.
+    pub close_on_exec: bool,
+}
+
+/// How much is on the disk when a write returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// What is needed to read it again (`O_DSYNC`).
+    Content,
+    /// Everything (`O_SYNC`).
+    All,
+}
+
+/// A time to set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// The present one.
+    Now,
+    /// None: it stays as it is.
+    Kept,
+    /// This one, since 1970.
+    At {
+        /// Seconds.
+        seconds: i64,
+        /// And nanoseconds.
+        nanoseconds: u32,
+    },
+}

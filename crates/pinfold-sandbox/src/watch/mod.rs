@@ -1,0 +1,176 @@
+//! What confined processes try to change, as it happens.
+//!
+//! The kernel lets the supervisor look at certain calls before they are carried out
+//! ([seccomp_unotify(2)](https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html)). The call then goes on
+//! and meets the walls as if nobody had looked, is refused on the spot, or is held until somebody has decided.
+//!
+//! What is seen is what the caller's memory held at that moment; a program with several threads can change it
+//! before the kernel reads it again. So this is eyes, not a wall: *letting a call go on* never allows anything
+//! that the walls do not, and *refusing* one keeps honest programs from places that no wall can name. A call that was
+//! *held* never goes on to do what somebody consented to: whoever holds it does that, as it was read, and answers.
+
+mod call;
+mod held;
+mod memory;
+mod operands;
+mod parents;
+mod understand;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::sys::{self, Answer};
+pub use call::{Call, Caller, Deed, Opening, Sync, Time};
+pub use held::Held;
+use held::Holding;
+use operands::Read;
+use parents::Parents;
+
+/// What a call would do to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Intent {
+    /// Open for writing, or cut short, what exists.
+    Write,
+    /// Open for writing, making the file if need be; or make a special file.
+    Create,
+    /// Make a directory.
+    MakeDir,
+    /// Remove a name.
+    Remove,
+    /// Take a name away by renaming.
+    MoveFrom,
+    /// Give a name by renaming or linking.
+    MoveTo,
+    /// Make a symbolic link.
+    Symlink,
+    /// Change mode, owner, times or attributes.
+    Metadata,
+    /// Connect to an address of another machine, where there is no way to it.
+    Connect,
+    /// Make a socket of a kind that is closed.
+    Socket,
+}
+
+/// One thing that a confined process is about to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The process or thread, as numbered outside.
+    pub pid: i32,
+    /// What it would do.
+    pub intent: Intent,
+    /// Where: an absolute path, the links of its parent followed. For a socket its family, for a connection its
+    /// address.
+    pub place: PathBuf,
+}
+
+/// What becomes of a call. Of a call with two places the later in this list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reply {
+    /// It goes on; no wall is known to stand there.
+    GoOn,
+    /// It waits, if it is understood whole: [`Watcher::hold`] gets it.
+    Hold,
+    /// It goes on to meet a wall.
+    MeetWall,
+    /// It fails with "permission denied".
+    Refuse,
+}
+
+/// Someone who is told of attempts. Called on the supervisor's thread: the process waits meanwhile.
+pub trait Watcher {
+    /// Says what becomes of an attempt.
+    fn attempt(&mut self, attempt: &Attempt) -> Reply;
+
+    /// Takes over a call that is to wait. It comes back at once: others are waiting to be looked at.
+    fn hold(&mut self, held: Held) {
+        drop(held);
+    }
+
+    /// Says what becomes of an attempt that was to be held and cannot be: it is not understood in every part, its caller
+    /// sees other files, or too many wait already.
+    fn not_held(&mut self, attempt: &Attempt) -> Reply {
+        let _ = attempt;
+        Reply::Refuse
+    }
+}
+
+/// Lets everything go on and remembers nothing.
+#[derive(Debug, Default)]
+pub struct Blind;
+
+impl Watcher for Blind {
+    fn attempt(&mut self, _: &Attempt) -> Reply {
+        Reply::GoOn
+    }
+}
+
+/// The supervisor's end of the watch.
+pub(crate) struct Watch {
+    listener: Arc<OwnedFd>,
+    parents: Parents,
+    /// None where calls cannot be held.
+    holding: Option<Holding>,
+}
+
+impl Watch {
+    /// `view`: the mount namespace of the watched, where those who ask wait undisturbed by signals. Elsewhere a call that
+    /// waits could be started again by one, and be asked about and done twice: none is held there.
+    pub(crate) fn new(listener: OwnedFd, view: Option<u32>) -> Self {
+        sys::wake_in_step(listener.as_fd());
+        let holding = view.map(Holding::new);
+        Self { listener: Arc::new(listener), parents: Parents::default(), holding }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+
+    /// Takes one question, lets `watcher` say what becomes of it, and answers unless it is held.
+    pub(crate) fn answer_one(&mut self, watcher: &mut dyn Watcher) -> io::Result<()> {
+        let question = match sys::next_question(self.fd()) {
+            // The asker was killed while it waited.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => return Ok(()),
+            other => other?,
+        };
+        let read = Read::new(&question, &mut self.parents);
+        // Else its number may mean another process by now.
+        let waits = sys::still_asking(self.fd(), question.id);
+        let attempts = read.attempts(question.pid.cast_signed()).filter(|_| waits).collect::<Vec<_>>();
+        // Sockets are shown only where the filter would refuse them if nobody watched.
+        let socket = i64::from(question.data.nr) == libc::SYS_socket;
+        let first = if socket { Reply::Refuse } else { Reply::GoOn };
+        let replies: Vec<Reply> = attempts.iter().map(|attempt| watcher.attempt(attempt)).collect();
+        let mut reply = replies.iter().copied().fold(first, Reply::max);
+        if reply == Reply::Hold {
+            if let Some(held) = self.hold(&question, &read, &attempts) {
+                watcher.hold(held);
+                return Ok(());
+            }
+            let held = attempts.iter().zip(&replies).filter(|(_, reply)| **reply == Reply::Hold);
+            reply = held.map(|(attempt, _)| watcher.not_held(attempt)).fold(Reply::GoOn, Reply::max);
+        }
+        let answer = if reply == Reply::Refuse { Answer::Fail(libc::EACCES) } else { Answer::GoOn };
+        match sys::answer(self.fd(), question.id, answer) {
+            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Holds a call that is understood whole, and whose places are those that the watcher was told.
+    fn hold(&self, question: &libc::seccomp_notif, read: &Read, attempts: &[Attempt]) -> Option<Held> {
+        let holding = self.holding.as_ref()?;
+        let deed = understand::deed(question, read)?;
+        let places = understand::places(&deed);
+        let told = |attempt: &Attempt| places.contains(&attempt.place);
+        let pid = question.pid.cast_signed();
+        if attempts.is_empty() || !attempts.iter().all(told) || !holding.shares_its_view(pid) {
+            return None;
+        }
+        let call = Call { deed, places, caller: Caller::of(pid)? };
+        // Else its number may have meant another process.
+        let waits = sys::still_asking(self.fd(), question.id);
+        if waits { holding.hold(&self.listener, question.id, call) } else { None }
+    }
+}
