@@ -58,6 +58,9 @@ pub enum Grant {
     /// What an allow rule of this text would allow. A bare tool stands for its class: `Edit` for all edits inside the
     /// line, `Bash` for all commands.
     Rule(Arc<SourcedRule>),
+    /// Commands of well-known programs that start nothing else, reach no other machine, destroy nothing, and write
+    /// inside the line only.
+    PlainCommands,
     /// This resolved place, and no other.
     Place(PathBuf, Class),
     /// This resolved folder, with everything below it.
@@ -68,6 +71,7 @@ impl std::fmt::Display for Grant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Rule(rule) => write!(f, "{}", rule.rule),
+            Self::PlainCommands => f.write_str("plain commands"),
             Self::Place(path, class) => write!(f, "{} {}", class.word(), path.display()),
             Self::Folder(path, class) => write!(f, "{} {}/**", class.word(), path.display()),
         }
@@ -80,26 +84,38 @@ pub struct Grants {
     rules: RuleSet,
     places: HashMap<(PathBuf, Class), Arc<Grant>>,
     folders: HashMap<(PathBuf, Class), Arc<Grant>>,
+    plain_commands: bool,
 }
 
 impl Grants {
     /// Compiles grants, with the patterns of rules measured from `bases`.
     pub fn compile(grants: impl IntoIterator<Item = Grant>, bases: &Bases) -> Self {
-        let mut all = Self::default();
-        let mut rules = Vec::new();
-        for grant in grants {
-            match &grant {
-                Grant::Rule(rule) => rules.push(Arc::clone(rule)),
+        let grants: Vec<Grant> = grants.into_iter().collect();
+        Self::default().and(&grants, bases)
+    }
+
+    /// The same with more.
+    #[must_use]
+    pub fn and<'a>(&self, more: impl IntoIterator<Item = &'a Grant>, bases: &Bases) -> Self {
+        let mut all = self.clone();
+        for grant in more {
+            match grant {
+                Grant::Rule(rule) => all.rules.add(Arc::clone(rule), bases),
+                Grant::PlainCommands => all.plain_commands = true,
                 Grant::Place(path, class) => {
-                    all.places.insert((path.clone(), *class), Arc::new(grant));
+                    all.places.insert((path.clone(), *class), Arc::new(grant.clone()));
                 }
                 Grant::Folder(path, class) => {
-                    all.folders.insert((path.clone(), *class), Arc::new(grant));
+                    all.folders.insert((path.clone(), *class), Arc::new(grant.clone()));
                 }
             }
         }
-        all.rules = RuleSet::compile(rules, bases);
         all
+    }
+
+    /// Whether plain commands are granted.
+    pub fn plain_commands(&self) -> bool {
+        self.plain_commands
     }
 
     /// Those that are rules.

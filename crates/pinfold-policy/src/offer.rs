@@ -1,13 +1,27 @@
 //! What a person can say yes to beyond one call: which grants for the session, which rules for good, how wide.
 //!
-//! Offered is only what would have let this call through, and only where somebody may let it through for good: nothing
-//! for a call that a safeguard asks about, and nothing for launchers and interpreters, whose rule would cover anything.
+//! Offered is only what would let this very call through, which is tried with the judge itself, and only where
+//! somebody may let it through for good: nothing for a call that a safeguard asks about, and nothing for launchers and
+//! interpreters, whose rule would cover anything.
 
-use crate::decision::{Reason, Verdict};
+mod breadth;
+mod command;
+mod examples;
+mod named;
+mod place;
+mod trial;
+
+use std::sync::Arc;
+
+pub(crate) use breadth::is_plain;
+
+use self::trial::Trial;
+use crate::decision::{Decision, PartId, Reason, TrailEntry, Verdict};
 use crate::grant::Grant;
 use crate::judge::Case;
 use crate::pattern::Bases;
-use crate::rule::{Covers, Rule};
+use crate::rule::{Covers, Effect, Rule, SourcedRule};
+use crate::source::{Layer, Source};
 
 /// How many parts of a call can get a rule at once.
 pub const MOST_RULES: usize = 5;
@@ -15,13 +29,16 @@ pub const MOST_RULES: usize = 5;
 /// What can be granted beside the one call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offer {
+    /// What a plain yes keeps for the session: the places outside the line that it lets through, so that one file is
+    /// asked about once.
+    pub kept: Vec<Grant>,
     /// What "all of this kind this session" can mean; the first is meant where nobody chooses. Empty: not offered.
     pub session: Vec<Width>,
     /// The rules that "always" would write, one for each part that needs one. Empty: not offered.
     pub always: Vec<PartOffer>,
 }
 
-/// The rule for one part of a call.
+/// The rule for one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartOffer {
     /// The part, as it stands in the call.
@@ -37,7 +54,7 @@ pub struct PartOffer {
 pub struct Width {
     /// The grant in words, or the text of the rule.
     pub says: String,
-    /// What is granted.
+    /// What is granted for the session.
     pub grants: Vec<Grant>,
     /// The rule that is written where it is granted for good.
     pub rule: Option<Rule>,
@@ -57,22 +74,149 @@ pub fn is_immune(verdict: &Verdict) -> bool {
 
 impl Offer {
     /// What can be granted for a call that is asked about. Patterns are measured from `bases`.
-    pub fn of(case: &Case<'_>, verdict: &Verdict, _bases: &Bases) -> Self {
-        let _ = case;
-        if is_immune(verdict) {
+    pub fn of(case: &Case<'_>, verdict: &Verdict, bases: &Bases) -> Self {
+        if verdict.decision != Decision::Ask || is_immune(verdict) {
             return Self::default();
         }
-        Self::default()
+        let trial = Trial { case, bases };
+        let asking = verdict.trail.iter().filter(|entry| entry.opinion.decision == Decision::Ask);
+        let mut asked: Vec<Asked<'_>> = asking.map(|entry| Asked::of(&trial, entry)).collect();
+        // A command, then what it writes.
+        asked.sort_by_key(|asked| matches!(asked.entry.part, PartId::Path(_)));
+        Self { kept: kept(&trial, &asked), session: session(&trial, &asked), always: always(&trial, &asked) }
     }
 }
 
-/// Whether a rule names what it is about, so that it may be granted by somebody who is not a person: no whole tool, no
-/// pattern that starts with a wildcard.
+/// A part that is asked about, with what could be granted for it.
+struct Asked<'a> {
+    entry: &'a TrailEntry,
+    /// What it is, in the words of the call.
+    part: String,
+    /// What could be granted for the session; the first is the usual one.
+    session: Vec<Grant>,
+    /// What a rule could be, from the narrowest on.
+    rules: Vec<Rule>,
+    usual: usize,
+}
+
+impl<'a> Asked<'a> {
+    fn of(trial: &Trial<'_>, entry: &'a TrailEntry) -> Self {
+        let nothing = Self { entry, part: String::new(), session: Vec::new(), rules: Vec::new(), usual: 0 };
+        match entry.part {
+            PartId::Command(at) => command::asked(trial, at, nothing),
+            PartId::Path(at) => place::asked(trial, at, nothing),
+            PartId::Host(at) => named::host(trial, at, nothing),
+            PartId::Tool => named::tool(trial, nothing),
+            // A line is asked about as a whole when it was not understood.
+            PartId::Shell => nothing,
+        }
+    }
+}
+
+/// A rule as a grant of the session.
+fn granting(rule: &Rule) -> Grant {
+    let source = Source::plain(Layer::Session);
+    Grant::Rule(Arc::new(SourcedRule { effect: Effect::Allow, rule: rule.clone(), source }))
+}
+
+/// What a plain yes keeps: each place that the line asks about, exactly.
+fn kept(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<Grant> {
+    let beyond = |asked: &&Asked<'_>| {
+        matches!(
+            asked.entry.opinion.reason,
+            Reason::WriteOutside | Reason::GuardedWrite(_) | Reason::GuardedRead(_)
+        )
+    };
+    let mut kept: Vec<Grant> = Vec::new();
+    for grant in asked.iter().filter(beyond).filter_map(|asked| place::exactly(trial, asked.entry.part)) {
+        if !kept.contains(&grant) {
+            kept.push(grant);
+        }
+    }
+    kept
+}
+
+/// The widths for a session: the usual grant of every part, then narrower ones.
+fn session(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<Width> {
+    let most = asked.iter().map(|asked| asked.session.len()).max().unwrap_or(0);
+    let mut widths: Vec<Width> = Vec::new();
+    for at in 0..most {
+        let mut grants: Vec<Grant> = Vec::new();
+        for asked in asked {
+            let Some(grant) = asked.session.get(at).or(asked.session.last()) else { return Vec::new() };
+            if !grants.contains(grant) {
+                grants.push(grant.clone());
+            }
+        }
+        let told = grants.len() <= MOST_RULES && widths.iter().all(|width| width.grants != grants);
+        if told && trial.with_grants(&grants).allows_this() {
+            let (also, still_asks) = examples::of(trial, &trial.with_grants(&grants), &grants, None);
+            let says = grants.iter().map(describe).collect::<Vec<_>>().join(", and ");
+            widths.push(Width { says, grants, rule: None, also, still_asks });
+        }
+    }
+    widths
+}
+
+/// A grant in words.
+fn describe(grant: &Grant) -> String {
+    match grant {
+        Grant::Rule(rule) if rule.rule.text() == "Edit" => "all edits in the folder".to_owned(),
+        Grant::Rule(rule) => rule.rule.text().to_owned(),
+        Grant::PlainCommands => {
+            "all plain commands: of well-known programs that start nothing else, reach no other \
+                                 machine and remove nothing"
+                .to_owned()
+        }
+        Grant::Place(path, class) => format!("{} {}", class.word(), path.display()),
+        Grant::Folder(path, class) => format!("{} anything in {}", class.word(), path.display()),
+    }
+}
+
+/// The rules for good: one for each part, or none at all, since the call would still be asked about.
+fn always(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<PartOffer> {
+    if trial.case.policy.managed_rules_only {
+        return Vec::new();
+    }
+    let mut offers: Vec<PartOffer> = Vec::new();
+    for asked in asked {
+        let tried = |rule: &Rule| trial.with_rule(rule).allows(asked.entry.part);
+        let usual = asked.rules.get(asked.usual).map(Rule::text);
+        let rules: Vec<&Rule> = asked.rules.iter().filter(|rule| tried(rule)).collect();
+        let usual = rules.iter().position(|rule| Some(rule.text()) == usual).unwrap_or(0);
+        let widths: Vec<Width> = rules.into_iter().map(|rule| lasting(trial, rule)).collect();
+        if widths.is_empty() {
+            return Vec::new();
+        }
+        let offer = PartOffer { part: asked.part.clone(), widths, usual };
+        let same = |there: &PartOffer| {
+            there.widths.get(there.usual).map(|w| &w.rule) == offer.widths.get(usual).map(|w| &w.rule)
+        };
+        if !offers.iter().any(same) {
+            offers.push(offer);
+        }
+    }
+    if offers.len() > MOST_RULES { Vec::new() } else { offers }
+}
+
+fn lasting(trial: &Trial<'_>, rule: &Rule) -> Width {
+    let (also, still_asks) = examples::of(trial, &trial.with_rule(rule), &[], Some(rule));
+    Width { says: rule.text().to_owned(), grants: Vec::new(), rule: Some(rule.clone()), also, still_asks }
+}
+
+/// Whether a rule names what it is about, so that it may be granted by somebody who is not a person: no whole tool,
+/// nothing that starts whatever it is told to, and nothing left open that the table does not leave open.
 pub fn is_narrow(rule: &Rule) -> bool {
     match rule.covers() {
         Covers::Tool(_) => false,
-        Covers::Command(pattern) => !pattern.leading().is_empty(),
-        Covers::Path(_, pattern) => pattern.is_anchored(),
-        Covers::Host(_) | Covers::Skill(_) | Covers::Agent(_) | Covers::Mcp(_) => !rule.text().contains("(*"),
+        Covers::Command(pattern) => breadth::is_narrow(pattern),
+        Covers::Path(_, pattern) => pattern.is_anchored() && pattern.names_something(),
+        Covers::Host(_) | Covers::Skill(_) | Covers::Agent(_) | Covers::Mcp(_) => {
+            rule.text().contains('(') && !rule.text().contains("(*") && !rule.text().contains(":*)")
+                || rule.text().starts_with(crate::rule::MCP_PREFIX) && !rule.text().contains('*')
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,9 +24,11 @@ pub struct Policy {
     pub reads: Reads,
     /// Ask rules hold in `bypassPermissions` and against session grants.
     pub ask_rules_in_bypass: bool,
-    allow: RuleSet,
-    ask: RuleSet,
-    deny: RuleSet,
+    /// Rules that a person adds do not count: an organisation's alone do.
+    pub managed_rules_only: bool,
+    allow: Arc<RuleSet>,
+    ask: Arc<RuleSet>,
+    deny: Arc<RuleSet>,
     /// What the agent's definition lets it use; all tools that change something are held to it.
     whitelist: Option<RuleSet>,
     /// The places that settings hold each tool to.
@@ -55,8 +57,17 @@ impl Policy {
                 Effect::Deny => deny.push(Arc::new(rule)),
             }
         }
-        let compile = |rules| RuleSet::compile(rules, bases);
+        let compile = |rules| Arc::new(RuleSet::compile(rules, bases));
         Self { allow: compile(allow), ask: compile(ask), deny: compile(deny), ..self }
+    }
+
+    /// The same with one more rule that allows.
+    #[must_use]
+    pub fn and_allowing(&self, rule: SourcedRule, bases: &Bases) -> Self {
+        let more = SourcedRule { effect: Effect::Allow, ..rule };
+        let mut policy = self.clone();
+        Arc::make_mut(&mut policy.allow).add(Arc::new(more), bases);
+        policy
     }
 
     /// Held to what the definition of an agent lists. A list of which nothing could be read lists nothing; only where

@@ -77,7 +77,7 @@ impl RuleSet {
         set
     }
 
-    fn add(&mut self, rule: Arc<SourcedRule>, bases: &Bases) {
+    pub(crate) fn add(&mut self, rule: Arc<SourcedRule>, bases: &Bases) {
         let index = self.rules.len();
         match rule.rule.covers() {
             Covers::Tool(name) => drop(self.tools.entry(name.as_str().into()).or_insert(index)),

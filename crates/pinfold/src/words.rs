@@ -58,7 +58,7 @@ pub(crate) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
         | Reason::MayBeDenied(Some(rule)) => written(rule),
         Reason::Grant(grant) => match grant.as_ref() {
             Grant::Rule(rule) => written(rule),
-            Grant::Place(..) | Grant::Folder(..) => (Some(grant.to_string()), None),
+            Grant::PlainCommands | Grant::Place(..) | Grant::Folder(..) => (Some(grant.to_string()), None),
         },
         Reason::Hook(word) => (None, Some(word.by.clone())),
         Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {

@@ -57,6 +57,11 @@ impl CommandClaim {
         self.allowable.words.is_empty()
     }
 
+    /// It starts another program than the one it names; wrappers that change nothing are not counted.
+    pub fn starts_others(&self) -> bool {
+        self.readings.iter().flat_map(|reading| &reading.through).any(|by| !wrapper::is_name(&by.name))
+    }
+
     /// It is a condition: it looks, says nothing, and changes nothing.
     pub fn only_tests(&self) -> bool {
         self.inert && matches!(self.allowable.program(), Some("test" | "[" | "[["))
@@ -152,6 +157,28 @@ pub struct Commands {
     pub bars: Vec<Bar>,
     /// What the line as a whole would do that needs a person: hidden characters, fork bombs, too many parts.
     pub safeguards: Vec<SafeguardHit>,
+}
+
+/// The programs of the tables that run a program, a line or a script that they are told.
+#[cfg(test)]
+pub(crate) fn starters() -> impl Iterator<Item = &'static str> {
+    program::starters()
+}
+
+/// Directories that only root can change on an ordinary system: a program there is the one its name says.
+const SYSTEM: [&str; 6] =
+    ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
+
+/// Whether a program is named by its place in one of the system's directories.
+pub(crate) fn is_system_path(program: &str) -> bool {
+    let in_it =
+        |dir: &str| program.strip_prefix(dir).is_some_and(|name| !name.is_empty() && !name.contains('/'));
+    SYSTEM.iter().any(|dir| in_it(dir))
+}
+
+/// Whether the tables describe a program of this name.
+pub(crate) fn knows(name: &str) -> bool {
+    program::find(name).is_some()
 }
 
 /// What `script`, read from `text`, would do.

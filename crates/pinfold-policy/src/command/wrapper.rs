@@ -10,6 +10,11 @@ const WRAPPERS: &[&str] = &["timeout", "time", "nice", "nohup", "stdbuf"];
 /// Folders that only the system's owner can write, for a wrapper that is named by its path.
 const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"];
 
+/// Whether a name is one of them.
+pub(super) fn is_name(name: &str) -> bool {
+    WRAPPERS.contains(&name)
+}
+
 /// Whether the invocation is a wrapper by its name.
 pub(super) fn is_wrapper(invocation: &Invocation) -> bool {
     let Some(program) = invocation.program() else { return false };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim, ShellClaim};
-use crate::command::{Bar, CommandClaim, Invocation};
+use crate::command::{Bar, CommandClaim, Invocation, is_system_path};
 use crate::fact::PathFact;
 use crate::foreign::ForeignCall;
 use crate::judge::{Case, Part, steps};
@@ -203,16 +203,6 @@ fn is_lifted(bar: &Bar, rule: &SourcedRule) -> bool {
         (Some(word), Covers::Command(pattern)) => pattern.names(word),
         _ => false,
     }
-}
-
-/// Directories that only root can change on an ordinary system: a program there is the one its name says.
-const SYSTEM: [&str; 6] =
-    ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
-
-fn is_system_path(program: &str) -> bool {
-    let in_it =
-        |dir: &str| program.strip_prefix(dir).is_some_and(|name| !name.is_empty() && !name.contains('/'));
-    SYSTEM.iter().any(|dir| in_it(dir))
 }
 
 fn tool(case: &Case<'_>, rules: &RuleSet) -> Found {

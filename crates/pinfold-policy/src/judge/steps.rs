@@ -200,6 +200,13 @@ pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion>
     {
         return Some(allow(Reason::Grant(Arc::clone(grant))));
     }
+    if let Part::Command(claim, None) = part
+        && case.grants.plain_commands()
+        && case.claims.bars.is_empty()
+        && crate::offer::is_plain(claim)
+    {
+        return Some(allow(Reason::Grant(Arc::new(Grant::PlainCommands))));
+    }
     let rules = case.grants.rules();
     let granted = matching::granted(case, rules, part);
     let rule = granted.or_else(|| matching::permitting(case, rules, part))?;

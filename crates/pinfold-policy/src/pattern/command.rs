@@ -65,6 +65,11 @@ impl CommandPattern {
         &self.rest
     }
 
+    /// It leaves nothing open: one command matches, and no other.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.rest, Rest::End)
+    }
+
     /// Whether a rule of this pattern names `word` itself, wherever it stands.
     pub fn names(&self, word: &str) -> bool {
         match &self.rest {

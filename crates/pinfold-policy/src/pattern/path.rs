@@ -127,6 +127,11 @@ impl PathPattern {
         }
     }
 
+    /// It starts with the name of something, not with a wildcard.
+    pub fn names_something(&self) -> bool {
+        self.leading().next().is_some()
+    }
+
     /// The pattern from the root of the file system on: once for every name of its base.
     pub(crate) fn anchored(&self, bases: &Bases) -> Vec<Anchored> {
         match self.base {

@@ -66,6 +66,11 @@ fn is_listed(name: &str, invocation: &Invocation, moved: bool) -> bool {
     }
 }
 
+/// Whether a program of this name is in the table.
+pub(crate) fn knows(name: &str) -> bool {
+    TABLE.contains_key(name)
+}
+
 /// The table by name.
 static TABLE: LazyLock<HashMap<&'static str, &'static Program>> = LazyLock::new(|| {
     table::PROGRAMS

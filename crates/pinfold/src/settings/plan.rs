@@ -68,6 +68,7 @@ impl Plan {
         policy.bash = merged.bash.value;
         policy.immune = merged.immune.value;
         policy.reads = merged.reads.value;
+        policy.managed_rules_only = merged.managed_rules_only.is_some();
         policy.ask_rules_in_bypass = merged.ask_rules_in_bypass.value;
         policy.declared = all_declared(ambient, merged, situation, &around)?;
         policy.around = around;

@@ -13,6 +13,8 @@ pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, act};
 pub(super) use scan::{Arg, scan};
 pub(super) use setting::query_goes_beyond;
 pub(super) use table::find;
+#[cfg(test)]
+pub(super) use table::starters;
 
 use crate::claim::Operation;
 

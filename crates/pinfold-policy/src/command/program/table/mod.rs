@@ -45,6 +45,19 @@ pub(in super::super) fn find(name: &str) -> Option<&'static Program> {
     BY_NAME.get(at).map(|(_, program)| *program)
 }
 
+/// The programs that run a program, a line or a script that they are told as their operands.
+#[cfg(test)]
+pub(in super::super) fn starters() -> impl Iterator<Item = &'static str> {
+    use super::Operands as O;
+    let starts = |program: &Program| {
+        matches!(
+            program.operands,
+            O::Command(_) | O::Environment | O::Elsewhere(_) | O::Line(_) | O::Script | O::ShellScript
+        )
+    };
+    BY_NAME.iter().filter(move |(_, program)| starts(program)).map(|(name, _)| *name)
+}
+
 /// Copies of which either end may be on another host: those are reached, the others touched.
 fn remote_copy(acts: &mut Acts<'_>, args: &[Arg<'_>], from: Operation, to: Operation) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();

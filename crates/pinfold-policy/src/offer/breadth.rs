@@ -1,0 +1,168 @@
+//! How much of a command a standing yes may leave open: data, and how it is read.
+//!
+//! One table for all who give something standing: the dialog, hooks, rules that are learnt. A program that is not in it
+//! may be granted as the very command it is, never wider.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::command::{self, CommandClaim, Invocation};
+use crate::pattern::CommandPattern;
+use crate::read_only;
+
+const WORDS: &str = include_str!("words.txt");
+
+/// What a command is to a standing yes, the mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Nothing that matters here.
+    Plain,
+    /// It runs what stands in files of the folder, or changes more than it says.
+    Exactly,
+    /// It talks to other machines.
+    Reaches,
+    /// What it takes away does not come back.
+    Destroys,
+    /// It starts whatever it is told to.
+    Anything,
+}
+
+impl Kind {
+    /// Whether anything standing may be about it.
+    pub(super) fn may_stand(self) -> bool {
+        self < Self::Destroys
+    }
+}
+
+/// How much may be left open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Breadth {
+    pub(super) kind: Kind,
+    /// So many words at the start say what it does; the rest may be anything.
+    pub(super) prefix: Option<usize>,
+    /// Any arguments of the program are fine.
+    pub(super) open: bool,
+}
+
+struct Table {
+    kinds: HashMap<&'static str, Kind>,
+    /// By program: the words behind it, with `*` for any.
+    prefixes: HashMap<&'static str, Vec<Vec<&'static str>>>,
+    open: Vec<&'static str>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table { kinds: HashMap::new(), prefixes: HashMap::new(), open: Vec::new() };
+    for line in WORDS.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let Some(what) = words.next() else { continue };
+        let kind = match what {
+            "anything" => Kind::Anything,
+            "destroys" => Kind::Destroys,
+            "reaches" => Kind::Reaches,
+            "exactly" => Kind::Exactly,
+            "open" => {
+                table.open.extend(words);
+                continue;
+            }
+            _ => {
+                let Some(program) = words.next().and_then(|word| word.strip_suffix(':')) else { continue };
+                let prefixes = words.map(|word| word.split('+').collect());
+                table.prefixes.entry(program).or_default().extend(prefixes);
+                continue;
+            }
+        };
+        table.kinds.extend(words.map(|word| (word, kind)));
+    }
+    table
+});
+
+/// How much of a command may be left open, by its words; `None` stands for a word that is known only by running.
+pub(super) fn of(words: &[Option<&str>]) -> Breadth {
+    let nothing = Breadth { kind: Kind::Anything, prefix: None, open: false };
+    let Some((Some(program), args)) = words.split_first() else { return nothing };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let plain = unversioned(name);
+    let by_name = [name, plain].into_iter().filter_map(|name| TABLE.kinds.get(name)).max().copied();
+    let kind = by_name.unwrap_or(Kind::Plain).max(in_place(program));
+    if kind == Kind::Anything {
+        return nothing;
+    }
+    let below = [name, plain].into_iter().filter_map(|name| subcommand(name, args)).max();
+    let prefix = [name, plain].into_iter().find_map(|name| prefix(name, args));
+    let open = (TABLE.open.contains(&name) || read_only::knows(name)) && kind == Kind::Plain;
+    Breadth { kind: below.unwrap_or(kind), prefix, open }
+}
+
+/// A program that is named by its place runs what stands in a file there.
+fn in_place(program: &str) -> Kind {
+    if program.contains('/') && !command::is_system_path(program) { Kind::Exactly } else { Kind::Plain }
+}
+
+/// `python` for `python3.12`.
+fn unversioned(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-')
+}
+
+/// What is said about a subcommand, by its nearest entry. Behind options of the program itself it may be any word.
+fn subcommand(name: &str, args: &[Option<&str>]) -> Option<Kind> {
+    let entry = |words: &[&str]| TABLE.kinds.get([&[name], words].concat().join("+").as_str()).copied();
+    match args.first() {
+        Some(Some(first)) if !first.starts_with(['-', '+']) => {
+            let known: Vec<&str> = args.iter().map_while(|word| *word).collect();
+            (1..=known.len().min(2)).rev().find_map(|count| entry(known.get(..count)?))
+        }
+        Some(Some(_)) => {
+            let known: Vec<&str> = args.iter().flatten().copied().collect();
+            known.windows(1).chain(known.windows(2)).filter_map(entry).max()
+        }
+        Some(None) => TABLE.prefixes.contains_key(name).then_some(Kind::Anything),
+        None => None,
+    }
+}
+
+/// How many words say which subcommand it is.
+fn prefix(name: &str, args: &[Option<&str>]) -> Option<usize> {
+    let takes = |wanted: &str, word: Option<&str>| match word {
+        Some(word) => word == wanted || (wanted == "*" && !word.starts_with('-')),
+        None => false,
+    };
+    let matches = |prefix: &&Vec<&str>| {
+        prefix.len() <= args.len() && prefix.iter().zip(args).all(|(wanted, word)| takes(wanted, *word))
+    };
+    Some(1 + TABLE.prefixes.get(name)?.iter().find(matches)?.len())
+}
+
+/// The words of a command, as far as they are known.
+pub(super) fn known(invocation: &Invocation) -> Vec<Option<&str>> {
+    invocation.words.iter().map(pinfold_shell::Word::as_static).collect()
+}
+
+/// How much of a command may be left open, all that it starts included.
+pub(super) fn of_claim(claim: &CommandClaim) -> Breadth {
+    let breadth = of(&known(&claim.allowable));
+    if claim.starts_others() { Breadth { kind: Kind::Anything, prefix: None, open: false } } else { breadth }
+}
+
+/// Whether a yes to all plain commands covers it: a program that is well known, by its name alone, that starts nothing
+/// else, reaches no other machine and destroys nothing.
+pub(crate) fn is_plain(claim: &CommandClaim) -> bool {
+    let known = |name: &str| command::knows(name) || read_only::knows(name);
+    let here = claim.allowable.program().is_some_and(|name| !name.contains('/') && known(name));
+    claim.bars.is_empty() && (claim.inert || here && of_claim(claim).kind <= Kind::Exactly)
+}
+
+/// Whether a pattern leaves no more open than the table lets it.
+pub(super) fn is_narrow(pattern: &CommandPattern) -> bool {
+    let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
+    let Breadth { kind, prefix, open } = of(&words);
+    match (kind, pattern.is_exact()) {
+        (Kind::Plain, false) => open || prefix.is_some(),
+        (Kind::Plain | Kind::Exactly | Kind::Reaches, true) => true,
+        (Kind::Exactly | Kind::Reaches, false) | (Kind::Destroys | Kind::Anything, _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

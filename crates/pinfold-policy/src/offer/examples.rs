@@ -1,0 +1,156 @@
+//! Other calls, to show what a grant would let through too and what it would not. Each is judged.
+
+use std::path::{Path, PathBuf};
+
+use super::trial::{Granted, Trial};
+use crate::call::{RawCall, ToolCall};
+use crate::claim::{Claims, PathClaim};
+use crate::decision::Decision;
+use crate::declared::ScopedTool;
+use crate::fact::{Facts, Kind, PathFact, Standing};
+use crate::grant::Grant;
+use crate::input::PathText;
+use crate::mcp::McpCall;
+use crate::rule::Rule;
+
+/// Commands as they are written every day.
+const EVERYDAY: &str = include_str!("examples.txt");
+
+/// What most people know to be something else again.
+const ELSEWHERE: [&str; 4] = ["git push", "python3 script.py", "curl https://example.com", "npm install"];
+
+/// How many of each are told.
+const TOLD: usize = 3;
+
+/// Calls that would go through too, and calls near by that would still be asked about.
+pub(super) fn of(
+    trial: &Trial<'_>,
+    granted: &Granted<'_>,
+    grants: &[Grant],
+    rule: Option<&Rule>,
+) -> (Vec<String>, Vec<String>) {
+    let without = trial.without();
+    let (mut also, mut still_asks) = (Vec::new(), Vec::new());
+    for example in candidates(trial, grants, rule) {
+        if also.len() >= TOLD && still_asks.len() >= TOLD {
+            break;
+        }
+        let Some((call, claims, facts)) = read(trial, &example) else { continue };
+        if call == *trial.case.call {
+            continue;
+        }
+        let list = match (without.decides(&call, &claims, &facts), granted.decides(&call, &claims, &facts)) {
+            (Decision::Ask, Decision::Allow) => &mut also,
+            (Decision::Ask, Decision::Ask) => &mut still_asks,
+            _ => continue,
+        };
+        if list.len() < TOLD && !list.contains(&example) {
+            list.push(example);
+        }
+    }
+    (also, still_asks)
+}
+
+/// Calls that are worth a look, the nearest first.
+fn candidates(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> Vec<String> {
+    match trial.case.call {
+        ToolCall::Bash(_) if trial.case.policy.declared.is_silent(ScopedTool::Terminal) => {
+            commands(trial, grants, rule)
+        }
+        ToolCall::Mcp(call) => servers(call),
+        call if call.tool().is_some() && trial.case.policy.declared.is_silent(ScopedTool::File) => {
+            trial.case.facts.paths.first().map(|fact| places(trial, fact)).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Everyday commands of the same programs, then others.
+fn commands(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> Vec<String> {
+    let claims = &trial.case.claims.commands;
+    let named = |line: &str| {
+        let program = line.split(' ').next();
+        claims.iter().any(|claim| claim.allowable.name() == program)
+    };
+    let first = rule.and_then(|rule| match rule.covers() {
+        crate::rule::Covers::Command(pattern) => Some(pattern.leading().join(" ")),
+        _ => None,
+    });
+    let wrapped = first.iter().map(|words| format!("timeout 60 {words}"));
+    let more = first.iter().flat_map(|words| [words.clone(), format!("{words} --help")]);
+    let every = grants.contains(&Grant::PlainCommands);
+    let same = EVERYDAY.lines().filter(|line| named(line));
+    let others = EVERYDAY.lines().filter(|_| every);
+    let lines = same.chain(others).chain(ELSEWHERE).map(str::to_owned);
+    more.chain(lines).chain(wrapped).collect()
+}
+
+/// Other tools of the same server, and of another.
+fn servers(call: &McpCall) -> Vec<String> {
+    let server = &call.server;
+    ["list", "get", "create"]
+        .map(|tool| format!("mcp__{server}__{tool}"))
+        .into_iter()
+        .chain(["mcp__other__get".to_owned()])
+        .collect()
+}
+
+/// Places beside the one of the call, below and above it.
+fn places(trial: &Trial<'_>, fact: &PathFact) -> Vec<String> {
+    let Some(real) = fact.real.as_deref() else { return Vec::new() };
+    let name = trial.case.call.name();
+    let end = real.extension().and_then(|end| end.to_str()).unwrap_or("txt");
+    let folder = real.parent().unwrap_or(Path::new("/"));
+    let above = folder.parent().unwrap_or(folder);
+    let beside = [folder.join(format!("other.{end}")), folder.join("notes.md")];
+    let further = [folder.join("sub").join(format!("other.{end}")), above.join(format!("other.{end}"))];
+    let elsewhere = [trial.case.scope.root.join("elsewhere").join(format!("other.{end}"))];
+    let shown = |path: &PathBuf| {
+        let below = path.strip_prefix(&trial.case.scope.display_root).unwrap_or(path);
+        format!("{name}({})", below.display())
+    };
+    beside.iter().chain(&further).chain(&elsewhere).map(shown).collect()
+}
+
+/// An example as a call, with what would be found about it.
+fn read(trial: &Trial<'_>, example: &str) -> Option<(ToolCall, Claims, Facts)> {
+    let raw = match trial.case.call {
+        ToolCall::Bash(_) => RawCall::new("Bash", serde_json::json!({ "command": example })),
+        _ => RawCall::spoken(example).ok()?,
+    };
+    let call = ToolCall::parse_for_verdict(&raw).ok()?;
+    let claims = Claims::of(&call);
+    let paths = claims.paths.iter().map(|claim| imagined(trial, claim)).collect();
+    let facts = Facts { paths, shell: trial.case.facts.shell, ..Facts::default() };
+    Some((call, claims, facts))
+}
+
+/// A path as it would be found in an ordinary folder: a file without links.
+fn imagined(trial: &Trial<'_>, claim: &PathClaim) -> PathFact {
+    let scope = trial.case.scope;
+    let start = if claim.origin == crate::claim::Origin::Call { &scope.display_root } else { &scope.root };
+    let words =
+        claim.path.as_ref().map_or_else(Default::default, |path: &PathText| path.as_os_str().to_owned());
+    let path = start.join(words);
+    let beside = trial.case.facts.paths.iter().find(|fact| {
+        fact.real.as_deref().and_then(Path::parent).is_some_and(|folder| path.starts_with(folder))
+    });
+    let standing = match beside {
+        Some(fact) => fact.standing.clone(),
+        None if path.starts_with(&scope.root) => Standing::Inside,
+        None => Standing::Outside { disguise: None },
+    };
+    PathFact {
+        shown: path.display().to_string(),
+        operation: claim.operation,
+        asked: path.clone(),
+        real: Some(path),
+        standing,
+        kind: Kind::File,
+        names: 1,
+        guarded: None,
+        declared: None,
+        other_mount: false,
+        line_itself: false,
+    }
+}

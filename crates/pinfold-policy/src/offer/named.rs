@@ -1,0 +1,63 @@
+//! What can be granted for tools of others: the tool, its server, a host, a skill, a kind of agent.
+
+use super::trial::Trial;
+use super::{Asked, granting};
+use crate::call::ToolCall;
+use crate::foreign::ForeignCall;
+use crate::rule::Rule;
+use crate::tool::Level;
+
+/// A host that is asked about.
+pub(super) fn host<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Asked<'a> {
+    let Some(host) = trial.case.claims.hosts.get(at).and_then(|claim| claim.host.as_deref()) else {
+        return nothing;
+    };
+    let rules: Vec<Rule> =
+        plain(host).and_then(|host| parsed("WebFetch", &format!("domain:{host}"))).into_iter().collect();
+    Asked { part: host.to_owned(), session: rules.iter().map(granting).collect(), rules, ..nothing }
+}
+
+/// A tool that somebody else carries out.
+pub(super) fn tool<'a>(trial: &Trial<'_>, nothing: Asked<'a>) -> Asked<'a> {
+    let name = trial.case.call.name();
+    let (rules, lasting) = match trial.case.call {
+        ToolCall::Mcp(call) => {
+            let server = plain(&call.server).and_then(|server| parsed("MCP", &format!("mcp__{server}__*")));
+            (vec![bare(name), server], true)
+        }
+        ToolCall::Foreign(foreign) => of_others(foreign, name),
+        // Tools of ours have parts of their own.
+        own => return Asked { part: own.name().to_owned(), ..nothing },
+    };
+    let rules: Vec<Rule> = rules.into_iter().flatten().collect();
+    let session = rules.iter().map(granting).collect();
+    let rules = if lasting { rules } else { Vec::new() };
+    Asked { part: name.to_owned(), session, rules, ..nothing }
+}
+
+fn of_others(call: &ForeignCall, name: &str) -> (Vec<Option<Rule>>, bool) {
+    match call {
+        ForeignCall::Skill { name } => (vec![plain(name).and_then(|name| parsed("Skill", name))], true),
+        ForeignCall::Agent { kind, .. } => (vec![plain(kind).and_then(|kind| parsed("Agent", kind))], true),
+        ForeignCall::Unknown { .. } => (vec![bare(name)], true),
+        // Code runs anything, and what is planted runs later.
+        ForeignCall::Code { .. } | ForeignCall::Known { level: Level::Dangerous, .. } => (Vec::new(), false),
+        ForeignCall::Known { level: Level::ReadOnly | Level::Write, .. }
+        | ForeignCall::WebFetch { .. }
+        | ForeignCall::File { .. } => (vec![bare(name)], false),
+    }
+}
+
+fn bare(name: &str) -> Option<Rule> {
+    Rule::parse(plain(name)?).ok()
+}
+
+fn parsed(tool: &str, pattern: &str) -> Option<Rule> {
+    Rule::parse(&format!("{tool}({pattern})")).ok()
+}
+
+/// A name that a rule takes as it stands.
+fn plain(name: &str) -> Option<&str> {
+    let special = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '*' | '?' | '(' | ')');
+    (!name.is_empty() && !name.contains(special) && !name.ends_with(':')).then_some(name)
+}
