@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
-use pinfold_policy::{Access, Bases, Grant, Grants, Guards, Interaction, Mode, Policy, Principal, Scope};
+use pinfold_policy::{
+    Access, Bases, Grant, Grants, Guards, Interaction, Mode, Policy, Principal, Scope, SourcedRule,
+};
 
 use crate::audit::Journal;
 use crate::consent::{Asking, By, Hooks, Keeper, Kept, Lasts};
@@ -244,6 +246,14 @@ impl Session {
         drop(held);
         if !same {
             self.changed();
+        }
+    }
+
+    /// From now on judges by these rules too, which somebody has just written to their settings.
+    pub(crate) fn also_allow(&self, rules: impl IntoIterator<Item = SourcedRule>) {
+        let mut policy = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
+        for rule in rules {
+            *policy = Arc::new(policy.and_allowing(rule, self.shared.keeper.bases()));
         }
     }
 

@@ -41,6 +41,7 @@ pub(crate) fn request(id: &str, patience: Duration) -> Request {
         immune: false,
         destructive: false,
         offer: OfferShown {
+            kept: Vec::new(),
             session: vec![width("npm publish"), width("npm *")],
             always: vec![PartShown {
                 part: "npm publish".to_owned(),

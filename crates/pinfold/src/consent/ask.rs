@@ -107,6 +107,7 @@ fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
     };
     let files = [pinfold_policy::Layer::Local, pinfold_policy::Layer::User].into_iter().filter_map(file);
     OfferShown {
+        kept: offer.kept.iter().map(ToString::to_string).collect(),
         session: offer.session.iter().map(width).collect(),
         always: offer.always.iter().map(part).collect(),
         files: if offer.always.is_empty() { Vec::new() } else { files.collect() },

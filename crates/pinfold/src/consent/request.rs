@@ -159,6 +159,9 @@ pub struct WhyAsked {
 /// What can be granted beyond the call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferShown {
+    /// What a plain yes keeps until the session ends, in words: places outside the folder, each asked about once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
     /// What "all of this kind this session" can mean; the first is meant where nobody chooses. Empty: not offered.
     pub session: Vec<WidthShown>,
     /// The rules that "always" would write, one for each part. Empty: not offered.

@@ -103,6 +103,11 @@ impl Session {
         let Given { grants, rules } = given;
         self.grant(grants, &answer.by, Lasts::Session);
         let Choice::Always { file, .. } = &answer.choice else { return };
+        let source = Source::plain((*file).into());
+        let sourced =
+            |rule: &Rule| SourcedRule { effect: Effect::Allow, rule: rule.clone(), source: source.clone() };
+        // As a rule, and no grant: what settings want to be asked about is still asked about.
+        self.also_allow(rules.iter().map(sourced));
         if let Err(failed) = self.write_rules(&rules, *file) {
             let rules = rules.iter().map(ToString::to_string).collect();
             let kind = RecordKind::NotWritten { rules, failed: failed.clone() };
@@ -210,7 +215,8 @@ impl Given {
     fn of(offer: &Offer, choice: &Choice) -> Self {
         let mut given = Self::default();
         match choice {
-            Choice::Yes | Choice::No { .. } => {}
+            Choice::No { .. } => {}
+            Choice::Yes => given.grants.clone_from(&offer.kept),
             Choice::Session { width } => {
                 given.grants =
                     offer.session.get(*width).map(|width| width.grants.clone()).unwrap_or_default();
