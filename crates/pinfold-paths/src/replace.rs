@@ -191,7 +191,7 @@ impl Drop for Staged<'_> {
 }
 
 /// A name nobody will guess: the standard library's hash keys are random for each call.
-fn temp_name() -> OsString {
+pub(crate) fn temp_name() -> OsString {
     let random = RandomState::new().build_hasher().finish();
     format!(".pinfold-{random:016x}.tmp").into()
 }

@@ -13,45 +13,12 @@ mod kit;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kit::Bed;
+use kit::race::{ROUNDS, exchange, race};
 use pinfold_paths::{
     Contained, DeedError, Disguise, Expect, Kind, LastLink, PathClaim, Resolution, Strategy, Why,
 };
-
-/// Attempts for each deed and strategy: enough to meet the swap in every step, short enough to run always.
-const ROUNDS: usize = 250;
-
-/// Runs `swap` in a thread while `attempt` is made `ROUNDS` times; counts how often it was inside.
-fn race(bed: &Bed, swap: impl Fn(&Bed) + Sync, mut attempt: impl FnMut() -> bool) -> usize {
-    let over = AtomicBool::new(false);
-    let swaps = AtomicUsize::new(0);
-    std::thread::scope(|threads| {
-        threads.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                swap(bed);
-                swaps.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        // Also when an attempt panics: the swapping thread must end for the test to fail.
-        let _ends = Ends(&over);
-        let hits = (0..ROUNDS).filter(|_| attempt()).count();
-        // On one busy core the swapping thread may not have had its turn yet.
-        while swaps.load(Ordering::Relaxed) < 10 {
-            attempt();
-        }
-        hits
-    })
-}
-
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// `root/d` is a folder, then a link to outside, then the folder again.
 fn swap_folder(bed: &Bed) {
@@ -64,13 +31,6 @@ fn swap_folder(bed: &Bed) {
     while fs::rename(&aside, &d).is_err() {
         let _ = fs::remove_dir_all(&d);
     }
-}
-
-/// The same without a moment at which nothing stands there.
-fn exchange(bed: &Bed, one: &str, other: &str) {
-    let (one, other) = (bed.path(one), bed.path(other));
-    let flags = rustix::fs::RenameFlags::EXCHANGE;
-    let _ = rustix::fs::renameat_with(rustix::fs::CWD, &one, rustix::fs::CWD, &other, flags);
 }
 
 fn bed() -> Bed {

@@ -7,10 +7,12 @@ use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    self, AtFlags, FileType, IFlags, Mode, OFlags, RenameFlags, ResolveFlags, Statx, StatxFlags,
+    self, AtFlags, FileType, IFlags, Mode, OFlags, RenameFlags, ResolveFlags, Statx, StatxFlags, Timespec,
+    Timestamps,
 };
 use rustix::io::Errno;
 
+use crate::in_place::SetTime;
 use crate::version::{FileId, Version};
 
 /// A descriptor that names a place and gives no access to its content.
@@ -159,6 +161,67 @@ pub(crate) fn open_listing(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Owned
 pub(crate) fn create_file(folder: BorrowedFd<'_>, name: &OsStr, mode: u32) -> Result<File, Errno> {
     let flags = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
     fs::openat(folder, name, flags, Mode::from_raw_mode(mode)).map(File::from)
+}
+
+/// A descriptor for a file itself: it never waits for a FIFO or a lease, never follows a link, never takes a terminal.
+const IN_PLACE: OFlags =
+    OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+/// Opens the file `name` in `folder` as it is; `flags` say for what.
+pub(crate) fn open_in_place(folder: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    fs::openat(folder, name, IN_PLACE | flags, Mode::empty())
+}
+
+/// Makes and opens the file `name` in `folder`; `EEXIST` when anything, a link too, stands there.
+pub(crate) fn make_in_place(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+    flags: OFlags,
+    mode: u32,
+) -> Result<OwnedFd, Errno> {
+    let flags = IN_PLACE | flags | OFlags::CREATE | OFlags::EXCL;
+    fs::openat(folder, name, flags, Mode::from_raw_mode(mode))
+}
+
+/// Whether reading from and writing to an open file never wait.
+pub(crate) fn set_nonblocking(file: BorrowedFd<'_>, nonblocking: bool) -> Result<(), Errno> {
+    let mut flags = fs::fcntl_getfl(file)?;
+    flags.set(OFlags::NONBLOCK, nonblocking);
+    fs::fcntl_setfl(file, flags)
+}
+
+/// Cuts or extends an open file.
+pub(crate) fn set_length(file: BorrowedFd<'_>, length: u64) -> Result<(), Errno> {
+    fs::ftruncate(file, length)
+}
+
+/// Makes the folder `name` with a mode; `EEXIST` when anything stands there.
+pub(crate) fn make_folder_with(folder: BorrowedFd<'_>, name: &OsStr, mode: u32) -> Result<(), Errno> {
+    fs::mkdirat(folder, name, Mode::from_raw_mode(mode))
+}
+
+/// Gives the file at one name another one; `EEXIST` when anything stands there. A link gets the name itself.
+pub(crate) fn link(from: At<'_>, to: At<'_>) -> Result<(), Errno> {
+    fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty())
+}
+
+/// Gives an open file or folder to an owner, to a group, or to both.
+pub(crate) fn change_owner(fd: BorrowedFd<'_>, user: Option<u32>, group: Option<u32>) -> Result<(), Errno> {
+    fs::fchown(fd, user.map(fs::Uid::from_raw), group.map(fs::Gid::from_raw))
+}
+
+/// Sets the times of an open file or folder.
+pub(crate) fn set_times(fd: BorrowedFd<'_>, times: &Timestamps) -> Result<(), Errno> {
+    fs::futimens(fd, times)
+}
+
+/// A time as the kernel takes it.
+pub(crate) fn time(time: SetTime) -> Timespec {
+    match time {
+        SetTime::Now => Timespec { tv_sec: 0, tv_nsec: fs::UTIME_NOW },
+        SetTime::Kept => Timespec { tv_sec: 0, tv_nsec: fs::UTIME_OMIT },
+        SetTime::At { seconds, nanoseconds } => Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() },
+    }
 }
 
 /// Makes the folder `name`; `EEXIST` when anything stands there.

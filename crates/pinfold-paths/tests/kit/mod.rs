@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part")]
 
 pub mod kernel;
+pub mod race;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

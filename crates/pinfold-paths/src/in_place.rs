@@ -1,0 +1,306 @@
+//! Deeds as a process does them: into the file itself, not beside it and swapped in.
+//!
+//! Promise: each is done to the object that was judged, or not at all; nothing is cut short before it is known to be
+//! that object. Trap: a file that was opened for writing stays writable for whoever got the descriptor, wherever its name
+//! goes later.
+
+use std::ffi::OsStr;
+use std::fs::File;
+
+use rustix::fd::AsFd;
+use rustix::fs::{FileType, OFlags, Timestamps};
+use rustix::io::Errno;
+
+use crate::contained::{Contained, PERMISSION_BITS};
+use crate::error::DeedError;
+use crate::place::Kind;
+use crate::replace::temp_name;
+use crate::sys;
+
+/// How a file is opened in place.
+#[expect(clippy::struct_excessive_bools, reason = "flags of open(2), each as it was said")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// For reading.
+    pub read: bool,
+    /// For writing.
+    pub write: bool,
+    /// Whatever is written goes to the end.
+    pub append: bool,
+    /// Its content goes first.
+    pub truncate: bool,
+    /// It is made if it is missing, with this mode, of which the umask takes bits away.
+    pub create: Option<u32>,
+    /// It must be missing.
+    pub exclusive: bool,
+    /// Reading and writing never wait.
+    pub nonblocking: bool,
+    /// What is written is on the disk when the call returns.
+    pub sync: bool,
+    /// And so is what is needed to read it again, but nothing more.
+    pub content_sync: bool,
+}
+
+impl Opening {
+    /// What is said when the file is opened. Content goes later, when it is known to be the right file's.
+    fn flags(self) -> OFlags {
+        let mut flags = match (self.read, self.write) {
+            (_, false) => OFlags::RDONLY,
+            (false, true) => OFlags::WRONLY,
+            (true, true) => OFlags::RDWR,
+        };
+        flags.set(OFlags::APPEND, self.append);
+        flags.set(OFlags::SYNC, self.sync);
+        flags.set(OFlags::DSYNC, self.content_sync || self.sync);
+        flags
+    }
+}
+
+/// Who something belongs to from now on; `None` leaves it as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// The user.
+    pub user: Option<u32>,
+    /// The group.
+    pub group: Option<u32>,
+}
+
+/// A time to be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetTime {
+    /// The present one.
+    Now,
+    /// None: it stays.
+    Kept,
+    /// This one, since 1970.
+    At {
+        /// Seconds.
+        seconds: i64,
+        /// And nanoseconds, fewer than a second has.
+        nanoseconds: u32,
+    },
+}
+
+impl Contained {
+    /// Opens the file that was judged, or makes it where nothing stood. Missing folders are not made. Never waits, never
+    /// goes through a link, never opens what is no file.
+    ///
+    /// # Errors
+    /// [`DeedError::Changed`] when another object stands there by now, or one where nothing stood.
+    pub fn open_in_place(&self, how: Opening) -> Result<File, DeedError> {
+        if self.must_be_folder() {
+            return Err(DeedError::IsFolder);
+        }
+        match (self.kind(), how.create) {
+            (Kind::Missing { missing_dirs: 0 }, Some(mode)) => self.make_in_place(how, mode),
+            (Kind::Missing { .. }, _) => Err(DeedError::Missing),
+            (Kind::File { .. }, _) if how.exclusive => Err(DeedError::Exists),
+            (Kind::File { .. }, _) => self.open_judged(how),
+            (Kind::Directory, _) => Err(DeedError::IsFolder),
+            (Kind::Link, _) => Err(DeedError::IsLink),
+            (Kind::Special(_), _) => Err(DeedError::Special),
+        }
+    }
+
+    fn make_in_place(&self, how: Opening, mode: u32) -> Result<File, DeedError> {
+        self.still_held()?;
+        let file = match sys::make_in_place(self.parent(), self.name(), how.flags(), mode & PERMISSION_BITS) {
+            // It came meanwhile: whoever must be first is not, and who need not be has not seen it.
+            Err(Errno::EXIST) if how.exclusive => return Err(DeedError::Exists),
+            Err(Errno::EXIST) => return Err(DeedError::Changed),
+            other => other?,
+        };
+        sys::set_nonblocking(file.as_fd(), how.nonblocking)?;
+        Ok(file.into())
+    }
+
+    fn open_judged(&self, how: Opening) -> Result<File, DeedError> {
+        self.still_held()?;
+        let file = match sys::open_in_place(self.parent(), self.name(), how.flags()) {
+            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ISDIR) => return Err(DeedError::Changed),
+            other => other?,
+        };
+        let (file_type, version) = sys::stat_open(file.as_fd())?;
+        if file_type != FileType::RegularFile || Some(version.id()) != self.id() {
+            return Err(DeedError::Changed);
+        }
+        if how.truncate {
+            sys::set_length(file.as_fd(), 0)?;
+        }
+        sys::set_nonblocking(file.as_fd(), how.nonblocking)?;
+        Ok(file.into())
+    }
+
+    /// Makes one folder with a mode, of which the umask takes bits away. Those above it must be there.
+    ///
+    /// # Errors
+    /// [`DeedError::Exists`], [`DeedError::Missing`], [`DeedError::Changed`].
+    pub fn make_dir(&self, mode: u32) -> Result<(), DeedError> {
+        self.nothing_stands()?;
+        self.still_held()?;
+        Ok(sys::make_folder_with(self.parent(), self.name(), mode & PERMISSION_BITS)?)
+    }
+
+    /// Makes a link that holds `text`, whatever that leads to.
+    ///
+    /// # Errors
+    /// [`DeedError::Exists`], [`DeedError::Missing`], [`DeedError::Changed`].
+    pub fn make_link(&self, text: &OsStr) -> Result<(), DeedError> {
+        self.nothing_stands()?;
+        if self.must_be_folder() {
+            return Err(DeedError::Missing);
+        }
+        self.still_held()?;
+        Ok(sys::make_link(text, self.parent(), self.name())?)
+    }
+
+    /// Gives the file a second name, where nothing stands.
+    ///
+    /// # Errors
+    /// [`DeedError::Changed`] when it was another file that got the name; it has lost it again then.
+    pub fn link_to(&self, to: &Self) -> Result<(), DeedError> {
+        match self.kind() {
+            Kind::File { .. } => {}
+            Kind::Missing { .. } => return Err(DeedError::Missing),
+            Kind::Directory => return Err(DeedError::IsFolder),
+            Kind::Link => return Err(DeedError::IsLink),
+            Kind::Special(_) => return Err(DeedError::Special),
+        }
+        to.nothing_stands()?;
+        if to.must_be_folder() {
+            return Err(DeedError::Missing);
+        }
+        self.still_held()?;
+        to.still_held()?;
+        self.look_again()?;
+        let (from, there) = ((self.parent(), self.name()), (to.parent(), to.name()));
+        sys::link(from, there)?;
+        if sys::look(there.0, there.1).is_ok_and(|look| Some(look.version.id()) == self.id()) {
+            return Ok(());
+        }
+        let _ = sys::remove_file(there.0, there.1);
+        Err(DeedError::Changed)
+    }
+
+    /// Gives what stands here the name `to`, whose folder must be there. With `overwrite` a file or link there gives way.
+    ///
+    /// A file or a link goes by way of a name in the other folder that nobody knows, and is looked at there: whoever can
+    /// change names here has no say any more in what gets the new one. `most_names`: the most names (hard links) that
+    /// what moves, and what gives way, may have; the others would go on to show it, and to change it.
+    ///
+    /// # Errors
+    /// [`DeedError::Changed`] when another object stood here; it stands here again then. [`DeedError::Shared`].
+    pub fn rename_in_place(
+        &self,
+        to: &Self,
+        overwrite: bool,
+        most_names: Option<u64>,
+    ) -> Result<(), DeedError> {
+        self.not_the_root()?;
+        to.not_the_root()?;
+        self.look().ok_or(DeedError::Missing)?;
+        let is_folder = self.kind() == Kind::Directory;
+        if self.must_be_folder() && !is_folder {
+            return Err(DeedError::NotAFolder);
+        }
+        let gives_way = match to.kind() {
+            Kind::Missing { missing_dirs: 0 } if to.must_be_folder() && !is_folder => {
+                return Err(DeedError::NotAFolder);
+            }
+            Kind::Missing { missing_dirs: 0 } => false,
+            Kind::Missing { .. } => return Err(DeedError::Missing),
+            Kind::Directory => return Err(DeedError::Exists),
+            Kind::Special(_) => return Err(DeedError::Special),
+            Kind::File { .. } | Kind::Link if !overwrite => return Err(DeedError::Exists),
+            Kind::File { .. } | Kind::Link if is_folder => return Err(DeedError::NotAFolder),
+            Kind::File { .. } | Kind::Link => true,
+        };
+        if self.id() == to.id() {
+            // Two names of one file: the kernel leaves both.
+            return Ok(());
+        }
+        self.still_held()?;
+        to.still_held()?;
+        self.look_again()?;
+        let (from, there) = ((self.parent(), self.name()), (to.parent(), to.name()));
+        if is_folder {
+            return Ok(sys::rename_new(from, there)?);
+        }
+        let aside = temp_name();
+        let waiting = (to.parent(), aside.as_os_str());
+        sys::rename_new(from, waiting)?;
+        let moved = self.is_what_moved(waiting, most_names).and_then(|()| {
+            if gives_way {
+                let there = to.look_again()?;
+                names_at_most(there.links, most_names)?;
+            }
+            Ok(())
+        });
+        let named = moved.and_then(|()| {
+            Ok(if gives_way { sys::rename_over(waiting, there) } else { sys::rename_new(waiting, there) }?)
+        });
+        if named.is_err() {
+            // Best for whoever looks for it; where its name was taken meanwhile it stays beside.
+            let _ = sys::rename_new(waiting, from);
+        }
+        named
+    }
+
+    fn is_what_moved(&self, at: sys::At<'_>, most_names: Option<u64>) -> Result<(), DeedError> {
+        let now = sys::look(at.0, at.1)?;
+        let judged = self.look().ok_or(DeedError::Missing)?;
+        if now.version.id() != judged.version.id() || now.file_type != judged.file_type {
+            return Err(DeedError::Changed);
+        }
+        names_at_most(now.links, most_names)
+    }
+
+    /// Cuts or extends the file to a length.
+    ///
+    /// # Errors
+    /// As [`open_in_place`](Self::open_in_place).
+    pub fn set_length(&self, length: u64) -> Result<(), DeedError> {
+        let file = self.open_in_place(Opening { write: true, ..Opening::default() })?;
+        Ok(sys::set_length(file.as_fd(), length)?)
+    }
+
+    /// Gives the file or folder to an owner.
+    ///
+    /// # Errors
+    /// [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
+    pub fn set_owner(&self, owner: Owner) -> Result<(), DeedError> {
+        self.still_held()?;
+        if self.kind() == Kind::Directory {
+            return Ok(sys::change_owner(self.open_dir()?.fd(), owner.user, owner.group)?);
+        }
+        Ok(sys::change_owner(self.open_file()?.as_fd(), owner.user, owner.group)?)
+    }
+
+    /// Sets the times of last access and last change of the file or folder.
+    ///
+    /// # Errors
+    /// [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
+    pub fn set_times(&self, access: SetTime, change: SetTime) -> Result<(), DeedError> {
+        self.still_held()?;
+        let times = Timestamps { last_access: sys::time(access), last_modification: sys::time(change) };
+        if self.kind() == Kind::Directory {
+            return Ok(sys::set_times(self.open_dir()?.fd(), &times)?);
+        }
+        Ok(sys::set_times(self.open_file()?.as_fd(), &times)?)
+    }
+
+    fn nothing_stands(&self) -> Result<(), DeedError> {
+        match self.kind() {
+            Kind::Missing { missing_dirs: 0 } => Ok(()),
+            Kind::Missing { .. } => Err(DeedError::Missing),
+            Kind::File { .. } | Kind::Directory | Kind::Link | Kind::Special(_) => Err(DeedError::Exists),
+        }
+    }
+}
+
+fn names_at_most(names: u64, most: Option<u64>) -> Result<(), DeedError> {
+    match most {
+        Some(most) if names > most => Err(DeedError::Shared(names)),
+        Some(_) | None => Ok(()),
+    }
+}
