@@ -10,12 +10,19 @@ pub struct Command {
     pub(crate) args: Vec<OsString>,
     pub(crate) stdio: [Option<OwnedFd>; 3],
     pub(crate) new_session: bool,
+    pub(crate) terminal: Option<OwnedFd>,
 }
 
 impl Command {
     /// A program, looked for as execvp(3) does along the `PATH` of the profile, with the caller's streams.
     pub fn new(program: impl Into<OsString>) -> Self {
-        Self { program: program.into(), args: Vec::new(), stdio: [None, None, None], new_session: false }
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            stdio: [None, None, None],
+            new_session: false,
+            terminal: None,
+        }
     }
 
     /// Adds arguments.
@@ -36,6 +43,17 @@ impl Command {
     #[must_use]
     pub fn new_session(mut self) -> Self {
         self.new_session = true;
+        self
+    }
+
+    /// Gives the command a terminal of its own, by the side of it that programs use: it leads the foreground of a session
+    /// there, as after a login. Which of its streams lead there too is said by [`stdio`](Self::stdio).
+    ///
+    /// Keys that interrupt and stop are then between the command and this terminal: whoever holds the other side passes
+    /// them on as bytes. See [`Attendant`](crate::Attendant).
+    #[must_use]
+    pub fn terminal(mut self, terminal: OwnedFd) -> Self {
+        self.terminal = Some(terminal);
         self
     }
 }

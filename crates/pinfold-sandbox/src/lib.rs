@@ -25,7 +25,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`], [`Watcher`] and [`Held`], [`Finding`].
+//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`], [`Watcher`] and [`Held`], [`Attendant`], [`Finding`].
 //!
 //! # Invariants
 //! 1. A wall that cannot be built, or that its self-test finds open, stops the start: nothing has run then.
@@ -43,6 +43,7 @@
 //! Linux 5.13 and later on x86-64 and aarch64 (the latter compiled from the same code, not run here). The full tier
 //! needs user namespaces; `pinfold doctor` says what else. Other systems: nothing yet.
 
+mod attendant;
 mod command;
 mod linux;
 mod placeholder;
@@ -54,6 +55,7 @@ mod strength;
 mod sys;
 mod watch;
 
+pub use attendant::Attendant;
 pub use command::Command;
 pub use placeholder::{is_placeholder, is_stand_in};
 pub use probe::{Finding, probe, strongest};

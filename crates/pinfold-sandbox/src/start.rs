@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use crate::attendant::Attendant;
 use crate::command::Command;
 use crate::linux::init::{self, Report, Stage};
 use crate::linux::plan::{Before, Plan};
@@ -28,6 +29,9 @@ const PASSED_ON: [libc::c_int; 10] = [
     libc::SIGTTOU,
     libc::SIGCONT,
 ];
+
+/// What such a supervisor minds beside them when the command has a terminal of its own: the size of its own one.
+const MINDED: [libc::c_int; 1] = [libc::SIGWINCH];
 
 /// The last of the kernel's signals.
 const LAST_SIGNAL: libc::c_int = 64;
@@ -88,7 +92,6 @@ impl std::error::Error for StartError {
 }
 
 /// A command that runs inside its walls.
-#[derive(Debug)]
 pub struct Confined {
     init: Pid,
     process: OwnedFd,
@@ -96,6 +99,11 @@ pub struct Confined {
     signals: Option<OwnedFd>,
     /// Where the first process tells of stops, when they are to be followed.
     stops: Option<OwnedFd>,
+    /// The command has a terminal of its own, so that nothing which happens at ours reaches it by itself.
+    own_terminal: bool,
+    attendant: Option<Box<dyn Attendant>>,
+    /// Somebody has asked us to stop, and not everybody at the terminal.
+    asked_to_stop: bool,
     deadline: Option<Instant>,
     tier: Tier,
     /// Taken away when the run is over.
@@ -104,9 +112,9 @@ pub struct Confined {
 
 struct WatchHandle(Watch);
 
-impl fmt::Debug for WatchHandle {
+impl fmt::Debug for Confined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Watch")
+        f.debug_struct("Confined").field("init", &self.init).field("tier", &self.tier).finish_non_exhaustive()
     }
 }
 
@@ -133,6 +141,7 @@ pub fn start(
     watched: bool,
 ) -> Result<Confined, StartError> {
     let program = command.program.to_string_lossy().into_owned();
+    let own_terminal = command.terminal.is_some();
     let failed = |stage, detail: &str| {
         let detail = detail.to_owned();
         move |error| StartError { stage, detail, error }
@@ -166,7 +175,8 @@ pub fn start(
         Ok(Forked::Child) => init::run(&mut plan, &theirs),
         Ok(Forked::Parent { pid, pidfd }) => {
             drop(theirs);
-            let signals = after_fork(mask, signalling).map_err(failed(Stage::Fork, "preparing the start"))?;
+            let signals = after_fork(mask, signalling, own_terminal)
+                .map_err(failed(Stage::Fork, "preparing the start"))?;
             let deadline = profile.limits.wall_time.map(|t| Instant::now() + t);
             let mut confined = Confined {
                 init: pid,
@@ -174,6 +184,9 @@ pub fn start(
                 watch: None,
                 signals,
                 stops: None,
+                own_terminal,
+                attendant: None,
+                asked_to_stop: false,
                 deadline,
                 tier,
                 _placeholders: placeholders,
@@ -207,16 +220,18 @@ fn hold_signals(signalling: Signalling) -> io::Result<Before> {
     Ok(Before { mask: Signals::all().block()?, reset })
 }
 
-fn after_fork(mask: Signals, signalling: Signalling) -> io::Result<Option<OwnedFd>> {
+fn after_fork(mask: Signals, signalling: Signalling, own_terminal: bool) -> io::Result<Option<OwnedFd>> {
     mask.restore()?;
     match signalling {
         Signalling::Own => Ok(None),
         Signalling::PassOn => {
             // Whoever started us may have ignored it, and then nobody could wait for the command.
             sys::default_action(libc::SIGCHLD);
-            let passed_on = Signals::of(&PASSED_ON);
-            passed_on.block()?;
-            passed_on.descriptor().map(Some)
+            let minded: &[_] = if own_terminal { &MINDED } else { &[] };
+            let ours: Vec<_> = PASSED_ON.iter().chain(minded).copied().collect();
+            let ours = Signals::of(&ours);
+            ours.block()?;
+            ours.descriptor().map(Some)
         }
     }
 }
@@ -239,6 +254,7 @@ fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
             let what = plan.self_test.get(usize::from(index)).map_or_else(String::new, Probe::describe);
             format!("the walls do not hold: {what}")
         }
+        Stage::Terminal => "giving the command its terminal".into(),
         Stage::Exec => format!("starting `{program}`"),
     }
 }
@@ -257,6 +273,12 @@ impl Confined {
     /// Whether attempts are shown to the watcher.
     pub fn is_watched(&self) -> bool {
         self.watch.is_some()
+    }
+
+    /// Has somebody told what happens at the supervisor's terminal: for a command with a terminal of its own, and
+    /// [`Signalling::PassOn`].
+    pub fn attended_by(&mut self, attendant: Box<dyn Attendant>) {
+        self.attendant = Some(attendant);
     }
 
     /// A handle with which another thread can signal or end the command.
@@ -375,15 +397,14 @@ impl Confined {
         let Some(Report { stage: Stage::Stopped, index, errno: signal }) = Report::decode(bytes) else {
             return Ok(());
         };
-        let had_terminal = (index == 1).then(sys::foreground).flatten();
-        {
-            // Stopped we would not keep the time.
-            let left = self.deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            let _alarm = left.map(Alarm::after).transpose()?;
-            // Those of a terminal do nothing where nobody would continue us.
-            let terminals = [libc::SIGTTIN, libc::SIGTTOU].contains(&signal);
-            sys::stop(if terminals { signal } else { libc::SIGTSTP })?;
+        // Those of a terminal do nothing where nobody would continue us.
+        let by_key = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal);
+        let signal = if [libc::SIGTTIN, libc::SIGTTOU].contains(&signal) { signal } else { libc::SIGTSTP };
+        if self.own_terminal {
+            return self.stop_with_terminal(signal, by_key);
         }
+        let had_terminal = (index == 1).then(sys::foreground).flatten();
+        self.stop(signal, false)?;
         if let Some(group) = had_terminal
             && sys::foreground() == sys::group_of(0)
         {
@@ -393,23 +414,64 @@ impl Confined {
         Ok(())
     }
 
+    /// Stops as the key would have stopped us, had it been pressed at our terminal: with all who are in the foreground
+    /// there, else the shell behind us would go on waiting for them.
+    fn stop_with_terminal(&mut self, signal: libc::c_int, by_key: bool) -> io::Result<()> {
+        if let Some(attendant) = &mut self.attendant {
+            attendant.stopping();
+        }
+        let asked = std::mem::take(&mut self.asked_to_stop);
+        self.stop(signal, by_key && !asked)?;
+        if let Some(attendant) = &mut self.attendant {
+            attendant.continued();
+        }
+        // Nobody else can continue the command. When we have not stopped at all, since nobody would have continued us,
+        // the key has no effect on it either.
+        if !self.pass_on(false) && by_key {
+            sys::signal(self.process.as_fd(), libc::SIGCONT)?;
+        }
+        Ok(())
+    }
+
+    fn stop(&self, signal: libc::c_int, group: bool) -> io::Result<()> {
+        // Stopped we would not keep the time.
+        let left = self.deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let _alarm = left.map(Alarm::after).transpose()?;
+        sys::stop(signal, group)
+    }
+
     /// Milliseconds until the deadline, rounded up.
     fn remaining(&self) -> Option<i32> {
         let left = self.deadline?.saturating_duration_since(Instant::now());
         Some(i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1)
     }
 
-    /// `stopped`: the command has stopped since, and stays so although somebody continued us before.
-    fn pass_on(&self, stopped: bool) {
-        let Some(signals) = &self.signals else { return };
+    /// `stopped`: the command has stopped since, and stays so although somebody continued us before. Returns whether the
+    /// command was continued.
+    fn pass_on(&mut self, stopped: bool) -> bool {
+        let Some(signals) = &self.signals else { return false };
+        let mut continued = false;
         while let Some(signal) = sys::read_signal(signals.as_fd()) {
-            // What the terminal sends, it sends to the command too; but that it is gone it tells only the leader of
-            // the session, which may be us.
-            let outdated = stopped && signal.number == libc::SIGCONT;
-            if !outdated && (signal.sent_by_process || signal.number == libc::SIGHUP) {
-                let _ = sys::signal(self.process.as_fd(), signal.number);
+            let number = signal.number;
+            match (&mut self.attendant, number) {
+                (Some(attendant), libc::SIGWINCH) => attendant.resized(),
+                (Some(attendant), libc::SIGCONT) if !stopped => attendant.continued(),
+                _ => {}
             }
+            // What the terminal sends, it sends to the command too, unless that has another one; but that it is gone it
+            // tells only the leader of the session, which may be us.
+            let by_terminal = !signal.sent_by_process && number != libc::SIGHUP;
+            let hers_too =
+                by_terminal && (!self.own_terminal || [libc::SIGTTIN, libc::SIGTTOU].contains(&number));
+            let outdated = stopped && number == libc::SIGCONT;
+            if outdated || hers_too || number == libc::SIGWINCH {
+                continue;
+            }
+            self.asked_to_stop |= number == libc::SIGTSTP && signal.sent_by_process;
+            continued |= number == libc::SIGCONT;
+            let _ = sys::signal(self.process.as_fd(), number);
         }
+        continued
     }
 }
 

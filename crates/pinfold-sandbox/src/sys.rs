@@ -875,12 +875,12 @@ pub(crate) fn stopped_by(pid: Pid) -> Option<c_int> {
     (who == pid).then_some(signal)
 }
 
-/// Stops this process by `signal` until it is continued. Where nobody could continue it, in a process group that no
+/// Stops this process, or all of its group, by `signal` until it is continued. Where nobody could continue it, in a process group that no
 /// shell minds, the kernel does nothing when `signal` is one of a terminal.
-pub(crate) fn stop(signal: c_int) -> io::Result<()> {
+pub(crate) fn stop(signal: c_int, group: bool) -> io::Result<()> {
     let before = Signals::of(&[signal]).unblock()?;
-    // SAFETY: takes a number.
-    unsafe { libc::raise(signal) };
+    // SAFETY: both take numbers.
+    unsafe { if group { libc::kill(0, signal) } else { libc::raise(signal) } };
     before.restore()
 }
 
@@ -1014,22 +1014,65 @@ pub(crate) fn umask(mask: u32) -> u32 {
     unsafe { libc::umask(mask) }
 }
 
-/// Moves `fd` to `number` and closes every descriptor above. The only one left there is returned.
-pub(crate) fn keep_only_below(number: RawFd, fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+/// Moves `fd` to `number`, `next` to the number after that, and closes every descriptor above. The only ones left there
+/// are returned.
+pub(crate) fn keep_only_below(
+    number: RawFd,
+    fd: BorrowedFd<'_>,
+    next: Option<BorrowedFd<'_>>,
+) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+    // Out of the way first: it may stand where the other is going to.
+    let next = match next {
+        // SAFETY: takes numbers, and returns a descriptor that is ours.
+        Some(next) => Some(owned(
+            check_int(unsafe { libc::fcntl(next.as_raw_fd(), libc::F_DUPFD_CLOEXEC, number + 2) })?.into(),
+        )?),
+        None => None,
+    };
     if fd.as_raw_fd() != number {
         // SAFETY: both are descriptor numbers. Whatever stood at `number` belonged to another owner, which, in
         // the forked child that calls this, will never use or close it.
         check_int(unsafe { libc::dup3(fd.as_raw_fd(), number, libc::O_CLOEXEC) })?;
     }
+    let mut last = number;
+    if let Some(next) = &next {
+        last += 1;
+        // SAFETY: as above.
+        check_int(unsafe { libc::dup3(next.as_raw_fd(), last, libc::O_CLOEXEC) })?;
+    }
+    let moved = next.is_some();
+    drop(next);
     // SAFETY: as above, for all others.
     check(unsafe {
-        libc::syscall(libc::SYS_close_range, number.cast_unsigned() + 1, c_uint::MAX, 0 as c_uint)
+        libc::syscall(libc::SYS_close_range, last.cast_unsigned() + 1, c_uint::MAX, 0 as c_uint)
     })?;
-    owned(number.into())
+    Ok((owned(number.into())?, if moved { Some(owned(last.into())?) } else { None }))
 }
 
 /// Starts a new session, away from any terminal.
 pub(crate) fn new_session() {
     // SAFETY: takes nothing; fails only for a group leader, which then stays as it is.
     unsafe { libc::setsid() };
+}
+
+/// Starts a new session and makes `terminal`, which belongs to no session yet, the one that controls it.
+///
+/// [setsid(2)](https://man7.org/linux/man-pages/man2/setsid.2.html),
+/// [TIOCSCTTY](https://man7.org/linux/man-pages/man2/TIOCSCTTY.2const.html)
+pub(crate) fn new_session_at(terminal: BorrowedFd<'_>) -> io::Result<()> {
+    new_session();
+    // SAFETY: takes a number; zero means that no terminal is to be taken away from others.
+    check_int(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSCTTY, 0 as c_int) }).map(drop)
+}
+
+/// Puts this process into a group of its own, in the foreground of the terminal of its session.
+///
+/// [tcsetpgrp(3)](https://man7.org/linux/man-pages/man3/tcsetpgrp.3.html); a process that blocks SIGTTOU may do so from
+/// the background.
+pub(crate) fn lead_foreground(terminal: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: both take numbers only.
+    unsafe {
+        check_int(libc::setpgid(0, 0))?;
+        check_int(libc::tcsetpgrp(terminal.as_raw_fd(), libc::getpid())).map(drop)
+    }
 }

@@ -47,6 +47,7 @@ pub(crate) enum Stage {
     /// The command was stopped, by this signal. The index says whether it had the terminal to itself (1) or shared the
     /// place of the supervisor there (0).
     Stopped,
+    Terminal,
 }
 
 impl Report {
@@ -56,7 +57,7 @@ impl Report {
     }
 
     pub(crate) fn decode(bytes: [u8; 6]) -> Option<Self> {
-        const STAGES: [Stage; 15] = [
+        const STAGES: [Stage; 16] = [
             Stage::Ready,
             Stage::Closed,
             Stage::Identity,
@@ -72,6 +73,7 @@ impl Report {
             Stage::Exec,
             Stage::Started,
             Stage::Stopped,
+            Stage::Terminal,
         ];
         let [stage, index, a, b, c, d] = bytes;
         let stage = *STAGES.get(usize::from(stage))?;
@@ -92,13 +94,19 @@ fn at(stage: Stage) -> impl Fn(io::Error) -> Failed {
 
 /// Runs the first process to its end. Reports go to `supervisor`.
 pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
-    let Ok(supervisor) = own_descriptors(plan, supervisor.as_fd()) else { sys::exit_now(EXIT_NOT_STARTED) };
+    if let Some(Err(error)) = plan.terminal.as_ref().map(|own| sys::new_session_at(own.as_fd())) {
+        give_up(supervisor.as_fd(), &at(Stage::Terminal)(error));
+    }
+    let Ok((supervisor, terminal)) = own_descriptors(plan, supervisor.as_fd()) else {
+        sys::exit_now(EXIT_NOT_STARTED)
+    };
     let supervisor = supervisor.as_fd();
+    let terminal = terminal.as_ref().map(AsFd::as_fd);
     if let Err(failed) = prepare(plan, supervisor) {
         give_up(supervisor, &failed);
     }
     // SAFETY: a fresh fork has one thread; `command` only makes system calls, and gives handlers of signals up first.
-    match unsafe { sys::borrow_until_exec(&mut || give_up(supervisor, &command(plan))) } {
+    match unsafe { sys::borrow_until_exec(&mut || give_up(supervisor, &command(plan, terminal))) } {
         Err(error) => give_up(supervisor, &Failed { stage: Stage::Fork, index: 0, error }),
         Ok(command) => {
             // A command that could not be started has said so before.
@@ -108,16 +116,17 @@ pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
     }
 }
 
-/// Keeps the standard streams and the way to the supervisor, and closes all else: this process is a copy of one
-/// that may have opened anything, and another run that waits for an end of file must not wait for us.
-fn own_descriptors(plan: &Plan, supervisor: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+/// Keeps the standard streams, the way to the supervisor and the terminal of the command's own, and closes all else:
+/// this process is a copy of one that may have opened anything, and another run that waits for an end of file must not
+/// wait for us.
+fn own_descriptors(plan: &Plan, supervisor: BorrowedFd<'_>) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
     const SUPERVISOR: i32 = 3;
     for (number, fd) in (0..).zip(&plan.stdio) {
         if let Some(fd) = fd {
             sys::place(fd.as_fd(), number)?;
         }
     }
-    sys::keep_only_below(SUPERVISOR, supervisor)
+    sys::keep_only_below(SUPERVISOR, supervisor, plan.terminal.as_ref().map(AsFd::as_fd))
 }
 
 fn give_up(to: BorrowedFd<'_>, failed: &Failed) -> ! {
@@ -277,9 +286,14 @@ fn privileges(plan: &Plan) -> io::Result<()> {
 }
 
 /// The command's own process.
-fn command(plan: &Plan) -> Failed {
+fn command(plan: &Plan, terminal: Option<BorrowedFd<'_>>) -> Failed {
     if let Err(error) = sys::die_with_parent(libc::SIGKILL) {
         return Failed { stage: Stage::Exec, index: 0, error };
+    }
+    // In a group of its own below this process, which stays in the session: a group with nobody above it in its session
+    // cannot be stopped by a key.
+    if let Some(Err(error)) = terminal.map(sys::lead_foreground) {
+        return at(Stage::Terminal)(error);
     }
     let error = become_it(plan);
     Failed { stage: Stage::Exec, index: 0, error }
@@ -328,6 +342,14 @@ fn keep(command: Pid, plan: &Plan, supervisor: BorrowedFd<'_>) -> ! {
             }
             Ok(signal) if signal.sent_by_process && signal.number == END_ALL => {
                 finish(Ended::Signalled(libc::SIGKILL), namespace);
+            }
+            // A shell continues a whole job, which here is out of its reach. And a terminal tells only the leader of
+            // its session, which is this process, that it is gone.
+            Ok(signal)
+                if plan.terminal.is_some() && [libc::SIGCONT, libc::SIGHUP].contains(&signal.number) =>
+            {
+                let group = sys::group_of(command).filter(|group| *group > 0);
+                let _ = sys::kill(group.map_or(command, |group| -group), signal.number);
             }
             // From the supervisor. What a terminal sends, it sends to the command as well.
             Ok(signal) if signal.sent_by_process => drop(sys::kill(command, signal.number)),

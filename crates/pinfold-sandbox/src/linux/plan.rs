@@ -27,6 +27,7 @@ pub(crate) struct Plan {
     pub(crate) slots: Vec<Option<OwnedFd>>,
     pub(crate) cwd: CString,
     pub(crate) new_session: bool,
+    pub(crate) terminal: Option<OwnedFd>,
     pub(crate) limits: Vec<(libc::c_uint, u64)>,
     /// The Landlock version to use, if the kernel has one.
     pub(crate) landlock: Option<u32>,
@@ -77,6 +78,7 @@ impl Plan {
             slots: (0..slots).map(|_| None).collect(),
             cwd: c_string(profile.cwd.as_os_str())?,
             new_session: command.new_session,
+            terminal: command.terminal,
             limits: limits(profile.limits),
             landlock: sys::landlock_version().ok(),
             handles: handles(profile, full),
@@ -100,6 +102,7 @@ impl Plan {
     /// touched here has to be copied first. For a program that ends with the command.
     pub(crate) fn leave(mut self) {
         self.stdio = [None, None, None];
+        self.terminal = None;
         std::mem::forget(self);
     }
 }

@@ -1,0 +1,16 @@
+//! Who stands between the terminal of a command and that of the person.
+
+/// Somebody who passes bytes on between the terminal that a command was given
+/// ([`Command::terminal`](crate::Command::terminal)) and the one that the supervisor has, and is told what only a
+/// supervisor notices. Told on the thread of [`Confined::supervise`](crate::Confined::supervise).
+pub trait Attendant: Send {
+    /// The person's terminal has another size.
+    fn resized(&mut self);
+
+    /// The command has stopped, and the supervisor is going to: the shell behind it takes the person's terminal back.
+    fn stopping(&mut self);
+
+    /// The supervisor goes on, perhaps in the background, and the command will in a moment. May come twice, and without
+    /// [`stopping`](Self::stopping) when somebody stopped the supervisor by force.
+    fn continued(&mut self);
+}
