@@ -1,6 +1,5 @@
 //! A terminal that no command uses while a dialog has it.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -8,23 +7,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rustix::process::getpgrp;
-use rustix::termios::tcgetpgrp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
 
-use crate::ears::{Ears, size_of};
-use crate::raw::Before;
-use crate::screen::{CANCEL, ENTER, LEAVE, MARK_PASTE, USUAL};
+use crate::ears::Ears;
+use crate::person::Person;
+use crate::screen::{CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, SHOW_CURSOR, UNMARK_PASTE};
 use crate::stage::{Event, Size, Stage};
+
+/// How long the terminal may take to accept what is written.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A stage on the terminal of this process, for programs that have it to themselves. What was typed before the dialog
 /// could be read is forgotten: nobody is there for whom it was meant.
 ///
 /// A signal that ends this process ends it after the terminal was put back.
+#[derive(Debug)]
 pub struct Alone {
-    terminal: File,
-    before: Before,
+    person: Arc<Person>,
     ears: Ears,
     /// What is written, until it is flushed.
     picture: Vec<u8>,
@@ -35,24 +35,24 @@ impl Alone {
     /// Takes the terminal of this process, by whatever its standard streams lead to.
     ///
     /// # Errors
-    /// When there is none, or this process is in its background: then nobody can be asked.
+    /// When there is none, or this process is in its background (`NotFound`): then nobody can be asked.
     pub fn open() -> io::Result<Self> {
-        let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-        if tcgetpgrp(&terminal)? != getpgrp() {
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, "in the background of the terminal"));
-        }
-        let before = Before::of(terminal.as_fd())?;
+        let nobody = || io::Error::new(io::ErrorKind::NotFound, "no terminal, or in the background of it");
+        let person = Person::open()?.ok_or_else(nobody)?;
         let ends = Ends::register()?;
-        before.make_raw(terminal.as_fd())?;
-        let ears = Ears::new(size_of(&terminal));
-        let mut stage = Self { terminal, before, ears, picture: Vec::new(), ends };
-        stage.terminal.write_all(format!("{CANCEL}{ENTER}{MARK_PASTE}").as_bytes())?;
+        let ears = Ears::new(person.size());
+        let stage = Self { person, ears, picture: Vec::new(), ends };
+        stage.person.make_raw()?;
+        stage.person.set_aside(true);
+        stage.person.write(format!("{CANCEL}{ENTER}{PLAIN}{MARK_PASTE}").as_bytes(), PATIENCE)?;
         Ok(stage)
     }
 
     fn put_back(&mut self) {
-        let _ = self.terminal.write_all(format!("{CANCEL}{LEAVE}{USUAL}").as_bytes());
-        self.before.restore(self.terminal.as_fd());
+        let back = format!("{CANCEL}{UNMARK_PASTE}{LEAVE}{SHOW_CURSOR}");
+        let _ = self.person.write(back.as_bytes(), PATIENCE);
+        self.person.set_aside(false);
+        self.person.restore();
     }
 }
 
@@ -69,9 +69,8 @@ impl Write for Alone {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.terminal.write_all(&self.picture)?;
-        self.picture.clear();
-        drop(self.ears.painted(self.terminal.as_fd()));
+        self.person.write(&std::mem::take(&mut self.picture), PATIENCE)?;
+        drop(self.ears.painted(&self.person));
         Ok(())
     }
 }
@@ -83,7 +82,7 @@ impl Stage for Alone {
 
     fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
         let wake = Some(self.ends.wake.as_fd());
-        let event = self.ears.next(self.terminal.as_fd(), wake, timeout, &mut |_| {});
+        let event = self.ears.next(&self.person, wake, timeout, &mut |_| {});
         if let Some(signal) = self.ends.signal() {
             self.put_back();
             low_level::emulate_default_handler(signal)?;
@@ -98,6 +97,7 @@ impl Stage for Alone {
 }
 
 /// The signals that would end this process, put off until the terminal was put back.
+#[derive(Debug)]
 struct Ends {
     /// The number of the one that came, or zero.
     came: Arc<AtomicUsize>,

@@ -4,6 +4,8 @@
 //! asked (its title, its colours, the clipboard). Some of these carry words that the command has chosen, so they must
 //! not be taken for keys: they are read to their end and forgotten.
 
+use std::fmt;
+
 use vte::{Params, Parser, Perform};
 
 use crate::stage::{Event, Key, KeyCode};
@@ -20,8 +22,14 @@ pub(crate) struct Decoder {
     escape: bool,
 }
 
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder").field("heard", &self.heard).finish_non_exhaustive()
+    }
+}
+
 /// What the parser has found.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Heard {
     event: Option<Event>,
     paste: Option<String>,

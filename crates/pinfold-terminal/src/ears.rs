@@ -2,20 +2,21 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read};
-use rustix::termios::tcgetwinsize;
 
 use crate::decoder::Decoder;
+use crate::person::Person;
 use crate::stage::{Event, QUIET, Size};
 
 /// How long an escape character waits for what belongs to it. Terminals send both at once; networks may part them.
 const ESCAPE_ALONE: Duration = Duration::from_millis(50);
 
 /// How often the size of the window is looked at while a dialog is open: quicker than anybody sees.
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Whether keys are answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,7 @@ enum Counting {
 }
 
 /// Who listens to a terminal for a dialog.
+#[derive(Debug)]
 pub(crate) struct Ears {
     decoder: Decoder,
     /// What has come and was not yet decoded.
@@ -54,13 +56,13 @@ impl Ears {
     }
 
     /// Something was painted. What was typed before is handed over.
-    pub(crate) fn painted(&mut self, terminal: BorrowedFd<'_>) -> Vec<u8> {
+    pub(crate) fn painted(&mut self, person: &Person) -> Vec<u8> {
         if self.counting != Counting::NotYet {
             return Vec::new();
         }
         let mut early = self.take();
-        while let Ok(true) = is_readable(terminal, Duration::ZERO, None) {
-            match read_some(terminal) {
+        while let Ok(true) = is_readable(person.as_fd(), Duration::ZERO, None) {
+            match read_some(person) {
                 Ok(bytes) if !bytes.is_empty() => early.extend(bytes),
                 Ok(_) | Err(_) => break,
             }
@@ -84,27 +86,27 @@ impl Ears {
     /// The next event. What is typed while keys do not count goes to `early`; `wake` ends the waiting.
     pub(crate) fn next(
         &mut self,
-        terminal: BorrowedFd<'_>,
+        person: &Person,
         wake: Option<BorrowedFd<'_>>,
         timeout: Duration,
         early: &mut dyn FnMut(&[u8]),
     ) -> io::Result<Option<Event>> {
         let end = Instant::now() + timeout;
         loop {
-            if let Some(event) = self.ready().or_else(|| self.decoded()).or_else(|| self.resized(terminal)) {
+            if let Some(event) = self.ready().or_else(|| self.decoded()).or_else(|| self.resized(person)) {
                 return Ok(Some(event));
             }
             let now = Instant::now();
             if now >= end {
                 return Ok(None);
             }
-            if !is_readable(terminal, self.patience(now).min(end - now), wake)? {
+            if !is_readable(person.as_fd(), self.patience(now).min(end - now), wake)? {
                 if wake.is_some_and(|wake| is_readable(wake, Duration::ZERO, None).unwrap_or(true)) {
                     return Ok(None);
                 }
                 continue;
             }
-            let bytes = read_some(terminal)?;
+            let bytes = read_some(person)?;
             if bytes.is_empty() {
                 return Ok(Some(Event::Gone));
             }
@@ -155,21 +157,12 @@ impl Ears {
         event
     }
 
-    fn resized(&mut self, terminal: BorrowedFd<'_>) -> Option<Event> {
-        let size = size_of(terminal);
+    fn resized(&mut self, person: &Person) -> Option<Event> {
+        let size = person.size();
         (size != self.size).then(|| {
             self.size = size;
             Event::Resized(size)
         })
-    }
-}
-
-/// How large a terminal is. One that does not know has the size of the first ones.
-pub(crate) fn size_of(terminal: impl AsFd) -> Size {
-    let found = tcgetwinsize(terminal).ok().map(|found| (found.ws_row, found.ws_col));
-    match found {
-        Some((rows @ 1.., columns @ 1..)) => Size { rows, columns },
-        Some(_) | None => Size { rows: 24, columns: 80 },
     }
 }
 

@@ -15,11 +15,21 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod alone;
+mod beside;
 mod decoder;
 mod ears;
-mod raw;
+mod modes;
+mod paused;
+mod person;
+mod picture;
+mod relay;
+mod scan;
 mod screen;
+mod shared;
 mod stage;
+mod track;
 
 pub use alone::Alone;
+pub use beside::{Beside, Handle, Own};
+pub use paused::Paused;
 pub use stage::{Event, Key, KeyCode, QUIET, Size, Stage};

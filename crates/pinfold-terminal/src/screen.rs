@@ -6,14 +6,26 @@
 /// end of a string for those that do not know the former.
 pub(crate) const CANCEL: &str = "\x18\x1b\\";
 
-/// The alternate screen, cleared, with the cursor hidden. The other one keeps its content and its cursor.
-pub(crate) const ENTER: &str = "\x1b[?1049h\x1b[m\x1b[r\x1b[H\x1b[2J\x1b[?25l";
+/// The alternate screen. The main one keeps its content, and where its cursor is.
+pub(crate) const ENTER: &str = "\x1b[?1049h";
+
+/// Back to where [`ENTER`] was said, cursor and all.
+pub(crate) const LEAVE: &str = "\x1b[?1049l";
+
+/// An empty screen without a cursor, in plain characters.
+pub(crate) const PLAIN: &str = "\x0f\x1b(B\x1b[m\x1b[?6l\x1b[r\x1b[?7h\x1b[H\x1b[2J\x1b[?25l";
 
 /// Pasted texts can be told from typed ones.
 pub(crate) const MARK_PASTE: &str = "\x1b[?2004h";
 
-/// Back to where [`ENTER`] was said, cursor and all.
-pub(crate) const LEAVE: &str = "\x1b[m\x1b[?1049l";
+/// They cannot.
+pub(crate) const UNMARK_PASTE: &str = "\x1b[?2004l";
 
-/// The cursor shows, pasted texts come as if typed.
-pub(crate) const USUAL: &str = "\x1b[?25h\x1b[?2004l";
+/// The cursor shows.
+pub(crate) const SHOW_CURSOR: &str = "\x1b[?25h";
+
+/// What follows is shown at once, by terminals that know this.
+pub(crate) const TOGETHER: &str = "\x1b[?2026h";
+
+/// It ends.
+pub(crate) const APART: &str = "\x1b[?2026l";

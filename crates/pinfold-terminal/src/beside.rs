@@ -1,0 +1,174 @@
+//! A terminal beside the person's, which a command believes to be the person's.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{OptionalActions, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetwinsize};
+
+use crate::paused::Paused;
+use crate::person::Person;
+use crate::relay::Relay;
+use crate::shared::{Shared, Standing, State};
+
+/// How long a stop waits for the terminal to be put back.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A terminal of a command's own, and the bytes that go between it and that of the person.
+///
+/// [`open`](Self::open) changes nothing that anybody could see; [`start`](Self::start) makes the person's terminal raw
+/// and begins to pass bytes on; [`finish`](Self::finish), or dropping it, passes the last ones on and puts the person's
+/// terminal back.
+#[derive(Debug)]
+pub struct Beside {
+    handle: Handle,
+    sides: Option<Sides>,
+    relay: Option<JoinHandle<()>>,
+}
+
+/// Both sides of the terminal beside. The one for programs stays open as long as the relay runs: a command may close
+/// its streams and open its terminal again.
+#[derive(Debug)]
+struct Sides {
+    ours: OwnedFd,
+    programs: OwnedFd,
+}
+
+/// What a command is started with.
+#[derive(Debug)]
+pub struct Own {
+    /// The terminal that is to control its session.
+    pub terminal: OwnedFd,
+    /// Standard input, output and error, as far as those of this process lead to the person's terminal.
+    pub streams: [Option<OwnedFd>; 3],
+}
+
+/// Speaks with a [`Beside`] from any thread.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Beside {
+    /// Opens a terminal with the settings and the size of the person's, by which this process is controlled; `None` when
+    /// there is none, or this process is not in its foreground: then nobody would see a dialog.
+    ///
+    /// # Errors
+    /// When no terminal is to be had.
+    pub fn open() -> io::Result<Option<(Self, Own)>> {
+        let Some(person) = Person::open()? else { return Ok(None) };
+        let sides = Sides::open()?;
+        tcsetattr(&sides.programs, OptionalActions::Now, person.settings())?;
+        tcsetwinsize(&sides.programs, tcgetwinsize(person.as_ref())?)?;
+        let own = Own { terminal: sides.programs.try_clone()?, streams: sides.streams()? };
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let handle = Handle { shared: Arc::new(Shared::new(person, wake)) };
+        Ok(Some((Self { handle, sides: Some(sides), relay: None }, own)))
+    }
+
+    /// Begins: the person's terminal becomes raw. Once, after the command was started, on a thread whose signals are as
+    /// they should be for the one that passes bytes on.
+    ///
+    /// # Errors
+    /// When no thread is to be had.
+    pub fn start(&mut self) -> io::Result<()> {
+        let Some(Sides { ours, programs }) = self.sides.take() else { return Ok(()) };
+        let relay = Relay::new(Arc::clone(&self.handle.shared), ours, programs);
+        let thread = thread::Builder::new().name("terminal".into());
+        self.relay = Some(thread.spawn(move || relay.run())?);
+        Ok(())
+    }
+
+    /// For whoever asks, and for whoever notices what happens at the person's terminal.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Passes on what the command has written last, now that it has ended, and puts the person's terminal back. Waits
+    /// for a dialog that is open, which is told.
+    pub fn finish(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(relay) = self.relay.take() {
+            self.handle.shared.change(|state| state.finishing = true);
+            // What went wrong there was said there.
+            let _ = relay.join();
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Sides {
+    fn open() -> io::Result<Self> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let ours = openpt(flags)?;
+        grantpt(&ours)?;
+        unlockpt(&ours)?;
+        // By the other side, not by a name, which may mean something else where we are.
+        let programs = ioctl_tiocgptpeer(&ours, flags)?;
+        fcntl_setfl(&ours, OFlags::RDWR | OFlags::NONBLOCK)?;
+        Ok(Self { ours, programs })
+    }
+
+    /// The side for programs in place of each stream of ours that leads to the person's terminal.
+    fn streams(&self) -> io::Result<[Option<OwnedFd>; 3]> {
+        let [input, output, error] = [
+            tcgetpgrp(io::stdin()).is_ok(),
+            tcgetpgrp(io::stdout()).is_ok(),
+            tcgetpgrp(io::stderr()).is_ok(),
+        ];
+        let other = |leads_there: bool| leads_there.then(|| self.programs.try_clone()).transpose();
+        Ok([other(input)?, other(output)?, other(error)?])
+    }
+}
+
+impl Handle {
+    /// Takes the person's terminal for a dialog. Waits while another dialog has it. What the command writes is held
+    /// back, and what is typed is the dialog's, until the stage is dropped.
+    ///
+    /// # Errors
+    /// When nobody can be asked here: the terminal is gone, or does not take what is written to it; the command has
+    /// ended; or this process is in the background (`WouldBlock`).
+    pub fn pause(&self) -> io::Result<Paused> {
+        Paused::new(Arc::clone(&self.shared))
+    }
+
+    /// The person's terminal may have another size.
+    pub fn resized(&self) {
+        self.shared.change(|state| state.resized = true);
+    }
+
+    /// This process is going to stop: the person's terminal is put back. Returns when it was.
+    pub fn stopping(&self) {
+        self.shared.change(|state| state.stopping = true);
+        let parked = |state: &State| matches!(state.standing, Standing::Parked | Standing::Ended);
+        drop(self.shared.wait(STOP_PATIENCE, parked));
+    }
+
+    /// This process goes on. Returns when the person's terminal is raw again, if it has the foreground.
+    pub fn continued(&self) {
+        self.shared.change(|state| {
+            state.stopping = false;
+            state.continued = true;
+            state.resized = true;
+        });
+        let going = |state: &State| match state.standing {
+            Standing::Running | Standing::Held => !state.continued,
+            Standing::Parked => false,
+            Standing::Ended => true,
+        };
+        drop(self.shared.wait(STOP_PATIENCE, going));
+    }
+}

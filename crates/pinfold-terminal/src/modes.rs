@@ -1,0 +1,349 @@
+//! What a command has switched at its terminal, so that it can be switched off for a dialog and on again.
+//!
+//! [xterm control sequences](https://invisible-island.net/xterm/ctlseqs/ctlseqs.html),
+//! [kitty keyboard protocol](https://sw.kovidgoyal.net/kitty/keyboard-protocol/)
+
+use std::fmt::Write;
+
+use crate::scan::Piece;
+
+/// The modes that matter to a dialog: what programs call by `ESC [ ? … h`, and how they are at the beginning. The
+/// alternate screen is told apart.
+const PRIVATE: [(u16, bool); 18] = [
+    // Cursor keys in another form.
+    (1, false),
+    // Everything inverted.
+    (5, false),
+    // Lines are counted from the upper margin.
+    (6, false),
+    // Text goes on in the next line.
+    (7, true),
+    // The mouse is reported, in several ways.
+    (9, false),
+    (1000, false),
+    (1001, false),
+    (1002, false),
+    (1003, false),
+    // It is reported when the window gets the keyboard.
+    (1004, false),
+    // The cursor shows.
+    (25, true),
+    // The keypad sends codes of its own.
+    (66, false),
+    // Margins at the sides.
+    (69, false),
+    // Pasted texts are marked.
+    (2004, false),
+    // Nothing is shown until more has come.
+    (2026, false),
+    // Changes of colours, of the size, are reported.
+    (2031, false),
+    (2048, false),
+    // A paste is reported before it comes.
+    (5522, false),
+];
+
+/// Lines counted from the margin: has to do with where the cursor is, and is put back with that.
+const ORIGIN: u16 = 6;
+
+const CURSOR: u16 = 25;
+
+/// Nothing is shown until more has come.
+const TOGETHER: u16 = 2026;
+
+/// What is switched, as far as it is not as at the beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that are independent of each other")]
+pub(crate) struct Modes {
+    /// For each of [`PRIVATE`].
+    changed: [bool; PRIVATE.len()],
+    /// Characters push others aside.
+    insert: bool,
+    /// A new line goes to the beginning too.
+    newline: bool,
+    alternate: bool,
+    /// The lines that scroll.
+    margins: Option<(u16, u16)>,
+    /// Other characters than those of the encoding: which set stands in each of four places, as its last character.
+    sets: [Option<u8>; 4],
+    /// The second place is in use.
+    shifted: bool,
+    /// Keys in more words than usual, by the protocol with a stack.
+    key_stack: bool,
+    /// The same in the older protocol, with its level.
+    other_keys: u16,
+}
+
+impl Modes {
+    /// Takes notice of a piece of output.
+    pub(crate) fn hear(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Text(text) => {
+                if let Some(at) = memchr::memrchr2(0x0e, 0x0f, text) {
+                    self.shifted = text.get(at) == Some(&0x0e);
+                }
+            }
+            Piece::Escape(text) => self.hear_escape(text),
+            Piece::Control(text) => self.hear_control(&Control::parse(text)),
+            Piece::String(_) => {}
+        }
+    }
+
+    fn hear_escape(&mut self, text: &[u8]) {
+        match text {
+            [_, b'c'] => *self = Self::default(),
+            [_, b'='] => self.set(66, true),
+            [_, b'>'] => self.set(66, false),
+            [_, place @ b'('..=b'+', set] => {
+                if let Some(place) = self.sets.get_mut(usize::from(place - b'(')) {
+                    *place = (*set != b'B').then_some(*set);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn hear_control(&mut self, control: &Control) {
+        let first = control.number(0);
+        match (control.prefix, control.middle, control.last) {
+            (Some(b'?'), None, b'h' | b'l') => {
+                let on = control.last == b'h';
+                for mode in control.numbers() {
+                    if let 47 | 1047 | 1049 = mode { self.alternate = on } else { self.set(mode, on) }
+                }
+            }
+            (None, None, b'h' | b'l') => {
+                let on = control.last == b'h';
+                for mode in control.numbers() {
+                    match mode {
+                        4 => self.insert = on,
+                        20 => self.newline = on,
+                        _ => {}
+                    }
+                }
+            }
+            (None, None, b'r') => {
+                let whole = first <= 1 && control.number(1) == 0;
+                self.margins = (!whole).then(|| (first.max(1), control.number(1)));
+            }
+            (Some(b'>' | b'=' | b'<'), None, b'u') => self.key_stack = true,
+            (Some(b'>'), None, b'm') if first == 4 => self.other_keys = control.number(1),
+            (None, Some(b'!'), b'p') => {
+                *self = Self {
+                    alternate: self.alternate,
+                    key_stack: self.key_stack,
+                    other_keys: self.other_keys,
+                    changed: self.changed_but_soft(),
+                    ..Self::default()
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// What a soft reset leaves as it is: reports.
+    fn changed_but_soft(&self) -> [bool; PRIVATE.len()] {
+        let mut changed = self.changed;
+        for (changed, (mode, _)) in changed.iter_mut().zip(PRIVATE) {
+            *changed &= !matches!(mode, 1 | 6 | 7 | 25 | 66 | 69);
+        }
+        changed
+    }
+
+    fn set(&mut self, mode: u16, on: bool) {
+        for (changed, (known, usual)) in self.changed.iter_mut().zip(PRIVATE) {
+            if known == mode {
+                *changed = on != usual;
+            }
+        }
+    }
+
+    fn is(&self, mode: u16) -> bool {
+        let found = self.changed.iter().zip(PRIVATE).find(|(_, (known, _))| *known == mode);
+        found.is_some_and(|(changed, (_, usual))| *changed != usual)
+    }
+
+    /// Whether the alternate screen is up.
+    pub(crate) fn is_alternate(&self) -> bool {
+        self.alternate
+    }
+
+    /// Whether the terminal was told to show nothing until more has come.
+    pub(crate) fn is_together(&self) -> bool {
+        self.is(TOGETHER)
+    }
+
+    /// The set of characters in use, if it is not that of the encoding.
+    pub(crate) fn characters(&self) -> Option<u8> {
+        self.sets.get(usize::from(self.shifted)).copied().flatten()
+    }
+
+    /// The window has another size, which takes the margins away.
+    pub(crate) fn resized(&mut self) {
+        self.margins = None;
+    }
+
+    /// Switches everything as at the beginning, for a dialog or for whoever comes after the command. The cursor may be
+    /// anywhere afterwards.
+    pub(crate) fn calm(&self) -> String {
+        let mut text = String::new();
+        for (changed, (mode, usual)) in self.changed.iter().zip(PRIVATE) {
+            if *changed {
+                text.push_str(&private(mode, usual));
+            }
+        }
+        if self.insert {
+            text.push_str("\x1b[4l");
+        }
+        if self.newline {
+            text.push_str("\x1b[20l");
+        }
+        if self.shifted {
+            text.push('\x0f');
+        }
+        for (place, set) in ('('..='+').zip(self.sets) {
+            if set.is_some() {
+                let _ = write!(text, "\x1b{place}B");
+            }
+        }
+        if self.key_stack {
+            text.push_str("\x1b[>0u");
+        }
+        if self.other_keys != 0 {
+            text.push_str("\x1b[>4;0m");
+        }
+        if self.margins.is_some() {
+            text.push_str("\x1b[r");
+        }
+        text
+    }
+
+    /// Takes back what [`calm`](Self::calm) has done to a stack that each screen has for itself.
+    pub(crate) fn unstack(&self) -> &'static str {
+        if self.key_stack { "\x1b[<u" } else { "" }
+    }
+
+    /// Takes [`calm`](Self::calm) back, but for that stack and for what has to do with where the cursor is: see [`place`](Self::place).
+    pub(crate) fn restore(&self) -> String {
+        let mut text = String::new();
+        if self.other_keys != 0 {
+            let _ = write!(text, "\x1b[>4;{}m", self.other_keys);
+        }
+        for (place, set) in ('('..='+').zip(self.sets) {
+            if let Some(set) = set {
+                let _ = write!(text, "\x1b{place}{}", char::from(set));
+            }
+        }
+        if self.shifted {
+            text.push('\x0e');
+        }
+        if self.insert {
+            text.push_str("\x1b[4h");
+        }
+        if self.newline {
+            text.push_str("\x1b[20h");
+        }
+        let apart = [ORIGIN, CURSOR, TOGETHER];
+        for (changed, (mode, usual)) in self.changed.iter().zip(PRIVATE) {
+            if *changed && !apart.contains(&mode) {
+                text.push_str(&private(mode, !usual));
+            }
+        }
+        text.push_str(&private(CURSOR, self.is(CURSOR)));
+        if self.is_together() {
+            text.push_str(&private(TOGETHER, true));
+        }
+        text
+    }
+
+    /// Sets the margins, and the cursor within them: line and column from zero.
+    pub(crate) fn place(&self, (row, column): (u16, u16)) -> String {
+        let mut text = self.scrolling();
+        let above = if self.is(ORIGIN) { self.margins.map_or(0, |(top, _)| top - 1) } else { 0 };
+        if self.is(ORIGIN) {
+            text.push_str(&private(ORIGIN, true));
+        }
+        let _ = write!(text, "\x1b[{};{}H", row.saturating_sub(above) + 1, column + 1);
+        text
+    }
+
+    /// Whether the cursor has to be placed by [`place`](Self::place).
+    pub(crate) fn needs_place(&self) -> bool {
+        self.margins.is_some() || self.is(ORIGIN)
+    }
+
+    /// Sets the margins, if there are any. The cursor moves.
+    pub(crate) fn scrolling(&self) -> String {
+        match self.margins {
+            None => String::new(),
+            Some((top, 0)) => format!("\x1b[{top}r"),
+            Some((top, bottom)) => format!("\x1b[{top};{bottom}r"),
+        }
+    }
+
+    /// What a command that has ended left behind is switched off, for whoever uses the terminal next. What can be meant
+    /// to stay (colours, the shape of the cursor) stays.
+    pub(crate) fn tidy(&self) -> String {
+        if *self == Self::default() {
+            return String::new();
+        }
+        let back = if self.alternate { "\x1b[?1049l" } else { "" };
+        // The whole stack: who knows how much of it the command took down again. Each screen has one.
+        let keys = if self.key_stack { "\x1b[<99u" } else { "" };
+        let calm = Self { key_stack: false, ..self.clone() }.calm();
+        // Setting margins moves the cursor.
+        let (hold, release) = if self.needs_place() { ("\x1b7", "\x1b8") } else { ("", "") };
+        format!(
+            "{keys}{back}{keys}{hold}{calm}{release}{}",
+            private(ORIGIN, false).repeat(usize::from(self.is(ORIGIN)))
+        )
+    }
+}
+
+fn private(mode: u16, on: bool) -> String {
+    format!("\x1b[?{mode}{}", if on { 'h' } else { 'l' })
+}
+
+/// A control sequence, taken apart.
+pub(crate) struct Control {
+    prefix: Option<u8>,
+    numbers: [u16; Self::MOST],
+    count: usize,
+    middle: Option<u8>,
+    last: u8,
+}
+
+impl Control {
+    /// Programs set a few modes at once, never many.
+    const MOST: usize = 16;
+
+    fn parse(text: &[u8]) -> Self {
+        let mut found = Self { prefix: None, numbers: [0; Self::MOST], count: 0, middle: None, last: 0 };
+        for byte in text.iter().skip(2) {
+            match byte {
+                b'<'..=b'?' => found.prefix = Some(*byte),
+                b'0'..=b'9' => {
+                    found.count = found.count.max(1);
+                    if let Some(number) = found.numbers.get_mut(found.count - 1) {
+                        *number = number.saturating_mul(10).saturating_add(u16::from(byte - b'0'));
+                    }
+                }
+                b';' => found.count = found.count.max(1) + 1,
+                // What is behind a colon is a detail of a number that has none here.
+                b':' => found.count = Self::MOST + 1,
+                b' '..=b'/' => found.middle = Some(*byte),
+                0x40..=0x7e => found.last = *byte,
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn number(&self, at: usize) -> u16 {
+        self.numbers.get(at).copied().unwrap_or(0)
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = u16> {
+        self.numbers.into_iter().take(self.count)
+    }
+}

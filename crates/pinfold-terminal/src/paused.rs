@@ -1,0 +1,135 @@
+//! A dialog on the terminal of a command that runs.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::ears::{Ears, LOOK};
+use crate::screen::PLAIN;
+use crate::shared::{Shared, Standing, State};
+use crate::stage::{Event, Size, Stage};
+
+/// How long a terminal may take to accept what is written, before a question cannot be asked there.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The person's terminal while a command that runs there waits, made by [`Handle::pause`](crate::Handle::pause).
+///
+/// What was typed before the dialog could be read goes to the command, as it would have without one.
+#[derive(Debug)]
+pub struct Paused {
+    shared: Arc<Shared>,
+    turn: u64,
+    ears: Ears,
+    picture: Vec<u8>,
+}
+
+impl Paused {
+    pub(crate) fn new(shared: Arc<Shared>) -> io::Result<Self> {
+        let turn = claim(&shared)?;
+        let settled = |state: &State| match state.standing {
+            Standing::Held | Standing::Ended => true,
+            Standing::Running | Standing::Parked => state.in_background || state.finishing,
+        };
+        let why_not = {
+            let state = shared.wait(PATIENCE, settled);
+            match state.standing {
+                Standing::Held => None,
+                Standing::Ended => Some(ended()),
+                Standing::Running | Standing::Parked if state.finishing => Some(ended()),
+                Standing::Running | Standing::Parked if state.in_background => Some(background()),
+                Standing::Running | Standing::Parked => Some(io::ErrorKind::TimedOut.into()),
+            }
+        };
+        let ears = Ears::new(shared.person.size());
+        let paused = Self { shared, turn, ears, picture: Vec::new() };
+        if let Some(why_not) = why_not {
+            return Err(why_not);
+        }
+        // Another dialog may have had it a moment ago.
+        paused.shared.show(PLAIN.as_bytes(), PATIENCE)?;
+        Ok(paused)
+    }
+}
+
+/// Waits for the turn, and returns which it is.
+fn claim(shared: &Shared) -> io::Result<u64> {
+    let over = |state: &State| state.finishing || state.standing == Standing::Ended;
+    let mut state = shared.wait(Duration::MAX, |state| !state.dialog || over(state));
+    if over(&state) {
+        return Err(ended());
+    }
+    if state.in_background {
+        return Err(background());
+    }
+    state.dialog = true;
+    state.turn += 1;
+    let turn = state.turn;
+    drop(state);
+    shared.change(|_| ());
+    Ok(turn)
+}
+
+fn background() -> io::Error {
+    io::Error::new(io::ErrorKind::WouldBlock, "in the background of the terminal")
+}
+
+fn ended() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the command has ended, or its terminal is gone")
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        self.shared.give_early(&self.ears.take());
+        self.shared.change(|state| state.dialog = false);
+        // Whoever writes next writes to what the command has on the screen.
+        drop(self.shared.wait(PATIENCE, |state| state.standing != Standing::Held || state.turn != self.turn));
+    }
+}
+
+impl Write for Paused {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.picture.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let picture = std::mem::take(&mut self.picture);
+        self.shared.show(&picture, PATIENCE)?;
+        self.shared.give_early(&self.ears.painted(&self.shared.person));
+        Ok(())
+    }
+}
+
+impl Stage for Paused {
+    fn size(&self) -> Size {
+        self.ears.size()
+    }
+
+    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
+        let end = Instant::now() + timeout;
+        loop {
+            {
+                let mut state = self.shared.state();
+                if state.finishing || state.standing == Standing::Ended {
+                    return Ok(Some(Event::Gone));
+                }
+                if state.standing == Standing::Held && std::mem::take(&mut state.disturbed) {
+                    return Ok(Some(Event::Resized(self.ears.size())));
+                }
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            let shared = &self.shared;
+            let heard = self.ears.next(&shared.person, None, left.min(LOOK), &mut |bytes| {
+                shared.give_early(bytes);
+            })?;
+            if heard.is_some() || left.is_zero() {
+                return Ok(heard);
+            }
+        }
+    }
+
+    fn renew(&mut self) {
+        self.shared.give_early(&self.ears.take());
+        self.ears.renew();
+    }
+}

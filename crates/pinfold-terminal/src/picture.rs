@@ -1,0 +1,159 @@
+//! What a command has drawn on the alternate screen, so that it can be drawn again.
+
+use std::num::NonZeroU16;
+
+use vt100::{Callbacks, Parser, Screen};
+
+use crate::modes::Modes;
+use crate::scan::Piece;
+use crate::stage::Size;
+
+/// A window of more cells than this is drawn again by the command itself, not from memory: 32 bytes a cell, two screens.
+const MOST_CELLS: usize = 200_000;
+
+/// A picture of the alternate screen.
+pub(crate) struct Picture {
+    /// Nothing for a window of a size that is not kept.
+    parser: Option<Parser<Unknown>>,
+    /// Something was drawn that is not in the picture.
+    incomplete: bool,
+}
+
+/// Notices what the model of the screen does not know.
+#[derive(Default)]
+struct Unknown(bool);
+
+impl Callbacks for Unknown {
+    fn unhandled_csi(&mut self, _: &mut Screen, prefix: Option<u8>, _: Option<u8>, _: &[&[u16]], last: char) {
+        // Other looks of text, insertion, tabs, rectangles. What asks or reports draws nothing.
+        self.0 |= matches!((prefix, last), (None, 'm' | 'h' | 'I' | 'Z') | (Some(b'$' | b' ' | b'\''), _));
+    }
+
+    fn unhandled_escape(&mut self, _: &mut Screen, first: Option<u8>, _: Option<u8>, _: u8) {
+        // Lines of double size. Other sets of characters are told apart below.
+        self.0 |= first == Some(b'#');
+    }
+}
+
+impl Picture {
+    /// An empty one.
+    pub(crate) fn new(size: Size) -> Self {
+        let cells = usize::from(size.rows) * usize::from(size.columns);
+        let kept = (2..=MOST_CELLS).contains(&cells) && size.rows > 1 && size.columns > 1;
+        let (rows, columns) = sides(size);
+        let parser = kept.then(|| Parser::new_with_callbacks(rows, columns, 0, Unknown::default()));
+        Self { incomplete: parser.is_none(), parser }
+    }
+
+    /// The alternate screen comes up, by a sequence that the model has perhaps not understood.
+    pub(crate) fn enter(&mut self) {
+        let Some(parser) = &mut self.parser else { return };
+        parser.callbacks_mut().0 = false;
+        self.incomplete = false;
+        if !parser.screen().alternate_screen() {
+            parser.process(b"\x1b[?47h\x1b[2J");
+        }
+    }
+
+    /// It goes away.
+    pub(crate) fn leave(&mut self) {
+        if let Some(parser) = &mut self.parser
+            && parser.screen().alternate_screen()
+        {
+            parser.process(b"\x1b[?47l");
+        }
+    }
+
+    /// Draws a piece of output.
+    pub(crate) fn draw(&mut self, piece: Piece<'_>, modes: &Modes) {
+        let Some(parser) = &mut self.parser else { return };
+        match piece {
+            Piece::Text(text) => match modes.characters() {
+                None => parser.process(text),
+                Some(b'0') => parser.process(lines(text).as_bytes()),
+                Some(_) => {
+                    self.incomplete = true;
+                    parser.process(text);
+                }
+            },
+            // The model knows these by their other names only.
+            Piece::Escape(b"\x1bD") => parser.process(b"\n"),
+            Piece::Escape(b"\x1bE") => parser.process(b"\r\n"),
+            Piece::Control(b"\x1b[s") => parser.process(b"\x1b7"),
+            Piece::Control(b"\x1b[u") => parser.process(b"\x1b8"),
+            Piece::Escape(text) | Piece::Control(text) => parser.process(text),
+            Piece::String(text) => self.incomplete |= draws(text),
+        }
+    }
+
+    /// The window has another size.
+    pub(crate) fn resize(&mut self, size: Size) {
+        match &mut self.parser {
+            Some(parser) if Self::new(size).parser.is_some() => {
+                let (rows, columns) = sides(size);
+                parser.set_size(rows, columns);
+            }
+            Some(_) => *self = Self::new(size),
+            // The command draws everything again, on a screen that is up.
+            None => {
+                *self = Self::new(size);
+                if let Some(parser) = &mut self.parser {
+                    parser.process(b"\x1b[?47h");
+                    self.incomplete = true;
+                }
+            }
+        }
+    }
+
+    /// Whether something is missing that only the command can draw.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.incomplete || self.parser.as_ref().is_none_or(|parser| parser.callbacks().0)
+    }
+
+    /// Draws all of it, with the cursor where it was. For a screen with nothing switched.
+    pub(crate) fn paint(&self, modes: &Modes) -> String {
+        let Some(parser) = &self.parser else { return "\x1b[H\x1b[2J".into() };
+        let screen = parser.screen();
+        let mut text = screen.contents_formatted();
+        if modes.needs_place() {
+            text.push_str(&modes.place(screen.cursor_position()));
+            text.push_str(&screen.attributes_formatted());
+        }
+        text
+    }
+}
+
+fn sides(size: Size) -> (NonZeroU16, NonZeroU16) {
+    let length = |of| NonZeroU16::new(of).unwrap_or(NonZeroU16::MIN);
+    (length(size.rows), length(size.columns))
+}
+
+/// Whether a string draws: pictures in several dialects, and texts that lead somewhere.
+fn draws(text: &[u8]) -> bool {
+    match text {
+        [_, b']', command @ ..] => {
+            command.starts_with(b"1337;File")
+                || command.strip_prefix(b"8;").is_some_and(|link| link.last() != Some(&b';'))
+        }
+        [_, b'_', command @ ..] => command.starts_with(b"G"),
+        [_, b'P', command @ ..] => {
+            let numbers = command.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b';'));
+            command.get(numbers.count()) == Some(&b'q')
+        }
+        _ => false,
+    }
+}
+
+/// Text in the set of characters that draws lines.
+/// [DEC special graphics](https://vt100.net/docs/vt220-rm/table2-4.html)
+fn lines(text: &[u8]) -> String {
+    const LINES: [char; 31] = [
+        '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽',
+        '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+    ];
+    let line = |byte: &u8| {
+        let at = byte.checked_sub(0x60).and_then(|at| LINES.get(usize::from(at)));
+        at.copied().unwrap_or(char::from(*byte))
+    };
+    text.iter().map(line).collect()
+}

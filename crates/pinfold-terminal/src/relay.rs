@@ -1,0 +1,471 @@
+//! The thread that passes bytes on between the terminal of a command and that of the person.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read, write};
+use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
+
+use crate::shared::{Shared, Standing};
+use crate::track::Track;
+
+/// Output waits for the person's terminal up to this length; then the command waits.
+const MOST_OUTPUT: usize = 64 << 10;
+
+/// What the command writes while a dialog is open is taken up to this length; then the command waits.
+const MOST_HELD: usize = 256 << 10;
+
+/// What is typed waits for the command up to this length; then the person's terminal keeps it.
+const MOST_INPUT: usize = 64 << 10;
+
+/// How long a dialog waits for the end of what is half said. Programs say a sequence in one breath.
+const REST: Duration = Duration::from_millis(50);
+
+/// How long the terminal may take to accept the last output, or what stands between two pictures.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long after the end of a command its last output may take, when something still holds its terminal.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Nothing has come for so long, and something still holds the terminal: nothing will.
+const SILENCE: Duration = Duration::from_millis(50);
+
+/// How often a process in the background looks whether it has come to the foreground. Nobody tells it.
+const LOOK_IN_FRONT: Duration = Duration::from_millis(200);
+
+/// How long a window seems smaller, so that a program which draws in its own time notices.
+const NUDGE: Duration = Duration::from_millis(80);
+
+/// Passes bytes on.
+pub(crate) struct Relay {
+    shared: Arc<Shared>,
+    ours: OwnedFd,
+    /// Kept open, so that a command which has closed its streams can open its terminal again.
+    programs: Option<OwnedFd>,
+    track: Track,
+    /// For the person's terminal; the track has heard it.
+    output: Vec<u8>,
+    /// What came while a dialog was open; nobody has heard it.
+    held: Vec<u8>,
+    /// For the command.
+    input: Vec<u8>,
+    standing: Standing,
+    in_front: bool,
+    /// Since when a dialog waits for its turn.
+    asked: Option<Instant>,
+    /// When the window has its own size again.
+    nudged: Option<Instant>,
+    /// The rest of something too long to be said again is dropped.
+    dropping: bool,
+}
+
+/// What others wish of the relay.
+#[expect(clippy::struct_excessive_bools, reason = "wishes that are independent of each other")]
+struct Wishes {
+    dialog: bool,
+    stopping: bool,
+    finishing: bool,
+    resized: bool,
+    continued: bool,
+    early: Vec<u8>,
+}
+
+/// How it goes on.
+enum Next {
+    /// Something has changed; there may be more to do.
+    Follow,
+    Wait,
+    End,
+}
+
+/// The other side is gone.
+struct Gone;
+
+impl From<io::Error> for Gone {
+    fn from(_: io::Error) -> Self {
+        Self
+    }
+}
+
+impl From<Errno> for Gone {
+    fn from(_: Errno) -> Self {
+        Self
+    }
+}
+
+impl Relay {
+    pub(crate) fn new(shared: Arc<Shared>, ours: OwnedFd, programs: OwnedFd) -> Self {
+        let track = Track::new(shared.person.size());
+        Self {
+            shared,
+            ours,
+            programs: Some(programs),
+            track,
+            output: Vec::new(),
+            held: Vec::new(),
+            input: Vec::new(),
+            standing: Standing::Running,
+            in_front: false,
+            asked: None,
+            nudged: None,
+            dropping: false,
+        }
+    }
+
+    /// Until the command has ended or a terminal is gone.
+    pub(crate) fn run(mut self) {
+        self.come_to_front();
+        // A window that is closed takes the command's with it: that happens when `ours` is dropped.
+        let _ = self.pass_on().and_then(|()| self.drain());
+    }
+
+    fn pass_on(&mut self) -> Result<(), Gone> {
+        loop {
+            match self.follow()? {
+                Next::Follow => {}
+                Next::Wait => self.wait()?,
+                Next::End => return Ok(()),
+            }
+        }
+    }
+
+    /// Does what is wished.
+    fn follow(&mut self) -> Result<Next, Gone> {
+        let Wishes { dialog, stopping, finishing, resized, continued, early } = self.wishes();
+        self.input.extend(early);
+        if resized {
+            self.resize();
+        }
+        if continued && self.standing == Standing::Running {
+            self.look_in_front()?;
+        }
+        match self.standing {
+            Standing::Running if stopping => self.park()?,
+            Standing::Running if dialog && self.in_front && !finishing => return self.try_hold(),
+            Standing::Running => {
+                self.asked = None;
+                return Ok(if finishing { Next::End } else { Next::Wait });
+            }
+            Standing::Held if stopping => {
+                self.shared.show(&self.track.come_back(), PATIENCE)?;
+                self.park()?;
+            }
+            Standing::Held if !dialog => self.resume()?,
+            Standing::Parked if !stopping => self.unpark(dialog)?,
+            Standing::Held | Standing::Parked => return Ok(Next::Wait),
+            Standing::Ended => return Ok(Next::End),
+        }
+        Ok(Next::Follow)
+    }
+
+    /// What there is to do. What can be done now is taken.
+    fn wishes(&self) -> Wishes {
+        let mut state = self.shared.state();
+        Wishes {
+            dialog: state.dialog,
+            stopping: state.stopping,
+            finishing: state.finishing,
+            resized: self.standing == Standing::Running && std::mem::take(&mut state.resized),
+            continued: self.standing != Standing::Parked && std::mem::take(&mut state.continued),
+            early: std::mem::take(&mut state.early),
+        }
+    }
+
+    fn stand(&mut self, standing: Standing) {
+        self.standing = standing;
+        self.shared.person.set_aside(standing == Standing::Held);
+        self.shared.tell(|state| state.standing = standing);
+    }
+
+    /// Gives the terminal to a dialog, at a good moment or after a while.
+    fn try_hold(&mut self) -> Result<Next, Gone> {
+        let asked = *self.asked.get_or_insert_with(Instant::now);
+        // What is half said and still here is as good as not said: it is said again afterwards.
+        let unfinished = self.track.unfinished();
+        let late = asked.elapsed() >= REST;
+        let at_rest = unfinished <= self.output.len() && !self.track.is_together();
+        if !(at_rest || late) {
+            return Ok(Next::Wait);
+        }
+        let ready = self.output.len().saturating_sub(unfinished);
+        self.output.truncate(ready);
+        self.flush(PATIENCE)?;
+        self.shared.person.set_aside(true);
+        self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
+        self.asked = None;
+        self.stand(Standing::Held);
+        Ok(Next::Follow)
+    }
+
+    /// Takes the terminal back from a dialog.
+    fn resume(&mut self) -> Result<(), Gone> {
+        if std::mem::take(&mut self.shared.state().resized) || self.shared.person.size() != self.track.size()
+        {
+            self.resize();
+        }
+        self.dropping = self.track.is_too_long();
+        self.shared.show(&self.track.come_back(), PATIENCE)?;
+        self.nudge();
+        self.stand(Standing::Running);
+        let held = std::mem::take(&mut self.held);
+        self.hear(&held);
+        Ok(())
+    }
+
+    /// Puts the terminal back for this process to stop.
+    fn park(&mut self) -> Result<(), Gone> {
+        // What a program says when it is stopped, it has said by now.
+        while self.standing == Standing::Running && self.output.len() < MOST_OUTPUT && self.read_output()? {}
+        let _ = self.flush(LAST_WORDS);
+        self.leave_front();
+        self.stand(Standing::Parked);
+        Ok(())
+    }
+
+    /// This process goes on.
+    fn unpark(&mut self, dialog: bool) -> Result<(), Gone> {
+        self.look_in_front()?;
+        if dialog && self.in_front {
+            self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
+            self.shared.tell(|state| state.disturbed = true);
+            self.stand(Standing::Held);
+            return Ok(());
+        }
+        if self.in_front {
+            self.shared.person.write(&self.track.redraw(), PATIENCE)?;
+        }
+        self.stand(Standing::Running);
+        Ok(())
+    }
+
+    /// Raw from here on.
+    fn come_to_front(&mut self) {
+        self.in_front = self.shared.person.make_raw().is_ok();
+        self.tell_front();
+    }
+
+    /// As it was, from here on.
+    fn leave_front(&mut self) {
+        if self.in_front && self.shared.person.is_in_front().unwrap_or(false) {
+            self.shared.person.restore();
+        }
+        self.shared.person.forget();
+        self.in_front = false;
+        self.tell_front();
+    }
+
+    /// Whose the terminal is, after somebody else may have had it.
+    fn look_in_front(&mut self) -> Result<(), Gone> {
+        if self.shared.person.is_in_front()? {
+            self.come_to_front();
+        } else {
+            self.leave_front();
+        }
+        Ok(())
+    }
+
+    fn tell_front(&self) {
+        self.shared.tell(|state| state.in_background = !self.in_front);
+    }
+
+    fn resize(&mut self) {
+        self.track.resize(self.shared.person.size());
+        self.nudged = None;
+        if let Ok(size) = tcgetwinsize(self.shared.person.as_fd()) {
+            let _ = tcsetwinsize(&self.ours, size);
+        }
+    }
+
+    /// Has the command draw what only it can: by a window that changes its size and changes it back.
+    fn nudge(&mut self) {
+        if self.track.is_incomplete()
+            && let Ok(size) = tcgetwinsize(self.shared.person.as_fd())
+        {
+            let smaller = Winsize { ws_row: size.ws_row.saturating_sub(1).max(1), ..size };
+            let _ = tcsetwinsize(&self.ours, smaller);
+            self.nudged = Some(Instant::now() + NUDGE);
+        }
+    }
+
+    /// Waits until there is something to do, and moves bytes.
+    fn wait(&mut self) -> Result<(), Gone> {
+        let running = self.standing == Standing::Running;
+        let room = if running { self.output.len() < MOST_OUTPUT } else { self.held.len() < MOST_HELD };
+        let listens = running && self.in_front && self.input.len() < MOST_INPUT;
+        let flag = |on: bool, flag: PollFlags| if on { flag } else { PollFlags::empty() };
+        let person = flag(listens, PollFlags::IN) | flag(running && !self.output.is_empty(), PollFlags::OUT);
+        let parked = self.standing == Standing::Parked;
+        let ours = flag(room && !parked, PollFlags::IN) | flag(!self.input.is_empty(), PollFlags::OUT);
+        let timeout = self.timeout().and_then(|wait| Timespec::try_from(wait).ok());
+        let [person, ours, wake] = {
+            let mut fds = [
+                PollFd::from_borrowed_fd(self.shared.person.as_fd(), person),
+                PollFd::from_borrowed_fd(self.ours.as_fd(), ours),
+                PollFd::from_borrowed_fd(self.shared.waker().as_fd(), PollFlags::IN),
+            ];
+            match poll(&mut fds, timeout.as_ref()) {
+                Ok(_) => fds.map(|fd| fd.revents()),
+                Err(Errno::INTR) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if !wake.is_empty() {
+            let mut count = [0u8; 8];
+            let _ = read(self.shared.waker(), &mut count);
+        }
+        self.tick()?;
+        if person.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+            return Err(Gone);
+        }
+        if person.contains(PollFlags::OUT) {
+            self.write_output()?;
+        }
+        if person.contains(PollFlags::IN) {
+            self.read_input()?;
+        }
+        if ours.contains(PollFlags::OUT) {
+            self.write_input()?;
+        }
+        if ours.contains(PollFlags::IN) {
+            self.read_output()?;
+            // At once: most of the time there is room.
+            if self.standing == Standing::Running && self.asked.is_none() {
+                self.write_output()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let rest = self.asked.map(|asked| (asked + REST).saturating_duration_since(now));
+        let nudge = self.nudged.map(|at| at.saturating_duration_since(now));
+        let look = (!self.in_front && self.standing == Standing::Running).then_some(LOOK_IN_FRONT);
+        [rest, nudge, look].into_iter().flatten().min()
+    }
+
+    /// What has to be done by the clock.
+    fn tick(&mut self) -> Result<(), Gone> {
+        if self.nudged.is_some_and(|at| Instant::now() >= at) {
+            self.resize();
+        }
+        if !self.in_front && self.standing == Standing::Running {
+            self.look_in_front()?;
+            if self.in_front {
+                self.shared.person.write(&self.track.redraw(), PATIENCE)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_input(&mut self) -> Result<(), Gone> {
+        if !self.shared.person.is_in_front()? {
+            // Somebody stopped and continued us, and it is not ours to read.
+            self.leave_front();
+            return Ok(());
+        }
+        let mut bytes = [0u8; 4096];
+        match read(self.shared.person.as_fd(), &mut bytes) {
+            Ok(0) => Err(Gone),
+            Ok(count) => {
+                self.input.extend(bytes.iter().take(count));
+                self.write_input()
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn write_input(&mut self) -> Result<(), Gone> {
+        match write(&self.ours, &self.input) {
+            Ok(count) => drop(self.input.drain(..count.min(self.input.len()))),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Takes what the command has written. False when there is nothing.
+    fn read_output(&mut self) -> Result<bool, Gone> {
+        let mut bytes = [0u8; 16 << 10];
+        match read(&self.ours, &mut bytes) {
+            Ok(0) => Err(Gone),
+            Ok(count) => {
+                let came = bytes.get(..count).unwrap_or_default();
+                if self.standing == Standing::Running {
+                    self.hear(came);
+                } else {
+                    self.held.extend(came);
+                }
+                Ok(true)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn hear(&mut self, mut bytes: &[u8]) {
+        while self.dropping && !bytes.is_empty() {
+            let (one, rest) = bytes.split_at(1);
+            self.track.hear(one);
+            self.dropping = self.track.unfinished() > 0;
+            bytes = rest;
+        }
+        self.track.hear(bytes);
+        self.output.extend_from_slice(bytes);
+    }
+
+    fn write_output(&mut self) -> io::Result<()> {
+        let count = self.shared.person.write_some(&self.output)?;
+        drop(self.output.drain(..count.min(self.output.len())));
+        Ok(())
+    }
+
+    /// Writes all that waits, for as long as that takes.
+    fn flush(&mut self, patience: Duration) -> io::Result<()> {
+        let end = Instant::now() + patience;
+        while !self.output.is_empty() {
+            self.write_output()?;
+            if !self.output.is_empty() && !self.shared.person.await_room(end)? {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The last output of a command that has ended.
+    fn drain(&mut self) -> Result<(), Gone> {
+        self.programs = None;
+        let end = Instant::now() + LAST_WORDS;
+        while Instant::now() < end {
+            self.flush(PATIENCE)?;
+            match self.read_output() {
+                Ok(true) => {}
+                // The other side is closed, and nothing is left.
+                Err(Gone) => break,
+                Ok(false) => {
+                    let wait = Timespec::try_from(SILENCE).ok();
+                    let mut fds = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::IN)];
+                    if poll(&mut fds, wait.as_ref())? == 0 {
+                        break;
+                    }
+                }
+            }
+        }
+        let tidy = self.track.tidy();
+        self.output.extend_from_slice(tidy.as_bytes());
+        self.flush(PATIENCE)?;
+        Ok(())
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.leave_front();
+        self.shared.person.set_aside(false);
+        self.shared.tell(|state| state.standing = Standing::Ended);
+    }
+}

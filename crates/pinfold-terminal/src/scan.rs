@@ -1,0 +1,265 @@
+//! Where a stream of output stands: between characters, or in the middle of a sequence.
+//!
+//! [A parser for DEC's ANSI-compatible video terminals](https://vt100.net/emu/dec_ansi_parser), as far as it concerns
+//! where things begin and end. What they mean is for [`modes`](crate::modes) and [`picture`](crate::picture).
+
+use memchr::memchr;
+
+/// A sequence is kept whole up to this length: longer ones are pictures and texts for the clipboard. What is shown of a
+/// longer one is its beginning.
+const LONGEST: usize = 16 << 10;
+
+/// A part of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// Characters, and control characters that stand alone. May end within a character.
+    Text(&'a [u8]),
+    /// `ESC …`, of two characters or a few more.
+    Escape(&'a [u8]),
+    /// `ESC [ …`, with its last character.
+    Control(&'a [u8]),
+    /// `ESC ]`, `ESC P` and the like, up to and without what ends them, or the beginning of that.
+    String(&'a [u8]),
+}
+
+/// Cuts a stream into pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Scanner {
+    state: State,
+    /// What has come of a sequence, or of a character, that has not ended.
+    begun: Vec<u8>,
+    /// How much has come of it, kept or not.
+    length: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Between,
+    Escape,
+    /// `ESC` and a character that announces more.
+    Longer,
+    Control,
+    /// A string that a bell ends too.
+    Command,
+    String,
+}
+
+const ESCAPE: u8 = 0x1b;
+const BELL: u8 = 0x07;
+
+impl Scanner {
+    /// Reads on. Pieces that end within `bytes` are shown in their order.
+    pub(crate) fn scan(&mut self, bytes: &[u8], show: &mut dyn FnMut(Piece<'_>)) {
+        let mut rest = bytes;
+        while let Some((first, after)) = rest.split_first() {
+            if self.state == State::Between {
+                let length = memchr(ESCAPE, rest).unwrap_or(rest.len());
+                let (text, next) = rest.split_at(length);
+                if !text.is_empty() {
+                    self.keep_character(text);
+                    show(Piece::Text(text));
+                }
+                if !next.is_empty() {
+                    self.begin();
+                }
+                rest = next.get(1..).unwrap_or_default();
+                continue;
+            }
+            self.advance(*first, show);
+            rest = after;
+        }
+    }
+
+    /// How many of the last bytes belong to something that has not ended.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.length
+    }
+
+    /// What has come of something that has not ended, for it to be said again; `None` when that is too long.
+    pub(crate) fn begun(&self) -> Option<&[u8]> {
+        (self.length == self.begun.len()).then_some(&self.begun)
+    }
+
+    fn begin(&mut self) {
+        self.state = State::Escape;
+        self.begun.clear();
+        self.begun.push(ESCAPE);
+        self.length = 1;
+    }
+
+    fn end(&mut self) {
+        self.state = State::Between;
+        self.begun.clear();
+        self.length = 0;
+    }
+
+    fn advance(&mut self, byte: u8, show: &mut dyn FnMut(Piece<'_>)) {
+        // Cancelled, in every state.
+        if byte == 0x18 || byte == 0x1a {
+            return self.end();
+        }
+        if byte == ESCAPE {
+            if matches!(self.state, State::Command | State::String) {
+                show(Piece::String(&self.begun));
+            }
+            return self.begin();
+        }
+        self.length += 1;
+        if self.begun.len() < LONGEST {
+            self.begun.push(byte);
+        }
+        match self.state {
+            State::Between | State::String => {}
+            State::Escape => match byte {
+                b'[' => self.state = State::Control,
+                b']' => self.state = State::Command,
+                b'P' | b'X' | b'^' | b'_' => self.state = State::String,
+                0x20..=0x2f => self.state = State::Longer,
+                // Control characters act at once, and what was begun goes on.
+                0x00..=0x1f | 0x7f.. => {}
+                0x30..=0x7e => {
+                    show(Piece::Escape(&self.begun));
+                    self.end();
+                }
+            },
+            State::Longer => {
+                if let 0x30..=0x7e = byte {
+                    show(Piece::Escape(&self.begun));
+                    self.end();
+                }
+            }
+            State::Control => {
+                if let 0x40..=0x7e = byte {
+                    show(Piece::Control(&self.begun));
+                    self.end();
+                }
+            }
+            State::Command => {
+                if byte == BELL {
+                    let text = self.begun.strip_suffix(&[BELL]).unwrap_or(&self.begun);
+                    show(Piece::String(text));
+                    self.end();
+                }
+            }
+        }
+    }
+
+    /// Keeps what has come of the last character of a text.
+    fn keep_character(&mut self, text: &[u8]) {
+        for byte in text.get(text.len().saturating_sub(4)..).unwrap_or(text) {
+            match byte {
+                0xc2..=0xf4 => {
+                    self.begun.clear();
+                    self.begun.push(*byte);
+                }
+                0x80..=0xbf if !self.begun.is_empty() => self.begun.push(*byte),
+                _ => self.begun.clear(),
+            }
+            let whole = std::str::from_utf8(&self.begun);
+            // Whole, or such as never becomes a character.
+            if whole.is_ok() || whole.is_err_and(|error| error.error_len().is_some()) {
+                self.begun.clear();
+            }
+        }
+        self.length = self.begun.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(chunks: &[&[u8]]) -> (Vec<String>, usize) {
+        let (mut scanner, mut found) = (Scanner::default(), Vec::new());
+        for chunk in chunks {
+            scanner.scan(chunk, &mut |piece| {
+                found.push(match piece {
+                    Piece::Text(text) => format!("text {}", text.escape_ascii()),
+                    Piece::Escape(text) => format!("escape {}", text.escape_ascii()),
+                    Piece::Control(text) => format!("control {}", text.escape_ascii()),
+                    Piece::String(text) => format!("string {}", text.escape_ascii()),
+                });
+            });
+        }
+        (found, scanner.unfinished())
+    }
+
+    #[test]
+    fn a_stream_is_cut_where_things_end() {
+        #[expect(clippy::type_complexity, reason = "a table")]
+        let cases: [(&[&[u8]], &[&str], usize); 16] = [
+            (&[b"a\r\nb"], &[r"text a\r\nb"], 0),
+            (&[b"a\x1b[1;2Hb"], &["text a", r"control \x1b[1;2H", "text b"], 0),
+            (&[b"\x1b[1", b";2H"], &[r"control \x1b[1;2H"], 0),
+            (&[b"a\x1b[1;"], &["text a"], 4),
+            (&[b"\x1b7\x1b(0\x1b="], &[r"escape \x1b7", r"escape \x1b(0", r"escape \x1b="], 0),
+            (&[b"\x1b]2;title\x07a"], &[r"string \x1b]2;title", "text a"], 0),
+            (&[b"\x1b]2;title\x1b\\a"], &[r"string \x1b]2;title", r"escape \x1b\\", "text a"], 0),
+            (&[b"\x1bPq#0\x07!\x1b\\"], &[r"string \x1bPq#0\x07!", r"escape \x1b\\"], 0),
+            (&[b"\x1b]52;c;"], &[], 7),
+            (&[b"\x1b]52;c;\x18a"], &["text a"], 0),
+            (&[b"\x1b[1\x1b[m"], &[r"control \x1b[m"], 0),
+            (&[b"\x1b[1\n2m"], &[r"control \x1b[1\n2m"], 0),
+            (&["ä".as_bytes()], &[r"text \xc3\xa4"], 0),
+            (&[b"a\xc3"], &[r"text a\xc3"], 1),
+            (&[b"\xf0\x9f", b"\x98"], &[r"text \xf0\x9f", r"text \x98"], 3),
+            (&[b"\xf0\x9f", b"\x98\x80"], &[r"text \xf0\x9f", r"text \x98\x80"], 0),
+        ];
+        for (chunks, expected, unfinished) in cases {
+            let (found, left) = pieces(chunks);
+            assert_eq!(found, expected, "{chunks:?}");
+            assert_eq!(left, unfinished, "{chunks:?}");
+        }
+    }
+
+    #[test]
+    fn what_never_ends_needs_no_memory() {
+        let mut scanner = Scanner::default();
+        scanner.scan(b"\x1b]52;c;", &mut |_| {});
+        for _ in 0..100 {
+            scanner.scan(&[b'A'; 10_000], &mut |_| {});
+        }
+        assert!(scanner.begun.capacity() <= 2 * LONGEST);
+        assert_eq!((scanner.unfinished(), scanner.begun()), (1_000_007, None));
+        let mut shown = 0;
+        scanner.scan(b"\x07", &mut |piece| shown += usize::from(matches!(piece, Piece::String(_))));
+        assert_eq!((shown, scanner.unfinished()), (1, 0));
+    }
+
+    /// A parser that is known to be good stands between things when the next character is printed.
+    struct Printed(bool);
+
+    impl vte::Perform for Printed {
+        fn print(&mut self, _: char) {
+            self.0 = true;
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(2000))]
+        #[test]
+        fn a_known_parser_sees_the_same_ends(
+            pieces in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::strategy::Just("\x1b".to_owned()), proptest::strategy::Just("\x1b[".to_owned()),
+                    proptest::strategy::Just("\x1b]".to_owned()), proptest::strategy::Just("\x1bP".to_owned()),
+                    proptest::strategy::Just("\x1b_".to_owned()), proptest::strategy::Just("\x1b\\".to_owned()),
+                    "[ -~]{0,3}", "[\x00-\x1f]", "[0-9;?>]{1,4}", "[äß😀]",
+                ], 0..12),
+            cut in 0usize..40,
+        ) {
+            let bytes = pieces.concat().into_bytes();
+            let mut scanner = Scanner::default();
+            let (mut parser, mut printed) = (vte::Parser::<1024>::default(), Printed(false));
+            let (one, two) = bytes.split_at(cut.min(bytes.len()));
+            for part in [one, two] {
+                scanner.scan(part, &mut |_| {});
+                parser.advance(&mut printed, part);
+            }
+            printed.0 = false;
+            parser.advance(&mut printed, b"x");
+            proptest::prop_assert_eq!(scanner.unfinished() == 0, printed.0, "{}", bytes.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What the relay, dialogs and the supervisor know of each other.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::io::write;
+
+use crate::person::Person;
+
+/// Keys for the command wait here up to this length: a person, or a paste, that is far ahead of it.
+const MOST_EARLY: usize = 64 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) person: Arc<Person>,
+    wake: OwnedFd,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Held by who writes to the person's terminal while a dialog has it.
+    ink: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "wishes and facts that are independent of each other")]
+pub(crate) struct State {
+    pub(crate) standing: Standing,
+    /// A dialog has the terminal, or is going to.
+    pub(crate) dialog: bool,
+    /// How many dialogs there were.
+    pub(crate) turn: u64,
+    /// This process is going to stop, or has.
+    pub(crate) stopping: bool,
+    /// This process was continued: whose the terminal is, is to be looked at.
+    pub(crate) continued: bool,
+    /// The command has ended.
+    pub(crate) finishing: bool,
+    /// The size is to be looked at.
+    pub(crate) resized: bool,
+    /// Another program had the terminal while a dialog was shown.
+    pub(crate) disturbed: bool,
+    /// This process does not have the foreground of the terminal.
+    pub(crate) in_background: bool,
+    /// Keys that were typed before a dialog could be seen.
+    pub(crate) early: Vec<u8>,
+}
+
+/// What the relay is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Passes bytes on.
+    #[default]
+    Running,
+    /// Holds them back: a dialog has the terminal.
+    Held,
+    /// The terminal was put back, for this process to stop.
+    Parked,
+    /// Nothing is passed on any more.
+    Ended,
+}
+
+impl Shared {
+    pub(crate) fn new(person: Arc<Person>, wake: OwnedFd) -> Self {
+        let (state, changed, ink) = (Mutex::default(), Condvar::new(), Mutex::new(()));
+        Self { person, wake, state, changed, ink }
+    }
+
+    /// What is known. A thread that panicked has left nothing half changed.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes something, and tells everybody.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+        // Full means that the relay was woken often enough.
+        let _ = write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    /// Waits until something is so, or `patience` is over.
+    pub(crate) fn wait(&self, patience: Duration, so: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let waiting = self.changed.wait_timeout_while(self.state(), patience, |state| !so(state));
+        waiting.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// The relay tells something.
+    pub(crate) fn tell(&self, tell: impl FnOnce(&mut State)) {
+        tell(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    /// What the relay waits for beside the terminals.
+    pub(crate) fn waker(&self) -> &OwnedFd {
+        &self.wake
+    }
+
+    /// Keys for the command that a dialog has heard.
+    pub(crate) fn give_early(&self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.change(|state| {
+                let room = MOST_EARLY.saturating_sub(state.early.len());
+                state.early.extend(bytes.iter().take(room));
+            });
+        }
+    }
+
+    /// Writes to the person's terminal while a dialog has it.
+    pub(crate) fn show(&self, bytes: &[u8], patience: Duration) -> io::Result<()> {
+        let _ink = self.ink.lock().unwrap_or_else(PoisonError::into_inner);
+        self.person.write(bytes, patience)
+    }
+}

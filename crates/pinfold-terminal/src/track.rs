@@ -1,0 +1,123 @@
+//! Listens to what a command writes, and knows how its terminal looks.
+
+use crate::modes::Modes;
+use crate::picture::Picture;
+use crate::scan::{Piece, Scanner};
+use crate::screen::{APART, CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, TOGETHER, UNMARK_PASTE};
+use crate::stage::Size;
+
+/// The state of a terminal, as far as it has to be put back after a dialog.
+///
+/// The alternate screen is known by a picture. The main one is kept by the terminal itself while a dialog is shown on
+/// the other, better than by any picture: with what has scrolled away, and with what stood there before the command.
+pub(crate) struct Track {
+    scanner: Scanner,
+    modes: Modes,
+    picture: Option<Picture>,
+    size: Size,
+}
+
+impl Track {
+    pub(crate) fn new(size: Size) -> Self {
+        Self { scanner: Scanner::default(), modes: Modes::default(), picture: None, size }
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Takes notice of what the terminal is going to be told.
+    pub(crate) fn hear(&mut self, bytes: &[u8]) {
+        let Self { scanner, modes, picture, size } = self;
+        scanner.scan(bytes, &mut |piece| note(modes, picture, *size, piece));
+    }
+
+    /// How many of the last bytes belong to something that has not ended.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.scanner.unfinished()
+    }
+
+    /// Whether something is half drawn, as the command has said.
+    pub(crate) fn is_together(&self) -> bool {
+        self.modes.is_together()
+    }
+
+    /// The window has another size.
+    pub(crate) fn resize(&mut self, size: Size) {
+        if size == self.size {
+            return;
+        }
+        self.size = size;
+        self.modes.resized();
+        if let Some(picture) = &mut self.picture {
+            picture.resize(size);
+        }
+    }
+
+    /// Makes room for a dialog.
+    pub(crate) fn give_way(&self) -> String {
+        let calm = self.modes.calm();
+        let enter = if self.modes.is_alternate() { "" } else { ENTER };
+        format!("{CANCEL}{enter}{calm}{PLAIN}{MARK_PASTE}")
+    }
+
+    /// Puts everything back after [`give_way`](Self::give_way) and a dialog. What was half said is said again up to
+    /// where it was.
+    pub(crate) fn come_back(&self) -> Vec<u8> {
+        let mut text = format!("{CANCEL}{TOGETHER}{}{PLAIN}{UNMARK_PASTE}", self.modes.unstack());
+        match &self.picture {
+            Some(picture) if self.modes.is_alternate() => text.push_str(&picture.paint(&self.modes)),
+            _ => {
+                text.push_str(LEAVE);
+                let margins = self.modes.scrolling();
+                if !margins.is_empty() {
+                    // Each moves the cursor.
+                    text.extend(["\x1b7", &margins, "\x1b8"]);
+                }
+            }
+        }
+        text.push_str(APART);
+        text.push_str(&self.modes.restore());
+        let mut bytes = text.into_bytes();
+        bytes.extend_from_slice(self.scanner.begun().unwrap_or_default());
+        bytes
+    }
+
+    /// Draws the alternate screen again, if it is up: after somebody else had the terminal.
+    pub(crate) fn redraw(&self) -> Vec<u8> {
+        let is_up = self.modes.is_alternate();
+        if is_up { [self.give_way().into_bytes(), self.come_back()].concat() } else { Vec::new() }
+    }
+
+    /// Whether the command has to draw again what nobody else can.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.modes.is_alternate() && self.picture.as_ref().is_none_or(Picture::is_incomplete)
+    }
+
+    /// Whether the rest of something half said can only be dropped: its beginning is forgotten.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.scanner.begun().is_none()
+    }
+
+    /// What a command that has ended left behind is switched off.
+    pub(crate) fn tidy(&self) -> String {
+        let cancel = if self.scanner.unfinished() == 0 { "" } else { CANCEL };
+        format!("{cancel}{}", self.modes.tidy())
+    }
+}
+
+fn note(modes: &mut Modes, picture: &mut Option<Picture>, size: Size, piece: Piece<'_>) {
+    let was = modes.is_alternate();
+    modes.hear(piece);
+    let is = modes.is_alternate();
+    if !was && !is {
+        return;
+    }
+    let picture = picture.get_or_insert_with(|| Picture::new(size));
+    picture.draw(piece, modes);
+    match (was, is) {
+        (false, true) => picture.enter(),
+        (true, false) => picture.leave(),
+        (true, true) | (false, false) => {}
+    }
+}
