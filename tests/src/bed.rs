@@ -17,6 +17,7 @@ use crate::{Tier, Who};
 pub struct Bed {
     who: Who,
     place: TempDir,
+    options: &'static [&'static str],
 }
 
 impl Bed {
@@ -29,9 +30,20 @@ impl Bed {
         for name in ["folder", "outside", "home"] {
             fs::create_dir(place.path().join(name)).expect("a directory in the bed");
         }
-        let bed = Self { who, place };
+        let bed = Self { who, place, options: &[] };
         bed.give();
         bed
+    }
+
+    /// The same, where every run has these options too.
+    #[must_use]
+    pub fn with_options(self, options: &'static [&'static str]) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The options that every run has here.
+    pub fn options(&self) -> &'static [&'static str] {
+        self.options
     }
 
     /// Whose it is.
@@ -69,7 +81,7 @@ impl Bed {
     /// `pinfold run OPTIONS -- `, to which the command is to be added, in the folder.
     pub fn run(&self, tier: Tier, options: &[&str]) -> Command {
         let mut command = self.free(pinfold());
-        command.arg("run").args(tier.options()).args(options).arg("--");
+        command.arg("run").args(tier.options()).args(self.options).args(options).arg("--");
         command
     }
 

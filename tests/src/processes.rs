@@ -32,6 +32,15 @@ pub fn is_stopped(pid: u32) -> bool {
     state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
 }
 
+/// Whether a process is in the foreground of the terminal that it has.
+pub fn has_terminal(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let numbers = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    // State, parent, group, session, terminal, group in its foreground.
+    let numbers: Vec<&str> = numbers.split(' ').collect();
+    matches!(numbers[..], [_, _, group, _, _, foreground, ..] if group == foreground)
+}
+
 /// Waits until something is so.
 ///
 /// # Panics

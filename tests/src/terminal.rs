@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcgetpgrp, tcsetwinsize};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::missing::SEARCH_PATH;
 use crate::processes::PATIENCE;
@@ -101,15 +101,6 @@ impl Terminal {
                 }
             }
         }
-    }
-
-    /// The process group that has the terminal.
-    ///
-    /// # Panics
-    /// When nobody has.
-    pub fn foreground(&self) -> u32 {
-        let group = tcgetpgrp(&self.keyboard).expect("a terminal that somebody has");
-        u32::try_from(group.as_raw_nonzero().get()).expect("a process group")
     }
 
     /// Gives the window another size.

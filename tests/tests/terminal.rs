@@ -6,16 +6,20 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
 use pinfold_tests::bed::told;
-use pinfold_tests::processes::{is_stopped, signal, unique_sleep, until, with_word};
+use pinfold_tests::processes::{has_terminal, is_stopped, signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who};
 
-/// Tries something on every tier, as everybody who is there.
+/// Tries something on every tier, as everybody who is there, with the terminal of the person and with one of the
+/// command's own.
 fn everywhere(attempt: impl Fn(&Bed, Tier)) {
     for who in Who::present() {
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            attempt(&Bed::new(who), tier);
+            for options in [[].as_slice(), &["--own-terminal"]] {
+                println!("{who}, {tier}, {options:?}");
+                attempt(&Bed::new(who).with_options(options), tier);
+            }
         }
     }
 }
@@ -196,9 +200,17 @@ fn outer_shell(bed: &Bed) -> Terminal {
     Terminal::start(&outer)
 }
 
+/// Waits until the shell outside reads again. A command with a terminal of its own has taken what was typed before, as
+/// one at the end of a network would.
+fn back(bed: &Bed, terminal: &mut Terminal) {
+    if !bed.options().is_empty() {
+        terminal.expect("$ ");
+    }
+}
+
 /// What to type there for a run of a script.
-fn typed(tier: Tier, options: &str, script: &str) -> String {
-    let tier = tier.options().join(" ");
+fn typed(bed: &Bed, tier: Tier, options: &str, script: &str) -> String {
+    let tier = [tier.options(), bed.options()].concat().join(" ");
     format!("{} run {tier} {options} --quiet -- sh -c '{script}'\n", pinfold().display())
 }
 
@@ -209,20 +221,20 @@ fn an_interactive_shell_has_its_jobs() {
         let mut command = bed.run(tier, &["--quiet"]);
         command.args(["bash", "--norc", "--noprofile", "--noediting", "-i"]);
         let mut terminal = Terminal::start(&command);
-        let in_front = |terminal: &Terminal| {
-            until("it has the terminal", || with_word(&mark).as_slice() == [terminal.foreground()]);
+        let in_front = || {
+            until("it has the terminal", || matches!(with_word(&mark)[..], [pid] if has_terminal(pid)));
         };
         terminal.type_in("PS1='> '; echo rea''dy\n");
         terminal.expect("ready");
         terminal.type_in(&format!("sleep {mark}\n"));
-        in_front(&terminal);
+        in_front();
         terminal.type_in("\x1a");
         terminal.expect("Stopped");
         terminal.expect("> ");
         terminal.type_in("jobs; bg; fg\n");
         terminal.expect("Stopped");
         // Typed before, the key would be meant for the shell.
-        in_front(&terminal);
+        in_front();
         terminal.type_in("\x03");
         terminal.expect("> ");
         terminal.type_in("echo co''de $?\n");
@@ -257,7 +269,7 @@ fn a_run_is_a_job_of_the_shell_outside() {
     everywhere(|bed, tier| {
         let mut terminal = outer_shell(bed);
         let script = r#"echo rea""dy; read word; echo "word: $word"; exit 4"#;
-        terminal.type_in(&typed(tier, "", script));
+        terminal.type_in(&typed(bed, tier, "", script));
         terminal.expect("ready");
         terminal.type_in("\x1a");
         terminal.expect("Stopped");
@@ -270,6 +282,7 @@ fn a_run_is_a_job_of_the_shell_outside() {
         terminal.expect("exit 4");
         terminal.type_in("hello\n");
         terminal.expect("word: hello");
+        back(bed, &mut terminal);
         terminal.type_in("echo co''de $?; exit 0\n");
         terminal.expect("code 4");
         assert_eq!(terminal.end().code(), Some(0), "{tier}, {}", bed.who());
@@ -283,7 +296,7 @@ fn a_run_stops_when_its_command_has_stopped() {
         // Tidies up first, as editors do.
         let script = r#"trap "sleep 0.3; echo ti\"\"died; kill -STOP \$\$; echo ba\"\"ck" TSTP
             sleep 1000 & echo rea""dy; while :; do wait; done"#;
-        terminal.type_in(&typed(tier, "", script));
+        terminal.type_in(&typed(bed, tier, "", script));
         terminal.expect("ready");
         terminal.type_in("\x1a");
         terminal.expect("tidied");
@@ -303,11 +316,12 @@ fn a_command_that_does_not_stop_keeps_the_terminal() {
     everywhere(|bed, tier| {
         let mut terminal = outer_shell(bed);
         let script = r#"trap "" TSTP; echo rea""dy; read word; echo "word: $word"; exit 4"#;
-        terminal.type_in(&typed(tier, "", script));
+        terminal.type_in(&typed(bed, tier, "", script));
         terminal.expect("ready");
         terminal.type_in("\x1a");
         terminal.type_in("hello\n");
         terminal.expect("word: hello");
+        back(bed, &mut terminal);
         terminal.type_in("exit $?\n");
         assert_eq!(terminal.end().code(), Some(4), "{tier}, {}", bed.who());
     });
@@ -317,7 +331,12 @@ fn a_command_that_does_not_stop_keeps_the_terminal() {
 fn a_shell_inside_that_suspends_itself_comes_back() {
     everywhere(|bed, tier| {
         let mut terminal = outer_shell(bed);
-        terminal.type_in(&typed(tier, "", "PS1=in\"\"side: exec bash --norc --noprofile --noediting -i"));
+        terminal.type_in(&typed(
+            bed,
+            tier,
+            "",
+            "PS1=in\"\"side: exec bash --norc --noprofile --noediting -i",
+        ));
         terminal.expect("inside:");
         terminal.type_in("suspend\n");
         terminal.expect("Stopped");
@@ -326,6 +345,7 @@ fn a_shell_inside_that_suspends_itself_comes_back() {
         terminal.expect("-i'");
         terminal.type_in("echo he''re; exit 6\n");
         terminal.expect("here");
+        back(bed, &mut terminal);
         terminal.type_in("exit $?\n");
         assert_eq!(terminal.end().code(), Some(6), "{tier}, {}", bed.who());
     });
@@ -336,7 +356,7 @@ fn a_run_in_the_background_leaves_the_terminal_to_the_shell() {
     everywhere(|bed, tier| {
         let mut terminal = outer_shell(bed);
         let script = r#"echo rea""dy; sleep 0.2"#;
-        terminal.type_in(&typed(tier, "", script).replace('\n', " &\n"));
+        terminal.type_in(&typed(bed, tier, "", script).replace('\n', " &\n"));
         terminal.expect("ready");
         until("it has ended", || with_word(script).is_empty());
         terminal.type_in("echo me''anwhile; exit 3\n");
@@ -350,7 +370,7 @@ fn stopping_and_continuing_pinfold_does_so_to_the_command() {
     everywhere(|bed, tier| {
         let mark = unique_sleep();
         let mut terminal = outer_shell(bed);
-        terminal.type_in(&typed(tier, "", &format!("exec sleep {mark}")).replace('\n', " &\n"));
+        terminal.type_in(&typed(bed, tier, "", &format!("exec sleep {mark}")).replace('\n', " &\n"));
         until("it sleeps", || with_word(&mark).len() == 1);
         let is_stopped = || with_word(&mark).into_iter().any(is_stopped);
         for _ in 0..3 {
@@ -371,7 +391,7 @@ fn time_passes_for_a_run_that_is_stopped() {
     everywhere(|bed, tier| {
         let mark = unique_sleep();
         let mut terminal = outer_shell(bed);
-        terminal.type_in(&typed(tier, "--timeout 1s", &format!("exec sleep {mark}")));
+        terminal.type_in(&typed(bed, tier, "--timeout 1s", &format!("exec sleep {mark}")));
         until("it sleeps", || with_word(&mark).len() == 1);
         terminal.type_in("\x1a");
         terminal.expect("Stopped");

@@ -1,6 +1,7 @@
 //! `pinfold run`: any command inside the line.
 
 mod output;
+mod own_terminal;
 mod private;
 mod report;
 mod wish;
@@ -14,12 +15,14 @@ use std::sync::Arc;
 use pinfold::policy::Guards;
 use pinfold_boundary::{Boundary, Grant, Witness};
 use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Tier, start};
+use pinfold_terminal::Beside;
 
 use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::say::warn;
 use crate::surroundings;
 use output::Relay;
+use own_terminal::Attending;
 use report::Report;
 use wish::Wish;
 
@@ -36,10 +39,14 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         grant.cache_home = None;
     }
     let told_to = report_file(run, &grant)?;
-    let (boundary, confined, relay) = begin(run, &grant, &guards, nested)?;
+    let Begun { boundary, mut confined, relay, mut beside } = begin(run, &grant, &guards, nested)?;
     let tier = confined.tier();
     let watched = confined.is_watched();
     let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));
+    if let Some(beside) = &mut beside {
+        confined.attended_by(Box::new(Attending(beside.handle())));
+        beside.start().map_err(lost)?;
+    }
     let flowing = match relay {
         Some(relay) => Some(relay.start(&Arc::new(confined.remote().map_err(lost)?))),
         None => None,
@@ -47,6 +54,8 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let mut witness = Witness::new(&boundary, tier);
     let ended = confined.supervise(&mut witness);
     let too_much = flowing.is_some_and(output::Flowing::finish);
+    // From here on the terminal is ours to write to.
+    beside.into_iter().for_each(Beside::finish);
     Report::new(tier, watched, witness, boundary.settle()).tell(run, &ended, told_to);
     match ended {
         Ok(End::Code(code)) => {
@@ -111,8 +120,15 @@ fn begin(run: &Run, grant: &Grant, guards: &Guards, nested: bool) -> Result<Begu
     Ok(begun)
 }
 
-/// A run that has started: its boundary, its process, and its output if that is counted.
-type Begun = (Boundary, Confined, Option<Relay>);
+/// A run that has started.
+struct Begun {
+    boundary: Boundary,
+    confined: Confined,
+    /// Its output, if that is counted.
+    relay: Option<Relay>,
+    /// Its terminal, if it has one of its own.
+    beside: Option<Beside>,
+}
 
 fn attempt(
     run: &Run,
@@ -123,15 +139,22 @@ fn attempt(
     let boundary = Boundary::compile(grant, guards, tier)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("check the paths and names given"))?;
     let mut command = command(run);
-    let mut relay = None;
+    let (mut relay, mut beside, mut streams) = (None, None, [None, None, None]);
+    if let Some((opened, own)) = own_terminal::open(run)? {
+        command = command.terminal(own.terminal);
+        streams = own.streams;
+        beside = Some(opened);
+    }
     if let Some(limit) = run.limits.max_output {
-        let (counted, [out, error]) = Relay::new(limit)
+        let [input, out, error] = streams;
+        let (counted, [out, error]) = Relay::new(limit, [out, error])
             .map_err(|e| Failure::new(NO_WALLS, format!("no pipe for the output can be had: {e}")))?;
-        command = command.stdio([None, Some(out), Some(error)]);
+        streams = [input, Some(out), Some(error)];
         relay = Some(counted);
     }
+    command = command.stdio(streams);
     let started = start(boundary.profile(), command, tier, Signalling::PassOn, true);
-    Ok(started.map(|confined| (boundary, confined, relay)))
+    Ok(started.map(|confined| Begun { boundary, confined, relay, beside }))
 }
 
 fn not_started(error: &StartError) -> Failure {

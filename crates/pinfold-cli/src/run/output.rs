@@ -13,6 +13,8 @@ use pinfold_sandbox::Remote;
 pub(super) struct Relay {
     limit: u64,
     streams: [File; 2],
+    /// Where they lead, if not to our own.
+    to: [Option<OwnedFd>; 2],
 }
 
 /// Output that is on its way.
@@ -23,23 +25,28 @@ pub(super) struct Flowing {
 }
 
 impl Relay {
-    /// The relay, and the writing ends for the command's standard output and error.
-    pub(super) fn new(limit: u64) -> io::Result<(Self, [OwnedFd; 2])> {
+    /// The relay, and the writing ends for the command's standard output and error. These lead to `to`, or to our own.
+    pub(super) fn new(limit: u64, to: [Option<OwnedFd>; 2]) -> io::Result<(Self, [OwnedFd; 2])> {
         let (out, command_out) = io::pipe()?;
         let (error, command_error) = io::pipe()?;
         let streams = [OwnedFd::from(out).into(), OwnedFd::from(error).into()];
-        Ok((Self { limit, streams }, [command_out.into(), command_error.into()]))
+        Ok((Self { limit, streams, to }, [command_out.into(), command_error.into()]))
     }
 
     /// Passes output on until the streams end, or `remote` is killed for printing too much.
     pub(super) fn start(self, remote: &Arc<Remote>) -> Flowing {
         let printed = Arc::new(AtomicU64::new(0));
         let [out, error] = self.streams;
+        let [to_out, to_error] =
+            self.to.map(|to| to.map(|to| Box::new(File::from(to)) as Box<dyn Write + Send>));
         let pass = |from: File, to: Box<dyn Write + Send>| {
             let (printed, remote, limit) = (Arc::clone(&printed), Arc::clone(remote), self.limit);
             thread::spawn(move || pass_on(from, to, &printed, limit, &remote))
         };
-        let threads = vec![pass(out, Box::new(io::stdout())), pass(error, Box::new(io::stderr()))];
+        let threads = vec![
+            pass(out, to_out.unwrap_or_else(|| Box::new(io::stdout()))),
+            pass(error, to_error.unwrap_or_else(|| Box::new(io::stderr()))),
+        ];
         Flowing { limit: self.limit, printed, threads }
     }
 }
