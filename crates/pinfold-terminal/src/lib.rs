@@ -17,6 +17,7 @@
 mod alone;
 mod beside;
 mod decoder;
+pub mod dialog;
 mod ears;
 mod modes;
 mod paused;
@@ -26,10 +27,12 @@ mod relay;
 mod scan;
 mod screen;
 mod shared;
+mod sheet;
 mod stage;
 mod track;
 
 pub use alone::Alone;
 pub use beside::{Beside, Handle, Own};
 pub use paused::Paused;
+pub use sheet::{Painter, visible};
 pub use stage::{Event, Key, KeyCode, QUIET, Size, Stage};

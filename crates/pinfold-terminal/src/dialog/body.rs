@@ -1,0 +1,172 @@
+//! A request as blocks of text: what would be done first, why somebody is asked after it.
+
+use pinfold::consent::{Act, Asker, Change, Deed, Request, WhyAsked};
+
+use super::diff;
+use crate::sheet::{Block, Kind, Tone};
+
+/// More text than this is not shown: nobody reads it, and each line of it has to be kept.
+const LONGEST: usize = 4 << 20;
+
+/// A request, to be read.
+pub(crate) struct Body<'a> {
+    pub(crate) blocks: Vec<Block<'a>>,
+    /// So many of them say what would be done.
+    pub(crate) what: usize,
+    /// All of it is there.
+    pub(crate) is_whole: bool,
+}
+
+impl<'a> Body<'a> {
+    pub(crate) fn of(request: &'a Request) -> Self {
+        let length = length(request);
+        if length > LONGEST {
+            return Self { blocks: too_long(request, length), what: 0, is_whole: false };
+        }
+        let mut blocks = deed(request);
+        let asker = &request.asker;
+        blocks.extend(process(asker));
+        blocks.extend(kept(request));
+        let what = blocks.len();
+        blocks.push(Block::inline("by", asker.agents.join(" > ")));
+        blocks.push(Block::inline("folder", &asker.folder));
+        for why in &request.why {
+            blocks.extend(reason(why, request));
+        }
+        blocks.push(Block::inline("call", &request.id).tone(Tone::Faint));
+        Self { blocks, what, is_whole: true }
+    }
+}
+
+/// What is asked, in as few words as there are.
+pub(crate) fn title(request: &Request) -> &'static str {
+    match &request.deed {
+        Deed::Command { .. } => "run this command?",
+        Deed::Change { files } if files.len() == 1 => "change this file?",
+        Deed::Change { .. } => "change these files?",
+        Deed::Patch { .. } => "apply this patch?",
+        Deed::Paths { .. } => "do this?",
+        Deed::Input { .. } => "use this tool?",
+    }
+}
+
+fn deed(request: &Request) -> Vec<Block<'_>> {
+    match &request.deed {
+        Deed::Command { command, cwd, background, says } => {
+            let exact = Block { kind: Kind::Exact, ..Block::lines("runs", command) };
+            let mut blocks = vec![exact.tone(Tone::Strong), Block::inline("in", cwd)];
+            if *background {
+                blocks.push(note("in the background: it goes on after the answer"));
+            }
+            if let Some(says) = says {
+                blocks.push(note("what the agent says about it, which proves nothing:"));
+                blocks.push(Block::inline("claims", says).tone(Tone::Faint));
+            }
+            blocks
+        }
+        Deed::Change { files } => files.iter().flat_map(change).collect(),
+        Deed::Patch { patch } => diff::patch(patch),
+        Deed::Paths { acts } => acts.iter().flat_map(act).collect(),
+        Deed::Input { input } => {
+            vec![Block::inline("tool", &request.tool).tone(Tone::Strong), Block::lines("input", input)]
+        }
+    }
+}
+
+fn change(change: &Change) -> Vec<Block<'_>> {
+    let mut blocks = place("file", &change.path, change.real.as_deref());
+    if change.new {
+        blocks.push(note("a new file"));
+    }
+    for (number, hunk) in (1..).zip(&change.hunks) {
+        if change.hunks.len() > 1 {
+            blocks.push(Block::prose("change", format!("{number} of {}", change.hunks.len())));
+        }
+        blocks.extend(diff::hunk(hunk));
+    }
+    blocks
+}
+
+fn act(act: &Act) -> Vec<Block<'_>> {
+    let mut blocks = vec![Block::inline("does", &act.operation).tone(Tone::Strong)];
+    blocks.extend(place("to", &act.path, act.real.as_deref()));
+    blocks
+}
+
+/// A place, and where it really is.
+fn place<'a>(label: &'static str, path: &'a str, real: Option<&'a str>) -> Vec<Block<'a>> {
+    let mut blocks = vec![Block::inline(label, path).tone(Tone::Strong)];
+    blocks.extend(real.map(|real| Block::inline("is at", real).tone(Tone::Strong)));
+    blocks
+}
+
+/// What a plain yes keeps.
+fn kept(request: &Request) -> Vec<Block<'_>> {
+    let kept = &request.offer.kept;
+    if kept.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![note("a yes lasts until the session ends, for:")];
+    blocks.extend(kept.iter().map(|place| Block::inline("keeps", place)));
+    blocks
+}
+
+fn process(asker: &Asker) -> Vec<Block<'_>> {
+    let Some(process) = &asker.process else { return Vec::new() };
+    vec![
+        Block::inline("program", &process.program),
+        Block::inline("pid", process.pid.to_string()),
+        note("what the process says of itself, which proves nothing:"),
+        Block::inline("claims", &process.command_line).tone(Tone::Faint),
+    ]
+}
+
+fn reason<'a>(why: &'a WhyAsked, request: &'a Request) -> Vec<Block<'a>> {
+    let mut blocks = vec![Block::prose("why", format!("{} ({})", why.reason, why.step))];
+    let is_all = matches!(&request.deed, Deed::Command { command, .. } if *command == why.part);
+    if !is_all && !why.part.is_empty() {
+        blocks.push(Block::inline("part", &why.part));
+    }
+    blocks.extend(why.rule.as_deref().map(|rule| Block::inline("rule", rule)));
+    blocks.extend(why.source.as_deref().map(|source| Block::inline("from", source)));
+    blocks
+}
+
+/// Words of ours, between the blocks.
+pub(crate) fn note(words: &'static str) -> Block<'static> {
+    Block::prose("", words).tone(Tone::Faint).sign('*')
+}
+
+fn too_long(request: &Request, length: usize) -> Vec<Block<'_>> {
+    let words = format!("this is too long to be shown ({length} bytes), so it cannot be said yes to");
+    vec![Block::prose("", words).tone(Tone::Strong), Block::inline("call", &request.id)]
+}
+
+/// The bytes of all that would be shown.
+fn length(request: &Request) -> usize {
+    let option = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let deed = match &request.deed {
+        Deed::Command { command, cwd, says, .. } => command.len() + cwd.len() + option(says),
+        Deed::Change { files } => files
+            .iter()
+            .map(|file| {
+                let hunks = file.hunks.iter().map(|hunk| hunk.before.len() + hunk.after.len() + 64);
+                file.path.len() + option(&file.real) + hunks.sum::<usize>()
+            })
+            .sum(),
+        Deed::Patch { patch } => patch.len(),
+        Deed::Paths { acts } => {
+            acts.iter().map(|act| act.operation.len() + act.path.len() + option(&act.real) + 64).sum()
+        }
+        Deed::Input { input } => input.len(),
+    };
+    let why = request
+        .why
+        .iter()
+        .map(|why| why.part.len() + why.reason.len() + option(&why.rule) + option(&why.source) + 64);
+    let process = request.asker.process.as_ref();
+    let process = process.map_or(0, |process| process.program.len() + process.command_line.len());
+    let asker = request.asker.folder.len() + request.asker.agents.iter().map(String::len).sum::<usize>();
+    let kept = request.offer.kept.iter().map(|place| place.len() + 64).sum::<usize>();
+    deed + kept + why.sum::<usize>() + process + asker + request.id.len() + request.tool.len()
+}

@@ -1,0 +1,200 @@
+//! What would hold beyond the one call, to be read and narrowed before it is given.
+
+use std::ops::Range;
+
+use pinfold::consent::answer::RuleFile;
+use pinfold::consent::{Choice, OfferShown, PartShown, WidthShown};
+
+use super::body::note;
+use crate::sheet::{Block, Scroll, Sheet, Tone};
+use crate::stage::{Key, KeyCode};
+
+/// A grant that is being looked at.
+#[derive(Debug)]
+pub(crate) struct Grant<'a> {
+    offer: &'a OfferShown,
+    kind: Kind,
+    pub(crate) scroll: Scroll<'a>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// For the session: which width.
+    Session(usize),
+    /// For good.
+    Always {
+        /// Which width, for each part.
+        widths: Vec<usize>,
+        /// The part that keys are about.
+        part: usize,
+        file: RuleFile,
+    },
+}
+
+impl<'a> Grant<'a> {
+    pub(crate) fn session(offer: &'a OfferShown) -> Self {
+        Self::new(offer, Kind::Session(0))
+    }
+
+    pub(crate) fn always(offer: &'a OfferShown) -> Self {
+        let usual = |part: &PartShown| part.usual.min(part.widths.len().saturating_sub(1));
+        let widths = offer.always.iter().map(usual).collect();
+        Self::new(offer, Kind::Always { widths, part: 0, file: RuleFile::Local })
+    }
+
+    fn new(offer: &'a OfferShown, kind: Kind) -> Self {
+        let mut grant = Self { offer, kind, scroll: Scroll::new(Sheet::default(), 0) };
+        let (blocks, _) = grant.blocks();
+        let needed = blocks.len();
+        grant.scroll = Scroll::new(Sheet::new(blocks), needed);
+        grant
+    }
+
+    /// The answer as it stands.
+    pub(crate) fn choice(&self) -> Choice {
+        match &self.kind {
+            Kind::Session(width) => Choice::Session { width: *width },
+            Kind::Always { widths, file, .. } => Choice::Always { widths: widths.clone(), file: *file },
+        }
+    }
+
+    /// What the dialog is called meanwhile.
+    pub(crate) fn title(&self) -> &'static str {
+        match self.kind {
+            Kind::Session(_) => "yes, in this session",
+            Kind::Always { .. } => "always allow",
+        }
+    }
+
+    /// What taking it means.
+    pub(crate) fn deed(&self) -> String {
+        match &self.kind {
+            Kind::Session(_) => "Yes, and this until the session ends".to_owned(),
+            Kind::Always { widths, .. } if widths.len() == 1 => "Yes, and write this rule".to_owned(),
+            Kind::Always { widths, .. } => format!("Yes, and write these {} rules", widths.len()),
+        }
+    }
+
+    /// The keys that change it, as far as there is something to change.
+    pub(crate) fn keys(&self) -> Vec<&'static str> {
+        let (parts, widths, files) = match &self.kind {
+            Kind::Session(_) => (1, self.offer.session.len(), 1),
+            Kind::Always { part, .. } => {
+                let widths = self.offer.always.get(*part).map_or(0, |part| part.widths.len());
+                (self.offer.always.len(), widths, self.offer.files.len())
+            }
+        };
+        let all =
+            [("esc back", true), ("←→ width", widths > 1), ("↑↓ rule", parts > 1), ("f file", files > 1)];
+        all.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
+    }
+
+    /// A key that changes it. Says whether it was one.
+    pub(crate) fn key(&mut self, key: Key, width: u16) -> bool {
+        let offer = self.offer;
+        match (&mut self.kind, key.code) {
+            (Kind::Session(at), code) => {
+                let Some(to) = moved(*at, code, offer.session.len()) else { return false };
+                *at = to;
+            }
+            (Kind::Always { part, .. }, KeyCode::Up) => *part = part.saturating_sub(1),
+            (Kind::Always { part, .. }, KeyCode::Down | KeyCode::Tab) => {
+                *part = (*part + 1).min(offer.always.len().saturating_sub(1));
+            }
+            (Kind::Always { file, .. }, KeyCode::Char('f')) if offer.files.len() > 1 => {
+                *file = match file {
+                    RuleFile::Local => RuleFile::User,
+                    RuleFile::User => RuleFile::Local,
+                };
+            }
+            (Kind::Always { widths, part, .. }, code) => {
+                let count = offer.always.get(*part).map_or(0, |part| part.widths.len());
+                let Some(at) = widths.get_mut(*part) else { return false };
+                let Some(to) = moved(*at, code, count) else { return false };
+                *at = to;
+            }
+        }
+        self.refresh(width, key.code == KeyCode::Char('f'));
+        true
+    }
+
+    fn refresh(&mut self, width: u16, shows_file: bool) {
+        let (blocks, chosen) = self.blocks();
+        let needed = blocks.len();
+        self.scroll.replace(Sheet::new(blocks), width, needed);
+        let shown = if shows_file { needed.saturating_sub(2)..needed } else { chosen };
+        self.scroll.reveal(shown);
+    }
+
+    /// All that has to be seen before it is given, and which blocks of it keys are about.
+    fn blocks(&self) -> (Vec<Block<'a>>, Range<usize>) {
+        match &self.kind {
+            Kind::Session(at) => {
+                let blocks = self.session_blocks(*at);
+                let all = 0..blocks.len();
+                (blocks, all)
+            }
+            Kind::Always { widths, part, file } => self.always_blocks(widths, *part, *file),
+        }
+    }
+
+    fn session_blocks(&self, at: usize) -> Vec<Block<'a>> {
+        let Some(width) = self.offer.session.get(at) else { return Vec::new() };
+        let mut blocks = vec![Block::inline("allows", &width.says).tone(Tone::Strong)];
+        blocks.extend(examples(width, at, self.offer.session.len()));
+        blocks.push(Block::prose("until", "the session ends"));
+        blocks
+    }
+
+    fn always_blocks(
+        &self,
+        widths: &[usize],
+        chosen: usize,
+        file: RuleFile,
+    ) -> (Vec<Block<'a>>, Range<usize>) {
+        let (mut blocks, mut range) = (Vec::new(), 0..0);
+        for (i, (part, at)) in self.offer.always.iter().zip(widths).enumerate() {
+            let Some(width) = part.widths.get(*at) else { continue };
+            let begins = blocks.len();
+            let is_chosen = i == chosen && self.offer.always.len() > 1;
+            let sign = if is_chosen { '>' } else { ' ' };
+            blocks.push(Block::inline("for", &part.part).sign(sign));
+            blocks.push(Block::inline("rule", &width.says).tone(Tone::Strong));
+            if i == chosen {
+                blocks.extend(examples(width, *at, part.widths.len()));
+                range = begins..blocks.len();
+            }
+        }
+        let (number, whose) = match file {
+            RuleFile::Local => (0, "your own settings for this project"),
+            RuleFile::User => (1, "your own settings for every project"),
+        };
+        blocks.extend(self.offer.files.get(number).map(|file| Block::inline("into", file)));
+        blocks.push(note(whose));
+        (blocks, range)
+    }
+}
+
+/// Which width it is, and what it lets through.
+fn examples(width: &WidthShown, at: usize, of: usize) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    if of > 1 {
+        blocks.push(Block::prose("width", format!("{} of {of}", at + 1)).tone(Tone::Faint));
+    }
+    for (words, calls) in [("also allows", &width.also), ("still asks", &width.still_asks)] {
+        if !calls.is_empty() {
+            blocks.push(note(words));
+            blocks.extend(calls.iter().map(|call| Block::inline("", call)));
+        }
+    }
+    blocks
+}
+
+/// Narrower is left, wider is right.
+fn moved(at: usize, code: KeyCode, count: usize) -> Option<usize> {
+    match code {
+        KeyCode::Left => Some(at.saturating_sub(1)),
+        KeyCode::Right => Some((at + 1).min(count.saturating_sub(1))),
+        _ => None,
+    }
+}

@@ -1,0 +1,233 @@
+//! What a text looks like when everything in it can be seen.
+//!
+//! Two different texts never look the same: what stands for something else stands between `‹` and `›`, or is `⇥` or
+//! `↵`, and these four stand for themselves nowhere.
+
+use std::fmt::{self, Display, Formatter};
+
+use unicode_width::UnicodeWidthChar;
+
+/// A piece of a text, as it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// A character that stands for itself, and how many cells it takes.
+    Plain(char, u8),
+    /// A tabulator.
+    Tab,
+    /// The end of a line; more than one where the lines between are empty and too many to be shown.
+    Breaks(usize),
+    /// Spaces that nobody could see or count.
+    Spaces(usize),
+    /// A character that cannot be seen, or not for what it is, so many times.
+    Hidden(char, usize),
+}
+
+/// Spaces up to this number are shown as such, unless a line ends with them.
+const MOST_SPACES: usize = 32;
+
+/// Line breaks in a row up to this number are shown as such.
+const MOST_BREAKS: usize = 4;
+
+/// The cells of a tabulator: the mark, and blanks that are always as many.
+const TAB: &str = "⇥   ";
+
+/// The mark at the end of a line.
+const BREAK: &str = "↵";
+
+/// What is shown for something else.
+const RESERVED: [char; 4] = ['‹', '›', '⇥', '↵'];
+
+impl Piece {
+    /// The piece that a text begins with, and its length in bytes; `None` at the end.
+    pub(crate) fn first(text: &str) -> Option<(Self, usize)> {
+        let bytes = text.as_bytes();
+        Some(match *bytes.first()? {
+            byte @ b'!'..=b'~' => (Self::Plain(char::from(byte), 1), 1),
+            b' ' => spaces(bytes),
+            b'\t' => (Self::Tab, 1),
+            b'\n' => match run(bytes, b'\n') {
+                count if count > MOST_BREAKS => (Self::Breaks(count), count),
+                _ => (Self::Breaks(1), 1),
+            },
+            _ => other(text)?,
+        })
+    }
+
+    /// How many cells it takes.
+    pub(crate) fn width(self) -> usize {
+        match self {
+            Self::Plain(_, width) => width.into(),
+            Self::Tab => 4,
+            Self::Breaks(1) => 1,
+            Self::Breaks(_) | Self::Spaces(_) | Self::Hidden(..) => self.to_string().chars().count(),
+        }
+    }
+}
+
+impl Display for Piece {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(c, _) => write!(f, "{c}"),
+            Self::Tab => f.write_str(TAB),
+            Self::Breaks(1) => f.write_str(BREAK),
+            Self::Breaks(count) => write!(f, "‹{count} line breaks›"),
+            Self::Spaces(1) => f.write_str("‹space›"),
+            Self::Spaces(count) => write!(f, "‹{count} spaces›"),
+            Self::Hidden(c, 1) => write!(f, "‹{}›", Name(*c)),
+            Self::Hidden(c, count) => write!(f, "‹{} ×{count}›", Name(*c)),
+        }
+    }
+}
+
+/// A text on one line, with everything in it visible: control characters, what reorders or cannot be seen, spaces at
+/// its end.
+pub fn visible(text: &str) -> String {
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((piece, bytes)) = Piece::first(rest) {
+        shown.push_str(&piece.on_one_line().to_string());
+        rest = rest.get(bytes..).unwrap_or_default();
+    }
+    shown
+}
+
+impl Piece {
+    /// As it is shown where a line does not end.
+    pub(crate) fn on_one_line(self) -> Self {
+        match self {
+            Self::Breaks(count) => Self::Hidden('\n', count),
+            Self::Plain(..) | Self::Tab | Self::Spaces(_) | Self::Hidden(..) => self,
+        }
+    }
+}
+
+/// What a character is called.
+struct Name(char);
+
+impl Display for Name {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            '\0' => f.write_str("NUL"),
+            '\x07' => f.write_str("BEL"),
+            '\x08' => f.write_str("BS"),
+            '\n' => f.write_str("LF"),
+            '\x0b' => f.write_str("VT"),
+            '\x0c' => f.write_str("FF"),
+            '\r' => f.write_str("CR"),
+            '\x1b' => f.write_str("ESC"),
+            '\x7f' => f.write_str("DEL"),
+            c => write!(f, "U+{:04X}", u32::from(c)),
+        }
+    }
+}
+
+fn run(bytes: &[u8], of: u8) -> usize {
+    bytes.iter().take_while(|byte| **byte == of).count()
+}
+
+fn spaces(bytes: &[u8]) -> (Piece, usize) {
+    let count = run(bytes, b' ');
+    let ends = matches!(bytes.get(count), None | Some(b'\n' | b'\r'));
+    if ends || count > MOST_SPACES { (Piece::Spaces(count), count) } else { (Piece::Plain(' ', 1), 1) }
+}
+
+/// What is neither printable ASCII nor a break.
+fn other(text: &str) -> Option<(Piece, usize)> {
+    let c = text.chars().next()?;
+    if let Some(width) = plain_width(c) {
+        return Some((Piece::Plain(c, width), c.len_utf8()));
+    }
+    match text.chars().take_while(|next| *next == c).count() {
+        count @ 3.. => Some((Piece::Hidden(c, count), count * c.len_utf8())),
+        _ => Some((Piece::Hidden(c, 1), c.len_utf8())),
+    }
+}
+
+/// The cells of a character that may stand for itself: that can be seen, stands where it was written, joins no other,
+/// and looks like no character of ASCII at another width.
+fn plain_width(c: char) -> Option<u8> {
+    let width = u8::try_from(c.width()?).ok().filter(|width| *width > 0)?;
+    // Controls, formats, marks that combine, blanks, and what is not assigned.
+    let can_be_printed = c.escape_debug().len() == 1;
+    let stays = !RESERVED.contains(&c) && !is_right_to_left(c) && !is_blank(c) && !joins(c);
+    (can_be_printed && stays && !is_other_width(c)).then_some(width)
+}
+
+/// Terminals that know scripts written from right to left change the order of what stands beside such letters. These
+/// are the ranges that Unicode keeps for them, letters to come included.
+fn is_right_to_left(c: char) -> bool {
+    matches!(u32::from(c), 0x590..=0x8ff | 0xfb1d..=0xfdff | 0xfe70..=0xfeff | 0x1_0800..=0x1_0fff | 0x1_e800..=0x1_efff)
+}
+
+/// Letters and symbols that look like nothing.
+fn is_blank(c: char) -> bool {
+    matches!(u32::from(c), 0x115f..=0x1160 | 0x2800 | 0x3164 | 0xffa0 | 0x1_d159)
+}
+
+/// Symbols that become one with their neighbours.
+fn joins(c: char) -> bool {
+    matches!(u32::from(c), 0x1_f1e6..=0x1_f1ff | 0x1_f3fb..=0x1_f3ff)
+}
+
+/// ASCII, twice as wide.
+fn is_other_width(c: char) -> bool {
+    matches!(u32::from(c), 0xff01..=0xff60 | 0xffe0..=0xffe6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_named() {
+        let cases = [
+            ("git push", "git push"),
+            ("grüße 日本 → 😀", "grüße 日本 → 😀"),
+            ("a\x1b[2Jb", "a‹ESC›[2Jb"),
+            ("\u{9b}2J", "‹U+009B›2J"),
+            ("a\u{202e}b\u{2066}", "a‹U+202E›b‹U+2066›"),
+            ("a\u{200b}\u{200d}\u{feff}b", "a‹U+200B›‹U+200D›‹U+FEFF›b"),
+            ("e\u{301}", "e‹U+0301›"),
+            ("a\u{301}\u{301}\u{301}\u{301}", "a‹U+0301 ×4›"),
+            ("ｒｍ", "‹U+FF52›‹U+FF4D›"),
+            ("א/ב", "‹U+05D0›/‹U+05D1›"),
+            ("a\u{a0}b\u{3000}c\u{2800}d\u{3164}", "a‹U+00A0›b‹U+3000›c‹U+2800›d‹U+3164›"),
+            ("\u{e0041}\u{e0042}", "‹U+E0041›‹U+E0042›"),
+            ("👩\u{200d}🚀 🇩🇪 👍🏽", "👩‹U+200D›🚀 ‹U+1F1E9›‹U+1F1EA› 👍‹U+1F3FD›"),
+            ("a\tb", "a⇥   b"),
+            ("‹ESC›", "‹U+2039›ESC‹U+203A›"),
+            ("⇥↵", "‹U+21E5›‹U+21B5›"),
+            ("a\r\nb", "a‹CR›‹LF›b"),
+            ("end  ", "end‹2 spaces›"),
+            ("end ", "end‹space›"),
+            ("\u{e000}\u{378}", "‹U+E000›‹U+0378›"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(visible(text), shown, "{text:?}");
+        }
+        assert_eq!(visible(&format!("a{}b", " ".repeat(33))), "a‹33 spaces›b");
+        assert_eq!(visible(&"\n".repeat(7)), "‹LF ×7›");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn two_texts_never_look_the_same(one in ".{0,6}", other in ".{0,6}") {
+            proptest::prop_assert_eq!(one == other, visible(&one) == visible(&other));
+        }
+
+        #[test]
+        fn nothing_shown_acts_on_a_terminal(text: String) {
+            let shown = visible(&text);
+            proptest::prop_assert!(shown.chars().all(|c| c.width().is_some_and(|width| width > 0)), "{shown:?}");
+        }
+
+        #[test]
+        fn widths_are_what_is_shown(text: String) {
+            let mut rest = text.as_str();
+            while let Some((piece, bytes)) = Piece::first(rest) {
+                let width: usize = piece.to_string().chars().map(|c| c.width().unwrap_or(0)).sum();
+                proptest::prop_assert_eq!(width, piece.width());
+                rest = &rest[bytes..];
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a dialog looks like after each key, on a usual screen and on the smallest: `tests/dialog/*.json` beside the
+//! screens. `PINFOLD_BLESS=1` writes the screens anew.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops where it fails"
+)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pinfold::consent::Request;
+use pinfold_terminal::dialog::{Dialog, Moment};
+use pinfold_terminal::{Key, KeyCode, Size};
+use serde_json::Value;
+
+const SIZES: [Size; 2] = [Size { rows: 24, columns: 80 }, Size { rows: 10, columns: 40 }];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialog")
+}
+
+fn read(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// `{"repeat": [TEXT, TIMES]}` is a long text, `{"join": [TEXT, …]}` one in pieces.
+fn expand(value: &mut Value) {
+    let long = value.get("repeat").map(|parts| {
+        let times = usize::try_from(parts[1].as_u64().unwrap()).unwrap();
+        parts[0].as_str().unwrap().repeat(times)
+    });
+    if let Some(long) = long {
+        *value = Value::String(long);
+    }
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(expand),
+        Value::Array(items) => items.iter_mut().for_each(expand),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    if let Some(Value::Array(parts)) = value.get("join") {
+        *value = Value::String(parts.iter().map(|part| part.as_str().unwrap()).collect());
+    }
+}
+
+fn request(case: &Value) -> Request {
+    let mut request = read(&folder().join("base.json"));
+    for (field, value) in case["request"].as_object().unwrap() {
+        request[field] = value.clone();
+    }
+    expand(&mut request);
+    serde_json::from_value(request).unwrap()
+}
+
+fn keys(name: &str) -> Vec<Key> {
+    if let Some(text) = name.strip_prefix("type:") {
+        return text.chars().map(|c| Key::plain(KeyCode::Char(c))).collect();
+    }
+    let code = match name {
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Escape,
+        "tab" => KeyCode::Tab,
+        "back" => KeyCode::Backspace,
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
+        "home" => KeyCode::Home,
+        "end" => KeyCode::End,
+        "space" => KeyCode::Char(' '),
+        "page-down" => KeyCode::PageDown,
+        "page-up" => KeyCode::PageUp,
+        "backtab" => return vec![Key { shift: true, ..Key::plain(KeyCode::Tab) }],
+        "ctrl-c" => return vec![Key::ctrl('c')],
+        other => KeyCode::Char(other.parse().unwrap_or_else(|_| panic!("`{other}` is no key"))),
+    };
+    vec![Key::plain(code)]
+}
+
+fn screen(dialog: &mut Dialog<'_>, size: Size, moment: &Moment) -> String {
+    let picture = dialog.view(size, moment);
+    let line = |y| {
+        let cells = (0..size.columns).map(|x| picture.cell((x, y)).unwrap().symbol()).collect::<String>();
+        format!("{}\n", cells.trim_end())
+    };
+    (0..size.rows).map(line).collect()
+}
+
+/// All screens of a case, one after the other.
+fn play(case: &Value, size: Size) -> String {
+    let request = request(case);
+    let number = |field: &str, usual| case[field].as_u64().unwrap_or(usual);
+    let moment = Moment {
+        left: Duration::from_secs(number("left", 581)),
+        waiting: usize::try_from(number("waiting", 1)).unwrap(),
+    };
+    let mut dialog = Dialog::new(&request);
+    dialog.heard();
+    let mut all = screen(&mut dialog, size, &moment);
+    for step in case["steps"].as_array().into_iter().flatten() {
+        let step = step.as_str().unwrap();
+        writeln!(all, "=== {step}").unwrap();
+        if let Some(words) = step.strip_prefix("over:") {
+            dialog.close(words);
+        } else if let Some(text) = step.strip_prefix("paste:") {
+            dialog.paste(text);
+        } else {
+            for key in keys(step) {
+                if let Some(choice) = dialog.key(key) {
+                    writeln!(all, "{}", serde_json::to_string(&choice).unwrap()).unwrap();
+                    return all;
+                }
+            }
+        }
+        all.push_str(&screen(&mut dialog, size, &moment));
+    }
+    all
+}
+
+#[test]
+fn dialogs_look_as_they_should() {
+    let bless = std::env::var_os("PINFOLD_BLESS").is_some();
+    let mut cases = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if path.extension().is_none_or(|extension| extension != "json") || name == "base" {
+            continue;
+        }
+        cases += 1;
+        let case = read(&path);
+        for size in SIZES {
+            let screens = play(&case, size);
+            let at = folder().join(format!("{name}.{}x{}.txt", size.columns, size.rows));
+            if bless {
+                fs::write(&at, screens).unwrap();
+                continue;
+            }
+            let expected = fs::read_to_string(&at).unwrap_or_default();
+            assert!(screens == expected, "{}:\n{screens}", at.display());
+        }
+    }
+    assert!(cases > 0);
+}

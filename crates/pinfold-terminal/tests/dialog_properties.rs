@@ -1,0 +1,308 @@
+//! Whatever a request says: nothing of it draws outside its place, and what comes out was offered and seen.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
+use std::time::Duration;
+
+use pinfold::consent::answer::RuleFile;
+use pinfold::consent::{
+    Act, Asker, Change, Choice, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, WhyAsked,
+    WidthShown,
+};
+use pinfold_terminal::dialog::{Dialog, Moment};
+use pinfold_terminal::{Key, KeyCode, Size, visible};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Stands at the end of what would be done.
+const END: &str = "§";
+
+/// Texts as somebody would write them who wants to be misread.
+fn text() -> impl Strategy<Value = String> {
+    let nasty = select(vec![
+        "\x1b[2J",
+        "\x1b]8;;http://x\x07",
+        "\u{9b}1A",
+        "\r",
+        "\n",
+        "\n\n\n\n\n\n",
+        "\t",
+        "\0",
+        "\u{7f}",
+        "\u{202e}",
+        "\u{2066}",
+        "\u{200b}",
+        "\u{200d}",
+        "\u{feff}",
+        "\u{301}\u{301}\u{301}",
+        "\u{ad}",
+        "\u{a0}",
+        "\u{3164}",
+        "\u{2028}",
+        "ｙ",
+        "א",
+        "ع",
+        "🇩🇪",
+        "👍🏽",
+        "日本",
+        "│ ",
+        "┆",
+        "─────",
+        "> 1 y  Yes, this once",
+        "      │ ",
+        "‹",
+        "›",
+        "⇥",
+        "↵",
+        "  ",
+        "                                        ",
+        "rm -rf",
+        "\u{e0041}",
+        "\u{fffd}",
+        "\u{1160}",
+        "e",
+        "+",
+        "-",
+        "@@",
+    ]);
+    let piece = prop_oneof![4 => nasty.prop_map(str::to_owned), 1 => ".{0,3}", 1 => "[a-z ]{0,90}"];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let end = || END.to_owned();
+    let hunk = (text(), text(), any::<bool>()).prop_map(|(before, after, all)| Hunk { before, after, all });
+    let hunks = prop::collection::vec(hunk, 0..3);
+    prop_oneof![
+        (text(), prop::option::of(text())).prop_map(move |(command, says)| Deed::Command {
+            command,
+            cwd: if says.is_some() { "/".to_owned() } else { end() },
+            background: false,
+            says: says.map(|says| says + END),
+        }),
+        (text(), prop::option::of(text()), hunks).prop_map(move |(path, real, mut hunks)| {
+            hunks.push(Hunk { before: String::new(), after: format!("{END}\n"), all: false });
+            Deed::Change { files: vec![Change { path, real, new: false, hunks }] }
+        }),
+        text().prop_map(|patch| Deed::Patch { patch: patch + END }),
+        (text(), text()).prop_map(move |(operation, path)| Deed::Paths {
+            acts: vec![Act { operation, path, real: Some(END.to_owned()) }]
+        }),
+        text().prop_map(|input| Deed::Input { input: input + END }),
+    ]
+}
+
+fn width() -> impl Strategy<Value = WidthShown> {
+    let calls = || prop::collection::vec(text(), 0..3);
+    (text(), calls(), calls()).prop_map(|(says, also, still_asks)| WidthShown { says, also, still_asks })
+}
+
+fn offer() -> impl Strategy<Value = OfferShown> {
+    let widths = || prop::collection::vec(width(), 1..4);
+    let part = (text(), widths(), 0..5usize);
+    let part = part.prop_map(|(part, widths, usual)| PartShown { part, widths, usual });
+    let always = prop::collection::vec(part, 0..5);
+    let session = prop::collection::vec(width(), 0..3);
+    let texts = || prop::collection::vec(text(), 0..3);
+    (texts(), session, always, texts()).prop_map(|(kept, session, always, files)| OfferShown {
+        kept,
+        session,
+        always,
+        files,
+    })
+}
+
+prop_compose! {
+    fn request()(
+        deed in deed(), offer in offer(), immune: bool, destructive: bool,
+        whys in prop::collection::vec((text(), text(), prop::option::of(text())), 0..4),
+        names in prop::collection::vec(text(), 4), process: bool,
+    ) -> Request {
+        let process = process.then(|| ProcessShown { pid: 1, program: names[0].clone(), command_line: END.to_owned() });
+        let why = |(part, reason, rule): (String, String, Option<String>)| {
+            WhyAsked { part, step: "scope".to_owned(), reason, rule: rule.clone(), source: rule }
+        };
+        Request {
+            v: 1,
+            id: names[1].clone(),
+            digest: String::new(),
+            asked_at: "2026-01-05T10:00:00Z".parse().unwrap(),
+            deadline: "2026-01-05T10:10:00Z".parse().unwrap(),
+            asker: Asker { session: String::new(), agents: vec![names[2].clone()], folder: names[3].clone(), process },
+            tool: names[0].clone(),
+            deed,
+            why: whys.into_iter().map(why).collect(),
+            immune,
+            destructive,
+            offer: OfferShown { kept: offer.kept.into_iter().map(|kept| kept + END).collect(), ..offer },
+        }
+    }
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    let codes = vec![
+        KeyCode::Char('y'),
+        KeyCode::Char('s'),
+        KeyCode::Char('a'),
+        KeyCode::Char('m'),
+        KeyCode::Char('f'),
+        KeyCode::Char('1'),
+        KeyCode::Char('2'),
+        KeyCode::Char('3'),
+        KeyCode::Char(' '),
+        KeyCode::Char(' '),
+        KeyCode::Enter,
+        KeyCode::Tab,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::End,
+        KeyCode::PageDown,
+        KeyCode::Backspace,
+        KeyCode::Escape,
+        KeyCode::Char('n'),
+    ];
+    select(codes).prop_map(Key::plain)
+}
+
+/// The lines of a picture, each by its cells.
+fn cells(dialog: &mut Dialog<'_>, size: Size) -> Vec<Vec<String>> {
+    let moment = Moment { left: Duration::from_mins(1), waiting: 1 };
+    let picture = dialog.view(size, &moment);
+    let cell = |x, y| picture.cell((x, y)).unwrap().symbol().to_owned();
+    (0..size.rows).map(|y| (0..size.columns).map(|x| cell(x, y)).collect()).collect()
+}
+
+/// The same request about something harmless: all that differs in its pictures may differ.
+fn harmless(request: &Request) -> Request {
+    let mut other = request.clone();
+    let plain = || "x".to_owned();
+    other.id = plain();
+    other.tool = plain();
+    other.why.clear();
+    other.asker.agents = vec![plain()];
+    other.asker.folder = plain();
+    other.asker.process = None;
+    let acts = vec![Act { operation: plain(), path: plain(), real: None }];
+    other.deed = match &request.deed {
+        Deed::Command { .. } => {
+            Deed::Command { command: plain(), cwd: plain(), background: false, says: None }
+        }
+        Deed::Change { .. } => {
+            Deed::Change { files: vec![Change { path: plain(), real: None, new: true, hunks: Vec::new() }] }
+        }
+        Deed::Patch { .. } => Deed::Patch { patch: plain() },
+        Deed::Paths { .. } => Deed::Paths { acts },
+        Deed::Input { .. } => Deed::Input { input: plain() },
+    };
+    other
+}
+
+fn size() -> impl Strategy<Value = Size> {
+    (10..40u16, 40..120u16).prop_map(|(rows, columns)| Size { rows, columns })
+}
+
+/// The line between the text and what is ours.
+fn line_below(lines: &[Vec<String>]) -> usize {
+    lines.iter().rposition(|line| line.concat().starts_with("──")).unwrap()
+}
+
+fn check_text(lines: &[Vec<String>]) {
+    for line in &lines[1..line_below(lines)] {
+        let (ours, gutter) = (line[..9].concat(), line[9].as_str());
+        assert!(["│", "┆", " "].contains(&gutter), "{line:?}");
+        assert!(gutter != " " || line.concat().trim().is_empty(), "text without a gutter: {line:?}");
+        assert!(
+            ours.trim_end_matches(['+', '-', '*', '>']).chars().all(|c| c == ' ' || c.is_ascii_lowercase()),
+            "{ours}"
+        );
+    }
+    for symbol in lines.iter().flatten() {
+        let is_ours = ["‹", "›", "⇥", "↵", " "].contains(&symbol.as_str());
+        assert!(symbol.chars().count() == 1, "{symbol:?}");
+        assert!(is_ours || visible(symbol) == *symbol, "{symbol:?}");
+    }
+}
+
+fn check_choice(choice: &Choice, request: &Request, end_was_seen: bool) {
+    match choice {
+        Choice::Yes => assert!(end_was_seen),
+        Choice::Session { width } => {
+            assert!(!request.immune && end_was_seen && *width < request.offer.session.len());
+        }
+        Choice::Always { widths, file } => {
+            let parts = &request.offer.always;
+            assert!(!request.immune && end_was_seen && !parts.is_empty() && widths.len() == parts.len());
+            assert!(widths.iter().zip(parts).all(|(width, part)| *width < part.widths.len()));
+            assert!(*file == RuleFile::Local || request.offer.files.len() > 1);
+        }
+        Choice::No { .. } => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_a_request_says_stays_in_its_place(request in request(), size in size(), keys in prop::collection::vec(key(), 0..12)) {
+        let plain = harmless(&request);
+        let (mut dialog, mut other) = (Dialog::new(&request), Dialog::new(&plain));
+        dialog.heard();
+        other.heard();
+        let (lines, plain) = (cells(&mut dialog, size), cells(&mut other, size));
+        let at = line_below(&lines);
+        prop_assert_eq!(at, line_below(&plain));
+        prop_assert_eq!(&lines[0], &plain[0]);
+        prop_assert_eq!(&lines[at + 1..], &plain[at + 1..]);
+        check_text(&lines);
+        for key in keys {
+            if dialog.key(key).is_some() {
+                break;
+            }
+            let lines = cells(&mut dialog, size);
+            check_text(&lines);
+            // Below the line there are no words of a request.
+            let below: String = lines[line_below(&lines) + 1..].concat().concat();
+            let leaks = below.contains("rm -rf") || below.contains(char::REPLACEMENT_CHARACTER);
+            prop_assert!(!leaks, "{}", below);
+        }
+    }
+
+    #[test]
+    fn only_what_was_offered_and_seen_is_chosen(
+        request in request(),
+        sizes in prop::collection::vec(size(), 1..4),
+        keys in prop::collection::vec(key(), 0..20),
+    ) {
+        let mut dialog = Dialog::new(&request);
+        dialog.heard();
+        let mut sizes = sizes.into_iter().cycle();
+        let mut end_was_seen = false;
+        let mut size = sizes.next().unwrap();
+        for (i, key) in keys.into_iter().enumerate() {
+            if i % 5 == 4 {
+                size = sizes.next().unwrap();
+            }
+            let texts = cells(&mut dialog, size).concat().concat();
+            end_was_seen |= texts.contains(END);
+            if let Some(choice) = dialog.key(key) {
+                check_choice(&choice, &request, end_was_seen);
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn enter_alone_never_agrees_to_what_cannot_be_undone(request in request(), size in size(), pages in 0..20usize) {
+        let request = Request { destructive: true, ..request };
+        let mut dialog = Dialog::new(&request);
+        dialog.heard();
+        for _ in 0..pages {
+            cells(&mut dialog, size);
+            prop_assert_eq!(dialog.key(Key::plain(KeyCode::Char(' '))), None);
+        }
+        cells(&mut dialog, size);
+        prop_assert_eq!(dialog.key(Key::plain(KeyCode::Enter)), Some(Choice::No { message: None }));
+    }
+}
