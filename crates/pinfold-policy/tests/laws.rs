@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use pinfold_policy::{
-    Access, Bases, Case, Claims, Decision, Effect, Facts, Grants, Interaction, Kind, Layer, Mode, PathFact,
-    Policy, RawCall, Rule, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, Verdict,
-    judge,
+    Access, Bases, Case, Claims, Class, Decision, Effect, Facts, Grant, Grants, Interaction, Kind, Layer,
+    Mode, PathFact, Policy, RawCall, Reason, Rule, Scope, ShellFact, ShellHold, Source, SourcedRule,
+    Standing, ToolCall, Verdict, judge,
 };
 use proptest::prelude::*;
 
@@ -81,6 +81,10 @@ fn policy(mode: Mode, rules: &Given) -> Policy {
 }
 
 fn verdict(command: &str, policy: &Policy, interaction: Interaction) -> Verdict {
+    granted(command, policy, interaction, &Grants::default())
+}
+
+fn granted(command: &str, policy: &Policy, interaction: Interaction, grants: &Grants) -> Verdict {
     let call = ToolCall::parse_for_verdict(&RawCall::new("Bash", json!({"command": command}))).unwrap();
     let claims = Claims::of(&call);
     let fact = |claim: &pinfold_policy::PathClaim| {
@@ -122,7 +126,7 @@ fn verdict(command: &str, policy: &Policy, interaction: Interaction) -> Verdict 
         access: Access::ReadWrite,
         interaction,
         policy,
-        grants: &Grants::default(),
+        grants,
         hook: None,
     })
 }
@@ -140,6 +144,24 @@ fn some_rules() -> impl Strategy<Value = Given> {
     let effect = prop_oneof![Just(Effect::Allow), Just(Effect::Ask), Just(Effect::Deny)];
     proptest::collection::vec((effect, proptest::sample::select(RULES)), 0..6)
 }
+
+/// What a person could grant for the session, the widest things among it.
+fn some_grants() -> impl Strategy<Value = Vec<Grant>> {
+    let rule = |text: &str| {
+        let source = Source::plain(Layer::Session);
+        Grant::Rule(SourcedRule { effect: Effect::Allow, rule: Rule::parse(text).unwrap(), source }.into())
+    };
+    let mut all: Vec<Grant> = RULES.iter().map(|text| rule(text)).collect();
+    for class in [Class::Read, Class::Write, Class::Remove] {
+        all.push(Grant::Place("/w/notes.txt".into(), class));
+        all.push(Grant::Folder("/".into(), class));
+    }
+    all.push(Grant::PlainCommands);
+    proptest::collection::vec(proptest::sample::select(all), 1..5)
+}
+
+/// Steps whose word no grant can change: a no of somebody, and what needs a person each time.
+const ABOVE_GRANTS: [&str; 5] = ["deny-rule", "unresolved", "hook-deny", "safeguard", "hook-ask"];
 
 fn a_line() -> impl Strategy<Value = String> {
     let part = proptest::sample::select(COMMANDS);
@@ -199,6 +221,30 @@ proptest! {
         // Ask rules of the session are the one thing that does not reach a child.
         let asked = rules.iter().any(|(effect, _)| *effect == Effect::Ask);
         prop_assert!(below >= above || asked, "{line}: {above:?} above, {below:?} below");
+    }
+
+    /// A grant takes questions away, those of the steps below it, and nothing else: what is denied by somebody stays
+    /// denied, what needs a person each time still does, and nothing becomes stricter.
+    #[test]
+    fn a_grant_that_is_added_takes_questions_away_and_nothing_else(
+        line in a_line(), rules in some_rules(), mode in proptest::sample::select(&MODES[..]), grants in some_grants(),
+        headless in any::<bool>(),
+    ) {
+        let interaction = if headless { Interaction::Headless } else { Interaction::Interactive };
+        let policy = policy(mode, &rules);
+        let bases = Bases { cwd: "/w".into(), project: "/w".into(), home: vec!["/home/u".into()] };
+        let before = verdict(&line, &policy, interaction);
+        let after = granted(&line, &policy, interaction, &Grants::compile(grants, &bases));
+        prop_assert!(after.decision <= before.decision);
+        prop_assert_eq!(before.trail.len(), after.trail.len());
+        for (was, is) in before.trail.iter().zip(&after.trail) {
+            prop_assert!(is.opinion.decision <= was.opinion.decision, "{line}: {was:?}, then {is:?}");
+            let doubt = matches!(was.opinion.reason, Reason::MayBeDenied(_));
+            let guarded = matches!(was.opinion.reason, Reason::Safeguard(_) | Reason::Sensitive(_));
+            if ABOVE_GRANTS.contains(&was.step) && !doubt || guarded {
+                prop_assert_eq!(was, is, "{}", line);
+            }
+        }
     }
 
     #[test]

@@ -38,10 +38,20 @@ pub struct Kept {
 }
 
 /// Keeps the grants of one session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Keeper {
     bases: Bases,
+    clock: Clock,
     state: Mutex<State>,
+}
+
+/// What says the time.
+struct Clock(Box<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Clock")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -56,10 +66,10 @@ impl State {
         self.compiled = Arc::new(Grants::compile(self.kept.iter().map(|kept| kept.grant.clone()), bases));
     }
 
-    /// Drops what is over. `true` when something was.
-    fn prune(&mut self, bases: &Bases, now: impl Fn() -> Timestamp) -> bool {
+    /// Drops what is over.
+    fn prune(&mut self, bases: &Bases, clock: &Clock) {
         let timed = self.kept.iter().any(|kept| matches!(kept.lasts, Lasts::Until(_)));
-        let now = timed.then(now);
+        let now = timed.then(|| clock.0());
         let over = |kept: &Kept| match kept.lasts {
             Lasts::Session => false,
             Lasts::Until(end) => now.is_some_and(|now| end <= now),
@@ -67,18 +77,31 @@ impl State {
         };
         let before = self.kept.len();
         self.kept.retain(|kept| !over(kept));
-        let pruned = self.kept.len() != before;
-        if pruned {
+        if self.kept.len() != before {
             self.compile(bases);
         }
-        pruned
+    }
+
+    fn add(&mut self, grants: impl IntoIterator<Item = Grant>, by: &By, given_at: Timestamp, lasts: Lasts) {
+        for grant in grants {
+            if self.kept.iter().any(|kept| kept.grant == grant && kept.lasts == lasts) {
+                continue;
+            }
+            self.next += 1;
+            let number = self.next;
+            self.kept.push(Kept { number, grant, by: by.clone(), given_at, lasts, used: 0 });
+        }
     }
 }
 
 impl Keeper {
     /// Keeps grants whose patterns are measured from `bases`.
     pub(crate) fn new(bases: Bases) -> Self {
-        Self { bases, state: Mutex::default() }
+        Self::by_clock(bases, Timestamp::now)
+    }
+
+    fn by_clock(bases: Bases, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self { bases, clock: Clock(Box::new(clock)), state: Mutex::default() }
     }
 
     pub(crate) fn bases(&self) -> &Bases {
@@ -93,35 +116,23 @@ impl Keeper {
     /// What holds now.
     pub(crate) fn grants(&self) -> Arc<Grants> {
         let mut state = self.state();
-        state.prune(&self.bases, Timestamp::now);
+        state.prune(&self.bases, &self.clock);
         Arc::clone(&state.compiled)
     }
 
     /// From now on this holds too. One that holds already is not kept twice.
     pub(crate) fn give(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: Lasts) {
         let mut state = self.state();
-        for grant in grants {
-            if state.kept.iter().any(|kept| kept.grant == grant && kept.lasts == lasts) {
-                continue;
-            }
-            state.next += 1;
-            let number = state.next;
-            state.kept.push(Kept {
-                number,
-                grant,
-                by: by.clone(),
-                given_at: Timestamp::now(),
-                lasts,
-                used: 0,
-            });
-        }
+        state.add(grants, by, self.clock.0(), lasts);
         state.compile(&self.bases);
     }
 
     /// From now on these hold, and nothing else.
     pub(crate) fn replace(&self, grants: impl IntoIterator<Item = Grant>, by: &By) {
-        self.state().kept.clear();
-        self.give(grants, by, Lasts::Session);
+        let mut state = self.state();
+        state.kept.clear();
+        state.add(grants, by, self.clock.0(), Lasts::Session);
+        state.compile(&self.bases);
     }
 
     /// Takes a grant back. `false` when there is none of that number.
@@ -138,7 +149,7 @@ impl Keeper {
 
     pub(crate) fn list(&self) -> Vec<Kept> {
         let mut state = self.state();
-        state.prune(&self.bases, Timestamp::now);
+        state.prune(&self.bases, &self.clock);
         state.kept.clone()
     }
 
@@ -157,7 +168,7 @@ impl Keeper {
             }
         }
         let mut state = self.state();
-        state.prune(&self.bases, Timestamp::now);
+        state.prune(&self.bases, &self.clock);
         let held = |grant: &&Grant| state.kept.iter().any(|kept| kept.grant == **grant);
         if !spent.iter().all(held) {
             return false;
@@ -170,7 +181,115 @@ impl Keeper {
                 }
             }
         }
-        state.prune(&self.bases, Timestamp::now);
+        state.prune(&self.bases, &self.clock);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use pinfold_policy::{Class, Decision, Opinion, PartId, TrailEntry};
+
+    use super::*;
+
+    fn place(name: &str) -> Grant {
+        Grant::Place(name.into(), Class::Write)
+    }
+
+    /// The verdict about a call of which each grant let a part through.
+    fn verdict(grants: &[Grant]) -> Verdict {
+        let entry = |grant: &Grant| TrailEntry {
+            part: PartId::Tool,
+            step: "session-grant",
+            opinion: Opinion { decision: Decision::Allow, reason: Reason::Grant(Arc::new(grant.clone())) },
+        };
+        let trail = grants.iter().map(entry).collect();
+        Verdict { decision: Decision::Allow, step: "session-grant", trail, decided_by: 0 }
+    }
+
+    fn holds(keeper: &Keeper, name: &str) -> bool {
+        keeper.grants().place(name.as_ref(), Class::Write).is_some()
+    }
+
+    #[test]
+    fn a_grant_ends_with_its_time_whoever_looks_first() {
+        let second = Arc::new(AtomicI64::new(100));
+        let seen = Arc::clone(&second);
+        let keeper = Keeper::by_clock(Bases::default(), move || {
+            Timestamp::UNIX_EPOCH + Duration::from_secs(seen.load(Ordering::Relaxed).unsigned_abs())
+        });
+        let end = Timestamp::UNIX_EPOCH + Duration::from_secs(160);
+        keeper.give([place("/a")], &By::default(), Lasts::Until(end));
+        keeper.give([place("/b")], &By::default(), Lasts::Session);
+        second.store(159, Ordering::Relaxed);
+        assert!(holds(&keeper, "/a") && keeper.spend(&verdict(&[place("/a")])));
+        second.store(160, Ordering::Relaxed);
+        // What was judged a moment before its end is not let through behind it.
+        assert!(!keeper.spend(&verdict(&[place("/a"), place("/b")])));
+        assert!(!holds(&keeper, "/a") && holds(&keeper, "/b"));
+        assert_eq!(keeper.list().len(), 1);
+        // A clock that is set back does not bring it back.
+        second.store(100, Ordering::Relaxed);
+        assert!(!holds(&keeper, "/a"));
+    }
+
+    #[test]
+    fn a_grant_for_so_many_calls_ends_with_the_last() {
+        let keeper = Keeper::new(Bases::default());
+        keeper.give([place("/a")], &By::default(), Lasts::Calls(2));
+        // Two parts of one call are one use.
+        assert!(keeper.spend(&verdict(&[place("/a"), place("/a")])));
+        assert_eq!(keeper.list().first().map(|kept| (kept.lasts, kept.used)), Some((Lasts::Calls(1), 1)));
+        assert!(keeper.spend(&verdict(&[place("/a")])));
+        assert!(!holds(&keeper, "/a") && !keeper.spend(&verdict(&[place("/a")])));
+    }
+
+    #[test]
+    fn a_call_that_one_of_its_grants_is_missing_for_spends_none() {
+        let keeper = Keeper::new(Bases::default());
+        keeper.give([place("/a")], &By::default(), Lasts::Calls(1));
+        assert!(!keeper.spend(&verdict(&[place("/a"), place("/b")])));
+        assert!(holds(&keeper, "/a"));
+    }
+
+    #[test]
+    fn what_is_taken_back_holds_no_more() {
+        let keeper = Keeper::new(Bases::default());
+        keeper.give([place("/a"), place("/b"), place("/a")], &By::default(), Lasts::Session);
+        let kept = keeper.list();
+        assert_eq!(kept.iter().map(|kept| kept.number).collect::<Vec<_>>(), [1, 2]);
+        assert!(keeper.revoke(1) && !keeper.revoke(1) && !keeper.revoke(9));
+        assert!(!holds(&keeper, "/a") && !keeper.spend(&verdict(&[place("/a")])) && holds(&keeper, "/b"));
+        keeper.replace([place("/c")], &By::default());
+        assert!(!holds(&keeper, "/b") && holds(&keeper, "/c"));
+        // A number is never given twice.
+        assert_eq!(keeper.list().first().map(|kept| kept.number), Some(3));
+    }
+
+    #[test]
+    fn many_at_once_are_let_through_as_often_as_was_granted() {
+        for calls in [1, 7, 64] {
+            let keeper = Keeper::new(Bases::default());
+            keeper.give([place("/a")], &By::default(), Lasts::Calls(calls));
+            let let_through = AtomicUsize::new(0);
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        for _ in 0..50 {
+                            // As the gate does: judged by what holds, then counted.
+                            let judged = keeper.grants();
+                            let granted = judged.place("/a".as_ref(), Class::Write).is_some();
+                            if granted && keeper.spend(&verdict(&[place("/a")])) {
+                                let_through.fetch_add(1, Ordering::Relaxed);
+                            }
+                        }
+                    });
+                }
+            });
+            assert_eq!(let_through.load(Ordering::Relaxed), usize::try_from(calls).unwrap_or(0));
+        }
     }
 }
