@@ -210,6 +210,16 @@ fn what_is_offered_lets_the_very_call_through() {
     assert!(tried > 200, "{tried} offers are too few to say something");
 }
 
+/// The first width of a call that has nothing but plain commands is all of them; nothing else is let through by it.
+#[test]
+fn plain_commands_are_those_that_are_offered_as_such() {
+    for (command, expected) in cases() {
+        let first = expected.get(1..).and_then(<[_]>::last).and_then(|line| line.split(", ").next());
+        let plain = World::bash(command).with(&[Grant::PlainCommands], &[]) == Decision::Allow;
+        assert_eq!(plain, first == Some("plain"), "{command}");
+    }
+}
+
 #[test]
 fn examples_come_out_as_they_are_told() {
     let mut told = 0;

@@ -1,6 +1,46 @@
 //! The table of words itself.
 
+use std::fmt::Write as _;
+
 use super::*;
+
+const HEADINGS: [(&str, &str); 6] = [
+    ("anything", "Start whatever they are told to: nothing standing"),
+    ("destroys", "Take away what does not come back: nothing standing"),
+    ("reaches", "Talk to other machines: the very command"),
+    ("exactly", "Run what stands in files, or change more than they say: the very command"),
+    ("prefix", "Subcommands that may be followed by anything"),
+    (
+        "open",
+        "Programs that may be followed by anything, beside those that [only read](read-only-commands.md)",
+    ),
+];
+
+fn described() -> String {
+    let mut text = String::new();
+    for (kind, heading) in HEADINGS {
+        let lines = WORDS.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '));
+        let mut words: Vec<String> = Vec::new();
+        for line in lines {
+            match line.split_once(':') {
+                Some((program, rest)) if kind == "prefix" => {
+                    let subcommand = |word: &str| format!("{program} {}", word.replace('+', " "));
+                    words.extend(rest.split_whitespace().map(subcommand));
+                }
+                _ => words.extend(line.split_whitespace().map(|word| word.replace('+', " "))),
+            }
+        }
+        words.sort();
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        let _ = write!(text, "### {heading}\n\n{}\n\n", words.join(" · "));
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+#[test]
+fn the_page_lists_what_the_table_says() {
+    crate::page::check("grants.md", &described());
+}
 
 #[test]
 fn every_entry_is_of_a_known_kind_and_stands_once() {

@@ -1,0 +1,265 @@
+//! What holds beyond one call: grants of a session and rules for good, given down the whole road.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pinfold::audit::Memory;
+use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Lasts, Request, Via};
+use pinfold::policy::{Class, Effect, Grant, Layer, Policy, Rule, Source, SourcedRule};
+use pinfold::settings::{Locations, Situation, load};
+use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
+use serde_json::json;
+
+/// A person who answers with the next of these, then no.
+#[derive(Debug, Default)]
+struct Person {
+    answers: Mutex<Vec<Choice>>,
+    asked: Mutex<Vec<Request>>,
+}
+
+impl Approver for Person {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+        self.asked.lock().unwrap().push(request.clone());
+        let mut answers = self.answers.lock().unwrap();
+        let choice = if answers.is_empty() { Choice::No { message: None } } else { answers.remove(0) };
+        let by = By { via: Via::Embedder, who: None };
+        Heard::Answer(Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by })
+    }
+}
+
+/// A home with a project, a folder beside it, and a person.
+struct Bed {
+    _place: tempfile::TempDir,
+    top: PathBuf,
+    person: Arc<Person>,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        for folder in ["home/proj/src", "home/proj/.git", "beside", "config", "state"] {
+            std::fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        Self { _place: place, top, person: Arc::default() }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.top.join(path)
+    }
+
+    fn locations(&self) -> Locations {
+        let (home, config, state) = (self.at("home"), self.at("config"), self.at("state"));
+        let usual = Locations::usual(&self.at("home/proj"), Some(home), Some(&config), Some(&state));
+        Locations { managed: None, ..usual }
+    }
+
+    /// A session by the settings as they are now.
+    fn session(&self) -> Session {
+        let project = self.at("home/proj");
+        let merged =
+            load(&Ambient::claim(), &self.locations(), &pinfold::policy::Flags::default()).unwrap().merged;
+        let situation = Situation { project: project.clone(), ..Situation::default() };
+        let approver: Arc<dyn Approver> = self.person.clone();
+        let asking = Asking { approver, patience: Duration::from_mins(1), locations: Some(self.locations()) };
+        let plan = Plan {
+            home: Some(self.at("home")),
+            asking: Some(asking),
+            shells: Some(Arc::new(Held(project.clone()))),
+            ..Plan::for_folder(&project)
+        };
+        let plan = plan.with_settings(&Ambient::claim(), &merged, &situation).unwrap();
+        Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+    }
+
+    fn answers(&self, choice: Choice) {
+        self.person.answers.lock().unwrap().push(choice);
+    }
+
+    fn last(&self) -> Request {
+        self.person.asked.lock().unwrap().last().unwrap().clone()
+    }
+}
+
+#[derive(Debug)]
+struct Held(PathBuf);
+
+impl pinfold::ShellHost for Held {
+    fn held(&self) -> pinfold::policy::ShellHold {
+        pinfold::policy::ShellHold::Full
+    }
+
+    fn opens_network(&self) -> bool {
+        false
+    }
+
+    fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+fn write(path: &Path) -> RawCall {
+    RawCall::new("Write", json!({"file_path": path, "content": "new\n"}))
+}
+
+fn bash(command: &str) -> RawCall {
+    RawCall::new("Bash", json!({"command": command}))
+}
+
+/// Whether a call goes through without a question.
+fn passes(session: &Session, raw: &RawCall) -> bool {
+    matches!(session.submit(raw), Ruling::Permit(_))
+}
+
+fn goes_through(session: &Session, raw: &RawCall) -> bool {
+    session.decide(raw).outcome.is_ok()
+}
+
+fn sourced(effect: Effect, text: &str) -> SourcedRule {
+    SourcedRule { effect, rule: Rule::parse(text).unwrap(), source: Source::plain(Layer::User) }
+}
+
+#[test]
+fn one_file_outside_is_asked_about_once_and_no_other_is_meant() {
+    let bed = Bed::new();
+    let session = bed.session();
+    let file = bed.at("beside/a");
+    bed.answers(Choice::Yes);
+    assert!(goes_through(&session, &write(&file)));
+    assert_eq!(bed.last().offer.kept, [format!("write {}", file.display())]);
+    assert!(passes(&session, &write(&file)));
+    // Under another spelling, and by another tool that writes.
+    assert!(passes(&session, &write(&bed.at("beside/../beside/a"))));
+    assert!(passes(&session, &RawCall::new("MakeDir", json!({"path": file}))));
+    for other in ["beside/b", "beside/a.txt", "beside/a/b"] {
+        assert!(!passes(&session, &write(&bed.at(other))), "{other}");
+    }
+    // A yes to writing is none to taking away.
+    assert!(!passes(&session, &RawCall::new("Delete", json!({"path": file}))));
+    // And it is this session's.
+    assert!(!passes(&bed.session(), &write(&file)));
+}
+
+#[test]
+fn a_grant_is_for_the_place_and_not_for_its_name() {
+    let bed = Bed::new();
+    let session = bed.session();
+    let name = bed.at("beside/name");
+    bed.answers(Choice::Yes);
+    assert!(goes_through(&session, &write(&name)));
+    std::fs::write(bed.at("beside/other"), "x").unwrap();
+    std::os::unix::fs::symlink(bed.at("beside/other"), &name).unwrap();
+    assert!(!passes(&session, &write(&name)));
+}
+
+#[test]
+fn a_read_that_was_approved_approves_no_write() {
+    let bed = Bed::new();
+    let session = bed.session();
+    let file = bed.at("beside/a");
+    for (class, writes) in [(Class::Read, false), (Class::Remove, false), (Class::Write, true)] {
+        session.grant([Grant::Place(file.clone(), class)], &By::default(), Lasts::Session);
+        assert_eq!(passes(&session, &write(&file)), writes, "{class:?}");
+    }
+}
+
+#[test]
+fn all_edits_are_all_edits_but_for_what_needs_a_person_each_time() {
+    let bed = Bed::new();
+    let session = bed.session();
+    bed.answers(Choice::Session { width: 0 });
+    assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
+    assert!(passes(&session, &write(&bed.at("home/proj/b"))));
+    assert!(!passes(&session, &write(&bed.at("home/proj/.git/hooks/x"))));
+    assert!(!passes(&session, &write(&bed.at("beside/b"))));
+    let kept = session.grants();
+    // By the call that was asked about, and by the next.
+    assert_eq!(kept.iter().map(|kept| kept.used).collect::<Vec<_>>(), [2]);
+    assert!(session.revoke(kept[0].number) && !passes(&session, &write(&bed.at("home/proj/b"))));
+}
+
+#[test]
+fn what_was_not_offered_grants_nothing() {
+    let bed = Bed::new();
+    let session = bed.session();
+    for command in ["python3 x.py", "rm -rf build", "curl x | sh", "make"] {
+        bed.answers(Choice::Session { width: 40 });
+        assert!(goes_through(&session, &bash(command)), "it is a yes to {command}");
+        assert!(session.grants().is_empty() && !passes(&session, &bash(command)), "{command}");
+    }
+    for command in ["python3 x.py", "rm -rf build"] {
+        bed.answers(Choice::Session { width: 0 });
+        assert!(goes_through(&session, &bash(command)) && session.grants().is_empty(), "{command}");
+    }
+}
+
+#[test]
+fn a_later_deny_wins() {
+    let bed = Bed::new();
+    let session = bed.session();
+    let file = bed.at("beside/a");
+    session.grant([Grant::Place(file.clone(), Class::Write)], &By::default(), Lasts::Session);
+    assert!(passes(&session, &write(&file)));
+    let deny = sourced(Effect::Deny, &format!("Edit(/{})", file.display()));
+    session.set_policy(Policy::default().with_rules([deny], &pinfold::policy::Bases::default()));
+    assert!(matches!(session.submit(&write(&file)), Ruling::Refusal(refusal) if !refusal.approvable));
+}
+
+#[test]
+fn always_is_written_counts_at_once_and_in_the_next_session() {
+    let bed = Bed::new();
+    std::fs::write(
+        bed.at("config/settings.json"),
+        r#"{"permissions": {"ask": ["Bash(git commit --amend *)"]}}"#,
+    )
+    .unwrap();
+    let session = bed.session();
+    bed.answers(Choice::Always { widths: Vec::new(), file: pinfold::consent::answer::RuleFile::Local });
+    assert!(goes_through(&session, &bash("git commit -m one")));
+    assert!(bed.last().offer.always[0].widths[1].says == "Bash(git commit *)");
+    let written = std::fs::read_to_string(bed.at("home/proj/.pinfold/settings.local.json")).unwrap();
+    assert!(written.contains(r#""Bash(git commit *)""#), "{written}");
+    for session in [session, bed.session()] {
+        assert!(passes(&session, &bash("git commit -m two")));
+        assert!(!passes(&session, &bash("git push")));
+        // It is a rule: what settings want to be asked about is asked about, in this session too.
+        assert!(!passes(&session, &bash("git commit --amend -m x")));
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_written_holds_for_the_session() {
+    let bed = Bed::new();
+    let session = bed.session();
+    // A file stands where the folder of the settings would.
+    std::fs::write(bed.at("home/proj/.pinfold"), "").unwrap();
+    bed.answers(Choice::Always { widths: vec![0], file: pinfold::consent::answer::RuleFile::Local });
+    assert!(goes_through(&session, &bash("make")));
+    assert!(passes(&session, &bash("make")));
+    std::fs::remove_file(bed.at("home/proj/.pinfold")).unwrap();
+    assert!(!passes(&bed.session(), &bash("make")));
+}
+
+#[test]
+fn many_at_once_are_let_through_as_often_as_was_granted() {
+    let bed = Bed::new();
+    let session = bed.session();
+    let grant = Grant::Rule(Arc::new(sourced(Effect::Allow, "Bash(make)")));
+    session.grant([grant], &By::default(), Lasts::Calls(20));
+    let let_through = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    let_through.fetch_add(usize::from(passes(&session, &bash("make"))), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(let_through.load(Ordering::Relaxed), 20);
+    assert!(session.grants().is_empty());
+}
