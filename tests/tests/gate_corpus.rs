@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use pinfold_tests::gate::case::{Case, folder, load};
 use pinfold_tests::gate::disputes::disputes;
 use pinfold_tests::gate::ran::{Ran, Report};
-use pinfold_tests::gate::{lines, tracker, world};
+use pinfold_tests::gate::{dialog, lines, tracker, world};
 use pinfold_tests::missing::left_out;
 
 #[test]
@@ -56,7 +56,48 @@ fn ran(case: &Case) -> Ran {
     if let Err(shape) = world::build(case) {
         return Ran::Failed(format!("        unknown shape: {shape}\n"));
     }
-    if case.area == "read-tracker" { tracker::run(case) } else { lines::run(case) }
+    match case.area.as_str() {
+        "read-tracker" => tracker::run(case),
+        _ if dialog::is_about(case) => dialog::run(case),
+        _ => lines::run(case),
+    }
+}
+
+/// The control for questions: another decision, another rule, another choice than what comes out does not pass.
+#[test]
+fn another_answer_and_another_offer_fail() {
+    const NAME: &str = "another_answer_and_another_offer_fail";
+    if !world::is_inside() {
+        match world::enter(NAME, &folder()) {
+            Some(ended) => assert!(ended.success(), "see above"),
+            None => left_out("the control of the dialog", "no mount namespace can be made here"),
+        }
+        return;
+    }
+    let case = |setup: &str, expect: &str, detail: &str| -> Case {
+        let call = r#"{"tool":"Bash","input":{"command":"make"}}"#;
+        let text = format!(
+            r#"{{"id":"1","area":"dialog","setup":{setup},"call":{call},"expect":"{expect}","detail":{detail}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    };
+    let always = r#"{"dialog":"always"}"#;
+    let earlier = r#"{"history":[{"call":"make","answer":"yes"}]}"#;
+    for (case, passes) in [
+        (case(always, "allow", r#"{"rules":["Bash(make)"]}"#), true),
+        (case(always, "allow", r#"{"rules":["Bash(make *)"]}"#), false),
+        (case(always, "deny", "{}"), false),
+        (case(earlier, "ask", r#"{"options":["yes","session","always","no"]}"#), true),
+        (case(earlier, "ask", r#"{"options":["yes","no"]}"#), false),
+        (case(earlier, "ask", r#"{"options_without":"always"}"#), false),
+        (case(earlier, "allow", "{}"), false),
+        (case(r#"{"dialog":"perhaps"}"#, "allow", "{}"), false),
+        (case(r#"{"dialog":"yes","moon":"full"}"#, "allow", "{}"), false),
+    ] {
+        world::build(&case).unwrap();
+        let ran = dialog::run(&case);
+        assert_eq!(matches!(ran, Ran::Passed), passes, "{case:?}: {ran:?}");
+    }
 }
 
 /// The control: what is wrong or not understood does not pass.

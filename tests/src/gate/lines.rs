@@ -20,10 +20,6 @@ const MISSING: &[(&str, &str)] = &[
     ("hook_scope", "needs hooks"),
     ("headless_permission_request", "needs hooks"),
     ("second_call", "needs hooks"),
-    ("dialog", "needs the dialog"),
-    ("history", "needs the dialog"),
-    ("new_session", "needs the dialog"),
-    ("session_id", "needs the dialog"),
     ("denials", "needs the agent loop"),
     ("judge", "needs the judge"),
     ("limits", "needs the agent loop"),
@@ -36,7 +32,6 @@ pub fn missing(case: &Case) -> Option<&'static str> {
     let by_setup = case.setup.keys().find_map(|name| own(name));
     let by_area = || match case.area.as_str() {
         "hooks" => Some("needs hooks"),
-        "dialog" => Some("needs the dialog"),
         _ => None,
     };
     let in_settings = || {

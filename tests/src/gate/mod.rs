@@ -1,6 +1,7 @@
 //! The corpus of decisions: cases as data, the world that each describes, and what comes out.
 
 pub mod case;
+pub mod dialog;
 pub mod disputes;
 pub mod lines;
 pub mod ran;
