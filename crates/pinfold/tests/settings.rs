@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
+use std::io::{BufRead as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -420,6 +421,59 @@ fn write_as_told(told: &str) {
     for n in 0..12 {
         let rule = Change::Add(Effect::Allow, Rule::parse(&format!("Bash(p{writer} {n})")).unwrap());
         change(&Ambient::claim(), &locations, Layer::Local, &rule).unwrap();
+    }
+}
+
+/// The same for a writer that writes until it is killed.
+const ENDLESS: &str = "PINFOLD_TEST_ENDLESS_WRITER";
+
+/// Whenever the writer is killed: each rule that it said it had written is there, at most one more is, and the next
+/// writer finds the file as whole as it was.
+#[test]
+fn a_writer_that_is_killed_leaves_the_file_old_or_new() {
+    if let Ok(project) = std::env::var(ENDLESS) {
+        return write_without_end(&project);
+    }
+    let bed = Bed::new();
+    let myself = std::env::current_exe().unwrap();
+    let (mut known, mut between) = (0, 0);
+    for round in 0..40u64 {
+        let mut writer = Command::new(&myself)
+            .args(["--exact", "a_writer_that_is_killed_leaves_the_file_old_or_new"])
+            .env(ENDLESS, bed.top.join("proj"))
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = std::io::BufReader::new(writer.stdout.take().unwrap());
+        let mut lines = said.lines().map_while(Result::ok).filter(|line| line == WRITTEN);
+        // It is at work once it has written one.
+        let mut written = usize::from(lines.next().is_some());
+        thread::sleep(std::time::Duration::from_micros(round * 137));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        written += lines.count();
+        let rules = bed.rules();
+        let more = rules.len() - known - written;
+        assert!(more <= 1, "{written} were written, {more} more stand there");
+        for (number, rule) in rules.iter().enumerate() {
+            assert_eq!(*rule, format!("allow Bash(rule {number})"));
+        }
+        between += more;
+        known = rules.len();
+    }
+    assert!(known >= 40, "{known} rules");
+    println!("killed 40 times, {between} of them between the deed and the word");
+}
+
+const WRITTEN: &str = "written";
+
+fn write_without_end(project: &str) {
+    let locations = Locations { project: Some(project.into()), ..Locations::default() };
+    let file = Path::new(project).join(LOCAL);
+    for number in fs::read_to_string(file).map_or(0, |text| text.matches("Bash(rule").count()).. {
+        let rule = Change::Add(Effect::Allow, Rule::parse(&format!("Bash(rule {number})")).unwrap());
+        change(&Ambient::claim(), &locations, Layer::Local, &rule).unwrap();
+        std::io::stdout().write_all(format!("\n{WRITTEN}\n").as_bytes()).unwrap();
     }
 }
 
