@@ -52,6 +52,28 @@ pub enum DeedError {
     Io(#[from] io::Error),
 }
 
+impl DeedError {
+    /// The error number that a system call would have answered with: for whoever waits for one.
+    #[must_use]
+    pub fn errno(&self) -> i32 {
+        let errno = match self {
+            // What somebody consented to is not there any more.
+            Self::Changed | Self::Stale | Self::Special => Errno::ACCESS,
+            Self::Shared(_) => Errno::PERM,
+            Self::Missing => Errno::NOENT,
+            Self::Exists => Errno::EXIST,
+            Self::IsFolder => Errno::ISDIR,
+            Self::NotAFolder => Errno::NOTDIR,
+            Self::IsLink | Self::TooDeep => Errno::LOOP,
+            Self::Root => Errno::BUSY,
+            Self::NotEmpty => Errno::NOTEMPTY,
+            Self::Mount => Errno::XDEV,
+            Self::Io(error) => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
+        };
+        errno.raw_os_error()
+    }
+}
+
 impl From<Errno> for DeedError {
     fn from(errno: Errno) -> Self {
         match errno {

@@ -1,7 +1,7 @@
 //! Deeds as a process does them: into the file itself, not beside it and swapped in.
 //!
 //! Promise: each is done to the object that was judged, or not at all; nothing is cut short before it is known to be
-//! that object. Trap: a file that was opened for writing stays writable for whoever got the descriptor, wherever its name
+//! that object. The kernel's own file systems, where writing is a command, are refused. Trap: a file that was opened for writing stays writable for whoever got the descriptor, wherever its name
 //! goes later.
 
 use std::ffi::OsStr;
@@ -103,7 +103,7 @@ impl Contained {
     }
 
     fn make_in_place(&self, how: Opening, mode: u32) -> Result<File, DeedError> {
-        self.still_held()?;
+        self.ordinary()?;
         let file = match sys::make_in_place(self.parent(), self.name(), how.flags(), mode & PERMISSION_BITS) {
             // It came meanwhile: whoever must be first is not, and who need not be has not seen it.
             Err(Errno::EXIST) if how.exclusive => return Err(DeedError::Exists),
@@ -115,7 +115,7 @@ impl Contained {
     }
 
     fn open_judged(&self, how: Opening) -> Result<File, DeedError> {
-        self.still_held()?;
+        self.ordinary()?;
         let file = match sys::open_in_place(self.parent(), self.name(), how.flags()) {
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ISDIR) => return Err(DeedError::Changed),
             other => other?,
@@ -123,6 +123,9 @@ impl Contained {
         let (file_type, version) = sys::stat_open(file.as_fd())?;
         if file_type != FileType::RegularFile || Some(version.id()) != self.id() {
             return Err(DeedError::Changed);
+        }
+        if sys::is_of_the_kernel(file.as_fd()) {
+            return Err(DeedError::Special);
         }
         if how.truncate {
             sys::set_length(file.as_fd(), 0)?;
@@ -137,7 +140,7 @@ impl Contained {
     /// [`DeedError::Exists`], [`DeedError::Missing`], [`DeedError::Changed`].
     pub fn make_dir(&self, mode: u32) -> Result<(), DeedError> {
         self.nothing_stands()?;
-        self.still_held()?;
+        self.ordinary()?;
         Ok(sys::make_folder_with(self.parent(), self.name(), mode & PERMISSION_BITS)?)
     }
 
@@ -150,7 +153,7 @@ impl Contained {
         if self.must_be_folder() {
             return Err(DeedError::Missing);
         }
-        self.still_held()?;
+        self.ordinary()?;
         Ok(sys::make_link(text, self.parent(), self.name())?)
     }
 
@@ -170,8 +173,8 @@ impl Contained {
         if to.must_be_folder() {
             return Err(DeedError::Missing);
         }
-        self.still_held()?;
-        to.still_held()?;
+        self.ordinary()?;
+        to.ordinary()?;
         self.look_again()?;
         let (from, there) = ((self.parent(), self.name()), (to.parent(), to.name()));
         sys::link(from, there)?;
@@ -219,8 +222,8 @@ impl Contained {
             // Two names of one file: the kernel leaves both.
             return Ok(());
         }
-        self.still_held()?;
-        to.still_held()?;
+        self.ordinary()?;
+        to.ordinary()?;
         self.look_again()?;
         let (from, there) = ((self.parent(), self.name()), (to.parent(), to.name()));
         if is_folder {
@@ -269,7 +272,7 @@ impl Contained {
     /// # Errors
     /// [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
     pub fn set_owner(&self, owner: Owner) -> Result<(), DeedError> {
-        self.still_held()?;
+        self.ordinary()?;
         if self.kind() == Kind::Directory {
             return Ok(sys::change_owner(self.open_dir()?.fd(), owner.user, owner.group)?);
         }
@@ -281,12 +284,18 @@ impl Contained {
     /// # Errors
     /// [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
     pub fn set_times(&self, access: SetTime, change: SetTime) -> Result<(), DeedError> {
-        self.still_held()?;
+        self.ordinary()?;
         let times = Timestamps { last_access: sys::time(access), last_modification: sys::time(change) };
         if self.kind() == Kind::Directory {
             return Ok(sys::set_times(self.open_dir()?.fd(), &times)?);
         }
         Ok(sys::set_times(self.open_file()?.as_fd(), &times)?)
+    }
+
+    /// The folder is still held, and nothing of the kernel's own.
+    fn ordinary(&self) -> Result<(), DeedError> {
+        self.still_held()?;
+        if sys::is_of_the_kernel(self.parent()) { Err(DeedError::Special) } else { Ok(()) }
     }
 
     fn nothing_stands(&self) -> Result<(), DeedError> {

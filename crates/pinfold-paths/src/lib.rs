@@ -89,6 +89,7 @@ pub use place::{Kind, Place, Special};
 pub use replace::{Expect, NEW_FILE_MODE};
 pub use resolve::{LastLink, Resolution, Unresolved, Why};
 pub use seen::{Freshness, Seen};
+pub use show::show;
 pub use sys::Strategy;
 pub use tree::MAX_TREE_DEPTH;
 pub use version::{FileId, Version};

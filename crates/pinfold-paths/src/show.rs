@@ -6,8 +6,10 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// Shows a path; see [`Line::display`](crate::Line::display).
-pub(crate) fn show(path: &OsStr) -> String {
+/// Shows a path, or any other bytes that were meant as text: every control, invisible or non-UTF-8 character as an
+/// escape (`\n`, `\u{202e}`, `\xff`), a backslash doubled. See also [`Line::display`](crate::Line::display).
+#[must_use]
+pub fn show(path: &OsStr) -> String {
     let mut shown = String::with_capacity(path.len());
     for chunk in path.as_bytes().utf8_chunks() {
         chunk.valid().chars().for_each(|letter| show_letter(&mut shown, letter));

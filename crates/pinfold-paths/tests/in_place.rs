@@ -104,6 +104,26 @@ fn a_file_is_made_where_nothing_stood_and_only_there() {
     assert_eq!(fs::metadata(bed.path("outside/set")).unwrap().mode() & 0o7000, 0);
 }
 
+/// Their files look like any other, and writing to them is a command.
+#[test]
+fn the_kernels_own_files_are_not_opened() {
+    let bed = Bed::new();
+    for name in
+        ["/proc/sys/kernel/hostname", "/proc/self/comm", "/sys/kernel/mm/transparent_hugepage/enabled"]
+    {
+        let Resolution::Outside(place) = bed.resolve(Strategy::probed(), name, LastLink::Follow) else {
+            // A link of a process, or a kernel without it.
+            continue;
+        };
+        if matches!(place.kind(), pinfold_paths::Kind::File { .. }) {
+            let place = place.consented().unwrap();
+            assert!(matches!(place.open_in_place(WRITE), Err(DeedError::Special)), "{name}");
+            assert!(matches!(place.set_length(0), Err(DeedError::Special)), "{name}");
+            assert!(matches!(place.set_times(SetTime::Now, SetTime::Now), Err(DeedError::Special)), "{name}");
+        }
+    }
+}
+
 #[test]
 fn what_came_to_stand_there_since_is_not_touched() {
     for strategy in kit::strategies() {

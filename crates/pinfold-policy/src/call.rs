@@ -13,6 +13,7 @@ use crate::input::{
 };
 use crate::mcp::McpCall;
 use crate::patch::Patch;
+use crate::process::ProcessCall;
 use crate::tool::{Level, ToolName};
 
 /// A call as it came in; nothing is known about it.
@@ -75,6 +76,8 @@ pub enum ToolCall {
     Mcp(McpCall),
     /// A tool that somebody else carries out.
     Foreign(ForeignCall),
+    /// What a process of a shell is about to do. Nobody can say it in words.
+    Process(ProcessCall),
 }
 
 impl ToolCall {
@@ -140,6 +143,7 @@ impl ToolCall {
         match self {
             Self::Mcp(call) => &call.name,
             Self::Foreign(call) => call.name(),
+            Self::Process(_) => "Process",
             own => own.tool().map_or("", ToolName::as_str),
         }
     }
@@ -150,8 +154,14 @@ impl ToolCall {
             // Nobody vouches for what a server does.
             Self::Mcp(_) => Level::Dangerous,
             Self::Foreign(call) => call.level(),
+            Self::Process(_) => Level::Write,
             own => own.tool().map_or(Level::Dangerous, ToolName::level),
         }
+    }
+
+    /// Whether somebody else carries it out, so that the tool itself is a part that is judged.
+    pub fn is_of_others(&self) -> bool {
+        matches!(self, Self::Mcp(_) | Self::Foreign(_))
     }
 
     /// The tool of ours whose rules it follows.
@@ -165,7 +175,7 @@ impl ToolCall {
     /// The tool of ours this is a call of.
     pub fn tool(&self) -> Option<ToolName> {
         Some(match self {
-            Self::Mcp(_) | Self::Foreign(_) => return None,
+            Self::Mcp(_) | Self::Foreign(_) | Self::Process(_) => return None,
             Self::Read(_) => ToolName::Read,
             Self::Write(_) => ToolName::Write,
             Self::Edit(_) => ToolName::Edit,

@@ -139,6 +139,8 @@ pub enum Origin {
     Foreign,
     /// A command that is there for it: `rm a`, `mkdir a`. What allows the command allows this, inside the line.
     Command(usize),
+    /// A process of a shell, which is about to do it. What allows the command has allowed it nothing here.
+    Process,
     /// A command beside its purpose, by a redirect or an option: `sort -o a`, `echo > a`. It is judged like the
     /// same deed by a file tool, whatever allows the command.
     Aside(usize),
@@ -212,6 +214,7 @@ impl Claims {
             }
             ToolCall::Mcp(call) => call.claims(call.class()),
             ToolCall::Foreign(_) => Vec::new(),
+            ToolCall::Process(call) => call.claims(),
         };
         let mut claims = Self { paths, shell: shell(call), hosts: hosts(call), ..Self::default() };
         if let Some(said) = claims.shell.as_ref().and_then(ShellClaim::said) {
@@ -257,7 +260,8 @@ fn shell(call: &ToolCall) -> Option<ShellClaim> {
         | ToolCall::Glob(_)
         | ToolCall::Grep(_)
         | ToolCall::Mcp(_)
-        | ToolCall::Foreign(_) => None,
+        | ToolCall::Foreign(_)
+        | ToolCall::Process(_) => None,
     }
 }
 

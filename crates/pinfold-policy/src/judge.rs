@@ -109,7 +109,7 @@ fn parts<'a>(case: &Case<'a>) -> impl Iterator<Item = (PartId, Part<'a>)> {
     let commands = commands.map(move |(i, claim)| (PartId::Command(i), Part::Command(claim, bar(i))));
     let shell = facts.shell.iter().map(|fact| (PartId::Shell, Part::Shell(*fact)));
     let hosts = claims.hosts.iter().enumerate().map(|(i, h)| (PartId::Host(i), Part::Host(h)));
-    let tool = call.tool().is_none().then_some((PartId::Tool, Part::Tool));
+    let tool = call.is_of_others().then_some((PartId::Tool, Part::Tool));
     // Of several that say no, the one that says it about everything is told.
     shell.chain(paths).chain(commands).chain(hosts).chain(tool)
 }

@@ -26,6 +26,7 @@ impl Asked<'_> {
     pub(crate) fn path(&self, operation: Operation, resolution: &Resolution) -> Option<DeclaredNo> {
         let tool = match self.call {
             ToolCall::Foreign(ForeignCall::File { .. }) => ScopedTool::File,
+            ToolCall::Process(_) => ScopedTool::Terminal,
             // Of an MCP call all paths are asked about as a whole: only the scope knows what the operation does.
             ToolCall::Mcp(_) | ToolCall::Foreign(_) => return None,
             own if own.tool().is_some_and(ToolName::takes_paths) => ScopedTool::File,

@@ -167,7 +167,7 @@ impl Session {
     pub(crate) fn permit(&self, judged: Judged<'_>) -> Ruling {
         let Judged { id, call, claims, survey, .. } = judged;
         // What a command would touch is the kernel's to hold, not a tool's to open.
-        let own = |claim: &PathClaim| claim.origin == Origin::Call;
+        let own = |claim: &PathClaim| matches!(claim.origin, Origin::Call | Origin::Process);
         let held = claims.paths.iter().zip(survey.found).filter(|(claim, _)| own(claim));
         let found = held.map(|(claim, found)| (claim.operation, found)).collect();
         let tool = call.name().to_owned();

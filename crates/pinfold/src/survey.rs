@@ -49,7 +49,7 @@ pub(crate) fn survey(
     // A command starts where its shell does, whatever folder the call works in.
     let of_shells = shared.shells.as_ref().map_or(shared.scope.root.as_path(), |shells| shells.folder());
     let start_of = |claim: &PathClaim| match claim.origin {
-        Origin::Call | Origin::Foreign => own.as_path(),
+        Origin::Call | Origin::Foreign | Origin::Process => own.as_path(),
         Origin::Command(_) | Origin::Aside(_) => of_shells,
     };
     let start = if claims.shell.is_some() { of_shells } else { &own };
@@ -78,7 +78,7 @@ pub(crate) fn survey(
         if is_private_to_shells(shared, claim, &fact) {
             (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
         }
-        if matches!(claim.origin, Origin::Call | Origin::Foreign) {
+        if matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process) {
             fact.declared = declared.path(claim.operation, resolution);
         }
         facts.paths.push(fact);

@@ -1,5 +1,7 @@
 //! The held places of a permitted call, each with the deeds it was permitted for and no other.
 
+mod in_place;
+
 use std::any::Any;
 use std::fs::File;
 use std::io::Read;
@@ -86,7 +88,9 @@ impl Target {
     fn new(shared: &Arc<Shared>, operation: Operation, resolution: Resolution) -> Option<Self> {
         let shared = Arc::clone(shared);
         match (resolution, operation.writes()) {
-            (Resolution::Contained(place), true) => Some(Self::Write(WriteTarget { place, shared })),
+            (Resolution::Contained(place), true) => {
+                Some(Self::Write(WriteTarget { place, inside: true, shared }))
+            }
             (Resolution::Contained(place), false) => {
                 Some(Self::Read(ReadTarget { place: Held::Inside(place), shared }))
             }
@@ -95,7 +99,7 @@ impl Target {
             }
             // Judged and allowed all the same: by a rule that names it, by a mode, by a person.
             (Resolution::Outside(place), true) => {
-                Some(Self::Write(WriteTarget { place: place.consented()?, shared }))
+                Some(Self::Write(WriteTarget { place: place.consented()?, inside: false, shared }))
             }
             (Resolution::Unresolved(_), _) => None,
         }
@@ -226,9 +230,10 @@ impl ReadTarget {
     }
 }
 
-/// A place that may be changed. It lies inside the line.
+/// A place that may be changed. It lies inside the line, or somebody consented to it.
 pub struct WriteTarget {
     place: Contained,
+    inside: bool,
     shared: Arc<Shared>,
 }
 

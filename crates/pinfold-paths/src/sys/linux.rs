@@ -297,6 +297,40 @@ pub(crate) fn has_magic_links(folder: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(fs::fstatfs(folder)?.f_type == fs::PROC_SUPER_MAGIC)
 }
 
+/// File systems that are the kernel's own interfaces, where writing a file is a command: procfs, sysfs, cgroups, debugfs,
+/// tracefs, securityfs, bpf, pstore, efivarfs, configfs, fusectl, `binfmt_misc`, devpts, selinuxfs, smackfs, resctrl, nsfs,
+/// apparmorfs, mqueue, nfsd, xenfs.
+const OF_THE_KERNEL: [u32; 22] = [
+    0x9fa0,
+    0x6265_6572,
+    0x0027_e0eb,
+    0x6367_7270,
+    0x6462_6720,
+    0x7472_6163,
+    0x7363_6673,
+    0xcafe_4a11,
+    0x6165_676c,
+    0xde5e_81e4,
+    0x6265_6570,
+    0x6573_5543,
+    0x4249_4e4d,
+    0x1cd1,
+    0xf97c_ff8c,
+    0x4341_5d53,
+    0x0765_5821,
+    0x6e73_6673,
+    0x5a3c_69f0,
+    0x1980_0202,
+    0x6e66_7364,
+    0xabba_1974,
+];
+
+/// Whether an open file or folder is the kernel's own interface. One that cannot be asked counts as such.
+pub(crate) fn is_of_the_kernel(fd: BorrowedFd<'_>) -> bool {
+    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "compared as 32 bits")]
+    fs::fstatfs(fd).map_or(true, |system| OF_THE_KERNEL.contains(&(system.f_type as u32)))
+}
+
 /// File systems that take `A` and `a` for one name everywhere: FAT, exFAT, NTFS, CIFS, SMB, HFS+.
 const FOLDING: [u64; 8] =
     [0x4d44, 0x2011_bab0, 0x5346_544e, 0x7366_746e, 0xff53_4d42, 0xfe53_4d42, 0x482b, 0x4244];

@@ -76,7 +76,9 @@ fn told(line: &str) -> String {
         }
         for path in &understood.paths {
             let (number, aside) = match path.origin {
-                Origin::Call | Origin::Foreign => panic!("a command's path that comes from the call"),
+                Origin::Call | Origin::Foreign | Origin::Process => {
+                    panic!("a command's path that comes from the call")
+                }
                 Origin::Command(number) => (number, ""),
                 Origin::Aside(number) => (number, " aside"),
             };

@@ -1,5 +1,6 @@
 //! Which rules cover a part of a call.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::call::ToolCall;
@@ -51,12 +52,12 @@ pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Foun
         Part::Path(claim, fact) if claim.operation.writes() => match claim.origin {
             // All commands, with all that they are there for.
             Origin::Command(_) => ToolName::Bash.as_str(),
-            Origin::Call | Origin::Foreign | Origin::Aside(_)
+            Origin::Call | Origin::Foreign | Origin::Process | Origin::Aside(_)
                 if steps::beyond(claim.operation, fact).is_none() =>
             {
                 EDIT
             }
-            Origin::Call | Origin::Foreign | Origin::Aside(_) => return None,
+            Origin::Call | Origin::Foreign | Origin::Process | Origin::Aside(_) => return None,
         },
         Part::Path(..) | Part::Host(_) => return None,
         Part::Command(..) | Part::Shell(_) => ToolName::Bash.as_str(),
@@ -71,7 +72,11 @@ const READ: &str = ToolName::Read.as_str();
 
 fn restricting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
     let real = fact.real.as_deref().filter(|real| *real != fact.asked);
-    let paths = std::iter::once(fact.asked.as_path()).chain(real);
+    let named: Vec<PathBuf> = match case.call {
+        ToolCall::Process(call) => call.named(claim).collect(),
+        _ => Vec::new(),
+    };
+    let paths = std::iter::once(fact.asked.as_path()).chain(real).chain(named.iter().map(PathBuf::as_path));
     let mut matches = paths.flat_map(|path| rules.path(path, true));
     let by_path = matches.find(|found| restricts(case, found.tool, claim)).map(|found| found.rule.clone());
     by_path.or_else(|| restricting_tools(case, claim).find_map(|name| rules.tool(name)).cloned())
@@ -112,7 +117,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
         Origin::Call => case.call.ruled_as(),
         // Who allows all of Bash allows what it writes inside the line.
         Origin::Command(_) | Origin::Aside(_) => Some(ToolName::Bash),
-        Origin::Foreign => None,
+        Origin::Foreign | Origin::Process => None,
     };
     let bare = || bare.filter(|_| !beyond).and_then(|tool| rules.tool(tool.as_str()));
     by_path.or_else(|| bare().cloned())
@@ -122,10 +127,12 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
 fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     match claim.origin {
         Origin::Call => case.call.ruled_as() == Some(named),
-        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign if claim.operation.writes() => {
+        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Process
+            if claim.operation.writes() =>
+        {
             matches!(named, ToolName::Edit | ToolName::Write)
         }
-        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign => named == ToolName::Read,
+        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Process => named == ToolName::Read,
     }
 }
 

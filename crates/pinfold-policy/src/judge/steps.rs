@@ -65,6 +65,10 @@ pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -
     if case.scope.enforce_write && outside {
         return Some(deny(Reason::OutOfScope));
     }
+    if let (Origin::Process, Standing::Inside, Some(hit)) = (claim.origin, &fact.standing, &fact.guarded) {
+        // A wall that the kernel holds for every process: nobody is asked to let one through.
+        return Some(deny(Reason::GuardedWrite(hit.clone())));
+    }
     match case.access {
         Access::ReadOnly => Some(deny(Reason::ReadOnly)),
         Access::ReadWrite => None,
@@ -277,6 +281,8 @@ fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
         _ if !claim.operation.writes() => by_level(case.policy.mode, Level::ReadOnly),
         // What allows the command allows what it is there for; a folder is handed over with the agent.
         Origin::Command(_) | Origin::Foreign => allow(Reason::DecidedElsewhere),
+        // In the folder it can do that by itself.
+        Origin::Process => allow(Reason::HeldByTheKernel),
         _ if claim.operation == Operation::HandOver => allow(Reason::DecidedElsewhere),
         Origin::Aside(_) if is_held(case) => allow(Reason::HeldByTheKernel),
         Origin::Call | Origin::Aside(_) => by_level(case.policy.mode, Level::Write),

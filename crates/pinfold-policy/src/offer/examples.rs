@@ -12,6 +12,7 @@ use crate::grant::Grant;
 use crate::input::PathText;
 use crate::mcp::McpCall;
 use crate::rule::Rule;
+use crate::tool::ToolName;
 
 /// Commands as they are written every day.
 const EVERYDAY: &str = include_str!("examples.txt");
@@ -58,6 +59,9 @@ fn candidates(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> Vec<S
             commands(trial, grants, rule)
         }
         ToolCall::Mcp(call) => servers(call),
+        ToolCall::Process(_) if trial.case.policy.declared.is_silent(ScopedTool::Terminal) => {
+            trial.case.facts.paths.first().map(|fact| places(trial, fact)).unwrap_or_default()
+        }
         call if call.tool().is_some() && trial.case.policy.declared.is_silent(ScopedTool::File) => {
             trial.case.facts.paths.first().map(|fact| places(trial, fact)).unwrap_or_default()
         }
@@ -98,7 +102,11 @@ fn servers(call: &McpCall) -> Vec<String> {
 /// Places beside the one of the call, below and above it.
 fn places(trial: &Trial<'_>, fact: &PathFact) -> Vec<String> {
     let Some(real) = fact.real.as_deref() else { return Vec::new() };
-    let name = trial.case.call.name();
+    let name = match trial.case.call {
+        // What it does to places is an edit to rules.
+        ToolCall::Process(_) => ToolName::Edit.as_str(),
+        call => call.name(),
+    };
     let end = real.extension().and_then(|end| end.to_str()).unwrap_or("txt");
     let folder = real.parent().unwrap_or(Path::new("/"));
     let above = folder.parent().unwrap_or(folder);

@@ -43,6 +43,10 @@ pub(crate) fn perform(call: &ToolCall, targets: &mut Targets) -> Result<Done, Fa
         ToolCall::BashOutput(input) => bash::output(input, targets),
         ToolCall::KillBash(input) => bash::kill(input, targets),
         ToolCall::BashInput(input) => bash::send(input, targets),
+        ToolCall::Process(_) => Err(Failure::input(
+            "what a process is about to do is done for the process that waits, and for nobody else",
+            "report this as a defect of the tool",
+        )),
         ToolCall::Mcp(_) | ToolCall::Foreign(_) => Err(Failure::input(
             format!("{} is a tool of somebody else: it was decided about and not carried out", call.name()),
             "let the agent that has this tool carry it out",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    Case, Claims, Decision, HookWord, Offer, PathText, Reason, ToolCall, TrailEntry, Verdict, Width,
+    Case, Claims, Decision, HookWord, Offer, PathText, Reason, ToolCall, Touch, TrailEntry, Verdict, Width,
 };
 use serde_json::Value;
 
@@ -174,6 +174,9 @@ fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
             Some(input) => Deed::Input { input: serde_json::to_string_pretty(input).unwrap_or_default() },
             None => acts(judged, &path),
         },
+        ToolCall::Process(call) => Deed::Paths {
+            acts: call.touches.iter().enumerate().map(|(i, touch)| touched(touch, path(i))).collect(),
+        },
         ToolCall::Read(_)
         | ToolCall::Delete(_)
         | ToolCall::MoveFile(_)
@@ -193,6 +196,10 @@ fn acts(judged: &Judged<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -
         Act { operation: fact.operation.word().to_owned(), path: shown, real }
     };
     Deed::Paths { acts: judged.survey.facts.paths.iter().enumerate().map(act).collect() }
+}
+
+fn touched(touch: &Touch, (path, real): (String, Option<String>)) -> Act {
+    Act { operation: touch.says.clone(), path, real }
 }
 
 fn shell_folder(shared: &Shared) -> PathBuf {

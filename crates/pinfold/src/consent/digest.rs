@@ -54,7 +54,8 @@ fn seen(claim: &PathClaim, fact: &PathFact, found: &Resolution) -> String {
 fn counts(claim: &PathClaim) -> bool {
     match claim.origin {
         Origin::Call | Origin::Foreign => true,
-        Origin::Command(_) | Origin::Aside(_) => !claim.operation.writes(),
+        // Nobody is shown what a process will write, nor over what.
+        Origin::Command(_) | Origin::Aside(_) | Origin::Process => !claim.operation.writes(),
     }
 }
 

@@ -1,0 +1,66 @@
+//! What a process of a shell is about to do outside the folder, as a call of its own.
+//!
+//! No model can say it: it has no name that is parsed and no input. It is made by whoever holds the process, from what
+//! the kernel showed, and goes down the same road as every call.
+
+use std::path::{Path, PathBuf};
+
+use crate::claim::{Operation, Origin, PathClaim};
+use crate::input::PathText;
+
+/// What a process is about to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessCall {
+    /// What the kernel calls the program.
+    pub program: String,
+    /// Its command line, which it can change.
+    pub command_line: String,
+    /// What it does to which place, in the order in which the deed needs them.
+    pub touches: Vec<Touch>,
+}
+
+/// What a process does to one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touch {
+    /// The kind of it, for the judge.
+    pub operation: Operation,
+    /// What it is exactly, in words for whoever is asked.
+    pub says: String,
+    /// Where it is: absolute, and free of links when it was looked up.
+    pub place: PathText,
+    /// As the process named it, made absolute. A rule that takes away covers either.
+    pub named: PathText,
+}
+
+impl ProcessCall {
+    /// What it would touch.
+    pub(crate) fn claims(&self) -> Vec<PathClaim> {
+        let claim = |touch: &Touch| PathClaim {
+            path: Some(touch.place.clone()),
+            operation: touch.operation,
+            origin: Origin::Process,
+        };
+        self.touches.iter().map(claim).collect()
+    }
+
+    /// How the process named the place of a claim.
+    pub(crate) fn named(&self, claim: &PathClaim) -> impl Iterator<Item = PathBuf> {
+        let same = |touch: &&Touch| Some(&touch.place) == claim.path.as_ref();
+        self.touches.iter().filter(same).map(|touch| plain(Path::new(touch.named.as_os_str())))
+    }
+}
+
+/// The names of a path, without `.` and doubled slashes; `..` goes up by name.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            std::path::Component::Normal(name) => plain.push(name),
+            std::path::Component::ParentDir => drop(plain.pop()),
+            std::path::Component::RootDir
+            | std::path::Component::CurDir
+            | std::path::Component::Prefix(_) => {}
+        }
+    }
+    plain
+}
