@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+mod asking;
 mod judging;
 mod settings;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
 pub(crate) use settings::{Init, OneRule, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs};
 
@@ -139,6 +141,9 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) limits: Limits,
 
+    #[command(flatten)]
+    pub(crate) asking: AskFlags,
+
     /// Start even where this machine can hold less; says what is not held
     #[arg(long)]
     pub(crate) allow_degraded: bool,
@@ -266,6 +271,9 @@ pub(crate) struct Call {
 
     #[command(flatten)]
     pub(crate) settings: SettingsFlags,
+
+    #[command(flatten)]
+    pub(crate) asking: AskFlags,
 
     /// Read no settings files: rules and modes come from the flags alone
     #[arg(long)]

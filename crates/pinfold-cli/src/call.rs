@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::audit::{Discard, Journal, JsonLines};
+use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::Flags;
 use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope};
@@ -14,11 +15,13 @@ use pinfold::settings::{Locations, NotApplied, Situation, Watched};
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_boundary::{Boundary, CacheChoice, Grant, SandboxMode};
 use pinfold_sandbox::{Temp, Tier};
+use pinfold_terminal::Alone;
 use pinfold_tools::{Ended, Reply, Shells, Surroundings};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::args::Call;
+use crate::asking::{Asker, is_at_terminal};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::say;
 use crate::settings;
@@ -153,9 +156,22 @@ fn said(wanted: &Call) -> Result<Said, Failure> {
     Ok(Said { plan, locations, flags, situation })
 }
 
+/// Who is asked: whoever sits at this terminal.
+fn asking(wanted: &Call, locations: &Locations, merged: &Merged) -> Result<Option<Asking>, Failure> {
+    if !is_at_terminal(&wanted.asking) {
+        return Ok(None);
+    }
+    let managed_only = merged.managed_rules_only.is_some();
+    let Some(asker) = Asker::new(&wanted.asking, locations, managed_only) else { return Ok(None) };
+    asker.at(Alone::open)?;
+    Ok(Some(asker.asking()))
+}
+
 fn with_settings(wanted: &Call) -> Result<Plan, Failure> {
     let Said { plan, locations, flags, situation } = said(wanted)?;
     let merged = settings::loaded(&locations, &flags)?.merged;
+    let asking = asking(wanted, &locations, &merged)?;
+    let plan = Plan { asking, ..plan };
     let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
     Ok(Plan { scope: Scope { allow_bash, ..plan.scope }, ..plan })

@@ -1,6 +1,7 @@
 //! The `pinfold` command: one file per subcommand, none of which decides anything.
 
 mod args;
+mod asking;
 mod call;
 mod check;
 mod completions;
