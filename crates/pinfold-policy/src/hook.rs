@@ -1,12 +1,24 @@
-//! What hooks said about a call before it was judged.
+//! What hooks are, as data: when each is asked, about what, and what it said.
 //!
 //! A hook's no is final, its wish to ask holds in every mode, and its yes waives the routine question alone: neither a
 //! deny rule, nor a safeguard, nor an ask rule, nor the line, nor a mode that denies.
 
+mod event;
+mod matcher;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use event::{About, HookEvent};
+pub use matcher::{BadMatcher, Matcher};
+
 use crate::decision::Decision;
+use crate::rule::Rule;
+use crate::rules::RuleSet;
+use crate::source::Located;
 
 /// The strictest word of the hooks that spoke.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HookWord {
     /// What it said.
     pub decision: Decision,
@@ -14,4 +26,87 @@ pub struct HookWord {
     pub reason: String,
     /// Which hook, for messages: its command or address, and where it is written.
     pub by: String,
+    /// A yes counts only for parts that one of these covers as allow rules; without any, for every part.
+    pub only: Vec<Arc<RuleSet>>,
 }
+
+impl Eq for HookWord {}
+
+/// Hooks that are asked about the same things.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HookGroup {
+    /// Which tools, or which kinds of the event.
+    pub matcher: Matcher,
+    /// The hooks, each with the place where it is written.
+    pub hooks: Vec<Located<Hook>>,
+}
+
+/// One hook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hook {
+    /// What is asked.
+    pub asks: HookKind,
+    /// It is asked only about calls that this covers: for a no or a question one part is enough, a yes counts for what
+    /// is covered.
+    pub only: Option<Rule>,
+    /// How long an answer is waited for.
+    pub timeout: Duration,
+    /// Where no answer comes, or none that can be understood, it has said no.
+    pub fail_closed: bool,
+    /// It is started and not waited for: it has no say.
+    pub in_background: bool,
+    /// It is asked the first time only.
+    pub once: bool,
+}
+
+/// What a hook is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookKind {
+    /// A program.
+    Command {
+        /// The command line for a shell; with `args` the program alone.
+        command: String,
+        /// The arguments of the program; then there is no shell.
+        args: Option<Vec<String>>,
+        /// The shell.
+        shell: HookShell,
+    },
+    /// An address.
+    Http {
+        /// The address.
+        url: String,
+        /// Header lines to send along, their values as written.
+        headers: Vec<(String, String)>,
+        /// The variables that values of header lines may name.
+        variables: Vec<String>,
+    },
+}
+
+crate::mode::choices! {
+    /// Which shell runs the command line of a hook.
+    HookShell {
+        /// The shell of the system.
+        #[default]
+        Sh = "sh";
+        /// bash.
+        Bash = "bash";
+    }
+}
+
+impl HookKind {
+    /// The hook in a word, for messages: its command line or address.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Command { command, args: None, .. } => command.clone(),
+            Self::Command { command, args: Some(args), .. } => {
+                [std::slice::from_ref(command), args].concat().join(" ")
+            }
+            Self::Http { url, .. } => url.clone(),
+        }
+    }
+}
+
+/// How long an answer is waited for where nobody says otherwise.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+/// The longest that somebody may say.
+pub const LONGEST_PATIENCE: Duration = Duration::from_hours(1);

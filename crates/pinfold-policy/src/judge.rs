@@ -12,6 +12,7 @@ use crate::grant::Grants;
 use crate::hook::HookWord;
 use crate::mode::Mode;
 use crate::policy::Policy;
+use crate::rules::RuleSet;
 use crate::scope::{Access, Interaction, Scope};
 
 /// Everything one judgement looks at.
@@ -97,6 +98,12 @@ pub fn judge(case: &Case<'_>) -> Verdict {
         return nothing_to_judge();
     };
     Verdict { decision: entry.opinion.decision, step: entry.step, decided_by, trail }
+}
+
+/// Whether rules are about any part of a call, or could be about one that is known only by running. That is how a hook's
+/// `if` is read: as a deny rule would be.
+pub fn touches(case: &Case<'_>, rules: &RuleSet) -> bool {
+    parts(case).any(|(_, part)| matching::touches(case, rules, part))
 }
 
 /// Every part of the call.

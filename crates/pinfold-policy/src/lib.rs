@@ -90,7 +90,7 @@ pub use foreign::ForeignCall;
 pub use form::BadField;
 pub use grant::{Class, Grant, Grants};
 pub use guard::{Guard, GuardKind, Guards, Held};
-pub use hook::HookWord;
+pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher};
 pub use input::PathText;
 pub use judge::{Case, judge, path_decision};
 pub use mcp::{McpCall, McpClass};

@@ -11,7 +11,9 @@ use serde::Serialize;
 
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
-use crate::settings::{Content, GuardSettings, Network, PolicyTest, SandboxMode, SandboxSettings, Settings};
+use crate::settings::{
+    Content, GuardSettings, HookSettings, Network, PolicyTest, SandboxMode, SandboxSettings, Settings,
+};
 use crate::source::{Layer, Located, Source};
 
 /// The settings of one layer, and whether they may widen what an agent can do.
@@ -54,8 +56,10 @@ pub struct Merged {
     /// Paths that each tool is confined to, one per layer that has some. Each of them has to let a path pass:
     /// then none can widen another.
     pub tools: Vec<Located<serde_json::Value>>,
-    /// Programs that are asked before and after calls, one value per layer.
-    pub hooks: Vec<Located<serde_json::Value>>,
+    /// Programs that are asked before and after calls, one value per layer, the strongest layer first.
+    pub hooks: Vec<Located<HookSettings>>,
+    /// Hooks may answer questions of agents that nobody watches.
+    pub headless_permission_request: Located<bool>,
     /// Hosts that can be reached, one value per layer.
     pub network: Vec<Located<serde_json::Value>>,
     /// Expectations about the settings.
@@ -86,6 +90,8 @@ pub enum WhyIgnored {
     UserOrManagedOnly,
     /// Managed settings allow no other allow rules.
     ManagedRulesOnly,
+    /// Managed settings allow no other hooks.
+    ManagedHooksOnly,
     /// Managed settings have locked `bypassPermissions`.
     BypassLocked,
     /// It cannot be read, and would only have granted something.
@@ -102,6 +108,7 @@ impl fmt::Display for WhyIgnored {
             Self::ManagedOnly => "only managed settings can say it",
             Self::UserOrManagedOnly => "only user and managed settings can say it",
             Self::ManagedRulesOnly => "managed settings allow no other allow rules",
+            Self::ManagedHooksOnly => "managed settings allow no other hooks",
             Self::BypassLocked => "managed settings have locked `bypassPermissions`",
             Self::NoRule { mend } => mend,
         })
@@ -133,6 +140,7 @@ impl Merged {
         closed.sandbox.mode.iter_mut().for_each(|mode| tighten(mode, SANDBOX_MODE.looseness));
         closed.sandbox.network = Some(built_in(Network::Off));
         closed.network.clear();
+        closed.headless_permission_request = built_in(false);
         closed
     }
 }
@@ -205,6 +213,8 @@ impl Merging<'_> {
         let managed_rules_only = self.lock("allowManagedPermissionRulesOnly", |says| {
             [says.managed_rules_only.as_ref(), says.permissions.managed_rules_only.as_ref()]
         });
+        let managed_hooks_only =
+            self.lock("allowManagedHooksOnly", |says| [says.managed_hooks_only.as_ref(), None]);
         Merged {
             rules: self.rules(managed_rules_only.is_some()),
             mode: self.mode(bypass_locked.as_ref()),
@@ -218,7 +228,8 @@ impl Merging<'_> {
             guards: self.guards(),
             sandbox: self.sandbox(),
             tools: self.all(|says| says.tools.as_slice()),
-            hooks: self.widening("hooks", |says| says.hooks.as_slice()),
+            hooks: self.hooks(managed_hooks_only.is_some()),
+            headless_permission_request: self.headless_permission_request(),
             network: self.widening("network", |says| says.network.as_slice()),
             tests: self.all(|says| &says.tests),
             bypass_locked,
@@ -327,6 +338,35 @@ impl Merging<'_> {
     fn immune(&mut self) -> Located<Immune> {
         let said = self.user_or_managed("immune", |says| says.immune.as_slice());
         said.into_iter().next().unwrap_or_else(|| built_in(Immune::All))
+    }
+
+    /// Hooks may let through what would have been asked about, so a layer that may not widen has none. Each one that
+    /// does not count is told by itself and whole: who trusts a file lets every one of them run.
+    fn hooks(&mut self, managed_only: bool) -> Vec<Located<HookSettings>> {
+        let mut counting = Vec::new();
+        for layered in &self.layers {
+            let Some(hooks) = &layered.settings.says.hooks else { continue };
+            let why_not = match (layered.trusted, managed_only && layered.settings.layer != Layer::Managed) {
+                (_, true) => WhyIgnored::ManagedHooksOnly,
+                (false, false) => WhyIgnored::NotTrusted,
+                (true, false) => {
+                    counting.push(hooks.clone());
+                    continue;
+                }
+            };
+            self.ignored.extend(hooks.value.all().map(|(event, hook)| Ignored {
+                what: format!("the hook `{}` of `{}`", hook.value.asks.name(), event.word()),
+                source: hook.source.clone(),
+                why: why_not.clone(),
+            }));
+        }
+        counting
+    }
+
+    fn headless_permission_request(&mut self) -> Located<bool> {
+        let key = "headlessPermissionRequest";
+        let said = self.user_or_managed(key, |says| says.headless_permission_request.as_slice());
+        said.into_iter().next().unwrap_or_else(|| built_in(false))
     }
 
     fn guards(&mut self) -> GuardSettings {

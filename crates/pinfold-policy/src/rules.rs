@@ -26,6 +26,13 @@ pub struct RuleSet {
     mcp: Vec<(NamePattern, usize)>,
 }
 
+/// The same rules, wherever their patterns are measured from.
+impl PartialEq for RuleSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.rules == other.rules
+    }
+}
+
 /// What has to follow the words so far, and the rule that says so.
 type Ending = (Rest, usize);
 

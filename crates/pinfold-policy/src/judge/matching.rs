@@ -154,7 +154,11 @@ fn keys(reading: &Invocation) -> impl Iterator<Item = CommandKey> {
 
 /// Whether a deny rule could be meant by a part that is known only by running; with the rule, if it is known.
 pub(super) fn may_be_denied(case: &Case<'_>, part: Part<'_>) -> Option<Found> {
-    let rules = case.policy.rules(Effect::Deny);
+    may_be_meant(case, case.policy.rules(Effect::Deny), part)
+}
+
+/// Whether a rule could be meant by a part that is known only by running; with the rule, if it is known.
+fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Found> {
     if rules.is_empty() {
         return None;
     }
@@ -171,6 +175,11 @@ pub(super) fn may_be_denied(case: &Case<'_>, part: Part<'_>) -> Option<Found> {
         }
         Part::Path(..) | Part::Host(_) | Part::Tool => None,
     }
+}
+
+/// Whether rules are about a part, or could be: whatever name or reading of it they meet.
+pub(super) fn touches(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> bool {
+    restricting(case, rules, part).is_some() || may_be_meant(case, rules, part).is_some()
 }
 
 /// A rule whose pattern holds an operator can only mean the line as it is written.

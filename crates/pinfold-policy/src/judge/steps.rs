@@ -169,16 +169,24 @@ pub(super) fn hook_denies(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
     hook(case, Decision::Deny).map(deny)
 }
 
-/// What a hook wants a person to see is shown, whatever the mode and whatever was granted.
+/// What a hook wants a person to see is shown, whatever was granted, unless the mode has nobody asked: a wish to ask
+/// never makes a question of what the mode denies.
 pub(super) fn hook_asks(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
-    hook(case, Decision::Ask).map(ask)
+    let reason = hook(case, Decision::Ask)?;
+    Some(match case.policy.mode {
+        Mode::DontAsk | Mode::Explore => deny(reason),
+        Mode::Default | Mode::AcceptEdits | Mode::BypassPermissions | Mode::Auto => ask(reason),
+    })
 }
 
 /// The routine question, which a hook can answer beforehand.
 pub(super) fn hook_allows(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     let reason = hook(case, Decision::Allow)?;
+    let only = case.hook.map(|word| word.only.as_slice()).unwrap_or_default();
+    let covered =
+        only.is_empty() || only.iter().any(|rules| matching::permitting(case, rules, part).is_some());
     let routine = mode_default(case, part)?.decision == Decision::Ask;
-    routine.then(|| allow(reason))
+    (covered && routine).then(|| allow(reason))
 }
 
 fn hook(case: &Case<'_>, said: Decision) -> Option<Reason> {

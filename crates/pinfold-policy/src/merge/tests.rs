@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::hook::{Hook, HookEvent};
 use crate::settings::Flags;
 
 /// Layers as lines (`layer {…}`, a `?` behind the layer says that nobody trusted it), then what holds: `= key value`
@@ -65,7 +66,15 @@ fn shown(merged: &Merged) -> Vec<String> {
         values.iter().map(|v| format!("= {key} {} ({})", v.value, v.source.layer.word())).collect::<Vec<_>>()
     };
     lines.extend(raw("tools", &merged.tools));
-    lines.extend(raw("hooks", &merged.hooks));
+    for layer in &merged.hooks {
+        let hook = |(event, hook): (HookEvent, &Located<Hook>)| {
+            format!("= {} {} ({})", event.word(), hook.value.asks.name(), layer.source.layer.word())
+        };
+        lines.extend(layer.value.all().map(hook));
+    }
+    if merged.headless_permission_request.value {
+        lines.push("= headlessPermissionRequest true".to_owned());
+    }
     let rule = |r: &SourcedRule| format!("+ {} {} ({})", r.effect.word(), r.rule, r.source.layer.word());
     lines.extend(merged.rules.iter().map(rule));
     let ignored = |i: &Ignored| format!("- {} {}: {}", i.source.layer.word(), i.what, i.why);
@@ -101,6 +110,11 @@ fn every_case_of_the_table_merges_as_it_stands_there() {
     }
     assert!(seen > 20, "{seen} cases");
 }
+
+const HOOKS: &[&str] = &[
+    "{\"PreToolUse\": []}",
+    "{\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}",
+];
 
 /// Anything that a file may say, in short.
 fn anything() -> impl Strategy<Value = String> {
@@ -138,7 +152,7 @@ fn anything() -> impl Strategy<Value = String> {
                 "{\"writable\": [\"/\"], \"denyWrite\": [\"x\"]}",
             ],
         )),
-        prop::option::of(words("hooks", &["{\"PreToolUse\": []}"])),
+        prop::option::of(words("hooks", HOOKS)),
     )
         .prop_map(|(a, b, c, d, e, f, g)| [a, b, c, d, e, f, g].into_iter().flatten().collect::<Vec<_>>());
     (permissions, rest).prop_map(|(permissions, mut rest)| {

@@ -8,6 +8,7 @@
 mod bad;
 mod edit;
 mod flags;
+pub mod hooks;
 mod reader;
 mod section;
 mod value;
@@ -23,6 +24,7 @@ use serde_json::json;
 pub use bad::{BadSetting, BadSettings};
 pub use edit::{Change, edited};
 pub use flags::{Flags, separate_rules};
+pub use hooks::HookSettings;
 use reader::Reader;
 use section::section;
 pub use value::AllowRules;
@@ -151,7 +153,11 @@ section! {
         /// Paths that each tool is confined to.
         tools = "tools": Option<Located<serde_json::Value>>,
         /// Programs that are asked before and after calls.
-        hooks = "hooks": Option<Located<serde_json::Value>>,
+        hooks = "hooks": Option<Located<HookSettings>>,
+        /// Hooks may answer questions of agents that nobody watches. Counts in user and managed settings only.
+        headless_permission_request = "headlessPermissionRequest": Option<Located<bool>>,
+        /// Hooks of others are not asked. Counts in managed settings only.
+        managed_hooks_only = "allowManagedHooksOnly": Option<Located<bool>>,
         /// Hosts that can be reached.
         network = "network": Option<Located<serde_json::Value>>,
         /// Expectations about these settings, for `pinfold rules test`.
@@ -169,6 +175,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("in `sandbox`", SandboxSettings::KEYS),
     ("in `guards`", GuardSettings::KEYS),
     ("at the top", Content::KEYS),
+    ("in `hooks`", HookSettings::KEYS),
+    ("in an entry of an event", hooks::GROUP),
+    ("in a hook of type `command`", hooks::CommandHook::KEYS),
+    ("in a hook of type `http`", hooks::HttpHook::KEYS),
 ];
 
 /// Where a key belongs, if it is known anywhere.

@@ -5,8 +5,10 @@ use serde_json::json;
 use std::collections::HashSet;
 
 use super::bad::BadSetting;
+use super::hooks::{HookType, OnFailure};
 use super::reader::{Reader, quoted, span};
 use crate::decision::Decision;
+use crate::hook::HookShell;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{BadRule, Rule};
 use crate::settings::{Network, SandboxMode};
@@ -200,7 +202,7 @@ macro_rules! choices {
     )+ };
 }
 
-choices! { BashMode Immune Reads SandboxMode Network }
+choices! { BashMode Immune Reads SandboxMode Network HookShell HookType OnFailure }
 
 impl Setting for Mode {
     fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
