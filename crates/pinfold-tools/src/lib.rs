@@ -52,19 +52,24 @@ pub use within::within;
 /// Carries one call down the whole road: hooks, the judge, whoever can be asked, the deed, the record. Where nobody can
 /// be asked, a question is answered with the refusal that stands until somebody says yes.
 pub fn call(session: &Session, raw: &RawCall) -> Reply {
-    let decided = session.decide(raw);
-    let Decided { outcome, mut context, .. } = decided;
+    let Decided { outcome, mut context, mut stop, retry, told } = session.decide(raw);
     let mut reply = match outcome {
-        Ok(permit) => {
-            let reply = perform(*permit);
-            context.extend(session.after(raw, reply.ended.word(), &reply.structured));
-            reply
-        }
+        Ok(permit) => perform(*permit),
         Err(refusal) => Reply::refused(&refusal),
     };
+    if let Some(told) = told {
+        let said = session.after(&told, reply.ended == Ended::Done, &reply.structured);
+        context.extend(said.blocked);
+        context.extend(said.context);
+        stop = stop.or(said.stop);
+    }
+    context.extend(retry.then(|| TRY_AGAIN.to_owned()));
     reply.content.extend(context.into_iter().map(|text| Content::Text { text }));
-    reply
+    Reply { stop, ..reply }
 }
+
+/// What a hook can say to a refusal.
+const TRY_AGAIN: &str = "[a hook says: try again, in another way]";
 
 /// The same for a call that an embedder made itself.
 pub fn call_understood(session: &Session, call: ToolCall, cwd: Option<&PathText>) -> Reply {

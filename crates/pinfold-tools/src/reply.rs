@@ -13,6 +13,9 @@ pub struct Reply {
     pub content: Vec<Content>,
     /// The same as data; for a refusal or a failure its envelope.
     pub structured: Value,
+    /// A hook wants the agent to stop altogether, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
 }
 
 /// How a call ended.
@@ -70,7 +73,7 @@ impl Reply {
     fn no(ended: Ended, refusal: &Refusal) -> Self {
         let structured =
             serde_json::to_value(refusal).unwrap_or_else(|_| json!({"message": refusal.message}));
-        Self { ended, content: vec![Content::Text { text: refusal.message.clone() }], structured }
+        Self { ended, content: vec![Content::Text { text: refusal.message.clone() }], structured, stop: None }
     }
 
     /// The text of the answer.
@@ -97,6 +100,6 @@ impl Done {
 
 impl From<Done> for Reply {
     fn from(done: Done) -> Self {
-        Self { ended: Ended::Done, content: done.content, structured: done.structured }
+        Self { ended: Ended::Done, content: done.content, structured: done.structured, stop: None }
     }
 }

@@ -2,8 +2,8 @@
 
 use pinfold_paths::Freshness;
 use pinfold_policy::{
-    BadCall, Case, Claims, Decision, Facts, HookWord, Origin, PartId, PathClaim, PathFact, PathText, RawCall,
-    ShellClaim, ToolCall, Verdict, judge,
+    BadCall, Case, Claims, Decision, Facts, HookWord, Interaction, Origin, PartId, PathClaim, PathFact,
+    PathText, RawCall, ShellClaim, ToolCall, Verdict, judge,
 };
 
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub(crate) struct Said<'a> {
     pub(crate) cwd: Option<PathText>,
     pub(crate) input: Option<&'a Value>,
     pub(crate) word: Option<HookWord>,
+    /// Whether somebody could answer a question: a person, or hooks in their place.
+    pub(crate) interaction: Interaction,
 }
 
 /// What would be decided about a call, without asking for the deed.
@@ -46,14 +48,22 @@ impl Session {
     /// Decides about a call and records the decision. The deed needs the permit that comes out. Nobody is asked here:
     /// [`Session::decide`] goes all the way.
     pub fn submit(&self, raw: &RawCall) -> Ruling {
-        self.submit_as(raw, None)
+        self.submit_as(raw, self.shared().next_call(), None, self.interaction())
     }
 
-    /// The same after hooks have spoken.
-    pub(crate) fn submit_as(&self, raw: &RawCall, word: Option<HookWord>) -> Ruling {
-        let id = self.shared().next_call();
+    /// The same for a call that has its number, after hooks have spoken.
+    pub(crate) fn submit_as(
+        &self,
+        raw: &RawCall,
+        id: u64,
+        word: Option<HookWord>,
+        interaction: Interaction,
+    ) -> Ruling {
         match ToolCall::parse(raw) {
-            Ok(call) => self.rule(Said { id, call, cwd: raw.cwd.clone(), input: Some(&raw.input), word }),
+            Ok(call) => {
+                let (cwd, input) = (raw.cwd.clone(), Some(&raw.input));
+                self.rule(Said { id, call, cwd, input, word, interaction })
+            }
             Err(bad) => self.not_understood(id, &bad),
         }
     }
@@ -62,7 +72,8 @@ impl Session {
     /// start at `cwd`, or at the workspace.
     pub fn submit_call(&self, call: ToolCall, cwd: Option<&PathText>) -> Ruling {
         let id = self.shared().next_call();
-        self.rule(Said { id, call, cwd: cwd.cloned(), input: None, word: None })
+        let interaction = self.interaction();
+        self.rule(Said { id, call, cwd: cwd.cloned(), input: None, word: None, interaction })
     }
 
     /// Decides about a call and leaves it at that: nothing is recorded, no permit comes out. Text that only the
@@ -73,7 +84,8 @@ impl Session {
     pub fn consider(&self, raw: &RawCall) -> Result<Considered, BadCall> {
         let call = ToolCall::parse_for_verdict(raw)?;
         let by = self.shared().judged_by();
-        let said = Said { id: 0, call, cwd: raw.cwd.clone(), input: Some(&raw.input), word: None };
+        let (cwd, input, interaction) = (raw.cwd.clone(), Some(&raw.input), self.interaction());
+        let said = Said { id: 0, call, cwd, input, word: None, interaction };
         let judged = self.judged(&by, said);
         let refusal = match judged.verdict.decision {
             Decision::Allow => None,
@@ -85,20 +97,21 @@ impl Session {
 
     /// Looks at the world and judges. One decision sees one state of rules, mode and grants.
     pub(crate) fn judged<'a>(&self, by: &JudgedBy, said: Said<'a>) -> Judged<'a> {
-        let Said { id, call, cwd, input, word } = said;
+        let Said { id, call, cwd, input, word, interaction } = said;
         let claims = Claims::of(&call);
         let survey = survey(self.shared(), &by.policy, &call, cwd.as_ref(), &claims);
-        let verdict = judge(&self.case(by, &call, &claims, &survey.facts, word.as_ref()));
-        Judged { id, call, cwd, input, word, claims, survey, verdict }
+        let case = self.case(by, &call, &claims, &survey.facts);
+        let verdict = judge(&Case { hook: word.as_ref(), interaction, ..case });
+        Judged { id, call, cwd, input, word, interaction, claims, survey, verdict }
     }
 
-    fn case<'a>(
+    /// What a call is judged by before hooks have spoken.
+    pub(crate) fn case<'a>(
         &'a self,
         by: &'a JudgedBy,
         call: &'a ToolCall,
         claims: &'a Claims,
         facts: &'a Facts,
-        hook: Option<&'a HookWord>,
     ) -> Case<'a> {
         Case {
             call,
@@ -109,7 +122,7 @@ impl Session {
             interaction: self.interaction(),
             policy: &by.policy,
             grants: &by.grants,
-            hook,
+            hook: None,
         }
     }
 
@@ -128,8 +141,8 @@ impl Session {
             Decision::Allow if judged.survey.unread.is_some() => verbal.refuse(verbal.unread(&judged.survey)),
             Decision::Allow if !self.shared().keeper.spend(&judged.verdict) => {
                 // A grant for so many calls was used up by another one meanwhile.
-                let Judged { id, call, cwd, input, word, .. } = judged;
-                self.rule(Said { id, call, cwd, input, word })
+                let Judged { id, call, cwd, input, word, interaction, .. } = judged;
+                self.rule(Said { id, call, cwd, input, word, interaction })
             }
             Decision::Allow => match verbal.record(Ruled::Permit, None) {
                 Ok(()) => self.permit(judged),
@@ -146,10 +159,11 @@ impl Session {
         }
         let shared = self.shared();
         let facts = &judged.survey.facts;
-        let case = self.case(by, &judged.call, &judged.claims, facts, judged.word.as_ref());
+        let case = self.case(by, &judged.call, &judged.claims, facts);
+        let case = Case { hook: judged.word.as_ref(), interaction: judged.interaction, ..case };
         let offer = offer(shared, &case, &judged.verdict);
         let request = request(shared, &judged, &digest(shared, &judged), &offer);
-        let Judged { call, cwd, input, word, verdict, .. } = judged;
+        let Judged { call, cwd, input, word, interaction, verdict, .. } = judged;
         Ruling::Question(Box::new(Question {
             call,
             cwd,
@@ -160,6 +174,7 @@ impl Session {
             id: judged.id,
             input: input.cloned(),
             word,
+            interaction,
         }))
     }
 
@@ -189,8 +204,8 @@ impl Session {
     /// else is judged like a new call.
     pub(crate) fn with_consent(&self, question: Question) -> Ruling {
         let by = self.shared().judged_by();
-        let Question { id, call, cwd, input, word, request, .. } = question;
-        let judged = self.judged(&by, Said { id, call, cwd, input: input.as_ref(), word });
+        let Question { id, call, cwd, input, word, interaction, request, .. } = question;
+        let judged = self.judged(&by, Said { id, call, cwd, input: input.as_ref(), word, interaction });
         let same = digest(self.shared(), &judged) == request.digest;
         match judged.verdict.decision {
             Decision::Ask if same && judged.survey.unread.is_none() => {
@@ -204,8 +219,8 @@ impl Session {
                 verbal.refuse(verbal.unread(&judged.survey))
             }
             Decision::Ask | Decision::Allow | Decision::Deny => {
-                let Judged { id, call, cwd, input, word, .. } = judged;
-                self.rule(Said { id, call, cwd, input, word })
+                let Judged { id, call, cwd, input, word, interaction, .. } = judged;
+                self.rule(Said { id, call, cwd, input, word, interaction })
             }
         }
     }

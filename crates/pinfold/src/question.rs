@@ -1,7 +1,7 @@
 //! A call that waits for a person: all that is needed to show it. Data only; it holds no place open, since
 //! what is approved is looked at afresh when it is performed.
 
-use pinfold_policy::{Decision, HookWord, Offer, PathText, ToolCall, Verdict};
+use pinfold_policy::{Decision, HookWord, Interaction, Offer, PathText, ToolCall, Verdict};
 use serde_json::Value;
 
 use crate::consent::Request;
@@ -28,6 +28,8 @@ pub struct Question {
     pub(crate) input: Option<Value>,
     /// What hooks said before.
     pub(crate) word: Option<HookWord>,
+    /// Whether somebody could answer: a person, or hooks in their place.
+    pub(crate) interaction: Interaction,
 }
 
 impl Question {

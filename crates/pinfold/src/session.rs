@@ -46,6 +46,10 @@ pub struct Plan {
     pub parents: Vec<String>,
     /// `bypassPermissions` is locked: nothing can set it while the session runs.
     pub bypass_locked: bool,
+    /// Allow rules are reserved to managed settings: hooks add none.
+    pub rules_locked: bool,
+    /// Hooks may answer questions although nobody watches, and those of subagents.
+    pub headless_hooks: bool,
 }
 
 impl Plan {
@@ -74,6 +78,8 @@ impl Plan {
             hooks: None,
             parents: Vec::new(),
             bypass_locked: false,
+            rules_locked: false,
+            headless_hooks: false,
         }
     }
 }
@@ -118,6 +124,8 @@ pub(crate) struct Shared {
     /// From the main loop down to who acts here.
     pub(crate) lineage: Vec<String>,
     pub(crate) bypass_locked: bool,
+    pub(crate) rules_locked: bool,
+    pub(crate) headless_hooks: bool,
     pub(crate) journal: Arc<dyn Journal>,
     /// The folders that may be written, as the caller knows them: for the words of a refusal.
     pub(crate) line_shown: String,
@@ -176,7 +184,7 @@ impl Session {
     /// The session of a plan over its line.
     pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>) -> Self {
         let Plan { id, scope, principal, access, interaction, guards, shells, policy, .. } = plan;
-        let Plan { bases, asking, hooks, parents, bypass_locked, .. } = plan;
+        let Plan { bases, asking, hooks, parents, bypass_locked, rules_locked, headless_hooks, .. } = plan;
         let lineage = parents.into_iter().chain([principal.name().to_owned()]).collect();
         let shared = Shared {
             id: id.into(),
@@ -194,6 +202,8 @@ impl Session {
             asking,
             hooks,
             bypass_locked,
+            rules_locked,
+            headless_hooks,
             journal,
             line_shown: shown(&line),
             roots: line.roots().map(|root| root.display().to_string()).collect(),

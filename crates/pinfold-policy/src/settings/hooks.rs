@@ -96,7 +96,7 @@ pub struct KindGroups(pub Vec<HookGroup>);
 pub struct PlainGroups(pub Vec<HookGroup>);
 
 macro_rules! groups {
-    ($($name:ident = $about:expr;)+) => { $(
+    ($($name:ident = $about:expr, $definition:literal;)+) => { $(
         impl Setting for $name {
             fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
                 let Value::Array(list) = value else {
@@ -106,16 +106,22 @@ macro_rules! groups {
             }
 
             fn schema() -> serde_json::Value {
-                groups_schema($about)
+                json!({"$ref": concat!("#/$defs/", $definition)})
             }
         }
-    )+ };
+    )+
+
+    /// The schemas that those of events refer to, by their names.
+    pub(super) fn definitions() -> serde_json::Value {
+        json!({ $( $definition: groups_schema($about), )+ })
+    }
+    };
 }
 
 groups! {
-    CallGroups = About::Call;
-    KindGroups = About::Kind("");
-    PlainGroups = About::Nothing;
+    CallGroups = About::Call, "hooksOfCalls";
+    KindGroups = About::Kind(""), "hooksOfKinds";
+    PlainGroups = About::Nothing, "hooks";
 }
 
 /// The keys of a group.

@@ -236,6 +236,7 @@ impl Settings {
             object.insert("$id".to_owned(), json!(SCHEMA_URL));
             object.insert("title".to_owned(), json!("Settings of pinfold"));
             object.insert("allowTrailingCommas".to_owned(), json!(true));
+            object.insert("$defs".to_owned(), hooks::definitions());
         }
         schema
     }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    Case, Claims, Decision, HookWord, Offer, PathText, Reason, ToolCall, Touch, TrailEntry, Verdict, Width,
+    Case, Claims, Decision, HookWord, Interaction, Offer, PathText, Reason, ToolCall, Touch, TrailEntry,
+    Verdict, Width,
 };
 use serde_json::Value;
 
@@ -25,6 +26,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) input: Option<&'a Value>,
     /// What hooks said before.
     pub(crate) word: Option<HookWord>,
+    /// Whether somebody could answer a question.
+    pub(crate) interaction: Interaction,
     pub(crate) claims: Claims,
     pub(crate) survey: Survey,
     pub(crate) verdict: Verdict,

@@ -3,31 +3,59 @@
 //! Promise: what comes back is a word for the judge or an answer to a routine question; a hook decides nothing that a
 //! deny rule, a safeguard, an ask rule or the line has decided.
 
-use std::fmt::Debug;
+use std::fmt;
+use std::path::Path;
 
-use pinfold_policy::{Effect, HookWord, Mode};
+use pinfold_policy::{Effect, HookEvent, HookWord, Mode, RawCall, RuleSet};
 use serde_json::Value;
 
 use super::request::Request;
 use crate::refusal::Refusal;
 
 /// A call, as hooks are told of it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct HookCall<'a> {
     /// The session.
     pub session: &'a str,
-    /// The number of the call in its session.
+    /// The number of the call in its session: the same wherever hooks are told of it.
     pub id: u64,
     /// The subagent that calls, if it is one.
     pub agent: Option<&'a str>,
     /// The folder that relative paths start from.
-    pub cwd: &'a std::path::Path,
+    pub cwd: &'a Path,
     /// The mode that holds.
     pub mode: Mode,
     /// The tool, as said.
     pub tool: &'a str,
     /// Its input.
     pub input: &'a Value,
+    /// A hook has written the input. Nobody writes it once more: two that correct each other would never end.
+    pub rewritten: bool,
+    /// Whether rules are about the call, as deny rules would be: any part of it, and what is known only by running.
+    pub touches: &'a dyn Fn(&RuleSet) -> bool,
+}
+
+impl fmt::Debug for HookCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HookCall").field("id", &self.id).field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+/// Something else that happened, as hooks are told of it.
+#[derive(Debug, Clone, Copy)]
+pub struct HookMoment<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// The subagent it happened to, if it is one.
+    pub agent: Option<&'a str>,
+    /// The folder of the session.
+    pub cwd: &'a Path,
+    /// The mode that holds.
+    pub mode: Mode,
+    /// What happened.
+    pub event: HookEvent,
+    /// More about it, as an object: its fields stand beside those that every event has.
+    pub detail: &'a Value,
 }
 
 /// What hooks say before a call is judged.
@@ -39,7 +67,7 @@ pub struct Before {
     pub input: Option<Value>,
     /// Text for the model, beside the result.
     pub context: Vec<String>,
-    /// The agent should stop altogether, and why.
+    /// The agent should stop altogether, and why. The call is then not carried out either.
     pub stop: Option<String>,
 }
 
@@ -74,8 +102,38 @@ pub enum Update {
     SetMode(Mode),
 }
 
+impl Update {
+    /// Whether a hook may set a mode: those that a person asks questions in, and the one that asks none and allows
+    /// none.
+    pub fn may_set(mode: Mode) -> bool {
+        match mode {
+            Mode::Default | Mode::AcceptEdits | Mode::DontAsk => true,
+            Mode::BypassPermissions | Mode::Auto | Mode::Explore => false,
+        }
+    }
+}
+
+/// What hooks say to something that has happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Afterwards {
+    /// Text for the model.
+    pub context: Vec<String>,
+    /// It should not go on as it is, and why: an agent that wants to stop does not, what a person said is not taken in.
+    /// What has been done stays done; the model is told.
+    pub blocked: Option<String>,
+    /// The agent should stop altogether, and why.
+    pub stop: Option<String>,
+}
+
+/// A call as it was let through: with it hooks are told how it ended.
+#[derive(Debug, Clone)]
+pub struct Told {
+    pub(crate) id: u64,
+    pub(crate) raw: RawCall,
+}
+
 /// Whoever runs the hooks of a session.
-pub trait Hooks: Debug + Send + Sync {
+pub trait Hooks: fmt::Debug + Send + Sync {
     /// `PreToolUse`: before the call is judged.
     fn before(&self, call: &HookCall<'_>) -> Before;
 
@@ -85,10 +143,9 @@ pub trait Hooks: Debug + Send + Sync {
     /// `PermissionDenied`: the call was refused in the end. `true` when the agent should try another way at once.
     fn refused(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool;
 
-    /// `PostToolUse`: the deed has ended, with this result. What comes back is text for the model.
-    fn after(&self, call: &HookCall<'_>, ended: &str, result: &Value) -> Vec<String>;
+    /// `PostToolUse` or `PostToolUseFailure`: the deed has ended, well or not, with this result.
+    fn after(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards;
 
-    /// Anything else: `SessionStart`, `SessionEnd`, `SubagentStart`, `SubagentStop`, `Notification`. What comes back is
-    /// text for the model.
-    fn event(&self, session: &str, name: &'static str, detail: &Value) -> Vec<String>;
+    /// Anything else: `SessionStart`, `SessionEnd`, `SubagentStart`, `SubagentStop`, `Notification`, …
+    fn event(&self, moment: &HookMoment<'_>) -> Afterwards;
 }

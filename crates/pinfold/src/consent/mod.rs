@@ -8,6 +8,7 @@ pub mod answer;
 pub mod approver;
 mod ask;
 mod digest;
+mod hooked;
 pub mod hooks;
 mod kept;
 pub mod request;
@@ -15,7 +16,7 @@ mod road;
 
 pub use answer::{Answer, By, Choice, Via};
 pub use approver::{Approver, Asking, Heard};
-pub use hooks::{Before, HookCall, Hooks, OnQuestion, Update};
+pub use hooks::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, Told, Update};
 pub use kept::{Kept, Lasts};
 pub use request::{
     Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, WhyAsked, WidthShown,

@@ -3,17 +3,15 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use pinfold_policy::offer::is_narrow;
 use pinfold_policy::settings::Change;
 use pinfold_policy::{
-    Decision, Effect, Grant, HookWord, Layer, Mode, Offer, PathText, RawCall, Rule, Source, SourcedRule,
+    Decision, Effect, Grant, HookWord, Interaction, Offer, PathText, RawCall, Rule, Source, SourcedRule,
     ToolCall,
 };
-use serde_json::Value;
 
-use super::answer::{Answer, By, Choice, RuleFile, Via};
+use super::answer::{Answer, Choice, RuleFile, Via};
 use super::approver::{Asking, Heard};
-use super::hooks::{HookCall, OnQuestion, Update};
+use super::hooks::Told;
 use super::kept::Lasts;
 use super::request::ProcessShown;
 use crate::audit::RecordKind;
@@ -35,29 +33,48 @@ pub struct Decided {
     pub stop: Option<String>,
     /// A hook wants the agent to try another way at once.
     pub retry: bool,
+    /// The call as it was let through, where hooks have to be told how it ended ([`Session::after`]).
+    pub told: Option<Told>,
 }
 
 /// A call that keeps changing while somebody is asked about it is given up after so many questions.
 const MOST_QUESTIONS: usize = 8;
 
 /// The call as it goes down the road.
-struct Walk<'a> {
-    session: &'a Session,
+pub(super) struct Walk<'a> {
+    pub(super) session: &'a Session,
+    /// The number of the call.
+    pub(super) id: u64,
     /// What was said, or what hooks made of it; none for a call that an embedder made itself.
-    raw: Option<Cow<'a, RawCall>>,
+    pub(super) raw: Option<Cow<'a, RawCall>>,
+    /// Whether somebody could answer a question: a person, or hooks in their place.
+    pub(super) interaction: Interaction,
     process: Option<ProcessShown>,
-    context: Vec<String>,
-    stop: Option<String>,
-    /// Hooks have answered a question about this input.
-    hooks_asked: bool,
+    pub(super) context: Vec<String>,
+    pub(super) stop: Option<String>,
+    /// A hook has written the input.
+    pub(super) rewritten: bool,
+    /// Hooks were asked about a question of this call.
+    pub(super) hooks_asked: bool,
 }
 
 impl Session {
     /// Takes a call all the way: hooks are asked, it is judged, and where it is a question whoever can be asked is.
     /// Waits for the answer.
     pub fn decide(&self, raw: &RawCall) -> Decided {
-        let mut walk = Walk::new(self, Some(Cow::Borrowed(raw)), None);
-        let ruling = walk.begin();
+        let mut walk = Walk {
+            session: self,
+            id: self.shared().next_call(),
+            raw: Some(Cow::Borrowed(raw)),
+            interaction: self.answerable(),
+            process: None,
+            context: Vec::new(),
+            stop: None,
+            rewritten: false,
+            hooks_asked: false,
+        };
+        let word = walk.before();
+        let ruling = walk.submit(word);
         walk.end(ruling)
     }
 
@@ -69,7 +86,17 @@ impl Session {
         cwd: Option<&PathText>,
         process: Option<ProcessShown>,
     ) -> Decided {
-        let walk = Walk::new(self, None, process);
+        let walk = Walk {
+            session: self,
+            id: 0,
+            raw: None,
+            interaction: self.interaction(),
+            process,
+            context: Vec::new(),
+            stop: None,
+            rewritten: false,
+            hooks_asked: false,
+        };
         let ruling = self.submit_call(call, cwd);
         walk.end(ruling)
     }
@@ -151,56 +178,6 @@ impl Session {
         let shared = self.shared();
         shared.journal.append(&record(shared, question.id, question.call.name().to_owned().into(), kind))
     }
-
-    /// Tells hooks that something else has happened. What comes back is text for the model.
-    pub fn event(&self, name: &'static str, detail: &Value) -> Vec<String> {
-        let shared = self.shared();
-        shared.hooks.as_ref().map(|hooks| hooks.event(&shared.id, name, detail)).unwrap_or_default()
-    }
-
-    /// Tells hooks that a deed has ended. What comes back is text for the model.
-    pub fn after(&self, raw: &RawCall, ended: &str, result: &Value) -> Vec<String> {
-        let Some(hooks) = &self.shared().hooks else { return Vec::new() };
-        self.with_hook_call(raw, |call| hooks.after(call, ended, result))
-    }
-
-    fn with_hook_call<T>(&self, raw: &RawCall, tell: impl FnOnce(&HookCall<'_>) -> T) -> T {
-        let shared = self.shared();
-        let start = shared.line.display_path();
-        let cwd = raw.cwd.as_ref().map_or_else(|| start.to_owned(), |cwd| start.join(cwd.as_os_str()));
-        tell(&HookCall {
-            session: &shared.id,
-            id: 0,
-            agent: (shared.lineage.len() > 1).then_some(&*shared.principal_name),
-            cwd: &cwd,
-            mode: shared.judged_by().policy.mode,
-            tool: &raw.tool,
-            input: &raw.input,
-        })
-    }
-
-    /// Carries out what a hook wants changed: never a rule that covers a whole tool, never `bypassPermissions`.
-    fn update(&self, updates: &[Update], by: &By) {
-        for update in updates {
-            match update {
-                Update::SetMode(mode) if !matches!(mode, Mode::BypassPermissions | Mode::Auto) => {
-                    self.set_mode(*mode);
-                }
-                Update::AddRules { effect: Effect::Allow, rules } => {
-                    let narrow = |text: &String| Rule::parse(text).ok().filter(is_narrow);
-                    let grants = rules.iter().filter_map(narrow).map(granted);
-                    self.grant(grants, by, Lasts::Session);
-                }
-                // A hook cannot set bypass; and what narrows is for settings to say: a session has no deny rules.
-                Update::SetMode(_) | Update::AddRules { effect: Effect::Ask | Effect::Deny, .. } => {}
-            }
-        }
-    }
-}
-
-fn granted(rule: Rule) -> Grant {
-    let source = Source::plain(Layer::Session);
-    Grant::Rule(SourcedRule { effect: Effect::Allow, rule, source }.into())
 }
 
 /// What an answer grants beyond the call.
@@ -234,31 +211,10 @@ impl Given {
     }
 }
 
-impl<'a> Walk<'a> {
-    fn new(session: &'a Session, raw: Option<Cow<'a, RawCall>>, process: Option<ProcessShown>) -> Self {
-        Self { session, raw, process, context: Vec::new(), stop: None, hooks_asked: false }
-    }
-
-    /// `PreToolUse`, then the judge.
-    fn begin(&mut self) -> Ruling {
-        let Some(raw) = self.raw.clone() else { return Ruling::Refusal(Box::new(Refusal::nothing_said())) };
-        let Some(hooks) = &self.session.shared().hooks else { return self.session.submit(&raw) };
-        let before = self.session.with_hook_call(&raw, |call| hooks.before(call));
-        self.context.extend(before.context);
-        self.stop = before.stop;
-        self.rewritten(before.input);
-        self.submit(before.word)
-    }
-
-    fn rewritten(&mut self, input: Option<Value>) {
-        if let (Some(input), Some(raw)) = (input, &mut self.raw) {
-            raw.to_mut().input = input;
-        }
-    }
-
-    fn submit(&self, word: Option<HookWord>) -> Ruling {
+impl Walk<'_> {
+    pub(super) fn submit(&self, word: Option<HookWord>) -> Ruling {
         match &self.raw {
-            Some(raw) => self.session.submit_as(raw, word),
+            Some(raw) => self.session.submit_as(raw, self.id, word, self.interaction),
             None => Ruling::Refusal(Box::new(Refusal::nothing_said())),
         }
     }
@@ -280,19 +236,19 @@ impl<'a> Walk<'a> {
             Ruling::Question(question) => Err(Box::new(question.into_refusal())),
         };
         let retry = outcome.as_ref().err().is_some_and(|refusal| self.refused(refusal));
-        Decided { outcome, context: self.context, stop: self.stop, retry }
-    }
-
-    /// `PermissionDenied`.
-    fn refused(&self, refusal: &Refusal) -> bool {
-        let (Some(hooks), Some(raw)) = (&self.session.shared().hooks, &self.raw) else { return false };
-        self.session.with_hook_call(raw, |call| hooks.refused(call, refusal))
+        let told = self.told().filter(|_| outcome.is_ok());
+        Decided { outcome, context: self.context, stop: self.stop, retry, told }
     }
 
     /// One question: `PermissionRequest`, then whoever can be asked.
     fn settle(&mut self, mut question: Question) -> Ruling {
-        if let Some(ruling) = self.by_hooks(&mut question) {
+        if let Some(ruling) = self.by_hooks(&question) {
             return ruling;
+        }
+        if self.session.interaction() == Interaction::Headless {
+            // Only hooks could have answered.
+            self.interaction = Interaction::Headless;
+            return self.session.again(Question { interaction: Interaction::Headless, ..question });
         }
         question.request.asker.process.clone_from(&self.process);
         let Some(asking) = self.session.shared().asking.clone() else {
@@ -318,42 +274,6 @@ impl<'a> Walk<'a> {
             }
         }
     }
-
-    /// What hooks answer; `None` where they leave it to somebody else.
-    fn by_hooks(&mut self, question: &mut Question) -> Option<Ruling> {
-        if std::mem::replace(&mut self.hooks_asked, true) {
-            return None;
-        }
-        let session = self.session;
-        let hooks = session.shared().hooks.clone()?;
-        let raw = self.raw.clone()?;
-        let said = session.with_hook_call(&raw, |call| hooks.on_question(call, &question.request));
-        let OnQuestion { yes, message, input, updates, interrupt, by } = said;
-        if interrupt {
-            self.stop = Some(message.clone().unwrap_or_else(|| "a hook interrupted the agent".to_owned()));
-        }
-        let by = By { via: Via::Hook, who: Some(by) };
-        let (id, digest) = (question.request.id.clone(), question.request.digest.clone());
-        match yes {
-            Some(false) => {
-                let answer = Answer { id, digest, choice: Choice::No { message }, by };
-                Some(session.answer(question.clone(), &answer))
-            }
-            Some(true) | None if input.is_some() => {
-                self.rewritten(input);
-                // What the first hooks said was about another input; a yes to this one is not known yet.
-                Some(self.submit(None))
-            }
-            // Nobody but a person answers what needs a person.
-            Some(true) if question.request.immune || !question.is_routine() => None,
-            Some(true) => {
-                session.update(&updates, &by);
-                let answer = Answer { id, digest, choice: Choice::Yes, by };
-                Some(session.answer(question.clone(), &answer))
-            }
-            None => None,
-        }
-    }
 }
 
 impl Session {
@@ -366,13 +286,14 @@ impl Session {
             cwd: question.cwd.clone(),
             input: question.input.as_ref(),
             word: question.word.clone(),
+            interaction: question.interaction,
         };
         self.judged(&by, said).verdict.decision == Decision::Ask
     }
 
     /// Judges a call that waited once more.
     fn again(&self, question: Question) -> Ruling {
-        let Question { id, call, cwd, input, word, .. } = question;
-        self.rule(Said { id, call, cwd, input: input.as_ref(), word })
+        let Question { id, call, cwd, input, word, interaction, .. } = question;
+        self.rule(Said { id, call, cwd, input: input.as_ref(), word, interaction })
     }
 }

@@ -85,6 +85,8 @@ impl Plan {
             policy,
             bases,
             bypass_locked: merged.bypass_locked.is_some(),
+            rules_locked: merged.managed_rules_only.is_some(),
+            headless_hooks: merged.headless_permission_request.value,
             ..self
         })
     }
