@@ -1,0 +1,258 @@
+//! One look at one place: from a word through what leads to the secret to its end.
+//!
+//! A run stops where the text stops and goes on when more has come, so it gives the same however the text is cut.
+//! Nothing is looked at further than [`REACH`] from the last certain place: time stays linear and little is held back.
+
+use std::ops::Range;
+
+use crate::engine::{Automaton, State};
+use crate::kind::{Automata, Form};
+use crate::marker::{self, Here};
+use crate::value::Value;
+
+/// How far a match may be from where it began, or from where it was longest. More than a line of any token that is
+/// decided late; the body of a private key is longer and goes on line by line.
+pub(crate) const REACH: usize = 1024;
+
+/// A body that is a match at this length is decided by what is there; what is longer is no word and no placeholder.
+const LONG: usize = 256;
+
+/// The most bytes that a [`crate::Stream`] holds back.
+pub const MOST_HELD_BACK: usize = 2 * REACH + marker::LONGEST;
+
+/// A text, or the part of it that is at hand.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Where the part begins in the text.
+    pub(crate) base: usize,
+    /// Nothing follows.
+    pub(crate) last: bool,
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn end(&self) -> usize {
+        self.base + self.bytes.len()
+    }
+
+    /// What is at hand from a place on.
+    pub(crate) fn from(&self, at: usize) -> &'a [u8] {
+        self.bytes.get(at.saturating_sub(self.base)..).unwrap_or_default()
+    }
+
+    pub(crate) fn get(&self, range: Range<usize>) -> &'a [u8] {
+        let range = range.start.saturating_sub(self.base)..range.end.saturating_sub(self.base);
+        self.bytes.get(range).unwrap_or_default()
+    }
+}
+
+/// What a run has come to.
+pub(crate) enum Step {
+    /// More text is needed.
+    Waits,
+    /// What leads to the secret is through: the secret would begin here.
+    Enters,
+    /// It is a secret, as far as the range goes; it may go on.
+    Grows(Range<usize>),
+    /// It is a secret, and this is all of it (or the rest of it, when it has grown before).
+    Ends(Range<usize>),
+    /// It is none, or no more of it.
+    Over,
+}
+
+/// A run, between two of its steps.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// Where its word begins.
+    pub(crate) word: usize,
+    phase: Phase,
+    state: State,
+    /// The next byte to be looked at.
+    at: usize,
+    /// Where this phase began.
+    from: usize,
+    /// Where the longest match ends so far.
+    matched: Option<usize>,
+    /// The whole lead is a match: the secret begins here or later.
+    leads: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Lead,
+    /// The secret may begin at `from`; whether it may be looked at is for others to say.
+    Gate,
+    Body,
+    /// It is a secret: said so as far as this place.
+    Open(usize),
+}
+
+impl Run {
+    /// A run for a word. What leads to a secret is behind it; without that the word is the beginning of the secret.
+    pub(crate) fn new(word: Range<usize>, automata: &Automata) -> Self {
+        let (phase, state, at) = match &automata.lead {
+            Some(lead) => (Phase::Lead, lead.start(), word.end),
+            None => (Phase::Gate, automata.body.start(), word.start),
+        };
+        Self { word: word.start, phase, state, at, from: at, matched: None, leads: false }
+    }
+
+    /// Where the secret would begin, once that is known.
+    pub(crate) fn secret(&self) -> Option<usize> {
+        match self.phase {
+            Phase::Lead => None,
+            Phase::Gate | Phase::Body | Phase::Open(_) => Some(self.from),
+        }
+    }
+
+    /// Bytes from here on may be a part of the secret and are not known to be.
+    pub(crate) fn holds_from(&self) -> usize {
+        match self.phase {
+            Phase::Lead if self.leads => self.at,
+            Phase::Lead => self.matched.unwrap_or(self.at),
+            Phase::Gate | Phase::Body => self.from,
+            Phase::Open(told) => told,
+        }
+    }
+
+    /// Bytes from here on will be looked at again.
+    pub(crate) fn needs_from(&self) -> usize {
+        self.holds_from().min(self.at)
+    }
+
+    /// Lets it look at the secret.
+    pub(crate) fn enter(&mut self) {
+        if self.phase == Phase::Gate {
+            self.phase = Phase::Body;
+        }
+    }
+
+    /// Goes on as far as the text goes, or until there is something to say.
+    pub(crate) fn go_on(&mut self, form: &Form, automata: &Automata, text: &Text<'_>) -> Step {
+        match (self.phase, &automata.lead) {
+            (Phase::Gate, _) => Step::Enters,
+            (Phase::Lead, Some(lead)) => self.follow(lead, &automata.body, text),
+            // A run without a lead begins at the gate.
+            (Phase::Lead, None) => Step::Over,
+            (Phase::Body, _) => match self.look(&automata.body, text) {
+                Look::Waits => Step::Waits,
+                Look::Marker => Step::Over,
+                Look::Ended => self.decide(form, text),
+            },
+            (Phase::Open(told), _) => self.grow(told, form, &automata.body, text),
+        }
+    }
+
+    /// Follows what leads to the secret. Where a marker cuts it, nothing is certain, and nothing follows.
+    fn follow(&mut self, lead: &Automaton, body: &Automaton, text: &Text<'_>) -> Step {
+        match (self.look(lead, text), self.matched) {
+            (Look::Waits, _) => {
+                self.leads = lead.is_match(lead.end(self.state));
+                Step::Waits
+            }
+            (Look::Ended, Some(end)) => {
+                let (phase, state, matched, leads) = (Phase::Gate, body.start(), None, false);
+                *self = Self { word: self.word, phase, state, at: end, from: end, matched, leads };
+                Step::Enters
+            }
+            (Look::Ended, None) | (Look::Marker, _) => Step::Over,
+        }
+    }
+
+    /// Goes on with what is a secret as far as `told`.
+    fn grow(&mut self, told: usize, form: &Form, body: &Automaton, text: &Text<'_>) -> Step {
+        let look = self.look(body, text);
+        let end = self.matched.unwrap_or(told).saturating_sub(form.keep).max(told);
+        self.phase = Phase::Open(end);
+        match (look, end == told) {
+            (Look::Waits, true) => Step::Waits,
+            (Look::Waits, false) => Step::Grows(told..end),
+            (Look::Ended | Look::Marker, true) => Step::Over,
+            (Look::Ended | Look::Marker, false) => Step::Ends(told..end),
+        }
+    }
+
+    /// The body has ended, or is so long that it is decided by what is there.
+    fn decide(&mut self, form: &Form, text: &Text<'_>) -> Step {
+        let Some(end) = self.matched.map(|end| end.saturating_sub(form.keep)).filter(|end| *end > self.from)
+        else {
+            return Step::Over;
+        };
+        let is_long = self.at - self.from >= LONG;
+        let next = if is_long { None } else { text.from(end).first().copied() };
+        let value = Value::new(text.get(self.from..end), next);
+        if !form.accepts(&value) {
+            return Step::Over;
+        }
+        if is_long {
+            self.phase = Phase::Open(end);
+            Step::Grows(self.from..end)
+        } else {
+            Step::Ends(self.from..end)
+        }
+    }
+
+    fn look(&mut self, automaton: &Automaton, text: &Text<'_>) -> Look {
+        let rest = text.from(self.at);
+        for (offset, byte) in rest.iter().enumerate() {
+            if *byte == b'[' {
+                match marker::here(rest.get(offset..).unwrap_or_default(), text.last) {
+                    // What has ended is told one byte late.
+                    Here::Yes(_) if automaton.is_complete(self.state) => return Look::Ended,
+                    Here::Yes(_) => {
+                        self.match_at_end(automaton);
+                        return Look::Marker;
+                    }
+                    Here::Unknown => return Look::Waits,
+                    Here::No => {}
+                }
+            }
+            // The places of a run are told by `at`, also where it stops.
+            let far = match self.phase {
+                Phase::Body if self.matched.is_some() => LONG,
+                Phase::Lead | Phase::Gate | Phase::Body | Phase::Open(_) => REACH,
+            };
+            if self.at >= self.anchor() + far {
+                return Look::Ended;
+            }
+            self.state = automaton.step(self.state, *byte);
+            if automaton.is_match(self.state) {
+                self.matched = Some(self.at);
+            }
+            if automaton.is_dead(self.state) {
+                return Look::Ended;
+            }
+            self.at += 1;
+        }
+        if !text.last {
+            return if automaton.is_complete(self.state) { Look::Ended } else { Look::Waits };
+        }
+        self.match_at_end(automaton);
+        Look::Ended
+    }
+
+    /// A match is told one byte late; nothing comes that could tell the last one.
+    fn match_at_end(&mut self, automaton: &Automaton) {
+        if automaton.is_match(automaton.end(self.state)) {
+            self.matched = Some(self.at);
+        }
+    }
+
+    /// The last place that is certain: a body is decided by its beginning, and goes on from where it matched.
+    fn anchor(&self) -> usize {
+        match self.phase {
+            Phase::Lead | Phase::Gate | Phase::Body => self.from,
+            Phase::Open(told) => self.matched.unwrap_or(told),
+        }
+    }
+}
+
+/// How a look at the text ended.
+enum Look {
+    /// With the text; more may follow.
+    Waits,
+    /// Nothing more can match, or it would be too far away.
+    Ended,
+    /// At a marker.
+    Marker,
+}

@@ -1,0 +1,155 @@
+//! The search: words in one pass, a run for each, spans out.
+//!
+//! The trap: whatever is kept between two calls must not depend on where the text was cut. Runs of one form therefore
+//! look at their secrets one after the other, in the order in which their words were found, cut or not.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use aho_corasick::automaton::StateID;
+
+use crate::edge::BEHIND;
+use crate::kind::{Form, Kind};
+use crate::marker;
+use crate::run::{Run, Step, Text};
+use crate::table::Table;
+
+/// Bytes that are a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) range: Range<usize>,
+    /// Which kind. Where two begin at the same place the first one gives the name.
+    pub(crate) kind: usize,
+    /// It is more of a secret that was told before.
+    pub(crate) goes_on: bool,
+}
+
+impl Span {
+    /// Whether it belongs to a secret that goes on to this place.
+    pub(crate) fn is_more(&self, end: usize) -> bool {
+        self.range.start < end || self.goes_on && self.range.start == end
+    }
+}
+
+/// A form: its kind and its place there.
+type FormId = (usize, usize);
+
+/// A search, between two pieces of its text.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    table: &'static Table,
+    words: StateID,
+    /// How far words were looked for.
+    seen: usize,
+    /// Runs that need more text, in the order of their words.
+    runs: Vec<(FormId, Run)>,
+    /// The last secret of each form: a word inside is no other secret of that form.
+    told: HashMap<FormId, Range<usize>>,
+    /// What was found and not taken yet.
+    pub(crate) spans: Vec<Span>,
+}
+
+impl Scan {
+    pub(crate) fn new() -> Self {
+        let table = Table::get();
+        let (runs, told, spans) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { table, words: table.start(), seen: 0, runs, told, spans }
+    }
+
+    /// Goes on with a text that has grown. `text` has everything from [`Self::needs_from`] on.
+    pub(crate) fn go_on(&mut self, text: &Text<'_>) {
+        for (form, mut run) in std::mem::take(&mut self.runs) {
+            if self.step(form, &mut run, text) {
+                self.runs.push((form, run));
+            }
+        }
+        loop {
+            let (state, found) = self.table.find(self.words, text.from(self.seen));
+            self.words = state;
+            let Some(len) = found else { break };
+            self.seen += len;
+            for (kind, len) in self.table.ending(state) {
+                self.meet(kind, self.seen - len..self.seen, text);
+            }
+        }
+        self.seen = text.end();
+    }
+
+    /// Where bytes begin that may still turn out to be secret, or how far the text goes.
+    pub(crate) fn holds_from(&self, text: &Text<'_>) -> usize {
+        if text.last {
+            return text.end();
+        }
+        let begun = text.end() - self.table.begun(text.bytes);
+        self.runs.iter().map(|(_, run)| run.holds_from()).fold(begun, usize::min)
+    }
+
+    /// Where bytes begin that are needed when the text goes on.
+    pub(crate) fn needs_from(&self, text: &Text<'_>) -> usize {
+        let behind = text.end().saturating_sub(self.table.longest_word() + BEHIND);
+        self.runs.iter().map(|(_, run)| run.needs_from()).fold(behind, usize::min)
+    }
+
+    /// A word of a kind stands here.
+    fn meet(&mut self, kind: usize, word: Range<usize>, text: &Text<'_>) {
+        let before = text.get(word.start.saturating_sub(BEHIND).max(text.base)..word.start);
+        // What a marker says was put there by us.
+        if marker::is_inside(before) {
+            return;
+        }
+        for number in 0..self.kind(kind).map_or(0, |kind| kind.forms.len()) {
+            let id = (kind, number);
+            let Some(form) = self.form(id).filter(|form| form.edge.holds(before)) else { continue };
+            let Some(automata) = form.automata(&self.table.parts) else { continue };
+            let mut run = Run::new(word.clone(), automata);
+            if self.step(id, &mut run, text) {
+                self.runs.push((id, run));
+            }
+        }
+    }
+
+    /// Takes a run as far as it goes. Whether it needs more text.
+    fn step(&mut self, id: FormId, run: &mut Run, text: &Text<'_>) -> bool {
+        let table = self.table;
+        let Some(form) = form(table, id) else { return false };
+        let Some(automata) = form.automata(&table.parts) else { return false };
+        loop {
+            match run.go_on(form, automata, text) {
+                Step::Waits => return true,
+                Step::Over => return false,
+                Step::Enters if self.is_told(id, run) => return false,
+                Step::Enters if self.runs.iter().any(|(earlier, _)| *earlier == id) => return true,
+                Step::Enters => run.enter(),
+                Step::Grows(range) => self.tell(id, range, run),
+                Step::Ends(range) => {
+                    self.tell(id, range, run);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Whether the run lies in what was told already.
+    fn is_told(&self, id: FormId, run: &Run) -> bool {
+        let told = self.told.get(&id);
+        told.is_some_and(|told| told.contains(&run.word) || run.secret().is_some_and(|at| told.contains(&at)))
+    }
+
+    fn tell(&mut self, id: FormId, range: Range<usize>, run: &Run) {
+        let start = run.secret().unwrap_or(range.start);
+        self.told.insert(id, start..range.end);
+        self.spans.push(Span { goes_on: range.start > start, kind: id.0, range });
+    }
+
+    fn kind(&self, kind: usize) -> Option<&'static Kind> {
+        self.table.kinds.get(kind)
+    }
+
+    fn form(&self, id: FormId) -> Option<&'static Form> {
+        form(self.table, id)
+    }
+}
+
+fn form(table: &'static Table, (kind, number): FormId) -> Option<&'static Form> {
+    table.kinds.get(kind)?.forms.get(number)
+}
