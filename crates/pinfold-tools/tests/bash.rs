@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinfold::audit::{Memory, RecordKind, Ruled};
+use pinfold::audit::{Memory, Ruled};
 use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
 use pinfold::{Ambient, Plan, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
@@ -443,18 +443,21 @@ fn what_is_said_to_a_shell_is_recorded_before_and_how_it_ended_after() {
     bash(&session, "echo hi; exit 3");
     let records = bed.journal.records();
     let [decision, outcome] = &records[..] else { panic!("{records:?}") };
-    assert!(
-        matches!(&decision.kind, RecordKind::Decision { ruling: Ruled::Permit, shell: Some(said), .. } if said == "echo hi; exit 3")
+    let decided = decision.kind.decision().unwrap();
+    assert_eq!(
+        (decided.ruling, &decided.input),
+        (Ruled::Permit, &Some(json!({"command": "echo hi; exit 3"})))
     );
-    assert!(matches!(outcome.kind, RecordKind::Outcome { end: "done", code: None, .. }));
+    let ended = outcome.kind.outcome().unwrap();
+    assert_eq!((ended.end, ended.code), ("done", None));
     assert_eq!(decision.id, outcome.id);
     let mut plan = bed.plan();
     plan.scope.allow_bash = false;
     ask(&bed.open(plan, bed.surroundings()), "Bash", json!({"command": "ls"}));
     let last = bed.journal.records().pop().unwrap();
-    assert!(
-        matches!(&last.kind, RecordKind::Decision { code: Some(RefusalCode::BashNotAllowed), shell: Some(said), .. } if said == "ls")
-    );
+    let refused = last.kind.decision().unwrap();
+    assert_eq!(refused.code, Some(RefusalCode::BashNotAllowed));
+    assert_eq!(refused.input, Some(json!({"command": "ls"})));
 }
 
 /// A scope that is declared for the terminal holds its words, and in the kernel what stands behind them.

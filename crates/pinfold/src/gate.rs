@@ -8,9 +8,9 @@ use pinfold_policy::{
 
 use serde_json::Value;
 
-use crate::audit::{RecordKind, RecordedPath, Ruled};
-use crate::consent::{Judged, digest, offer, request};
-use crate::permit::{Permit, Receipt, record};
+use crate::audit::Ruled;
+use crate::consent::{Judged, ProcessShown, digest, offer, request};
+use crate::permit::{Permit, Receipt};
 use crate::question::Question;
 use crate::refusal::{About, Refusal};
 use crate::ruling::Ruling;
@@ -27,6 +27,8 @@ pub(crate) struct Said<'a> {
     pub(crate) word: Option<HookWord>,
     /// Whether somebody could answer a question: a person, or hooks in their place.
     pub(crate) interaction: Interaction,
+    /// The process of a shell that tried it, where it was no call.
+    pub(crate) process: Option<ProcessShown>,
 }
 
 /// What would be decided about a call, without asking for the deed.
@@ -62,18 +64,28 @@ impl Session {
         match ToolCall::parse(raw) {
             Ok(call) => {
                 let (cwd, input) = (raw.cwd.clone(), Some(&raw.input));
-                self.rule(Said { id, call, cwd, input, word, interaction })
+                self.rule(Said { id, call, cwd, input, word, interaction, process: None })
             }
-            Err(bad) => self.not_understood(id, &bad),
+            Err(bad) => self.not_understood(id, raw, &bad),
         }
     }
 
     /// The same for a call that an embedder made itself: it can name paths that JSON cannot say. Relative paths
     /// start at `cwd`, or at the workspace.
     pub fn submit_call(&self, call: ToolCall, cwd: Option<&PathText>) -> Ruling {
+        self.submit_attempt(call, cwd, None)
+    }
+
+    /// The same for what a process of a shell tried.
+    pub(crate) fn submit_attempt(
+        &self,
+        call: ToolCall,
+        cwd: Option<&PathText>,
+        process: Option<ProcessShown>,
+    ) -> Ruling {
         let id = self.shared().next_call();
         let interaction = self.interaction();
-        self.rule(Said { id, call, cwd: cwd.cloned(), input: None, word: None, interaction })
+        self.rule(Said { id, call, cwd: cwd.cloned(), input: None, word: None, interaction, process })
     }
 
     /// Decides about a call and leaves it at that: nothing is recorded, no permit comes out. Text that only the
@@ -85,7 +97,7 @@ impl Session {
         let call = ToolCall::parse_for_verdict(raw)?;
         let by = self.shared().judged_by();
         let (cwd, input, interaction) = (raw.cwd.clone(), Some(&raw.input), self.interaction());
-        let said = Said { id: 0, call, cwd, input, word: None, interaction };
+        let said = Said { id: 0, call, cwd, input, word: None, interaction, process: None };
         let judged = self.judged(&by, said);
         let refusal = match judged.verdict.decision {
             Decision::Allow => None,
@@ -97,12 +109,13 @@ impl Session {
 
     /// Looks at the world and judges. One decision sees one state of rules, mode and grants.
     pub(crate) fn judged<'a>(&self, by: &JudgedBy, said: Said<'a>) -> Judged<'a> {
-        let Said { id, call, cwd, input, word, interaction } = said;
+        let Said { id, call, cwd, input, word, interaction, process } = said;
         let claims = Claims::of(&call);
         let survey = survey(self.shared(), &by.policy, &call, cwd.as_ref(), &claims);
         let case = self.case(by, &call, &claims, &survey.facts);
         let verdict = judge(&Case { hook: word.as_ref(), interaction, ..case });
-        Judged { id, call, cwd, input, word, interaction, claims, survey, verdict }
+        let mode = by.policy.mode;
+        Judged { id, call, cwd, input, word, interaction, process, mode, claims, survey, verdict }
     }
 
     /// What a call is judged by before hooks have spoken.
@@ -127,8 +140,8 @@ impl Session {
     }
 
     fn about<'a>(&'a self, judged: &'a Judged<'_>) -> Verbal<'a> {
-        let Judged { id, call, claims, survey, verdict, .. } = judged;
-        Verbal { session: self, id: *id, tool: call.name(), claims, facts: &survey.facts, verdict }
+        let Judged { call, claims, survey, verdict, .. } = judged;
+        Verbal { session: self, judged, tool: call.name(), claims, facts: &survey.facts, verdict }
     }
 
     pub(crate) fn rule(&self, said: Said<'_>) -> Ruling {
@@ -141,8 +154,7 @@ impl Session {
             Decision::Allow if judged.survey.unread.is_some() => verbal.refuse(verbal.unread(&judged.survey)),
             Decision::Allow if !self.shared().keeper.spend(&judged.verdict) => {
                 // A grant for so many calls was used up by another one meanwhile.
-                let Judged { id, call, cwd, input, word, interaction, .. } = judged;
-                self.rule(Said { id, call, cwd, input, word, interaction })
+                self.rule(judged.again())
             }
             Decision::Allow => match verbal.record(Ruled::Permit, None) {
                 Ok(()) => self.permit(judged),
@@ -154,16 +166,17 @@ impl Session {
     fn question(&self, by: &JudgedBy, judged: Judged<'_>) -> Ruling {
         let verbal = self.about(&judged);
         let refusal = verbal.words(true);
-        if let Err(unrecorded) = verbal.record(Ruled::Question, Some(&refusal)) {
+        let shared = self.shared();
+        let digest = digest(shared, &judged);
+        if let Err(unrecorded) = verbal.record_question(&refusal, &digest) {
             return Ruling::Refusal(unrecorded);
         }
-        let shared = self.shared();
         let facts = &judged.survey.facts;
         let case = self.case(by, &judged.call, &judged.claims, facts);
         let case = Case { hook: judged.word.as_ref(), interaction: judged.interaction, ..case };
         let offer = offer(shared, &case, &judged.verdict);
-        let request = request(shared, &judged, &digest(shared, &judged), &offer);
-        let Judged { call, cwd, input, word, interaction, verdict, .. } = judged;
+        let request = request(shared, &judged, &digest, &offer);
+        let Judged { call, cwd, input, word, interaction, process, verdict, .. } = judged;
         Ruling::Question(Box::new(Question {
             call,
             cwd,
@@ -175,6 +188,7 @@ impl Session {
             input: input.cloned(),
             word,
             interaction,
+            process,
         }))
     }
 
@@ -204,8 +218,9 @@ impl Session {
     /// else is judged like a new call.
     pub(crate) fn with_consent(&self, question: Question) -> Ruling {
         let by = self.shared().judged_by();
-        let Question { id, call, cwd, input, word, interaction, request, .. } = question;
-        let judged = self.judged(&by, Said { id, call, cwd, input: input.as_ref(), word, interaction });
+        let Question { id, call, cwd, input, word, interaction, process, request, .. } = question;
+        let input = input.as_ref();
+        let judged = self.judged(&by, Said { id, call, cwd, input, word, interaction, process });
         let same = digest(self.shared(), &judged) == request.digest;
         match judged.verdict.decision {
             Decision::Ask if same && judged.survey.unread.is_none() => {
@@ -218,63 +233,23 @@ impl Session {
                 let verbal = self.about(&judged);
                 verbal.refuse(verbal.unread(&judged.survey))
             }
-            Decision::Ask | Decision::Allow | Decision::Deny => {
-                let Judged { id, call, cwd, input, word, interaction, .. } = judged;
-                self.rule(Said { id, call, cwd, input, word, interaction })
-            }
+            Decision::Ask | Decision::Allow | Decision::Deny => self.rule(judged.again()),
         }
-    }
-
-    /// A no of somebody who was asked, or of nobody in time.
-    pub(crate) fn declined(&self, question: &Question, refusal: Refusal) -> Box<Refusal> {
-        let kind = RecordKind::Decision {
-            decision: Some(Decision::Ask),
-            step: Some(question.verdict.step),
-            ruling: Ruled::Refusal,
-            code: Some(refusal.code),
-            reason: Some(refusal.reason.clone()),
-            paths: Vec::new(),
-            shell: None,
-        };
-        let record = record(self.shared(), question.id, question.call.name().to_owned().into(), kind);
-        // It stays a no, recorded or not.
-        let _ = self.shared().journal.append(&record);
-        Box::new(refusal)
-    }
-
-    fn not_understood(&self, id: u64, bad: &BadCall) -> Ruling {
-        let refusal = Refusal::invalid(bad);
-        let kind = RecordKind::Decision {
-            decision: None,
-            step: None,
-            ruling: Ruled::Refusal,
-            code: Some(refusal.code),
-            reason: Some(refusal.reason.clone()),
-            paths: Vec::new(),
-            shell: None,
-        };
-        let shared = self.shared();
-        Ruling::Refusal(Box::new(
-            match shared.journal.append(&record(shared, id, bad.tool().to_owned().into(), kind)) {
-                Ok(()) => refusal,
-                Err(error) => Refusal::not_recorded(bad.tool(), &error),
-            },
-        ))
     }
 }
 
 /// A verdict with all that its words need.
-struct Verbal<'a> {
-    session: &'a Session,
-    id: u64,
-    tool: &'a str,
-    claims: &'a Claims,
-    facts: &'a Facts,
-    verdict: &'a Verdict,
+pub(crate) struct Verbal<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) judged: &'a Judged<'a>,
+    pub(crate) tool: &'a str,
+    pub(crate) claims: &'a Claims,
+    pub(crate) facts: &'a Facts,
+    pub(crate) verdict: &'a Verdict,
 }
 
 impl Verbal<'_> {
-    fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Shared {
         self.session.shared()
     }
 
@@ -340,29 +315,6 @@ impl Verbal<'_> {
             Freshness::Changed => Refusal::stale(self.tool, shown),
             Freshness::Unread | Freshness::Fresh => Refusal::not_read(self.tool, shown),
         }
-    }
-
-    /// No record, no deed.
-    fn record(&self, ruling: Ruled, refusal: Option<&Refusal>) -> Result<(), Box<Refusal>> {
-        let paths = self.facts.paths.iter().map(|fact| RecordedPath {
-            operation: fact.operation.word(),
-            asked: fact.shown.clone(),
-            real: fact.real.as_ref().map(|real| self.shared().show(real)).filter(|real| *real != fact.shown),
-        });
-        let kind = RecordKind::Decision {
-            decision: Some(self.verdict.decision),
-            step: Some(self.verdict.step),
-            ruling,
-            code: refusal.map(|refusal| refusal.code),
-            reason: refusal.map(|refusal| refusal.reason.clone()),
-            paths: paths.collect(),
-            shell: self.claims.shell.as_ref().and_then(ShellClaim::said).map(str::to_owned),
-        };
-        let record = record(self.shared(), self.id, self.tool.to_owned().into(), kind);
-        self.shared()
-            .journal
-            .append(&record)
-            .map_err(|error| Box::new(Refusal::not_recorded(self.tool, &error)))
     }
 }
 

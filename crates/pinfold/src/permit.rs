@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use pinfold_policy::ToolCall;
 
-use crate::audit::record::VERSION;
-use crate::audit::{Record, RecordKind};
+use crate::denial::Denial;
 use crate::outcome::Outcome;
 use crate::session::Shared;
 use crate::target::Targets;
@@ -40,16 +39,17 @@ impl Permit {
 /// Waits for the end of a permitted deed. Dropped without being closed, it records that the deed was abandoned.
 #[must_use = "a dropped receipt is recorded as abandoned"]
 pub struct Receipt {
-    shared: Arc<Shared>,
-    id: u64,
-    tool: Cow<'static, str>,
-    started: Instant,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) id: u64,
+    pub(crate) tool: Cow<'static, str>,
+    pub(crate) started: Instant,
     open: bool,
+    pub(crate) denials: Vec<Denial>,
 }
 
 impl Receipt {
     pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: Cow<'static, str>) -> Self {
-        Self { shared, id, tool, started: Instant::now(), open: true }
+        Self { shared, id, tool, started: Instant::now(), open: true, denials: Vec::new() }
     }
 
     /// Records how the deed ended.
@@ -60,14 +60,8 @@ impl Receipt {
         self.open = false;
         match outcome {
             Outcome::Done => self.record("done", None),
-            Outcome::Failed(failure) => self.record("failed", Some(failure.code)),
+            Outcome::Failed(failure) => self.record("failed", Some(failure)),
         }
-    }
-
-    fn record(&self, end: &'static str, code: Option<crate::RefusalCode>) -> io::Result<()> {
-        let ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let kind = RecordKind::Outcome { end, code, ms };
-        self.shared.journal.append(&record(&self.shared, self.id, self.tool.clone(), kind))
     }
 }
 
@@ -77,18 +71,5 @@ impl Drop for Receipt {
             // Nobody is left to tell when this fails too; the missing outcome tells as much.
             let _ = self.record("abandoned", None);
         }
-    }
-}
-
-/// A record of this session, now.
-pub(crate) fn record(shared: &Shared, id: u64, tool: Cow<'static, str>, kind: RecordKind) -> Record {
-    Record {
-        v: VERSION,
-        at: jiff::Timestamp::now(),
-        session: Arc::clone(&shared.id),
-        id,
-        principal: Arc::clone(&shared.principal_name),
-        tool,
-        kind,
     }
 }

@@ -4,7 +4,7 @@
 use pinfold_policy::{Decision, HookWord, Interaction, Offer, PathText, ToolCall, Verdict};
 use serde_json::Value;
 
-use crate::consent::Request;
+use crate::consent::{ProcessShown, Request};
 use crate::refusal::Refusal;
 
 /// A call that waits for a person.
@@ -30,6 +30,8 @@ pub struct Question {
     pub(crate) word: Option<HookWord>,
     /// Whether somebody could answer: a person, or hooks in their place.
     pub(crate) interaction: Interaction,
+    /// The process of a shell that tried it, where it was no call.
+    pub(crate) process: Option<ProcessShown>,
 }
 
 impl Question {

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// Why a call did not happen, or did not come to an end. Stable names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub enum RefusalCode {
     /// A write beyond the folder of this agent.

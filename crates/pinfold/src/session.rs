@@ -122,7 +122,7 @@ pub(crate) struct Shared {
     pub(crate) asking: Option<Asking>,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     /// From the main loop down to who acts here.
-    pub(crate) lineage: Vec<String>,
+    pub(crate) lineage: Arc<[String]>,
     pub(crate) bypass_locked: bool,
     pub(crate) rules_locked: bool,
     pub(crate) headless_hooks: bool,

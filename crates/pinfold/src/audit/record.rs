@@ -1,37 +1,52 @@
-//! The format of the audit log: one JSON object a line.
+//! The format of the record: one JSON object a line.
 //!
-//! Version 1. A reader passes over fields it does not know; a field is never given another meaning.
+//! Version 2; lines of version 1 are read too. A reader passes over fields, kinds and words that it does not know; a
+//! field is never given another meaning. `docs/audit-log.md` tells the same to people, `docs/record.schema.json` to
+//! programs: both come from here.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use pinfold_policy::Decision;
 use serde::{Serialize, Serializer};
 
-use crate::consent::By;
-use crate::refusal::RefusalCode;
+mod told;
+
+pub use told::{
+    AnswerTold, Cut, DecisionTold, EndTold, HookTold, NotWrittenTold, NoteTold, OutcomeTold, PartTold,
+    RecordedPath, Ruled, RunDenial, Seal, StartTold,
+};
 
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
-/// One line of the audit log.
+/// One line of the record, before the journal seals it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
     /// The version of the format.
     pub v: u32,
     /// When, in UTC.
     #[serde(serialize_with = "in_words")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub at: jiff::Timestamp,
     /// Which session.
     #[serde(serialize_with = "in_words")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub session: Arc<str>,
-    /// Which call of the session; decision and outcome of one call share it.
-    pub id: u64,
+    /// Which call of the session: all records about one call share it. Absent where it is about no call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
     /// Who called.
     #[serde(serialize_with = "in_words")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub principal: Arc<str>,
-    /// The tool, as said.
+    /// The agents from the main loop down to who called; absent where that is the main loop.
+    #[serde(serialize_with = "in_order", skip_serializing_if = "is_alone")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub agents: Arc<[String]>,
+    /// The tool, as said; absent where it is about no call.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub tool: Cow<'static, str>,
     /// What happened.
     #[serde(flatten)]
@@ -42,90 +57,81 @@ fn in_words<T: Display + ?Sized, S: Serializer>(value: &T, serializer: S) -> Res
     serializer.collect_str(value)
 }
 
+fn in_order<S: Serializer>(agents: &Arc<[String]>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(agents.iter())
+}
+
+fn is_alone(agents: &Arc<[String]>) -> bool {
+    agents.len() < 2
+}
+
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum RecordKind {
     /// A call was decided about; written before the deed.
-    Decision {
-        /// What the judgement said; absent for a call that was not understood.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        decision: Option<Decision>,
-        /// The step that said it.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        step: Option<&'static str>,
-        /// What the gate answered.
-        ruling: Ruled,
-        /// Which no, unless it was a permit.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        code: Option<RefusalCode>,
-        /// Why, unless it was a permit.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
-        /// What it was about.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        paths: Vec<RecordedPath>,
-        /// What would be said to a shell, as it stands.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        shell: Option<String>,
-    },
+    Decision(Box<DecisionTold>),
     /// A question was answered, or nobody answered in time.
-    Answer {
-        /// `yes`, `session`, `always`, `no` or `silence`.
-        choice: &'static str,
-        /// Who answered, and which way.
-        by: By,
-        /// What was answered: the digest of the request.
-        digest: String,
-        /// What the model is told with a no.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        message: Option<String>,
-        /// What holds beyond the call from now on.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        grants: Vec<String>,
-        /// The rules that were to be written to settings.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        rules: Vec<String>,
-    },
+    Answer(Box<AnswerTold>),
     /// Rules that somebody gave were not written to settings. They hold for the session.
-    NotWritten {
-        /// Which.
-        rules: Vec<String>,
-        /// Why.
-        failed: String,
-    },
+    #[serde(rename = "not-written")]
+    NotWritten(NotWrittenTold),
     /// A permitted deed ended.
-    Outcome {
-        /// How: `done`, `failed` or `abandoned`.
-        end: &'static str,
-        /// Which failure.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        code: Option<RefusalCode>,
-        /// How long it took, in milliseconds.
-        ms: u64,
-    },
+    Outcome(OutcomeTold),
+    /// A run began.
+    Start(Box<StartTold>),
+    /// The kernel, or what stands beside it, refused something to a run.
+    Refusal(Box<RunDenial>),
+    /// A run ended.
+    End(Box<EndTold>),
+    /// The journal says something about itself.
+    Note(NoteTold),
 }
 
-/// What the gate answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ruled {
-    /// Go ahead.
-    Permit,
-    /// A person is asked.
-    Question,
-    /// No.
-    Refusal,
+impl RecordKind {
+    /// The kind in a word, as it stands in a line.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Decision(_) => "decision",
+            Self::Answer(_) => "answer",
+            Self::NotWritten(_) => "not-written",
+            Self::Outcome(_) => "outcome",
+            Self::Start(_) => "start",
+            Self::Refusal(_) => "refusal",
+            Self::End(_) => "end",
+            Self::Note(_) => "note",
+        }
+    }
+
+    /// What was decided, if that is what it says.
+    pub fn decision(&self) -> Option<&DecisionTold> {
+        if let Self::Decision(told) = self { Some(told) } else { None }
+    }
+
+    /// How a deed ended, if that is what it says.
+    pub fn outcome(&self) -> Option<&OutcomeTold> {
+        if let Self::Outcome(told) = self { Some(told) } else { None }
+    }
+
+    /// What somebody answered, if that is what it says.
+    pub fn answer(&self) -> Option<&AnswerTold> {
+        if let Self::Answer(told) = self { Some(told) } else { None }
+    }
 }
 
-/// One path of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RecordedPath {
-    /// What would be done to it.
-    pub operation: &'static str,
-    /// As the caller knows it.
-    pub asked: String,
-    /// Where it leads, when that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub real: Option<String>,
+impl Record {
+    /// A record about no call, now.
+    pub fn of_session(session: &Arc<str>, principal: &Arc<str>, kind: RecordKind) -> Self {
+        Self {
+            v: VERSION,
+            at: jiff::Timestamp::now(),
+            session: Arc::clone(session),
+            id: None,
+            principal: Arc::clone(principal),
+            agents: Arc::default(),
+            tool: Cow::Borrowed(""),
+            kind,
+        }
+    }
 }

@@ -69,6 +69,7 @@ impl From<RuleFile> for Layer {
 
 /// Who answered, and which way.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct By {
     /// Which way the answer came in.
     pub via: Via,
@@ -79,6 +80,7 @@ pub struct By {
 
 /// Which way an answer came in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
     /// Nobody answered in time.

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    Case, Claims, Decision, HookWord, Interaction, Offer, PathText, Reason, ToolCall, Touch, TrailEntry,
-    Verdict, Width,
+    Case, Claims, Decision, HookWord, Interaction, Mode, Offer, PathText, Reason, ToolCall, Touch,
+    TrailEntry, Verdict, Width,
 };
 use serde_json::Value;
 
 use super::request::{
-    Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, Request, VERSION, WhyAsked, WidthShown,
+    Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, VERSION, WhyAsked,
+    WidthShown,
 };
+use crate::gate;
 use crate::session::Shared;
 use crate::survey::Survey;
 use crate::words::{self, Said};
@@ -28,9 +30,21 @@ pub(crate) struct Judged<'a> {
     pub(crate) word: Option<HookWord>,
     /// Whether somebody could answer a question.
     pub(crate) interaction: Interaction,
+    /// The process of a shell that tried it, where it was no call.
+    pub(crate) process: Option<ProcessShown>,
+    /// The mode that it was judged in.
+    pub(crate) mode: Mode,
     pub(crate) claims: Claims,
     pub(crate) survey: Survey,
     pub(crate) verdict: Verdict,
+}
+
+impl<'a> Judged<'a> {
+    /// The call, to be judged once more.
+    pub(crate) fn again(self) -> gate::Said<'a> {
+        let Self { id, call, cwd, input, word, interaction, process, .. } = self;
+        gate::Said { id, call, cwd, input, word, interaction, process }
+    }
 }
 
 /// What can be granted, typed; the request shows the same as text.
@@ -56,9 +70,9 @@ pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer:
         deadline,
         asker: Asker {
             session: shared.id.to_string(),
-            agents: shared.lineage.clone(),
+            agents: shared.lineage.to_vec(),
             folder: shared.line.display_path().display().to_string(),
-            process: None,
+            process: judged.process.clone(),
         },
         tool: judged.call.name().to_owned(),
         deed: deed(shared, judged),

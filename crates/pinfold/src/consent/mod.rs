@@ -26,3 +26,4 @@ pub use road::Decided;
 pub(crate) use ask::{Judged, offer, request};
 pub(crate) use digest::digest;
 pub(crate) use kept::Keeper;
+pub(crate) use road::Given;

@@ -54,6 +54,7 @@ pub struct Asker {
 
 /// A process that waits for the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProcessShown {
     /// Its number, as it is known outside.
     pub pid: i32,

@@ -14,9 +14,8 @@ use super::approver::{Asking, Heard};
 use super::hooks::Told;
 use super::kept::Lasts;
 use super::request::ProcessShown;
-use crate::audit::RecordKind;
 use crate::gate::Said;
-use crate::permit::{Permit, record};
+use crate::permit::Permit;
 use crate::question::Question;
 use crate::refusal::Refusal;
 use crate::ruling::Ruling;
@@ -49,7 +48,6 @@ pub(super) struct Walk<'a> {
     pub(super) raw: Option<Cow<'a, RawCall>>,
     /// Whether somebody could answer a question: a person, or hooks in their place.
     pub(super) interaction: Interaction,
-    process: Option<ProcessShown>,
     pub(super) context: Vec<String>,
     pub(super) stop: Option<String>,
     /// A hook has written the input.
@@ -67,7 +65,6 @@ impl Session {
             id: self.shared().next_call(),
             raw: Some(Cow::Borrowed(raw)),
             interaction: self.answerable(),
-            process: None,
             context: Vec::new(),
             stop: None,
             rewritten: false,
@@ -91,13 +88,12 @@ impl Session {
             id: 0,
             raw: None,
             interaction: self.interaction(),
-            process,
             context: Vec::new(),
             stop: None,
             rewritten: false,
             hooks_asked: false,
         };
-        let ruling = self.submit_call(call, cwd);
+        let ruling = self.submit_attempt(call, cwd, process);
         walk.end(ruling)
     }
 
@@ -109,8 +105,8 @@ impl Session {
             return Ruling::Question(Box::new(question));
         }
         let given = Given::of(&question.offer, &answer.choice);
-        if let Err(error) = self.record_answer(&question, answer, &given) {
-            return Ruling::Refusal(Box::new(Refusal::not_recorded(question.call.name(), &error)));
+        if let Err(unrecorded) = self.record_answer(&question, answer, &given) {
+            return Ruling::Refusal(unrecorded);
         }
         let no = match &answer.choice {
             Choice::No { message } => Some(message.as_deref()),
@@ -136,13 +132,8 @@ impl Session {
         // As a rule, and no grant: what settings want to be asked about is still asked about.
         self.also_allow(rules.iter().map(sourced));
         if let Err(failed) = self.write_rules(&rules, *file) {
-            let rules = rules.iter().map(ToString::to_string).collect();
-            let kind = RecordKind::NotWritten { rules, failed: failed.clone() };
-            let shared = self.shared();
-            let tool = question.call.name().to_owned().into();
-            // The rules are not there, recorded or not.
-            let _ = shared.journal.append(&record(shared, question.id, tool, kind));
-            if let Some(asking) = &shared.asking {
+            self.record_not_written(question, &rules, &failed);
+            if let Some(asking) = &self.shared().asking {
                 asking.approver.tell(&question.request, &format!("the rule was not written: {failed}"));
             }
         }
@@ -158,33 +149,13 @@ impl Session {
         }
         Ok(())
     }
-
-    fn record_answer(&self, question: &Question, answer: &Answer, given: &Given) -> std::io::Result<()> {
-        let (choice, message) = match &answer.choice {
-            Choice::Yes => ("yes", None),
-            Choice::Session { .. } => ("session", None),
-            Choice::Always { .. } => ("always", None),
-            Choice::No { message } if answer.by.via == Via::Silence => ("silence", message.clone()),
-            Choice::No { message } => ("no", message.clone()),
-        };
-        let kind = RecordKind::Answer {
-            choice,
-            by: answer.by.clone(),
-            digest: answer.digest.clone(),
-            message,
-            grants: given.grants.iter().map(ToString::to_string).collect(),
-            rules: given.rules.iter().map(ToString::to_string).collect(),
-        };
-        let shared = self.shared();
-        shared.journal.append(&record(shared, question.id, question.call.name().to_owned().into(), kind))
-    }
 }
 
 /// What an answer grants beyond the call.
 #[derive(Default)]
-struct Given {
-    grants: Vec<Grant>,
-    rules: Vec<Rule>,
+pub(crate) struct Given {
+    pub(crate) grants: Vec<Grant>,
+    pub(crate) rules: Vec<Rule>,
 }
 
 impl Given {
@@ -241,7 +212,7 @@ impl Walk<'_> {
     }
 
     /// One question: `PermissionRequest`, then whoever can be asked.
-    fn settle(&mut self, mut question: Question) -> Ruling {
+    fn settle(&mut self, question: Question) -> Ruling {
         if let Some(ruling) = self.by_hooks(&question) {
             return ruling;
         }
@@ -250,7 +221,6 @@ impl Walk<'_> {
             self.interaction = Interaction::Headless;
             return self.session.again(Question { interaction: Interaction::Headless, ..question });
         }
-        question.request.asker.process.clone_from(&self.process);
         let Some(asking) = self.session.shared().asking.clone() else {
             return Ruling::Refusal(Box::new(question.into_refusal()));
         };
@@ -287,13 +257,14 @@ impl Session {
             input: question.input.as_ref(),
             word: question.word.clone(),
             interaction: question.interaction,
+            process: None,
         };
         self.judged(&by, said).verdict.decision == Decision::Ask
     }
 
     /// Judges a call that waited once more.
     fn again(&self, question: Question) -> Ruling {
-        let Question { id, call, cwd, input, word, interaction, .. } = question;
-        self.rule(Said { id, call, cwd, input: input.as_ref(), word, interaction })
+        let Question { id, call, cwd, input, word, interaction, process, .. } = question;
+        self.rule(Said { id, call, cwd, input: input.as_ref(), word, interaction, process })
     }
 }

@@ -1,0 +1,88 @@
+//! One shape for every no, whichever layer said it.
+//!
+//! It is written for two readers. The person finds in it which rule it was, where that stands, and what could be added;
+//! the model is told only what, why and what to do instead ([`Denial::for_model`]): never what would widen the line.
+
+use serde::Serialize;
+
+use crate::refusal::RefusalCode;
+
+/// Who said no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum DeniedBy {
+    /// The gate: a rule, a mode, a safeguard, a declared scope, or somebody who was asked.
+    Rule,
+    /// The kernel, or the watch beside it.
+    Kernel,
+    /// The way out to the network.
+    Proxy,
+    /// A socket to a program on this machine.
+    Socket,
+}
+
+/// Whether the same can work at another time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Retry {
+    /// Not in this session.
+    Never,
+    /// Once a person has allowed it.
+    Allowed,
+    /// Once the call, or what it is about, was changed as the words say.
+    Mended,
+}
+
+/// One no.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Denial {
+    /// Its name: `SESSION:CALL`, `SESSION:CALL:N` for what the kernel refused to the shell of a call, or `SESSION:kN`
+    /// for what it refused to a run. `pinfold why` takes it.
+    pub id: String,
+    /// Who said no.
+    pub layer: DeniedBy,
+    /// To whom: the agent, or the program.
+    pub who: String,
+    /// What was tried: an operation, or the tool.
+    pub what: String,
+    /// Where, or on what.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// Which no, for a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<RefusalCode>,
+    /// The rule, guard, list or safeguard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Where it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Why, in one clause.
+    pub why: String,
+    /// What can be done instead.
+    pub instead: String,
+    /// Whether the same can work at another time.
+    pub retry: Retry,
+    /// How often, where it happened more than once.
+    #[serde(skip_serializing_if = "is_once")]
+    pub times: u64,
+    /// For the person alone: what could be added so that it passes, from the narrowest to the widest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub to_allow: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde hands over")]
+fn is_once(times: &u64) -> bool {
+    *times <= 1
+}
+
+impl Denial {
+    /// The same without what would widen the line.
+    #[must_use]
+    pub fn for_model(self) -> Self {
+        Self { to_allow: Vec::new(), ..self }
+    }
+}
