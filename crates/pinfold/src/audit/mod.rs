@@ -2,14 +2,22 @@
 
 pub mod journal;
 mod keep;
+pub mod ledger;
+mod names;
 pub mod record;
 #[cfg(test)]
 mod schema;
+pub mod seal;
+pub mod verify;
 
 pub use journal::{Discard, Journal, JsonLines, Memory};
+pub use ledger::{Ledger, Limits};
+pub use names::session_name;
 pub use record::{
     AnswerTold, Cut, DecisionTold, EndTold, HookTold, NotWrittenTold, NoteTold, OutcomeTold, PartTold,
     Record, RecordKind, RecordedPath, Ruled, RunDenial, Seal, StartTold,
 };
+pub use seal::Hash;
+pub use verify::{Misfit, Verified, verify};
 
 pub(crate) use keep::{kept_input, kept_text};

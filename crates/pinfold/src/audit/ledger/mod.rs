@@ -1,0 +1,290 @@
+//! The journal of a machine: one chain of lines, written by many processes and threads at once.
+//!
+//! An append takes an advisory lock on the file, makes sure that it still knows its end (by size and identity; it
+//! looks when somebody else has written), seals the line to the one before and writes it by one write. A line that could
+//! not be written whole is taken back before the lock is let go: a full disk refuses a call, it does not break the
+//! chain. What somebody left unfinished who was killed is closed off and noted, never merged with what comes next.
+//!
+//! Traps: nothing is flushed to the disk line by line, only at rotation: a machine that loses its power may lose the last
+//! lines, and with them nothing says that they were there. And a chain shows that lines were changed, not by whom:
+//! whoever can write the file can make a new chain, which only a head that is kept elsewhere tells from the old one.
+
+mod machine;
+mod place;
+mod tail;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pinfold_paths::Ambient;
+
+use self::place::{Directory, Identity};
+use self::tail::Tail;
+use super::journal::Journal;
+use super::record::{NoteTold, Record, RecordKind};
+use super::seal::{Hash, seal};
+
+pub use self::place::{RECORD, files};
+
+/// How large the record may grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// A file is put aside before it is larger than this, in bytes. A single line may be longer.
+    pub max_size: u64,
+    /// How many files are kept beside the one that is written.
+    pub keep: u32,
+}
+
+impl Default for Limits {
+    /// Some twenty thousand calls a file, and a hundred and fifty thousand in all.
+    fn default() -> Self {
+        Self { max_size: 16 << 20, keep: 8 }
+    }
+}
+
+/// How long the lock is waited for. It is held for microseconds, and for some milliseconds at rotation: whoever holds it
+/// longer has been stopped in the middle.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a file that does not grow is believed to be the one that is written.
+const SEEN_FOR: Duration = Duration::from_millis(50);
+
+/// How often the file may turn out to be another one before something is wrong.
+const MOST_TRIES: usize = 100;
+
+/// The journal of a machine. May be shared by threads; processes share its files.
+#[derive(Debug)]
+pub struct Ledger {
+    directory: PathBuf,
+    limits: Limits,
+    state: Mutex<Option<Open>>,
+}
+
+/// The file that is written, and its end as it was last seen.
+#[derive(Debug)]
+struct Open {
+    directory: Directory,
+    machine: String,
+    file: File,
+    identity: Identity,
+    /// When it was last seen to be the one that is written.
+    seen: Instant,
+    end: End,
+}
+
+/// Where a file ends, and the chain with it.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    size: u64,
+    head: Hash,
+    seq: u64,
+}
+
+impl Ledger {
+    /// The journal in `directory`, which is made if it is missing. Opened at once, so that what is wrong with it is told
+    /// before anything else happens.
+    ///
+    /// # Errors
+    /// When the directory or the file cannot be used: it belongs to somebody else, or is a link.
+    pub fn open(ambient: &Ambient, directory: impl Into<PathBuf>, limits: Limits) -> io::Result<Self> {
+        let ledger = Self::at(ambient, directory, limits);
+        *ledger.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(Open::new(&ledger.directory)?);
+        Ok(ledger)
+    }
+
+    /// The same, opened with the first line.
+    pub fn at(_: &Ambient, directory: impl Into<PathBuf>, limits: Limits) -> Self {
+        Self { directory: directory.into(), limits, state: Mutex::new(None) }
+    }
+
+    /// Where it is kept.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Appends one object to the chain.
+    fn put(&self, mut object: Vec<u8>) -> io::Result<()> {
+        // The state is whole between any two steps of its users.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..MOST_TRIES {
+            let open = match state.as_mut() {
+                Some(open) => open,
+                None => state.insert(Open::new(&self.directory)?),
+            };
+            match open.put(&mut object, self.limits) {
+                Ok(Put::Done) => return Ok(()),
+                // Put aside, by us or by somebody else.
+                Ok(Put::Elsewhere) => *state = None,
+                Err(error) => {
+                    *state = None;
+                    return Err(error);
+                }
+            }
+        }
+        Err(io::Error::other("the record is replaced all the time"))
+    }
+}
+
+impl Journal for Ledger {
+    fn append(&self, record: &Record) -> io::Result<()> {
+        self.put(object(record)?)
+    }
+}
+
+fn object(record: &Record) -> io::Result<Vec<u8>> {
+    /// What most lines take.
+    const USUAL: usize = 1024;
+    let mut object = Vec::with_capacity(USUAL);
+    serde_json::to_writer(&mut object, record)?;
+    Ok(object)
+}
+
+enum Put {
+    Done,
+    /// The file is not the one that is written any more.
+    Elsewhere,
+}
+
+/// Lets go of the lock by word: a child that was just forked may hold a copy of the descriptor.
+struct Locked<'a>(&'a File);
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+impl Open {
+    fn new(directory: &Path) -> io::Result<Self> {
+        let told =
+            |e: io::Error| io::Error::new(e.kind(), format!("the record in `{}`: {e}", directory.display()));
+        let opened = || {
+            let directory = Directory::open(directory)?;
+            let machine = machine::name(&directory)?;
+            let (file, identity) = directory.record()?;
+            // No file is that long: the end is looked for with the first line, under the lock.
+            let end = End { size: u64::MAX, head: Hash::NONE, seq: 0 };
+            Ok(Self { directory, machine, file, identity, seen: Instant::now(), end })
+        };
+        opened().map_err(told)
+    }
+
+    fn put(&mut self, object: &mut Vec<u8>, limits: Limits) -> io::Result<Put> {
+        let Self { directory, machine, file, identity, seen, end } = self;
+        let _locked = lock(file)?;
+        let size = (&*file).seek(SeekFrom::End(0))?;
+        // Whoever puts the file aside writes that into it: a file that did not grow is still the one that is written,
+        // unless somebody else took it away.
+        if size != end.size || seen.elapsed() > SEEN_FOR {
+            if !directory.is_written(*identity)? {
+                return Ok(Put::Elsewhere);
+            }
+            *seen = Instant::now();
+        }
+        if size != end.size {
+            *end = End::find(directory, file, size, machine)?;
+        }
+        let longer = u64::try_from(object.len() + SEAL + NOTE).unwrap_or(u64::MAX);
+        if end.size > 0 && end.size.saturating_add(longer) > limits.max_size {
+            let bytes = end.size;
+            end.append(file, &note(machine, end, NoteTold { note: "aside", bytes, after: None })?)?;
+            directory.put_aside(file, limits.keep)?;
+            return Ok(Put::Elsewhere);
+        }
+        seal(object, machine, end.seq + 1, end.head);
+        end.append(file, object)?;
+        Ok(Put::Done)
+    }
+}
+
+impl End {
+    /// Finds the end of a file of this size. What was left unfinished there is closed off.
+    fn find(directory: &Directory, file: &File, size: u64, machine: &str) -> io::Result<Self> {
+        let Tail { last, torn } = tail::read(file, size)?;
+        let (head, seq) = match last {
+            Some(last) => (last.hash, last.seq),
+            None => directory.before()?,
+        };
+        let mut end = Self { size, head, seq };
+        if let Some(torn) = torn {
+            let told = NoteTold { note: "torn", bytes: torn.bytes, after: Some(head.to_string()) };
+            let mut line = note(machine, &Self { head: torn.hash, ..end }, told)?;
+            line.insert(0, b'\n');
+            end.append_after(1, file, &line)?;
+        }
+        Ok(end)
+    }
+
+    fn append(&mut self, file: &File, line: &[u8]) -> io::Result<()> {
+        self.append_after(0, file, line)
+    }
+
+    /// Writes all of `text`, or nothing; the line begins after so many bytes of it.
+    fn append_after(&mut self, skipped: usize, mut file: &File, text: &[u8]) -> io::Result<()> {
+        let written = loop {
+            match file.write(text) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        match written {
+            Ok(written) if written == text.len() => {
+                self.size += u64::try_from(written).unwrap_or(u64::MAX);
+                self.head = Hash::of(text.get(skipped..).unwrap_or_default());
+                self.seq += 1;
+                Ok(())
+            }
+            // Half a line is taken back, while nobody else can have written behind it. If that fails too, the next
+            // line closes it off.
+            Ok(_) => {
+                file.set_len(self.size)?;
+                Err(io::Error::from(io::ErrorKind::StorageFull))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A line of the journal about itself, to follow that end.
+fn note(machine: &str, end: &End, told: NoteTold) -> io::Result<Vec<u8>> {
+    let (journal, pinfold) = (Arc::from("journal"), Arc::from("pinfold"));
+    let mut line = object(&Record::of_session(&journal, &pinfold, RecordKind::Note(told)))?;
+    seal(&mut line, machine, end.seq + 1, end.head);
+    Ok(line)
+}
+
+/// The most that a seal adds to a line.
+const SEAL: usize = 200;
+/// The most that a note about the file takes.
+const NOTE: usize = 400;
+
+fn lock(file: &File) -> io::Result<Locked<'_>> {
+    lock_within(file, PATIENCE)
+}
+
+fn lock_within(file: &File, patience: Duration) -> io::Result<Locked<'_>> {
+    const MOST_PAUSE: Duration = Duration::from_millis(5);
+    let mut pause = Duration::from_micros(20);
+    let mut since = None;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Locked(file)),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {
+                if since.get_or_insert_with(Instant::now).elapsed() > patience {
+                    let why = "another process holds the record and does not let go";
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+                }
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(MOST_PAUSE);
+            }
+        }
+    }
+}
