@@ -1,12 +1,10 @@
 //! `pinfold call`: one tool call, or one per line, down the whole street.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead};
-use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pinfold::audit::{Discard, Journal, JsonLines};
+use pinfold::audit::{Discard, Journal, Ledger, Limits, session_name};
 use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::Flags;
@@ -129,7 +127,7 @@ fn said(wanted: &Call) -> Result<Said, Failure> {
     let here = surroundings::current_dir()?;
     let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let plan = Plan {
-        id: format!("call-{}", std::process::id()),
+        id: session_name("call").map_err(|e| Failure::new(FAILED, e.to_string()))?,
         scope: Scope {
             root: folder.clone(),
             display_root: folder,
@@ -232,15 +230,9 @@ fn journal(wanted: &Call) -> Result<Arc<dyn Journal>, Failure> {
     let Some(directory) = surroundings::state_home() else {
         return Err(Failure::new(USAGE, "there is no home for the record").mend(mend));
     };
-    let path = directory.join("record.jsonl");
-    let opened = fs::create_dir_all(&directory)
-        .and_then(|()| OpenOptions::new().create(true).append(true).mode(0o600).open(&path));
-    match opened {
-        Ok(file) => Ok(Arc::new(JsonLines::new(file))),
-        Err(e) => {
-            Err(Failure::new(USAGE, format!("the record `{}` cannot be written: {e}", path.display()))
-                .mend(mend))
-        }
+    match Ledger::open(&Ambient::claim(), directory, Limits::default()) {
+        Ok(ledger) => Ok(Arc::new(ledger)),
+        Err(e) => Err(Failure::new(USAGE, format!("nothing can be recorded: {e}")).mend(mend)),
     }
 }
 

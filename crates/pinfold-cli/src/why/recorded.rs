@@ -94,6 +94,9 @@ fn wanted(record: &Value) -> Result<Wanted, Failure> {
 
 /// The input, from what the record keeps: a command, or the paths of a file tool.
 fn input(tool: &str, record: &Value) -> Option<Value> {
+    if let Some(input) = record.get("input") {
+        return Some(input.clone());
+    }
     if let Some(command) = record["shell"].as_str() {
         return Some(json!({"command": command}));
     }
