@@ -15,6 +15,7 @@ pub mod processes;
 pub mod product;
 pub mod terminal;
 pub mod tier;
+pub mod tmux;
 pub mod toolchain;
 pub mod who;
 

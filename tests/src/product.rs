@@ -22,7 +22,7 @@ const OVERRIDE: &str = "PINFOLD_BIN";
 pub fn pinfold() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
-        let built = env::var_os(OVERRIDE).map_or_else(build, PathBuf::from);
+        let built = env::var_os(OVERRIDE).map_or_else(|| build("pinfold-cli", &[], "pinfold"), PathBuf::from);
         let at = shelf().join("pinfold");
         fs::copy(&built, &at).unwrap_or_else(|e| panic!("{}: {e}", built.display()));
         fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).expect("mode of the copy");
@@ -55,21 +55,29 @@ fn sweep(ground: &Path) {
     }
 }
 
-/// Builds the program in the profile of this test, and lets cargo say where it is.
-fn build() -> PathBuf {
+/// An example of a crate of this workspace, built in the profile of the tests.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn example(package: &str, name: &str) -> PathBuf {
+    build(package, &["--example", name], name)
+}
+
+/// Builds a program in the profile of this test, and lets cargo say where it is.
+fn build(package: &str, more: &[&str], name: &str) -> PathBuf {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "-p", "pinfold-cli", "--message-format=json-render-diagnostics", "--manifest-path"]);
-    cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
+    cargo.args(["build", "-p", package, "--message-format=json-render-diagnostics", "--manifest-path"]);
+    cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml")).args(more);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
     let built = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
-    assert!(built.status.success(), "pinfold does not build");
+    assert!(built.status.success(), "{name} does not build");
     let messages = String::from_utf8(built.stdout).expect("cargo speaks JSON");
     messages
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "pinfold")
+        .filter(|message| message["target"]["name"] == name)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
         .expect("cargo names the program")
 }

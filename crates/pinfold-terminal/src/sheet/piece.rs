@@ -59,7 +59,12 @@ impl Piece {
             Self::Plain(_, width) => width.into(),
             Self::Tab => 4,
             Self::Breaks(1) => 1,
-            Self::Breaks(_) | Self::Spaces(_) | Self::Hidden(..) => self.to_string().chars().count(),
+            // Both brackets, and what stands between. Counted, not written: there may be a million of them.
+            Self::Breaks(count) => 2 + digits(count) + " line breaks".len(),
+            Self::Spaces(1) => 2 + "space".len(),
+            Self::Spaces(count) => 2 + digits(count) + " spaces".len(),
+            Self::Hidden(c, 1) => 2 + Name(c).width(),
+            Self::Hidden(c, count) => 2 + Name(c).width() + 2 + digits(count),
         }
     }
 }
@@ -100,22 +105,44 @@ impl Piece {
     }
 }
 
+fn digits(number: usize) -> usize {
+    usize::try_from(number.checked_ilog10().unwrap_or(0)).unwrap_or(0) + 1
+}
+
 /// What a character is called.
 struct Name(char);
 
+impl Name {
+    fn known(&self) -> Option<&'static str> {
+        Some(match self.0 {
+            '\0' => "NUL",
+            '\x07' => "BEL",
+            '\x08' => "BS",
+            '\n' => "LF",
+            '\x0b' => "VT",
+            '\x0c' => "FF",
+            '\r' => "CR",
+            '\x1b' => "ESC",
+            '\x7f' => "DEL",
+            _ => return None,
+        })
+    }
+
+    fn width(&self) -> usize {
+        let hexadecimal = match u32::from(self.0) {
+            0..=0xffff => 4,
+            0x1_0000..=0xf_ffff => 5,
+            _ => 6,
+        };
+        self.known().map_or("U+".len() + hexadecimal, str::len)
+    }
+}
+
 impl Display for Name {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            '\0' => f.write_str("NUL"),
-            '\x07' => f.write_str("BEL"),
-            '\x08' => f.write_str("BS"),
-            '\n' => f.write_str("LF"),
-            '\x0b' => f.write_str("VT"),
-            '\x0c' => f.write_str("FF"),
-            '\r' => f.write_str("CR"),
-            '\x1b' => f.write_str("ESC"),
-            '\x7f' => f.write_str("DEL"),
-            c => write!(f, "U+{:04X}", u32::from(c)),
+        match self.known() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "U+{:04X}", u32::from(self.0)),
         }
     }
 }
