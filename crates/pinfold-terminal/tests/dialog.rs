@@ -147,3 +147,20 @@ fn dialogs_look_as_they_should() {
     }
     assert!(cases > 0);
 }
+
+#[test]
+fn the_screens_in_the_documentation_are_those_of_the_tests() {
+    let page = fs::read_to_string(folder().join("../../../../docs/dialog.md")).unwrap();
+    let shown: Vec<&str> =
+        page.split("```text\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
+    let all: String = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    assert!(shown.len() > 5);
+    for screen in shown {
+        assert!(all.contains(screen), "no test shows this:\n{screen}");
+    }
+}
