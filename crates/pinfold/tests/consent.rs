@@ -161,3 +161,18 @@ fn an_answer_after_the_deadline_is_silence() {
     let refusal = session.decide(&write(&outside.join("a"))).outcome.err().unwrap();
     assert!(refusal.message.contains("nobody answered in time"));
 }
+
+#[test]
+fn secrets_are_not_shown_and_count_all_the_same() {
+    let (_bed, inside, outside) = folders();
+    let session = session(&inside);
+    let token = |last: char| format!("ghp_{}{last}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R");
+    let raw = |token: &str| {
+        let content = format!("GITHUB_TOKEN={token}\n");
+        RawCall::new("Write", json!({"file_path": outside.join("env.txt"), "content": content}))
+    };
+    let [one, two] = ['x', 'y'].map(|last| question(&session, &raw(&token(last))).request().clone());
+    let shown = serde_json::to_string(&one).unwrap();
+    assert!(!shown.contains("ghp_a1B2") && shown.contains("[REDACTED:"), "{shown}");
+    assert_ne!(one.digest, two.digest, "another secret is another deed");
+}

@@ -14,6 +14,7 @@ use super::request::{
     Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, VERSION, WhyAsked,
     WidthShown,
 };
+use super::scrubbed::scrubbed;
 use crate::gate;
 use crate::session::Shared;
 use crate::survey::Survey;
@@ -62,7 +63,7 @@ pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer:
     let now = Timestamp::now();
     let patience = shared.asking.as_ref().map_or(super::approver::PATIENCE, |asking| asking.patience);
     let deadline = now.checked_add(patience).unwrap_or(Timestamp::MAX);
-    Request {
+    scrubbed(Request {
         v: VERSION,
         id: format!("{}:{}", shared.id, judged.id),
         digest: digest.to_owned(),
@@ -80,7 +81,7 @@ pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer:
         immune: is_immune(&judged.verdict),
         destructive: is_destructive(&judged.verdict),
         offer: shown(shared, offer),
-    }
+    })
 }
 
 /// The parts that are asked about, the one that decides first.

@@ -13,6 +13,7 @@ pub mod hooks;
 mod kept;
 pub mod request;
 mod road;
+mod scrubbed;
 
 pub use answer::{Answer, By, Choice, Via};
 pub use approver::{Approver, Asking, Heard};

@@ -1,0 +1,55 @@
+//! A request without the secrets in its texts: it goes to screens, sockets and other machines. What is approved stays
+//! exact, by its digest.
+
+use pinfold_scrub::Scrubber;
+
+use super::request::{Asker, Change, Deed, Hunk, OfferShown, Request, WidthShown};
+
+/// The same request with `[REDACTED:kind]` in place of each secret.
+pub(crate) fn scrubbed(mut request: Request) -> Request {
+    let scrubber = Scrubber::default();
+    texts(&mut request, &|text| {
+        let found = scrubber.scrub(text);
+        if !found.found.is_empty() {
+            *text = found.text.into_owned();
+        }
+    });
+    request
+}
+
+/// Every text that somebody else wrote.
+fn texts(request: &mut Request, scrub: &dyn Fn(&mut String)) {
+    let Request { asker, deed, why, offer, .. } = request;
+    let Asker { process, .. } = asker;
+    if let Some(process) = process {
+        scrub(&mut process.command_line);
+    }
+    match deed {
+        Deed::Command { command, says, .. } => {
+            scrub(command);
+            says.iter_mut().for_each(scrub);
+        }
+        Deed::Change { files } => {
+            let hunks = files.iter_mut().flat_map(|Change { hunks, .. }| hunks);
+            hunks.for_each(|Hunk { before, after, .. }| {
+                scrub(before);
+                scrub(after);
+            });
+        }
+        Deed::Patch { patch } => scrub(patch),
+        Deed::Input { input } => scrub(input),
+        Deed::Paths { .. } => {}
+    }
+    for why in why {
+        scrub(&mut why.part);
+    }
+    let OfferShown { session, always, .. } = offer;
+    let widths = session.iter_mut().chain(always.iter_mut().flat_map(|part| {
+        scrub(&mut part.part);
+        &mut part.widths
+    }));
+    widths.for_each(|WidthShown { says, also, still_asks }| {
+        scrub(says);
+        also.iter_mut().chain(still_asks).for_each(scrub);
+    });
+}
