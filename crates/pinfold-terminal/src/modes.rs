@@ -9,7 +9,7 @@ use crate::scan::Piece;
 
 /// The modes that matter to a dialog: what programs call by `ESC [ ? … h`, and how they are at the beginning. The
 /// alternate screen is told apart.
-const PRIVATE: [(u16, bool); 18] = [
+const PRIVATE: [(u16, bool); 13] = [
     // Cursor keys in another form.
     (1, false),
     // Everything inverted.
@@ -18,18 +18,12 @@ const PRIVATE: [(u16, bool); 18] = [
     (6, false),
     // Text goes on in the next line.
     (7, true),
-    // The mouse is reported, in several ways.
-    (9, false),
-    (1000, false),
-    (1001, false),
-    (1002, false),
-    (1003, false),
     // It is reported when the window gets the keyboard.
     (1004, false),
     // The cursor shows.
     (25, true),
     // The keypad sends codes of its own.
-    (66, false),
+    (KEYPAD, false),
     // Margins at the sides.
     (69, false),
     // Pasted texts are marked.
@@ -48,6 +42,8 @@ const ORIGIN: u16 = 6;
 
 const CURSOR: u16 = 25;
 
+const KEYPAD: u16 = 66;
+
 /// Nothing is shown until more has come.
 const TOGETHER: u16 = 2026;
 
@@ -57,6 +53,8 @@ const TOGETHER: u16 = 2026;
 pub(crate) struct Modes {
     /// For each of [`PRIVATE`].
     changed: [bool; PRIVATE.len()],
+    /// How the mouse is reported, if it is. There are several ways, and one at a time.
+    mouse: Option<u16>,
     /// Characters push others aside.
     insert: bool,
     /// A new line goes to the beginning too.
@@ -92,8 +90,8 @@ impl Modes {
     fn hear_escape(&mut self, text: &[u8]) {
         match text {
             [_, b'c'] => *self = Self::default(),
-            [_, b'='] => self.set(66, true),
-            [_, b'>'] => self.set(66, false),
+            [_, b'='] => self.set(KEYPAD, true),
+            [_, b'>'] => self.set(KEYPAD, false),
             [_, place @ b'('..=b'+', set] => {
                 if let Some(place) = self.sets.get_mut(usize::from(place - b'(')) {
                     *place = (*set != b'B').then_some(*set);
@@ -109,7 +107,11 @@ impl Modes {
             (Some(b'?'), None, b'h' | b'l') => {
                 let on = control.last == b'h';
                 for mode in control.numbers() {
-                    if let 47 | 1047 | 1049 = mode { self.alternate = on } else { self.set(mode, on) }
+                    match mode {
+                        47 | 1047 | 1049 => self.alternate = on,
+                        9 | 1000..=1003 => self.mouse = on.then_some(mode),
+                        mode => self.set(mode, on),
+                    }
                 }
             }
             (None, None, b'h' | b'l') => {
@@ -131,6 +133,7 @@ impl Modes {
             (None, Some(b'!'), b'p') => {
                 *self = Self {
                     alternate: self.alternate,
+                    mouse: self.mouse,
                     key_stack: self.key_stack,
                     other_keys: self.other_keys,
                     changed: self.changed_but_soft(),
@@ -145,7 +148,7 @@ impl Modes {
     fn changed_but_soft(&self) -> [bool; PRIVATE.len()] {
         let mut changed = self.changed;
         for (changed, (mode, _)) in changed.iter_mut().zip(PRIVATE) {
-            *changed &= !matches!(mode, 1 | 6 | 7 | 25 | 66 | 69);
+            *changed &= !matches!(mode, 1 | ORIGIN | 7 | CURSOR | KEYPAD | 69);
         }
         changed
     }
@@ -192,6 +195,7 @@ impl Modes {
                 text.push_str(&private(mode, usual));
             }
         }
+        text.extend(self.mouse.map(|mode| private(mode, false)));
         if self.insert {
             text.push_str("\x1b[4l");
         }
@@ -243,6 +247,7 @@ impl Modes {
         if self.newline {
             text.push_str("\x1b[20h");
         }
+        text.extend(self.mouse.map(|mode| private(mode, true)));
         let apart = [ORIGIN, CURSOR, TOGETHER];
         for (changed, (mode, usual)) in self.changed.iter().zip(PRIVATE) {
             if *changed && !apart.contains(&mode) {
@@ -256,20 +261,12 @@ impl Modes {
         text
     }
 
-    /// Sets the margins, and the cursor within them: line and column from zero.
-    pub(crate) fn place(&self, (row, column): (u16, u16)) -> String {
-        let mut text = self.scrolling();
-        let above = if self.is(ORIGIN) { self.margins.map_or(0, |(top, _)| top - 1) } else { 0 };
-        if self.is(ORIGIN) {
-            text.push_str(&private(ORIGIN, true));
-        }
-        let _ = write!(text, "\x1b[{};{}H", row.saturating_sub(above) + 1, column + 1);
-        text
-    }
-
-    /// Whether the cursor has to be placed by [`place`](Self::place).
-    pub(crate) fn needs_place(&self) -> bool {
-        self.margins.is_some() || self.is(ORIGIN)
+    /// Counts lines from the upper margin again, if the command does, and puts the cursor there: line and column from
+    /// zero.
+    pub(crate) fn place(&self, (row, column): (u16, u16)) -> Option<String> {
+        let above = self.margins.map_or(0, |(top, _)| top - 1);
+        let row = row.saturating_sub(above) + 1;
+        self.is(ORIGIN).then(|| format!("{}\x1b[{row};{}H", private(ORIGIN, true), column + 1))
     }
 
     /// Sets the margins, if there are any. The cursor moves.
@@ -291,16 +288,21 @@ impl Modes {
         // The whole stack: who knows how much of it the command took down again. Each screen has one.
         let keys = if self.key_stack { "\x1b[<99u" } else { "" };
         let calm = Self { key_stack: false, ..self.clone() }.calm();
-        // Setting margins moves the cursor.
-        let (hold, release) = if self.needs_place() { ("\x1b7", "\x1b8") } else { ("", "") };
-        format!(
-            "{keys}{back}{keys}{hold}{calm}{release}{}",
-            private(ORIGIN, false).repeat(usize::from(self.is(ORIGIN)))
-        )
+        // Margins move the cursor. Where lines are counted from them its place cannot be kept either.
+        let (hold, release) = match (self.alternate, self.is(ORIGIN), self.margins) {
+            (false, true, _) => ("", "\x1b[999H"),
+            (true, true, _) | (_, _, Some(_)) => ("\x1b7", "\x1b8"),
+            (_, false, None) => ("", ""),
+        };
+        format!("{keys}{back}{keys}{hold}{calm}{release}")
     }
 }
 
 fn private(mode: u16, on: bool) -> String {
+    if mode == KEYPAD {
+        // By its older name, which every terminal knows.
+        return if on { "\x1b=" } else { "\x1b>" }.into();
+    }
     format!("\x1b[?{mode}{}", if on { 'h' } else { 'l' })
 }
 

@@ -115,10 +115,12 @@ impl Picture {
         let Some(parser) = &self.parser else { return "\x1b[H\x1b[2J".into() };
         let screen = parser.screen();
         let mut text = screen.contents_formatted();
-        if modes.needs_place() {
-            text.push_str(&modes.place(screen.cursor_position()));
-            text.push_str(&screen.attributes_formatted());
+        let margins = modes.scrolling();
+        if !margins.is_empty() {
+            // Each moves the cursor, and to place it may need a cell to be drawn again.
+            text.extend([margins, screen.cursor_state_formatted(), screen.attributes_formatted()]);
         }
+        text.extend(modes.place(screen.cursor_position()));
         text
     }
 }

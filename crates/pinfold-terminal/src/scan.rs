@@ -12,7 +12,7 @@ const LONGEST: usize = 16 << 10;
 /// A part of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// Characters, and control characters that stand alone. May end within a character.
+    /// Characters, and control characters that stand alone. Whole ones, as far as they are characters at all.
     Text(&'a [u8]),
     /// `ESC …`, of two characters or a few more.
     Escape(&'a [u8]),
@@ -56,11 +56,11 @@ impl Scanner {
             if self.state == State::Between {
                 let length = memchr(ESCAPE, rest).unwrap_or(rest.len());
                 let (text, next) = rest.split_at(length);
-                if !text.is_empty() {
-                    self.keep_character(text);
-                    show(Piece::Text(text));
-                }
+                self.read_text(text, show);
                 if !next.is_empty() {
+                    if !self.begun.is_empty() {
+                        show(Piece::Text(&self.begun));
+                    }
                     self.begin();
                 }
                 rest = next.get(1..).unwrap_or_default();
@@ -145,24 +145,38 @@ impl Scanner {
         }
     }
 
-    /// Keeps what has come of the last character of a text.
-    fn keep_character(&mut self, text: &[u8]) {
-        for byte in text.get(text.len().saturating_sub(4)..).unwrap_or(text) {
-            match byte {
-                0xc2..=0xf4 => {
-                    self.begun.clear();
-                    self.begun.push(*byte);
-                }
-                0x80..=0xbf if !self.begun.is_empty() => self.begun.push(*byte),
-                _ => self.begun.clear(),
+    /// Shows a text, and keeps what has come of its last character.
+    fn read_text(&mut self, mut text: &[u8], show: &mut dyn FnMut(Piece<'_>)) {
+        while let (false, Some((first, after))) = (self.begun.is_empty(), text.split_first()) {
+            if first & 0xc0 == 0x80 {
+                self.begun.push(*first);
+                text = after;
             }
-            let whole = std::str::from_utf8(&self.begun);
-            // Whole, or such as never becomes a character.
-            if whole.is_ok() || whole.is_err_and(|error| error.error_len().is_some()) {
-                self.begun.clear();
+            match incomplete(&self.begun) {
+                length if length == self.begun.len() && first & 0xc0 == 0x80 => {}
+                _ => {
+                    show(Piece::Text(&self.begun));
+                    self.begun.clear();
+                }
             }
         }
+        let (whole, part) = text.split_at(text.len() - incomplete(text));
+        if !whole.is_empty() {
+            show(Piece::Text(whole));
+        }
+        self.begun.extend_from_slice(part);
         self.length = self.begun.len();
+    }
+}
+
+/// How many of the last bytes of a text are the beginning of a character.
+fn incomplete(text: &[u8]) -> usize {
+    let tail = text.get(text.len().saturating_sub(3)..).unwrap_or(text);
+    let lead = tail.iter().rposition(|byte| byte & 0xc0 != 0x80);
+    let begun = lead.and_then(|at| tail.get(at..)).unwrap_or_default();
+    match std::str::from_utf8(begun) {
+        Err(error) if error.error_len().is_none() => begun.len(),
+        Ok(_) | Err(_) => 0,
     }
 }
 
@@ -188,7 +202,7 @@ mod tests {
     #[test]
     fn a_stream_is_cut_where_things_end() {
         #[expect(clippy::type_complexity, reason = "a table")]
-        let cases: [(&[&[u8]], &[&str], usize); 16] = [
+        let cases: [(&[&[u8]], &[&str], usize); 18] = [
             (&[b"a\r\nb"], &[r"text a\r\nb"], 0),
             (&[b"a\x1b[1;2Hb"], &["text a", r"control \x1b[1;2H", "text b"], 0),
             (&[b"\x1b[1", b";2H"], &[r"control \x1b[1;2H"], 0),
@@ -202,9 +216,11 @@ mod tests {
             (&[b"\x1b[1\x1b[m"], &[r"control \x1b[m"], 0),
             (&[b"\x1b[1\n2m"], &[r"control \x1b[1\n2m"], 0),
             (&["ä".as_bytes()], &[r"text \xc3\xa4"], 0),
-            (&[b"a\xc3"], &[r"text a\xc3"], 1),
-            (&[b"\xf0\x9f", b"\x98"], &[r"text \xf0\x9f", r"text \x98"], 3),
-            (&[b"\xf0\x9f", b"\x98\x80"], &[r"text \xf0\x9f", r"text \x98\x80"], 0),
+            (&[b"a\xc3"], &["text a"], 1),
+            (&[b"\xf0\x9f", b"\x98"], &[], 3),
+            (&[b"\xf0\x9f", b"\x98\x80\tb"], &[r"text \xf0\x9f\x98\x80", r"text \tb"], 0),
+            (&[b"\xf0\x9f", b"a\x98"], &[r"text \xf0\x9f", r"text a\x98"], 0),
+            (&[b"\xf0\x9f", b"\x1b[m"], &[r"text \xf0\x9f", r"control \x1b[m"], 0),
         ];
         for (chunks, expected, unfinished) in cases {
             let (found, left) = pieces(chunks);

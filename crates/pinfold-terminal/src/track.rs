@@ -107,7 +107,20 @@ impl Track {
 }
 
 fn note(modes: &mut Modes, picture: &mut Option<Picture>, size: Size, piece: Piece<'_>) {
+    if let Piece::Text(text) = piece
+        && let Some(at) = memchr::memchr2(0x0e, 0x0f, text)
+        && at + 1 < text.len()
+    {
+        // Another set of characters from there on.
+        let (before, after) = text.split_at(at + 1);
+        note(modes, picture, size, Piece::Text(before));
+        return note(modes, picture, size, Piece::Text(after));
+    }
     let was = modes.is_alternate();
+    if let (true, Piece::Text(_), Some(picture)) = (was, piece, picture.as_mut()) {
+        picture.draw(piece, modes);
+        return modes.hear(piece);
+    }
     modes.hear(piece);
     let is = modes.is_alternate();
     if !was && !is {
@@ -121,3 +134,6 @@ fn note(modes: &mut Modes, picture: &mut Option<Picture>, size: Size, piece: Pie
         (true, true) | (false, false) => {}
     }
 }
+
+#[cfg(test)]
+mod tests;
