@@ -21,13 +21,18 @@ const OVERRIDE: &str = "PINFOLD_BIN";
 /// When it cannot be built.
 pub fn pinfold() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let built = env::var_os(OVERRIDE).map_or_else(|| build("pinfold-cli", &[], "pinfold"), PathBuf::from);
-        let at = shelf().join("pinfold");
-        fs::copy(&built, &at).unwrap_or_else(|e| panic!("{}: {e}", built.display()));
-        fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).expect("mode of the copy");
-        at
-    })
+    BINARY.get_or_init(|| offered("pinfold", &env::var_os(OVERRIDE).map_or_else(|| build("pinfold-cli", &[], "pinfold"), PathBuf::from)))
+}
+
+/// A program of the tests' own, likewise where every user can run it.
+///
+/// # Panics
+/// When it cannot be copied.
+pub fn offered(name: &str, built: &Path) -> PathBuf {
+    let at = shelf().join(name);
+    fs::copy(built, &at).unwrap_or_else(|e| panic!("{}: {e}", built.display()));
+    fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).expect("mode of the copy");
+    at
 }
 
 /// A directory for what all tests of this process share and every user can read. Statics are not dropped, so each

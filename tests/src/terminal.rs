@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -15,14 +16,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::missing::SEARCH_PATH;
 use crate::processes::PATIENCE;
 use crate::who::STRANGER;
 
 /// A terminal with a command on it, which leads a session of its own there.
-#[derive(Debug)]
 pub struct Terminal {
     keyboard: File,
     child: Child,
@@ -31,6 +31,9 @@ pub struct Terminal {
     torn: Arc<AtomicBool>,
     /// What has appeared and was not yet read.
     screen: String,
+    /// Everything that was sent here.
+    sent: Vec<u8>,
+    picture: vt100::Parser,
 }
 
 impl Terminal {
@@ -69,7 +72,9 @@ impl Terminal {
         let torn = Arc::new(AtomicBool::new(false));
         let (screen, until) = (keyboard.try_clone().expect("a descriptor"), Arc::clone(&torn));
         let reader = Some(thread::spawn(move || read_on(screen, &sender, &until)));
-        Self { keyboard, child, output, reader, torn, screen: String::new() }
+        let side = |length: u16| NonZeroU16::new(length).expect("a length");
+        let picture = vt100::Parser::new(side(24), side(80), 1000);
+        Self { keyboard, child, output, reader, torn, screen: String::new(), sent: Vec::new(), picture }
     }
 
     /// Types.
@@ -78,6 +83,56 @@ impl Terminal {
     /// When the terminal is gone.
     pub fn type_in(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("the terminal is there");
+    }
+
+    /// Takes what has come within `wait`. False when nothing has.
+    fn take(&mut self, wait: Duration) -> Result<bool, RecvTimeoutError> {
+        match self.output.recv_timeout(wait) {
+            Ok(bytes) => {
+                self.screen.push_str(&String::from_utf8_lossy(&bytes));
+                self.picture.process(&bytes);
+                self.sent.extend(bytes);
+                Ok(true)
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+            Err(RecvTimeoutError::Disconnected) => Err(RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// Waits until the screen looks so.
+    ///
+    /// # Panics
+    /// When it never does.
+    pub fn until(&mut self, what: &str, so: impl Fn(&vt100::Screen) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !so(self.picture.screen()) {
+            let came = self.take(end.saturating_duration_since(Instant::now()));
+            assert!(matches!(came, Ok(true)), "not {what}; there is:\n{}", self.picture.screen().contents());
+        }
+    }
+
+    /// Takes what has come by now.
+    pub fn glance(&mut self) {
+        while let Ok(true) = self.take(Duration::ZERO) {}
+    }
+
+    /// The screen when nothing more has come for a while.
+    pub fn at_rest(&mut self) -> vt100::Screen {
+        while let Ok(true) = self.take(Duration::from_millis(150)) {}
+        self.picture.screen().clone()
+    }
+
+    /// Everything that was sent here so far.
+    pub fn sent(&self) -> &[u8] {
+        &self.sent
+    }
+
+    /// How the terminal treats what is typed.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn settings(&self) -> Termios {
+        tcgetattr(&self.keyboard).expect("a terminal")
     }
 
     /// Waits until this appears; what came before it is forgotten.
@@ -91,12 +146,10 @@ impl Terminal {
                 self.screen.drain(..at + text.len());
                 return;
             }
-            match self.output.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok(bytes) => self.screen.push_str(&String::from_utf8_lossy(&bytes)),
-                Err(RecvTimeoutError::Timeout) => {
-                    panic!("`{text}` does not appear; there is: {}", self.screen)
-                }
-                Err(RecvTimeoutError::Disconnected) => {
+            match self.take(end.saturating_duration_since(Instant::now())) {
+                Ok(true) => {}
+                Ok(false) => panic!("`{text}` does not appear; there is: {}", self.screen),
+                Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {
                     panic!("ended without `{text}`; there is: {}", self.screen)
                 }
             }
@@ -104,18 +157,21 @@ impl Terminal {
     }
 
     /// Gives the window another size.
-    pub fn resize(&self, rows: u16, columns: u16) {
+    pub fn resize(&mut self, rows: u16, columns: u16) {
         resize(&self.keyboard, rows, columns);
+        let side = |length: u16| NonZeroU16::new(length).expect("a length");
+        self.picture.set_size(side(rows), side(columns));
     }
 
     /// Waits for the end of the command.
     ///
     /// # Panics
     /// When it does not end.
-    pub fn end(mut self) -> ExitStatus {
+    pub fn end(&mut self) -> ExitStatus {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
+                while let Ok(true) = self.take(Duration::from_millis(50)) {}
                 return status;
             }
             if Instant::now() > end {
@@ -123,9 +179,7 @@ impl Terminal {
                 panic!("does not end; there is: {}", self.screen);
             }
             // What is written must be read, or the command waits for us.
-            if let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(20)) {
-                self.screen.push_str(&String::from_utf8_lossy(&bytes));
-            }
+            let _ = self.take(Duration::from_millis(20));
         }
     }
 
@@ -143,6 +197,12 @@ impl Terminal {
 fn resize(terminal: impl std::os::fd::AsFd, rows: u16, columns: u16) {
     let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(terminal, size).expect("a terminal has a size");
+}
+
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terminal").field("child", &self.child).finish_non_exhaustive()
+    }
 }
 
 /// Reads until the end, which for a terminal is an error (EIO), or until told to stop.

@@ -1,7 +1,7 @@
 //! A terminal that no command uses while a dialog has it.
 
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
 
-use crate::ears::Ears;
+use crate::ears::{Ears, Source};
 use crate::person::Person;
 use crate::screen::{CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, SHOW_CURSOR, UNMARK_PASTE};
 use crate::stage::{Event, Size, Stage};
@@ -24,11 +24,33 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A signal that ends this process ends it after the terminal was put back.
 #[derive(Debug)]
 pub struct Alone {
-    person: Arc<Person>,
+    own: Own,
     ears: Ears,
     /// What is written, until it is flushed.
     picture: Vec<u8>,
+}
+
+/// The terminal, and what can end this process meanwhile.
+#[derive(Debug)]
+struct Own {
+    person: Arc<Person>,
     ends: Ends,
+}
+
+impl Source for Own {
+    fn person(&self) -> &Person {
+        &self.person
+    }
+
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.ends.wake.as_fd())
+    }
+
+    fn read(&self) -> io::Result<Option<Vec<u8>>> {
+        self.person.read()
+    }
+
+    fn early(&self, _: &[u8]) {}
 }
 
 impl Alone {
@@ -41,18 +63,18 @@ impl Alone {
         let person = Person::open()?.ok_or_else(nobody)?;
         let ends = Ends::register()?;
         let ears = Ears::new(person.size());
-        let stage = Self { person, ears, picture: Vec::new(), ends };
-        stage.person.make_raw()?;
-        stage.person.set_aside(true);
-        stage.person.write(format!("{CANCEL}{ENTER}{PLAIN}{MARK_PASTE}").as_bytes(), PATIENCE)?;
+        let stage = Self { own: Own { person, ends }, ears, picture: Vec::new() };
+        stage.own.person.make_raw()?;
+        stage.own.person.set_aside(true);
+        stage.own.person.write(format!("{CANCEL}{ENTER}{PLAIN}{MARK_PASTE}").as_bytes(), PATIENCE)?;
         Ok(stage)
     }
 
     fn put_back(&mut self) {
         let back = format!("{CANCEL}{UNMARK_PASTE}{LEAVE}{SHOW_CURSOR}");
-        let _ = self.person.write(back.as_bytes(), PATIENCE);
-        self.person.set_aside(false);
-        self.person.restore();
+        let _ = self.own.person.write(back.as_bytes(), PATIENCE);
+        self.own.person.set_aside(false);
+        self.own.person.restore();
     }
 }
 
@@ -69,8 +91,8 @@ impl Write for Alone {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.person.write(&std::mem::take(&mut self.picture), PATIENCE)?;
-        drop(self.ears.painted(&self.person));
+        self.own.person.write(&std::mem::take(&mut self.picture), PATIENCE)?;
+        self.ears.painted(&self.own);
         Ok(())
     }
 }
@@ -81,9 +103,8 @@ impl Stage for Alone {
     }
 
     fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
-        let wake = Some(self.ends.wake.as_fd());
-        let event = self.ears.next(&self.person, wake, timeout, &mut |_| {});
-        if let Some(signal) = self.ends.signal() {
+        let event = self.ears.next(&self.own, timeout);
+        if let Some(signal) = self.own.ends.signal() {
             self.put_back();
             low_level::emulate_default_handler(signal)?;
         }

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, read};
+use rustix::io::Errno;
 
 use crate::decoder::Decoder;
 use crate::person::Person;
@@ -26,6 +26,22 @@ enum Counting {
     /// Since then nothing was typed.
     QuietSince(Instant),
     Yes,
+}
+
+/// Where keys come from.
+pub(crate) trait Source {
+    /// The terminal at which they are typed.
+    fn person(&self) -> &Person;
+
+    /// What else ends the waiting.
+    fn wake(&self) -> Option<BorrowedFd<'_>>;
+
+    /// What was typed and nobody has read, without waiting. `None` when there is nothing, or what there is is not meant
+    /// for us; nothing at all when the terminal is gone.
+    fn read(&self) -> io::Result<Option<Vec<u8>>>;
+
+    /// Takes what was typed before a dialog was seen.
+    fn early(&self, bytes: &[u8]);
 }
 
 /// Who listens to a terminal for a dialog.
@@ -55,20 +71,13 @@ impl Ears {
         self.size
     }
 
-    /// Something was painted. What was typed before is handed over.
-    pub(crate) fn painted(&mut self, person: &Person) -> Vec<u8> {
-        if self.counting != Counting::NotYet {
-            return Vec::new();
+    /// Something was painted. What was typed before goes elsewhere.
+    pub(crate) fn painted(&mut self, source: &dyn Source) {
+        if self.counting == Counting::NotYet {
+            source.early(&self.take());
+            while let Ok(Some(1..)) = self.read(source) {}
+            self.counting = Counting::QuietSince(Instant::now());
         }
-        let mut early = self.take();
-        while let Ok(true) = is_readable(person.as_fd(), Duration::ZERO, None) {
-            match read_some(person) {
-                Ok(bytes) if !bytes.is_empty() => early.extend(bytes),
-                Ok(_) | Err(_) => break,
-            }
-        }
-        self.counting = Counting::QuietSince(Instant::now());
-        early
     }
 
     /// Keys do not count until something new was painted.
@@ -83,42 +92,42 @@ impl Ears {
         std::mem::take(&mut self.heard)
     }
 
-    /// The next event. What is typed while keys do not count goes to `early`; `wake` ends the waiting.
-    pub(crate) fn next(
-        &mut self,
-        person: &Person,
-        wake: Option<BorrowedFd<'_>>,
-        timeout: Duration,
-        early: &mut dyn FnMut(&[u8]),
-    ) -> io::Result<Option<Event>> {
+    /// The next event. What is typed while keys do not count goes elsewhere.
+    pub(crate) fn next(&mut self, source: &dyn Source, timeout: Duration) -> io::Result<Option<Event>> {
         let end = Instant::now() + timeout;
         loop {
-            if let Some(event) = self.ready().or_else(|| self.decoded()).or_else(|| self.resized(person)) {
+            if let Some(event) =
+                self.ready(source)?.or_else(|| self.decoded()).or_else(|| self.resized(source))
+            {
                 return Ok(Some(event));
             }
             let now = Instant::now();
             if now >= end {
                 return Ok(None);
             }
-            if !is_readable(person.as_fd(), self.patience(now).min(end - now), wake)? {
-                if wake.is_some_and(|wake| is_readable(wake, Duration::ZERO, None).unwrap_or(true)) {
-                    return Ok(None);
+            let wait = self.patience(now).min(end - now);
+            if is_ready(source.person().as_fd(), source.wake(), wait)? {
+                match self.read(source)? {
+                    Some(0) => return Ok(Some(Event::Gone)),
+                    Some(_) => {}
+                    None => return Ok(None),
                 }
-                continue;
-            }
-            let bytes = read_some(person)?;
-            if bytes.is_empty() {
-                return Ok(Some(Event::Gone));
-            }
-            match self.counting {
-                Counting::Yes => self.heard.extend(bytes),
-                Counting::QuietSince(_) => {
-                    self.counting = Counting::QuietSince(Instant::now());
-                    early(&bytes);
-                }
-                Counting::NotYet => early(&bytes),
             }
         }
+    }
+
+    /// Reads what there is, and returns how much that was. Whether it counts was settled when it came.
+    fn read(&mut self, source: &dyn Source) -> io::Result<Option<usize>> {
+        let Some(bytes) = source.read()? else { return Ok(None) };
+        match &mut self.counting {
+            Counting::Yes => self.heard.extend_from_slice(&bytes),
+            Counting::QuietSince(since) => {
+                *since = Instant::now();
+                source.early(&bytes);
+            }
+            Counting::NotYet => source.early(&bytes),
+        }
+        Ok(Some(bytes.len()))
     }
 
     /// How long there is nothing to do but wait.
@@ -132,14 +141,18 @@ impl Ears {
         quiet.min(escape).min(LOOK)
     }
 
-    /// A quiet moment has passed.
-    fn ready(&mut self) -> Option<Event> {
+    /// Whether a quiet moment has passed. It has not when something was typed that nobody has read yet.
+    fn ready(&mut self, source: &dyn Source) -> io::Result<Option<Event>> {
         match self.counting {
-            Counting::QuietSince(since) if since.elapsed() >= QUIET => {
-                self.counting = Counting::Yes;
-                Some(Event::Ready)
-            }
-            Counting::QuietSince(_) | Counting::NotYet | Counting::Yes => None,
+            Counting::QuietSince(since) if since.elapsed() >= QUIET => match self.read(source)? {
+                None => {
+                    self.counting = Counting::Yes;
+                    Ok(Some(Event::Ready))
+                }
+                Some(0) => Ok(Some(Event::Gone)),
+                Some(_) => Ok(None),
+            },
+            Counting::QuietSince(_) | Counting::NotYet | Counting::Yes => Ok(None),
         }
     }
 
@@ -157,8 +170,8 @@ impl Ears {
         event
     }
 
-    fn resized(&mut self, person: &Person) -> Option<Event> {
-        let size = person.size();
+    fn resized(&mut self, source: &dyn Source) -> Option<Event> {
+        let size = source.person().size();
         (size != self.size).then(|| {
             self.size = size;
             Event::Resized(size)
@@ -166,33 +179,13 @@ impl Ears {
     }
 }
 
-/// Waits until there is something to read, or the end of it, or `wake` has something.
-pub(crate) fn is_readable(
-    fd: BorrowedFd<'_>,
-    wait: Duration,
-    wake: Option<BorrowedFd<'_>>,
-) -> io::Result<bool> {
+/// Waits until one of both has something, or has ended.
+fn is_ready(fd: BorrowedFd<'_>, other: Option<BorrowedFd<'_>>, wait: Duration) -> io::Result<bool> {
     let wait = Timespec::try_from(wait).ok();
-    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN), PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-    if let Some(wake) = wake {
-        fds[1] = PollFd::from_borrowed_fd(wake, PollFlags::IN);
-    }
-    match poll(&mut fds, wait.as_ref()) {
-        Ok(_) => Ok(!fds[0].revents().is_empty()),
+    let [one, other] = [fd, other.unwrap_or(fd)].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    match poll(&mut [one, other], wait.as_ref()) {
+        Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// What there is; nothing at the end, which for a terminal may be an error.
-pub(crate) fn read_some(fd: impl AsFd) -> io::Result<Vec<u8>> {
-    let mut bytes = [0u8; 4096];
-    loop {
-        match read(&fd, &mut bytes) {
-            Ok(count) => return Ok(bytes.iter().copied().take(count).collect()),
-            Err(Errno::INTR) => {}
-            Err(Errno::IO) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        }
     }
 }

@@ -1,10 +1,12 @@
 //! A dialog on the terminal of a command that runs.
 
 use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::ears::{Ears, LOOK};
+use crate::ears::{Ears, LOOK, Source};
+use crate::person::Person;
 use crate::screen::PLAIN;
 use crate::shared::{Shared, Standing, State};
 use crate::stage::{Event, Size, Stage};
@@ -53,9 +55,8 @@ impl Paused {
 
 /// Waits for the turn, and returns which it is.
 fn claim(shared: &Shared) -> io::Result<u64> {
-    let over = |state: &State| state.finishing || state.standing == Standing::Ended;
-    let mut state = shared.wait(Duration::MAX, |state| !state.dialog || over(state));
-    if over(&state) {
+    let mut state = shared.wait(Duration::MAX, |state| !state.dialog || is_over(state));
+    if is_over(&state) {
         return Err(ended());
     }
     if state.in_background {
@@ -69,12 +70,61 @@ fn claim(shared: &Shared) -> io::Result<u64> {
     Ok(turn)
 }
 
+fn is_over(state: &State) -> bool {
+    state.finishing || state.standing == Standing::Ended
+}
+
 fn background() -> io::Error {
     io::Error::new(io::ErrorKind::WouldBlock, "in the background of the terminal")
 }
 
 fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the command has ended, or its terminal is gone")
+}
+
+/// What has happened beside what was typed.
+enum News {
+    Gone,
+    /// Another program has the terminal.
+    Away,
+    /// Another program had it.
+    Disturbed,
+    Nothing,
+}
+
+impl Paused {
+    fn news(&self) -> News {
+        let mut state = self.shared.state();
+        if is_over(&state) {
+            News::Gone
+        } else if state.standing != Standing::Held {
+            News::Away
+        } else if std::mem::take(&mut state.disturbed) {
+            News::Disturbed
+        } else {
+            News::Nothing
+        }
+    }
+}
+
+impl Source for Shared {
+    fn person(&self) -> &Person {
+        &self.person
+    }
+
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn read(&self) -> io::Result<Option<Vec<u8>>> {
+        // In one breath: when this process is stopped, what is typed is not ours until a dialog was painted anew.
+        let state = self.state();
+        if state.standing == Standing::Held && !state.disturbed { self.person.read() } else { Ok(None) }
+    }
+
+    fn early(&self, bytes: &[u8]) {
+        self.give_early(bytes);
+    }
 }
 
 impl Drop for Paused {
@@ -95,7 +145,7 @@ impl Write for Paused {
     fn flush(&mut self) -> io::Result<()> {
         let picture = std::mem::take(&mut self.picture);
         self.shared.show(&picture, PATIENCE)?;
-        self.shared.give_early(&self.ears.painted(&self.shared.person));
+        self.ears.painted(self.shared.as_ref());
         Ok(())
     }
 }
@@ -108,20 +158,25 @@ impl Stage for Paused {
     fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
         let end = Instant::now() + timeout;
         loop {
-            {
-                let mut state = self.shared.state();
-                if state.finishing || state.standing == Standing::Ended {
-                    return Ok(Some(Event::Gone));
-                }
-                if state.standing == Standing::Held && std::mem::take(&mut state.disturbed) {
+            match self.news() {
+                News::Gone => return Ok(Some(Event::Gone)),
+                News::Disturbed => {
+                    // What is typed now was perhaps typed at another program.
+                    self.renew();
                     return Ok(Some(Event::Resized(self.ears.size())));
                 }
+                News::Away => {
+                    let left = end.saturating_duration_since(Instant::now());
+                    let back = |state: &State| state.standing == Standing::Held || is_over(state);
+                    if !back(&self.shared.wait(left, back)) {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                News::Nothing => {}
             }
             let left = end.saturating_duration_since(Instant::now());
-            let shared = &self.shared;
-            let heard = self.ears.next(&shared.person, None, left.min(LOOK), &mut |bytes| {
-                shared.give_early(bytes);
-            })?;
+            let heard = self.ears.next(self.shared.as_ref(), left.min(LOOK))?;
             if heard.is_some() || left.is_zero() {
                 return Ok(heard);
             }

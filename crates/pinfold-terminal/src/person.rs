@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::io::{Errno, write};
+use rustix::io::{Errno, read, write};
 use rustix::process::getpgrp;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
 
@@ -98,6 +98,19 @@ impl Person {
     /// Remembers whether a dialog has the screen.
     pub(crate) fn set_aside(&self, is_aside: bool) {
         self.is_aside.store(is_aside, Ordering::Relaxed);
+    }
+
+    /// What was typed, without waiting; `None` when nothing was, nothing at all when it is gone.
+    pub(crate) fn read(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = [0u8; 4096];
+        match read(&self.terminal, &mut bytes) {
+            Ok(count) => Ok(Some(bytes.iter().copied().take(count).collect())),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            // Which it is too when somebody else has the foreground.
+            Err(Errno::IO) if self.is_in_front().is_ok() => Ok(None),
+            Err(Errno::IO) => Ok(Some(Vec::new())),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Writes what can be written at once; zero when that is nothing.

@@ -24,9 +24,21 @@ pub(crate) struct Picture {
 struct Unknown(bool);
 
 impl Callbacks for Unknown {
-    fn unhandled_csi(&mut self, _: &mut Screen, prefix: Option<u8>, _: Option<u8>, _: &[&[u16]], last: char) {
-        // Other looks of text, insertion, tabs, rectangles. What asks or reports draws nothing.
-        self.0 |= matches!((prefix, last), (None, 'm' | 'h' | 'I' | 'Z') | (Some(b'$' | b' ' | b'\''), _));
+    fn unhandled_csi(
+        &mut self,
+        _: &mut Screen,
+        prefix: Option<u8>,
+        _: Option<u8>,
+        params: &[&[u16]],
+        last: char,
+    ) {
+        // What asks or reports draws nothing.
+        self.0 |= match (prefix, last) {
+            (None, 'm') => has_unknown_look(params),
+            // Insertion, tabs, rectangles.
+            (None, 'h' | 'I' | 'Z') | (Some(b'$' | b' ' | b'\''), _) => true,
+            _ => false,
+        };
     }
 
     fn unhandled_escape(&mut self, _: &mut Screen, first: Option<u8>, _: Option<u8>, _: u8) {
@@ -123,6 +135,40 @@ impl Picture {
         text.extend(modes.place(screen.cursor_position()));
         text
     }
+}
+
+/// Whether a text gets a look that is not kept: struck through, blinking, hidden, underlined in other ways.
+fn has_unknown_look(params: &[&[u16]]) -> bool {
+    let mut params = params.iter();
+    while let Some(param) = params.next() {
+        match param {
+            // Colours in the form that is spread over several numbers.
+            [38 | 48] => match params.next() {
+                Some([5]) => drop(params.next()),
+                Some([2]) => drop(params.nth(2)),
+                Some(_) | None => return true,
+            },
+            [
+                0..=4
+                | 7
+                | 22..=25
+                | 27..=29
+                | 30..=37
+                | 39
+                | 40..=47
+                | 49
+                | 54
+                | 55
+                | 59
+                | 90..=97
+                | 100..=107,
+            ]
+            | [4, 0 | 1]
+            | [38 | 48, _, ..] => {}
+            [..] => return true,
+        }
+    }
+    false
 }
 
 fn sides(size: Size) -> (NonZeroU16, NonZeroU16) {

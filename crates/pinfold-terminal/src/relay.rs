@@ -227,10 +227,13 @@ impl Relay {
 
     /// This process goes on.
     fn unpark(&mut self, dialog: bool) -> Result<(), Gone> {
+        if dialog {
+            // Before it can be read.
+            self.shared.tell(|state| state.disturbed = true);
+        }
         self.look_in_front()?;
         if dialog && self.in_front {
             self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
-            self.shared.tell(|state| state.disturbed = true);
             self.stand(Standing::Held);
             return Ok(());
         }
@@ -367,15 +370,13 @@ impl Relay {
             self.leave_front();
             return Ok(());
         }
-        let mut bytes = [0u8; 4096];
-        match read(self.shared.person.as_fd(), &mut bytes) {
-            Ok(0) => Err(Gone),
-            Ok(count) => {
-                self.input.extend(bytes.iter().take(count));
+        match self.shared.person.read()? {
+            None => Ok(()),
+            Some(bytes) if bytes.is_empty() => Err(Gone),
+            Some(bytes) => {
+                self.input.extend(bytes);
                 self.write_input()
             }
-            Err(Errno::AGAIN | Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
         }
     }
 

@@ -146,6 +146,8 @@ fn lines_are_drawn_as_lines() {
 fn what_only_the_command_can_draw_is_known() {
     for (drawn, missing) in [
         ("text \x1b[1;3;4;7;31mlooks\x1b[38;2;1;2;3m", false),
+        ("\x1b[23;29;25;38;5;9;48;2;9;9;9;24m\x1b[59m\x1b[4:0m\x1b[38:2::9:9:9m", false),
+        ("\x1b[4:3m\x1b[58:5:1mwavy", true),
         ("\x1b]2;title\x07\x1b[6n\x1b[?u\x1b[c\x1b[>q", false),
         ("\x1b]8;;\x1b\\", false),
         ("\x1b]8;;https://example.org\x1b\\link", true),

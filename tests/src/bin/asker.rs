@@ -1,0 +1,132 @@
+//! A program that runs a command confined, on a terminal of its own, and asks at the person's when it is told to.
+//!
+//! `asker TIER SOCKET PROGRAM ARGUMENTS…`: reads lines from the socket (`ask TEXT`, `renew TEXT`, `leave`) and answers with
+//! what happens (`shown`, `ready`, `key …`, `paste …`, `size …`, `gone`, `left`, `nobody …`). A dialog is left by
+//! itself with the key `q`, with `gone`, or with `leave`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+use std::time::Duration;
+
+use pinfold_sandbox::{Attendant, Blind, Command, End, Profile, Signalling, Tier, Writes, start};
+use pinfold_terminal::{Beside, Event, Handle, Key, KeyCode, Own, Paused, Stage};
+
+fn main() {
+    let mut words = std::env::args_os().skip(1);
+    let mut next = || words.next().expect("a word");
+    let tier = if next() == "full" { Tier::Full } else { Tier::Landlock };
+    let socket = UnixStream::connect(next()).expect("a socket");
+    let cwd = std::env::current_dir().expect("a folder");
+    let profile = Profile {
+        writes: Writes::Beneath(vec![cwd.clone()]),
+        cwd,
+        environment: std::env::vars_os().collect(),
+        ..Profile::default()
+    };
+    let mut command = Command::new(next()).args(words);
+    let mut beside = None;
+    if let Some((opened, Own { terminal, streams })) = Beside::open().expect("a terminal beside") {
+        command = command.terminal(terminal).stdio(streams);
+        beside = Some(opened);
+    }
+    let mut confined = start(&profile, command, tier, Signalling::PassOn, false).expect("a command");
+    if let Some(beside) = &mut beside {
+        confined.attended_by(Box::new(Attending(beside.handle())));
+        beside.start().expect("a relay");
+    }
+    let handle = beside.as_ref().map(Beside::handle);
+    thread::spawn(move || ask(handle.as_ref(), &socket));
+    let end = confined.supervise(&mut Blind).expect("an end");
+    beside.into_iter().for_each(Beside::finish);
+    std::process::exit(match end {
+        End::Code(code) => code,
+        End::TimedOut => 124,
+    });
+}
+
+struct Attending(Handle);
+
+impl Attendant for Attending {
+    fn resized(&mut self) {
+        self.0.resized();
+    }
+
+    fn stopping(&mut self) {
+        self.0.stopping();
+    }
+
+    fn continued(&mut self) {
+        self.0.continued();
+    }
+}
+
+fn ask(handle: Option<&Handle>, socket: &UnixStream) {
+    let lines = BufReader::new(socket.try_clone().expect("a descriptor")).lines();
+    let (sender, orders) = channel();
+    thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    while let Ok(order) = orders.recv() {
+        let Some(text) = order.strip_prefix("ask ") else { continue };
+        match handle.map(Handle::pause) {
+            Some(Ok(stage)) => dialog(stage, text, &orders, socket),
+            Some(Err(error)) => tell(socket, &format!("nobody {error}")),
+            None => tell(socket, "nobody"),
+        }
+    }
+}
+
+/// Paints a frame around a text, whole each time, as somebody does who does not look where the cursor is.
+fn paint(stage: &mut Paused, text: &str) {
+    let size = stage.size();
+    let line = "-".repeat(usize::from(size.columns));
+    write!(stage, "\x1b[H\x1b[2J{line}\r\n\x1b[1m{text}\x1b[m\r\n{}x{}", size.rows, size.columns)
+        .expect("a picture");
+    write!(stage, "\x1b[{};1H{line}", size.rows).expect("a picture");
+    stage.flush().expect("a terminal");
+}
+
+fn dialog(mut stage: Paused, text: &str, orders: &Receiver<String>, socket: &UnixStream) {
+    let mut text = text.to_owned();
+    paint(&mut stage, &text);
+    tell(socket, "shown");
+    loop {
+        match orders.try_recv() {
+            Ok(order) if order == "leave" => break,
+            Ok(order) => {
+                order.strip_prefix("renew ").expect("an order").clone_into(&mut text);
+                stage.renew();
+                paint(&mut stage, &text);
+                tell(socket, "shown");
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => break,
+        }
+        match stage.read_event(Duration::from_millis(50)).expect("a terminal") {
+            None => {}
+            Some(Event::Ready) => tell(socket, "ready"),
+            Some(Event::Key(key)) => {
+                tell(socket, &format!("key {key:?}"));
+                if key == Key::plain(KeyCode::Char('q')) {
+                    break;
+                }
+            }
+            Some(Event::Paste(text)) => tell(socket, &format!("paste {text:?}")),
+            Some(Event::Resized(size)) => {
+                paint(&mut stage, &text);
+                tell(socket, &format!("size {}x{}", size.rows, size.columns));
+            }
+            Some(Event::Gone) => {
+                tell(socket, "gone");
+                break;
+            }
+        }
+    }
+    drop(stage);
+    tell(socket, "left");
+}
+
+/// Whoever listened may be gone.
+fn tell(mut socket: &UnixStream, line: &str) {
+    let _ = writeln!(socket, "{line}");
+}
