@@ -21,7 +21,12 @@ const OVERRIDE: &str = "PINFOLD_BIN";
 /// When it cannot be built.
 pub fn pinfold() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| offered("pinfold", &env::var_os(OVERRIDE).map_or_else(|| build("pinfold-cli", &[], "pinfold"), PathBuf::from)))
+    BINARY.get_or_init(|| {
+        offered(
+            "pinfold",
+            &env::var_os(OVERRIDE).map_or_else(|| build("pinfold-cli", &[], "pinfold"), PathBuf::from),
+        )
+    })
 }
 
 /// A program of the tests' own, likewise where every user can run it.
