@@ -143,7 +143,8 @@ pub struct Limits {
     pub processes: Option<u64>,
     /// Processor time of each process.
     pub cpu_time: Option<Duration>,
-    /// Time from start to end; then the whole tree is ended.
+    /// Time from start to end; then the whole tree is ended. While a call is held for somebody to decide it stands
+    /// still, to a fifth of a second.
     pub wall_time: Option<Duration>,
     /// Size of any one file, in bytes.
     pub file_size: Option<u64>,

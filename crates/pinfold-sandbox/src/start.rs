@@ -355,7 +355,12 @@ impl Confined {
             let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             let stops = self.stops.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             let fds = [watch, self.process.as_raw_fd(), signals, stops];
-            let [question, end, signal, stop] = sys::poll(fds, self.remaining())?;
+            let asked = self.is_asking().then(Instant::now);
+            let [question, end, signal, stop] = sys::poll(fds, self.remaining(asked.is_some()))?;
+            if let (Some(asked), Some(deadline), Ending::ByItself) = (asked, &mut self.deadline, ending) {
+                // The time of the person is not the command's.
+                *deadline += asked.elapsed();
+            }
             if question & libc::POLLIN != 0 {
                 if let Some(watch) = &mut self.watch {
                     watch.0.answer_one(watcher)?;
@@ -440,9 +445,17 @@ impl Confined {
         sys::stop(signal, group)
     }
 
-    /// Milliseconds until the deadline, rounded up.
-    fn remaining(&self) -> Option<i32> {
+    /// Whether a call is held until somebody has decided.
+    fn is_asking(&self) -> bool {
+        self.deadline.is_some() && self.watch.as_ref().is_some_and(|watch| watch.0.holds())
+    }
+
+    /// Milliseconds until the deadline, rounded up; while somebody is asked, until that is looked at again: answers are
+    /// given elsewhere.
+    fn remaining(&self, asking: bool) -> Option<i32> {
+        const LOOK_AGAIN: Duration = Duration::from_millis(200);
         let left = self.deadline?.saturating_duration_since(Instant::now());
+        let left = if asking { left.min(LOOK_AGAIN) } else { left };
         Some(i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1)
     }
 

@@ -235,6 +235,19 @@ int main(int argc, char **argv) {
 ";
 
 #[test]
+fn the_time_of_whoever_decides_is_not_the_commands() {
+    let bed = Bed::new();
+    let mut profile = Profile { negotiable: true, ..bed.profile() };
+    profile.limits.wall_time = Some(Duration::from_millis(900));
+    let script = "mkdir $OUT/d; echo decided; sleep 5; echo late";
+    let (said, ..) = run_in(&bed, Tier::Full, &profile, script, |held| {
+        thread::sleep(Duration::from_millis(1500));
+        held.done();
+    });
+    assert_eq!(said, "decided\n");
+}
+
+#[test]
 fn only_so_many_wait_at_a_time() {
     let bed = Bed::new();
     let script =

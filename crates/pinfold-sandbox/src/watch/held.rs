@@ -64,6 +64,11 @@ impl Holding {
         Self { view, waiting: Arc::default() }
     }
 
+    /// Whether anybody waits.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
     /// Whether a process sees what the run sees, from the same root.
     pub(super) fn shares_its_view(&self, pid: Pid) -> bool {
         let view =

@@ -127,6 +127,11 @@ impl Watch {
         self.listener.as_fd()
     }
 
+    /// Whether any call waits for an answer that is not given here.
+    pub(crate) fn holds(&self) -> bool {
+        self.holding.as_ref().is_some_and(Holding::is_in_use)
+    }
+
     /// Takes one question, lets `watcher` say what becomes of it, and answers unless it is held.
     pub(crate) fn answer_one(&mut self, watcher: &mut dyn Watcher) -> io::Result<()> {
         let question = match sys::next_question(self.fd()) {

@@ -17,7 +17,7 @@ pub(super) struct Read {
 
 /// A place that a call names.
 pub(super) struct PlaceRead {
-    /// As it was named, made absolute. None for what has no name: a descriptor, a socket, an address.
+    /// As it was named, made absolute; of a descriptor, the name that the kernel knows. None for a socket or an address.
     pub(super) named: Option<PathBuf>,
     /// Where it is.
     pub(super) real: PathBuf,
@@ -36,7 +36,7 @@ impl Read {
                 Where::Socket(family) => Some(PlaceRead { named: None, real: family.into() }),
                 Where::Address => network_address(pid, address, args[2]).map(PlaceRead::unnamed),
                 Where::Open(fd) => {
-                    std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok().map(PlaceRead::unnamed)
+                    std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok().map(PlaceRead::open)
                 }
                 Where::Directory(fd) => PlaceRead::of(pid, fd, address, intent, parents),
             };
@@ -65,6 +65,10 @@ impl Read {
 impl PlaceRead {
     fn unnamed(real: PathBuf) -> Self {
         Self { named: None, real }
+    }
+
+    fn open(real: PathBuf) -> Self {
+        Self { named: Some(real.clone()), real }
     }
 
     fn of(pid: Pid, directory: i32, address: u64, intent: Intent, parents: &mut Parents) -> Option<Self> {

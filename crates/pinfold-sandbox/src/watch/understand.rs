@@ -1,5 +1,6 @@
 //! From a call that was read to a deed that somebody else can do: all of it or nothing.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::call::{Deed, Opening, Sync, Time};
@@ -54,7 +55,14 @@ pub(super) fn deed(question: &libc::seccomp_notif, read: &Read) -> Option<Deed> 
         libc::SYS_fchmodat => Some(Deed::SetMode { at: at()?, mode: set_mode(third)?, follow: true }),
         FCHMODAT2 => Some(Deed::SetMode { at: at()?, mode: set_mode(third)?, follow: follows(fourth)? }),
         libc::SYS_fchownat => Some(owner(at()?, third, fourth, follows(fifth)?)),
+        libc::SYS_utimensat if second == 0 && word(fourth) == 0 => {
+            times(pid, open_at(pid, first, at()?)?, third, false)
+        }
         libc::SYS_utimensat => times(pid, at()?, third, follows(fourth)?),
+        libc::SYS_fchmod => {
+            Some(Deed::SetMode { at: open_at(pid, first, at()?)?, mode: set_mode(second)?, follow: false })
+        }
+        libc::SYS_fchown => Some(owner(open_at(pid, first, at()?)?, second, third, false)),
         _ => None,
     }
 }
@@ -113,6 +121,13 @@ fn new_mode(argument: u64) -> Option<u32> {
 fn set_mode(argument: u64) -> Option<u32> {
     const MODES: u32 = 0o7777;
     Some(word(argument) & MODES).filter(|mode| mode & !PERMISSIONS == 0)
+}
+
+/// The name of what a descriptor stands for, if it still has that name.
+fn open_at(pid: Pid, argument: u64, named: PathBuf) -> Option<PathBuf> {
+    let identity = |at: std::fs::Metadata| (at.dev(), at.ino());
+    let open = std::fs::metadata(format!("/proc/{pid}/fd/{}", descriptor(argument))).ok().map(identity)?;
+    (std::fs::symlink_metadata(&named).ok().map(identity)? == open).then_some(named)
 }
 
 fn link(pid: Pid, (directory, address): (i32, u64), to: PathBuf) -> Option<Deed> {
