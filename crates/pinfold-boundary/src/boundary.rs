@@ -352,6 +352,7 @@ impl Drawing {
             network: grant.network,
             openings: grant.openings,
             limits: grant.limits,
+            negotiable: grant.negotiable,
             ..Profile::default()
         };
         for fixed in caches.fixed {

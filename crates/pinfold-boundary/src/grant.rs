@@ -84,4 +84,8 @@ pub struct Grant {
     pub limits: Limits,
     /// Where temporary files go.
     pub temp: Temp,
+    /// Somebody decides about writes that lie outside, while the command waits: see [`Witness::negotiating`].
+    ///
+    /// [`Witness::negotiating`]: crate::Witness::negotiating
+    pub negotiable: bool,
 }

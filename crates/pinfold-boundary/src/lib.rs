@@ -43,4 +43,4 @@ pub use grant::{CacheChoice, EnvironmentWish, Grant, SandboxMode};
 pub use place::{Place, Standing};
 pub use private::Private;
 pub use report::RunReport;
-pub use witness::{Refused, Witness};
+pub use witness::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, Witness, word};

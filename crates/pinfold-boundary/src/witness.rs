@@ -44,6 +44,8 @@ pub struct Refused {
 pub struct Witness<'a> {
     boundary: &'a Boundary,
     tier: Tier,
+    /// What lies outside is held for somebody to decide.
+    negotiates: bool,
     refused: BTreeMap<(Intent, PathBuf), Refused>,
     more: u64,
 }
@@ -51,7 +53,14 @@ pub struct Witness<'a> {
 impl<'a> Witness<'a> {
     /// A witness for a run within `boundary`, held by `tier`.
     pub fn new(boundary: &'a Boundary, tier: Tier) -> Self {
-        Self { boundary, tier, refused: BTreeMap::new(), more: 0 }
+        Self { boundary, tier, negotiates: false, refused: BTreeMap::new(), more: 0 }
+    }
+
+    /// The same, which holds what lies outside the folder and could be let through. What is held inside, credentials,
+    /// and places of the run's own or of the kernel are walls as ever.
+    #[must_use]
+    pub fn negotiating(self) -> Self {
+        Self { negotiates: true, ..self }
     }
 
     /// What was refused, and how many further ones are not in the list.
@@ -60,6 +69,7 @@ impl<'a> Witness<'a> {
     }
 
     fn remember(&mut self, attempt: &Attempt, no: No) -> Reply {
+        let reply = if no.by_us { Reply::Refuse } else { Reply::MeetWall };
         let key = (attempt.intent, attempt.place.clone());
         if let Some(known) = self.refused.get_mut(&key) {
             known.times += 1;
@@ -77,7 +87,7 @@ impl<'a> Witness<'a> {
             };
             self.refused.insert(key, refused);
         }
-        if no.by_us { Reply::Refuse } else { Reply::GoOn }
+        reply
     }
 
     fn judge(&self, attempt: &Attempt) -> Option<No> {
@@ -90,18 +100,24 @@ impl<'a> Witness<'a> {
         match self.boundary.standing(place) {
             _ if self.is_private(place) => None,
             Standing::Writable => self.name_without_a_wall(attempt),
-            Standing::Outside => would_be_done(attempt).then(|| No {
-                why: "it lies outside the folder".into(),
-                instead: "write inside the folder or to $TMPDIR; what belongs elsewhere is for the person to do",
-                to_allow: "start with --add-dir or --allow-write",
-                by_us: self.tier == Tier::Landlock && attempt.intent == Intent::Metadata,
-            }),
+            Standing::Outside => would_be_done(attempt).then(|| self.outside(attempt)),
             Standing::ReadOnly(held) | Standing::Hidden(held) => would_be_done(attempt).then(|| No {
                 why: held.why().to_owned(),
                 instead: "leave it as it is, and tell the person what would have to change there",
                 to_allow: "change it yourself, or start with --allow-write",
                 by_us: self.tier == Tier::Landlock,
+                negotiable: false,
             }),
+        }
+    }
+
+    fn outside(&self, attempt: &Attempt) -> No {
+        No {
+            why: "it lies outside the folder".into(),
+            instead: INSTEAD_OUTSIDE,
+            to_allow: TO_ALLOW_OUTSIDE,
+            by_us: self.tier == Tier::Landlock && attempt.intent == Intent::Metadata,
+            negotiable: self.negotiates && !OF_THE_KERNEL.iter().any(|own| attempt.place.starts_with(own)),
         }
     }
 
@@ -111,9 +127,13 @@ impl<'a> Witness<'a> {
             Tier::Full => &["/tmp", "/var/tmp", "/dev", "/proc"],
             Tier::Landlock => &["/dev", "/proc"],
         };
-        let Profile { visible: seen, temp, .. } = self.boundary.profile();
+        let Profile { visible: seen, temp, layers, .. } = self.boundary.profile();
         if matches!(temp, Temp::Directory(own) if place.starts_with(own)) {
             return true;
+        }
+        // A cache is written to a layer of the run's own.
+        if layers.iter().any(|layer| place.starts_with(&layer.shared)) {
+            return self.boundary.standing(place) == Standing::Outside;
         }
         own.iter().any(|own| place.starts_with(own))
             && self.boundary.standing(place) == Standing::Outside
@@ -159,10 +179,26 @@ impl Watcher for Witness<'_> {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         match self.judge(attempt) {
             None => Reply::GoOn,
+            Some(no) if no.negotiable => Reply::Hold,
             Some(no) => self.remember(attempt, no),
         }
     }
+
+    fn not_held(&mut self, attempt: &Attempt) -> Reply {
+        let no = self.outside(attempt);
+        self.remember(attempt, no)
+    }
 }
+
+/// What whoever runs inside can do instead of writing outside.
+pub const INSTEAD_OUTSIDE: &str =
+    "write inside the folder or to $TMPDIR; what belongs elsewhere is for the person to do";
+
+/// How the person can let a write outside pass.
+pub const TO_ALLOW_OUTSIDE: &str = "start with --add-dir or --allow-write";
+
+/// What looks like files and is the kernel's own.
+const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// A refusal in the making.
 struct No {
@@ -171,12 +207,20 @@ struct No {
     to_allow: &'static str,
     /// No wall stands there: the watch itself has to say no.
     by_us: bool,
+    /// Somebody may let it pass.
+    negotiable: bool,
 }
 
 impl No {
     fn watched(why: &str) -> Self {
         let instead = "use `git init` or `git clone`, or tell the person what is needed there";
-        Self { why: why.to_owned(), instead, to_allow: "make it yourself outside the run", by_us: true }
+        Self {
+            why: why.to_owned(),
+            instead,
+            to_allow: "make it yourself outside the run",
+            by_us: true,
+            negotiable: false,
+        }
     }
 
     fn network() -> Self {
@@ -185,6 +229,7 @@ impl No {
             instead: "do without it, and tell the person what would have to be fetched",
             to_allow: "start with --network host if it has to be reached",
             by_us: false,
+            negotiable: false,
         }
     }
 
@@ -197,6 +242,7 @@ impl No {
             instead: "do without it; a server of your own can listen on 127.0.0.1",
             to_allow: "start with --open unix-sockets if it cannot do without",
             by_us: true,
+            negotiable: false,
         }
     }
 }
@@ -226,7 +272,8 @@ fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
         && BARE.iter().filter(|b| name != **b).all(|b| fs::symlink_metadata(parent.join(b)).is_ok())
 }
 
-fn word(intent: Intent) -> &'static str {
+/// What an intent is called in reports.
+pub fn word(intent: Intent) -> &'static str {
     match intent {
         Intent::Write => "write",
         Intent::Create => "create",
