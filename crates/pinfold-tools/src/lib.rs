@@ -22,7 +22,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`Reply`], [`tools`], [`Shells`], [`within`].
+//! [`call`], [`Reply`], [`tools`], [`Shells`], [`within`], [`Attempts`].
 //!
 //! # Invariants
 //! 1. No tool opens a path: every deed goes through a target of a permit, and every shell runs inside a boundary.
@@ -32,6 +32,7 @@
 //! # What this does not stop
 //! What the words of a file make a model do.
 
+mod attempts;
 mod notebook;
 mod registry;
 mod reply;
@@ -44,6 +45,7 @@ mod within;
 use pinfold::policy::PathText;
 use pinfold::{Decided, Outcome, Permit, RawCall, Session, ToolCall};
 
+pub use attempts::{Attempts, LetThrough, Tried};
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use shell::{Shells, ShellsError, Surroundings};

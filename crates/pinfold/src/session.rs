@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
+use pinfold_policy::rule::Covers;
 use pinfold_policy::{
-    Access, Bases, Grant, Grants, Guards, Interaction, Mode, Policy, Principal, Scope, SourcedRule,
+    Access, Bases, Effect, Grant, Grants, Guards, Interaction, Mode, Policy, Principal, Scope, SourcedRule,
 };
 
 use crate::audit::Journal;
@@ -102,6 +103,29 @@ pub enum SessionError {
 #[derive(Clone)]
 pub struct Session {
     shared: Arc<Shared>,
+}
+
+/// A session for somebody who does not keep it: it may be over when it is needed.
+#[derive(Clone)]
+pub struct WeakSession {
+    shared: Weak<Shared>,
+}
+
+impl WeakSession {
+    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+        Self { shared: Arc::downgrade(shared) }
+    }
+
+    /// The session, unless it is over.
+    pub fn upgrade(&self) -> Option<Session> {
+        self.shared.upgrade().map(|shared| Session { shared })
+    }
+}
+
+impl std::fmt::Debug for WeakSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WeakSession").finish_non_exhaustive()
+    }
 }
 
 /// What a session, its permits and its targets have in common.
@@ -215,6 +239,30 @@ impl Session {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// The same session, not kept.
+    pub fn downgrade(&self) -> WeakSession {
+        WeakSession::of(&self.shared)
+    }
+
+    /// Whether what a process of a shell is about to do outside could be let through: somebody can be asked, or a rule
+    /// allows something that it names.
+    pub fn may_let_processes_out(&self) -> bool {
+        let shared = &self.shared;
+        let asked = shared.interaction == Interaction::Interactive && shared.asking.is_some();
+        let reaches = |rule: &Arc<SourcedRule>| match rule.rule.covers() {
+            Covers::Path(_, pattern) => pattern.is_anchored(),
+            Covers::Tool(_)
+            | Covers::Command(_)
+            | Covers::Host(_)
+            | Covers::Skill(_)
+            | Covers::Agent(_)
+            | Covers::Mcp(_) => false,
+        };
+        let policy = shared.judged_by().policy;
+        let named = || policy.rules(Effect::Allow).rules().iter().any(reaches);
+        shared.access == Access::ReadWrite && !shared.scope.enforce_write && (asked || named())
     }
 
     /// What inside and outside are measured against.

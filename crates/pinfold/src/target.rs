@@ -17,7 +17,7 @@ use pinfold_policy::{GuardHit, Operation, Policy};
 use crate::guarded;
 use crate::outcome::Failure;
 use crate::refusal::RefusalCode;
-use crate::session::Shared;
+use crate::session::{Shared, WeakSession};
 use crate::shell::ShellHost;
 
 /// The targets of one call, handed out in the order of its claims.
@@ -25,6 +25,7 @@ pub struct Targets {
     list: std::vec::IntoIter<Target>,
     /// Only for a call that claims a shell.
     shells: Option<Arc<dyn ShellHost>>,
+    session: WeakSession,
 }
 
 enum Target {
@@ -42,7 +43,8 @@ impl Targets {
         let list =
             found.into_iter().map(|(operation, resolution)| Target::new(shared, operation, resolution));
         let shells = if shell { shared.shells.clone() } else { None };
-        Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter(), shells })
+        let session = WeakSession::of(shared);
+        Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter(), shells, session })
     }
 
     /// What runs the shell of the call.
@@ -52,6 +54,11 @@ impl Targets {
     pub fn shells<S: ShellHost>(&self) -> Result<&S, Failure> {
         let host: Option<&dyn Any> = self.shells.as_deref().map(|host| host as &dyn Any);
         host.and_then(<dyn Any>::downcast_ref).ok_or_else(unclaimed)
+    }
+
+    /// The session that the call belongs to: what a shell of it tries goes down the same road.
+    pub fn session(&self) -> &WeakSession {
+        &self.session
     }
 
     /// The next target, which the call reads.

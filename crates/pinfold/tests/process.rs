@@ -94,7 +94,8 @@ fn rules_and_modes_say_the_same_as_of_an_edit() {
         (Mode::Default, &[] as &[(Effect, &str)], "ask scope"),
         (Mode::AcceptEdits, &[], "ask scope"),
         (Mode::DontAsk, &[], "deny RequiresApproval"),
-        (Mode::BypassPermissions, &[], "allow"),
+        // A mode is nobody's word for what the kernel holds.
+        (Mode::BypassPermissions, &[], "ask scope"),
         // A rule that names the place reaches it; one that names a tool does not.
         (Mode::Default, &[(Allow, "Edit(/$OUT/**)")], "allow"),
         (Mode::Default, &[(Allow, "Write(/$OUT/d/f)")], "allow"),

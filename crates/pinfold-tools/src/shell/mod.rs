@@ -20,7 +20,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pinfold::policy::{Access, Guards, ShellHold};
-use pinfold::{Failure, Plan, RefusalCode, ShellHost};
+use pinfold::{Failure, Plan, RefusalCode, ShellHost, WeakSession};
 use pinfold_boundary::{EnvironmentWish, Grant, Private, SandboxMode};
 use pinfold_sandbox::{Network, Temp, Tier, probe, strongest};
 
@@ -124,9 +124,14 @@ impl Shells {
         })
     }
 
-    /// Runs a command to its end.
-    pub(crate) fn run(&self, command: &str, limit: Duration) -> Result<(Output, Arc<Ending>), Failure> {
-        let (running, thread) = Running::start(self.order(command, Some(limit), false)?)?;
+    /// Runs a command to its end. What it tries outside goes down the road of `session`.
+    pub(crate) fn run(
+        &self,
+        command: &str,
+        limit: Duration,
+        session: &WeakSession,
+    ) -> Result<(Output, Arc<Ending>), Failure> {
+        let (running, thread) = Running::start(self.order(command, Some(limit), false, session)?)?;
         running.wait_end();
         // It has said all it had to say; only its own end is waited for.
         let _ = thread.join();
@@ -137,8 +142,13 @@ impl Shells {
     }
 
     /// Starts a command and lets it run. Comes back when it runs.
-    pub(crate) fn start(&self, command: &str, limit: Option<Duration>) -> Result<String, Failure> {
-        let order = self.order(command, limit, true)?;
+    pub(crate) fn start(
+        &self,
+        command: &str,
+        limit: Option<Duration>,
+        session: &WeakSession,
+    ) -> Result<String, Failure> {
+        let order = self.order(command, limit, true, session)?;
         let mut background = self.background();
         if background.shells.len() >= MOST_BACKGROUND {
             let message = format!("{MOST_BACKGROUND} background shells are there already");
@@ -189,7 +199,13 @@ impl Shells {
         })
     }
 
-    fn order(&self, command: &str, limit: Option<Duration>, input: bool) -> Result<Order, Failure> {
+    fn order(
+        &self,
+        command: &str,
+        limit: Option<Duration>,
+        input: bool,
+        session: &WeakSession,
+    ) -> Result<Order, Failure> {
         let not_held = |message: String| {
             Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
         };
@@ -207,7 +223,9 @@ impl Shells {
         let mut grant = self.grant.clone();
         grant.private = Private::existing(scratch.path());
         grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
-        Ok(Order { grant, guards: self.guards.clone(), tier, command: command.to_owned(), input, scratch })
+        grant.negotiable = session.upgrade().is_some_and(|session| session.may_let_processes_out());
+        let (guards, command, session) = (self.guards.clone(), command.to_owned(), session.clone());
+        Ok(Order { grant, guards, tier, command, input, scratch, session })
     }
 
     /// The tier in which shells are held. Found out once, by trying.

@@ -12,13 +12,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use pinfold::policy::Guards;
-use pinfold::{Failure, RefusalCode};
-use pinfold_boundary::{Boundary, Grant, Refused, RunReport, Witness};
+use pinfold::{Failure, RefusalCode, WeakSession};
+use pinfold_boundary::{Boundary, Grant, Refused, RunReport};
 use pinfold_sandbox::{Command, End, Remote, Signalling, StartError, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::capture::{Capture, Output};
 use super::scratch::RunScratch;
+use crate::attempts::{Attempts, LetThrough, Tried};
 
 /// How long a shell that was asked to end has for it.
 const GRACE: Duration = Duration::from_secs(2);
@@ -46,6 +47,8 @@ pub(crate) struct Order {
     /// Whether input can be sent; else there is none.
     pub(crate) input: bool,
     pub(crate) scratch: RunScratch,
+    /// What decides about what lies outside. Not kept: it ends its shells with itself.
+    pub(crate) session: WeakSession,
 }
 
 /// A shell that was started.
@@ -77,7 +80,9 @@ enum Stage {
 pub(crate) struct Ending {
     pub(crate) how: How,
     pub(crate) refused: Vec<Refused>,
-    /// Refusals that are not in the list.
+    /// What was let through outside the folder.
+    pub(crate) let_through: Vec<LetThrough>,
+    /// What is in neither list.
     pub(crate) more: u64,
     pub(crate) left: RunReport,
     pub(crate) tier: Tier,
@@ -125,7 +130,7 @@ impl Running {
         stdio: [OwnedFd; 3],
         mut output: PipeReader,
     ) -> Result<Ending, Failure> {
-        let Order { grant, guards, tier, command, scratch, .. } = order;
+        let Order { grant, guards, tier, command, scratch, session, .. } = order;
         let boundary = Boundary::compile(&grant, &guards, tier).map_err(|error| {
             let message = format!("no shell was started: {error}");
             Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
@@ -137,17 +142,17 @@ impl Running {
         let watched = confined.is_watched();
         let remote = confined.remote().map_err(|error| not_started(&error))?;
         let (done, over) = io::pipe().map_err(|error| not_started(&error))?;
-        let mut witness = Witness::new(&boundary, tier);
+        let mut attempts = Attempts::new(&boundary, tier, Some(session));
         let ended = thread::scope(|scope| {
             let reader = thread::Builder::new().name("pinfold-output".into());
             let reader = reader.spawn_scoped(scope, || self.listen(&mut output, &done));
             let ended = match reader {
                 Ok(_) => {
                     self.runs(remote);
-                    confined.supervise(&mut witness)
+                    confined.supervise(&mut attempts)
                 }
                 // Dropped here, it would go on with nobody to watch it.
-                Err(error) => remote.kill().and_then(|()| confined.supervise(&mut witness)).and(Err(error)),
+                Err(error) => remote.kill().and_then(|()| confined.supervise(&mut attempts)).and(Err(error)),
             };
             drop(over);
             ended
@@ -163,8 +168,8 @@ impl Running {
             Ok(End::Code(code)) => How::Code(code),
             Err(error) => return Err(lost(&error)),
         };
-        let (refused, more) = witness.refused();
-        Ok(Ending { how, refused, more, left, tier, watched, took })
+        let Tried { refused, let_through, more } = attempts.finish();
+        Ok(Ending { how, refused, let_through, more, left, tier, watched, took })
     }
 
     /// Reads what is said until everything has ended.

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use pinfold::paths::show;
 use pinfold_boundary::Refused;
 use serde_json::{Map, Value, json};
 
 use super::capture::Output;
 use super::running::{Ending, How};
+use crate::attempts::LetThrough;
 
 /// Refusals that a model reads one by one; the rest is in the data.
 const SHOWN: usize = 10;
@@ -29,6 +31,7 @@ pub(crate) fn text(output: &Output, ending: &Ending) -> String {
         line(&mut text, &end);
     }
     refused(&mut text, ending);
+    let_through(&mut text, ending);
     listed(&mut text, "made a new repository", ending.left.new_repositories.iter());
     listed(&mut text, "changed what runs or is acted on later", ending.left.changed_autorun.iter());
     for config in &ending.left.git_config {
@@ -80,6 +83,17 @@ fn refused(text: &mut String, ending: &Ending) {
     text.push(']');
 }
 
+/// What was done outside, so that nobody takes it for something that failed.
+fn let_through(text: &mut String, ending: &Ending) {
+    let told = |done: &LetThrough| format!("{} {}", done.did, show(done.place.as_os_str()));
+    let names: Vec<String> = ending.let_through.iter().take(SHOWN).map(told).collect();
+    if !names.is_empty() {
+        let more = ending.let_through.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        line(text, &format!("[let through outside the folder: {}{more}]", names.join(", ")));
+    }
+}
+
 /// Programs ask the name service for a socket whenever they print a user's name, and do without.
 fn is_idle(refused: &Refused) -> bool {
     refused.place.as_os_str() == "unix"
@@ -121,6 +135,7 @@ pub(crate) fn ending_data(data: &mut Map<String, Value>, ending: &Ending) {
     data.insert("duration_ms".into(), u64::try_from(ending.took.as_millis()).unwrap_or(u64::MAX).into());
     data.insert("refused".into(), ending.refused.iter().map(refused).collect());
     data.insert("more_refused".into(), ending.more.into());
+    data.insert("let_through".into(), serde_json::to_value(&ending.let_through).unwrap_or_default());
     data.insert("held_by".into(), ending.tier.to_string().into());
     data.insert("watched".into(), ending.watched.into());
     data.insert("left".into(), serde_json::to_value(&ending.left).unwrap_or_default());

@@ -23,11 +23,11 @@ pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure
     let limit = input.timeout.map(time);
     let command = runnable(input.command.as_str())?;
     if input.background == Some(true) {
-        let id = shells.start(command, limit)?;
+        let id = shells.start(command, limit, targets.session())?;
         let text = format!("{id} runs in the background; read it with BashOutput, end it with KillBash");
         return Ok(Done::text(text, json!({"shell_id": id, "status": "running"})));
     }
-    let (output, ending) = shells.run(command, limit.unwrap_or(USUAL_TIMEOUT))?;
+    let (output, ending) = shells.run(command, limit.unwrap_or(USUAL_TIMEOUT), targets.session())?;
     let mut data = told::output_data(&output);
     told::ending_data(&mut data, &ending);
     Ok(Done::text(told::text(&output, &ending), data.into()))

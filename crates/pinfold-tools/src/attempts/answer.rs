@@ -1,0 +1,134 @@
+//! From a permit to the answer that a process gets: the deed, done through the places that are held for it.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+
+use pinfold::paths::{DeedError, Opening as InPlace, Owner, SetTime};
+use pinfold::policy::Operation;
+use pinfold::{Failure, Outcome, Permit, RefusalCode, Targets, ToolCall, WriteTarget};
+use pinfold_sandbox::{Call, Deed, Held, Opening, Sync, Time};
+
+/// How a permitted deed ended: done, or why not.
+pub(super) type Ended = Result<(), String>;
+
+/// Spends a permit for a held call, and answers it. `tell` hears how it ended before the process does, whose end may be
+/// the end of the run.
+pub(super) fn answer(permit: Permit, held: Held, tell: impl FnOnce(&Call, Ended)) {
+    let (call, mut targets, receipt) = permit.spend();
+    let done = match places(&call, &mut targets, held.call()) {
+        Ok(_) if !held.is_waiting() => Err(gone()),
+        Ok(places) => held
+            .as_caller(|| perform(&held.call().deed, &places))
+            .unwrap_or_else(|error| Err(error.into()))
+            .map_err(|error| Undone { errno: error.errno(), why: words(&places, &error) }),
+        Err(failure) => Err(Undone { errno: DeedError::Changed.errno(), why: failure }),
+    };
+    let outcome = match &done {
+        Ok(_) => Outcome::Done,
+        Err(undone) => Outcome::Failed(undone.why.clone()),
+    };
+    // That the record did not take it changes nothing any more.
+    let _ = receipt.close(&outcome);
+    tell(held.call(), done.as_ref().map(drop).map_err(|undone| undone.why.message.clone()));
+    match done {
+        Ok(None) => held.done(),
+        // The process is gone, or has as many descriptors as it may have, and has been told.
+        Ok(Some(file)) => drop(held.hand_over(file.as_fd())),
+        Err(undone) => held.refuse(undone.errno),
+    }
+}
+
+/// A deed that did not happen: what the process hears, and what is recorded.
+struct Undone {
+    errno: i32,
+    why: Failure,
+}
+
+fn gone() -> Undone {
+    let why = Failure::plain(RefusalCode::Changed, "the process has ended meanwhile", "nothing was done");
+    Undone { errno: DeedError::Changed.errno(), why }
+}
+
+fn words(places: &[WriteTarget], error: &DeedError) -> Failure {
+    let named = places.last().map(|place| place.failed(error));
+    named.unwrap_or_else(|| {
+        Failure::plain(RefusalCode::Io, error.to_string(), "look at the place, then decide")
+    })
+}
+
+/// The held places that the deed changes. Each has to be where the process was seen to mean it: what moved since is not
+/// what it asked for.
+fn places(call: &ToolCall, targets: &mut Targets, held: &Call) -> Result<Vec<WriteTarget>, Failure> {
+    let changed =
+        || Failure::plain(RefusalCode::Changed, "the place changed since it was looked at", "try it again");
+    let ToolCall::Process(process) = call else { return Err(changed()) };
+    let mut places = Vec::with_capacity(held.places.len());
+    for touch in &process.touches {
+        if touch.operation == Operation::Read {
+            let read = targets.next_read()?;
+            if !held.places.iter().any(|place| place == read.real()) {
+                return Err(changed());
+            }
+            continue;
+        }
+        let target = targets.next_write()?;
+        if held.places.get(places.len()).is_none_or(|place| place != target.real()) {
+            return Err(changed());
+        }
+        places.push(target);
+    }
+    let moves = matches!(held.deed, Deed::Rename { .. });
+    let all_outside = places.iter().all(|place| !place.is_inside());
+    let some_outside = places.iter().any(|place| !place.is_inside());
+    // What lies inside the process can do by itself; it has no need of us for it.
+    if places.len() == held.places.len() && (all_outside || moves && some_outside) {
+        Ok(places)
+    } else {
+        Err(changed())
+    }
+}
+
+fn perform(deed: &Deed, places: &[WriteTarget]) -> Result<Option<File>, DeedError> {
+    let (at, second) = match places {
+        [at] => (at, None),
+        [at, second] => (at, Some(second)),
+        _ => return Err(DeedError::Changed),
+    };
+    let second = || second.ok_or(DeedError::Changed);
+    match deed {
+        Deed::Open(opening) => return at.open_in_place(in_place(opening)).map(Some),
+        Deed::MakeDir { mode, .. } => at.make_dir_in_place(*mode),
+        Deed::Remove { .. } => at.remove_in_place(),
+        Deed::RemoveDir { .. } => at.remove_dir_in_place(),
+        Deed::Rename { replace, .. } => at.rename_in_place(second()?, *replace),
+        Deed::Link { .. } => at.link_in_place(second()?),
+        Deed::Symlink { text, .. } => at.make_link_in_place(text),
+        Deed::Truncate { length, .. } => at.set_length_in_place(*length),
+        Deed::SetMode { mode, .. } => at.set_mode_in_place(*mode),
+        Deed::SetOwner { owner, group, .. } => at.set_owner_in_place(Owner { user: *owner, group: *group }),
+        Deed::SetTimes { times: [access, change], .. } => at.set_times_in_place(time(*access), time(*change)),
+    }
+    .map(|()| None)
+}
+
+fn in_place(opening: &Opening) -> InPlace {
+    InPlace {
+        read: opening.read,
+        write: opening.write,
+        append: opening.append,
+        truncate: opening.truncate,
+        create: opening.create,
+        exclusive: opening.exclusive,
+        nonblocking: opening.nonblocking,
+        sync: opening.sync == Some(Sync::All),
+        content_sync: opening.sync == Some(Sync::Content),
+    }
+}
+
+fn time(time: Time) -> SetTime {
+    match time {
+        Time::Now => SetTime::Now,
+        Time::Kept => SetTime::Kept,
+        Time::At { seconds, nanoseconds } => SetTime::At { seconds, nanoseconds },
+    }
+}

@@ -1,0 +1,56 @@
+//! Whether the kernel would do it if nothing held it back: what fails anyway is not worth a question.
+//!
+//! Looked at by path, which decides nothing: a deed is only ever done through what the permit holds.
+
+use std::fs::{self, FileType};
+use std::path::Path;
+
+use pinfold_sandbox::{Call, Deed, Opening};
+use rustix::fs::{Access, AtFlags, CWD};
+
+/// Whether a call could come to its end.
+pub(super) fn is_feasible(call: &Call) -> bool {
+    let at = |number: usize| call.places.get(number).map_or(Path::new(""), |place| place.as_path());
+    match &call.deed {
+        Deed::Open(opening) => can_open(opening, at(0)),
+        Deed::MakeDir { .. } | Deed::Symlink { .. } => kind(at(0)).is_none() && can_change_names(at(0)),
+        Deed::Remove { .. } => kind(at(0)).is_some_and(|kind| !kind.is_dir()) && can_change_names(at(0)),
+        Deed::RemoveDir { .. } => kind(at(0)).is_some_and(|kind| kind.is_dir()) && can_change_names(at(0)),
+        Deed::Rename { replace, .. } => {
+            kind(at(0)).is_some()
+                && (*replace || kind(at(1)).is_none())
+                && can_change_names(at(0))
+                && can_change_names(at(1))
+        }
+        Deed::Link { .. } => {
+            kind(at(0)).is_some_and(|kind| kind.is_file()) && kind(at(1)).is_none() && can_change_names(at(1))
+        }
+        Deed::Truncate { .. } => {
+            kind(at(0)).is_some_and(|kind| kind.is_file()) && can(at(0), Access::WRITE_OK)
+        }
+        Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => kind(at(0)).is_some(),
+    }
+}
+
+fn can_open(opening: &Opening, at: &Path) -> bool {
+    let mut wanted = Access::EXISTS;
+    wanted.set(Access::READ_OK, opening.read);
+    wanted.set(Access::WRITE_OK, opening.write);
+    match kind(at) {
+        Some(kind) => kind.is_file() && !opening.exclusive && can(at, wanted),
+        None => opening.create.is_some() && can_change_names(at),
+    }
+}
+
+fn kind(at: &Path) -> Option<FileType> {
+    Some(fs::symlink_metadata(at).ok()?.file_type())
+}
+
+/// Whether names can be made and removed in the folder of a place.
+fn can_change_names(at: &Path) -> bool {
+    at.parent().is_some_and(|folder| folder.is_dir() && can(folder, Access::WRITE_OK | Access::EXEC_OK))
+}
+
+fn can(at: &Path, what: Access) -> bool {
+    rustix::fs::accessat(CWD, at, what, AtFlags::EACCESS).is_ok()
+}

@@ -1,0 +1,84 @@
+//! What processes of a run try outside the folder, decided while they wait.
+//!
+//! A write outside the line is held, becomes a call and goes down the road of every call. On a yes the supervisor does
+//! the deed itself, through the places that the permit holds, and answers the process with the result; on a no the
+//! process is told that permission is denied. The walls stay as they are: nothing is let go on for a yes.
+//!
+//! Each different deed that waits has a thread of its own, made when it is needed: a run that tries nothing outside pays
+//! nothing. The same deed, tried by several processes of one program at a time, is asked about once.
+
+mod answer;
+mod feasible;
+mod told;
+mod waiting;
+mod words;
+
+use std::sync::Arc;
+
+use pinfold::WeakSession;
+use pinfold_boundary::{Boundary, Refused, Witness};
+use pinfold_sandbox::{Attempt, Held, Reply, Tier, Watcher};
+
+pub use told::LetThrough;
+use waiting::Desk;
+
+/// Watches one run; what lies outside and could be let through waits until it is decided.
+#[derive(Debug)]
+pub struct Attempts<'a> {
+    witness: Witness<'a>,
+    desk: Option<Arc<Desk>>,
+}
+
+/// What a run tried outside its line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// What was refused.
+    pub refused: Vec<Refused>,
+    /// What was let through, and done.
+    pub let_through: Vec<LetThrough>,
+    /// How many further ones are in neither list.
+    pub more: u64,
+}
+
+impl<'a> Attempts<'a> {
+    /// For a run within `boundary`, held by `tier`. What lies outside is decided by `session`, where the boundary was
+    /// compiled for that ([`Grant::negotiable`](pinfold_boundary::Grant::negotiable)); else it is refused.
+    pub fn new(boundary: &'a Boundary, tier: Tier, session: Option<WeakSession>) -> Self {
+        let witness = Witness::new(boundary, tier);
+        match session.filter(|_| boundary.profile().negotiable) {
+            Some(session) => {
+                let desk = Some(Arc::new(Desk::new(session, tier)));
+                Self { witness: witness.negotiating(), desk }
+            }
+            None => Self { witness, desk: None },
+        }
+    }
+
+    /// What was tried, once the run is over.
+    pub fn finish(self) -> Tried {
+        let (refused, more) = self.witness.refused();
+        let mut tried = Tried { refused, let_through: Vec::new(), more };
+        if let Some(desk) = self.desk {
+            desk.told().add_to(&mut tried);
+        }
+        tried
+    }
+}
+
+impl Watcher for Attempts<'_> {
+    fn attempt(&mut self, attempt: &Attempt) -> Reply {
+        self.witness.attempt(attempt)
+    }
+
+    fn hold(&mut self, held: Held) {
+        match &self.desk {
+            Some(desk) => Desk::take(desk, held),
+            // The witness held nothing.
+            None => drop(held),
+        }
+    }
+
+    fn not_held(&mut self, attempt: &Attempt) -> Reply {
+        self.witness.not_held(attempt)
+    }
+}

@@ -1,0 +1,84 @@
+//! What is told of a run's attempts at its end.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pinfold::paths::show;
+use pinfold_boundary::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE};
+use pinfold_sandbox::Call;
+use serde::Serialize;
+
+use super::{Tried, words};
+
+/// How many different ones are remembered; more are only counted.
+const MOST: usize = 1000;
+
+/// Something outside that was let through and done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LetThrough {
+    /// What was done: `write`, `create`, `remove`, …
+    pub did: &'static str,
+    /// Where.
+    pub place: PathBuf,
+    /// For which program.
+    pub program: String,
+    /// How often.
+    pub times: u64,
+}
+
+type Key = (&'static str, PathBuf, String);
+
+/// What has been decided so far.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    refused: BTreeMap<(Key, String), u64>,
+    let_through: BTreeMap<Key, u64>,
+    more: u64,
+}
+
+impl Told {
+    /// It was refused, for this reason.
+    pub(super) fn refused(&mut self, call: &Call, why: &str) {
+        count(&mut self.refused, (key(call), why.to_owned()), &mut self.more);
+    }
+
+    /// It was let through and done.
+    pub(super) fn let_through(&mut self, call: &Call) {
+        count(&mut self.let_through, key(call), &mut self.more);
+    }
+
+    /// Adds all of it to what else was tried.
+    pub(super) fn add_to(&self, tried: &mut Tried) {
+        let refused = |(((tried, place, program), why), times): (&(Key, String), &u64)| Refused {
+            tried,
+            place: place.clone(),
+            program: program.clone(),
+            times: *times,
+            why: why.clone(),
+            instead: INSTEAD_OUTSIDE,
+            to_allow: TO_ALLOW_OUTSIDE,
+        };
+        let done = |((did, place, program), times): (&Key, &u64)| LetThrough {
+            did,
+            place: place.clone(),
+            program: program.clone(),
+            times: *times,
+        };
+        tried.refused.extend(self.refused.iter().map(refused));
+        tried.let_through.extend(self.let_through.iter().map(done));
+        tried.more += self.more;
+    }
+}
+
+fn key(call: &Call) -> Key {
+    let (word, place) = words::report(call);
+    (word, place.to_owned(), show(&call.caller.program))
+}
+
+fn count<K: Ord>(list: &mut BTreeMap<K, u64>, key: K, more: &mut u64) {
+    if list.len() >= MOST && !list.contains_key(&key) {
+        *more += 1;
+    } else {
+        *list.entry(key).or_default() += 1;
+    }
+}
