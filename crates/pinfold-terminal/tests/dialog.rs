@@ -8,25 +8,22 @@
     reason = "a test stops where it fails"
 )]
 
+mod common;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pinfold::consent::Request;
-use pinfold_terminal::dialog::{Dialog, Moment};
-use pinfold_terminal::{Key, KeyCode, Size};
-use serde_json::Value;
+use common::{assert_golden, keys, read, text_of};
 
-const SIZES: [Size; 2] = [Size { rows: 24, columns: 80 }, Size { rows: 10, columns: 40 }];
+use pinfold::consent::Request;
+use pinfold_terminal::Size;
+use pinfold_terminal::dialog::{Dialog, Moment};
+use serde_json::Value;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialog")
-}
-
-fn read(path: &Path) -> Value {
-    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 /// `{"repeat": [TEXT, TIMES]}` is a long text, `{"join": [TEXT, …]}` one in pieces.
@@ -57,38 +54,8 @@ fn request(case: &Value) -> Request {
     serde_json::from_value(request).unwrap()
 }
 
-fn keys(name: &str) -> Vec<Key> {
-    if let Some(text) = name.strip_prefix("type:") {
-        return text.chars().map(|c| Key::plain(KeyCode::Char(c))).collect();
-    }
-    let code = match name {
-        "enter" => KeyCode::Enter,
-        "esc" => KeyCode::Escape,
-        "tab" => KeyCode::Tab,
-        "back" => KeyCode::Backspace,
-        "up" => KeyCode::Up,
-        "down" => KeyCode::Down,
-        "left" => KeyCode::Left,
-        "right" => KeyCode::Right,
-        "home" => KeyCode::Home,
-        "end" => KeyCode::End,
-        "space" => KeyCode::Char(' '),
-        "page-down" => KeyCode::PageDown,
-        "page-up" => KeyCode::PageUp,
-        "backtab" => return vec![Key { shift: true, ..Key::plain(KeyCode::Tab) }],
-        "ctrl-c" => return vec![Key::ctrl('c')],
-        other => KeyCode::Char(other.parse().unwrap_or_else(|_| panic!("`{other}` is no key"))),
-    };
-    vec![Key::plain(code)]
-}
-
 fn screen(dialog: &mut Dialog<'_>, size: Size, moment: &Moment) -> String {
-    let picture = dialog.view(size, moment);
-    let line = |y| {
-        let cells = (0..size.columns).map(|x| picture.cell((x, y)).unwrap().symbol()).collect::<String>();
-        format!("{}\n", cells.trim_end())
-    };
-    (0..size.rows).map(line).collect()
+    text_of(&dialog.view(size, moment))
 }
 
 /// All screens of a case, one after the other.
@@ -124,28 +91,7 @@ fn play(case: &Value, size: Size) -> String {
 
 #[test]
 fn dialogs_look_as_they_should() {
-    let bless = std::env::var_os("PINFOLD_BLESS").is_some();
-    let mut cases = 0;
-    for entry in fs::read_dir(folder()).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if path.extension().is_none_or(|extension| extension != "json") || name == "base" {
-            continue;
-        }
-        cases += 1;
-        let case = read(&path);
-        for size in SIZES {
-            let screens = play(&case, size);
-            let at = folder().join(format!("{name}.{}x{}.txt", size.columns, size.rows));
-            if bless {
-                fs::write(&at, screens).unwrap();
-                continue;
-            }
-            let expected = fs::read_to_string(&at).unwrap_or_default();
-            assert!(screens == expected, "{}:\n{screens}", at.display());
-        }
-    }
-    assert!(cases > 0);
+    assert_golden(&folder(), play);
 }
 
 #[test]

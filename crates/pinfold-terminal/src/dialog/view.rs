@@ -8,10 +8,8 @@ use ratatui_core::style::{Color, Modifier, Style};
 
 use super::body::title;
 use super::model::{Dialog, Moment, Pane};
+use crate::sheet::{SMALLEST, draw_rule};
 use crate::stage::Size;
-
-/// Smaller than this there is no room for the answers and some text.
-const SMALLEST: Size = Size { rows: 10, columns: 40 };
 
 /// From this height on there is a line with all the keys.
 const TALL: u16 = 14;
@@ -77,18 +75,15 @@ impl Dialog<'_> {
 
     /// The line between the text and what is ours: what cannot be seen of the text.
     fn line_below(&self, (above, below): (usize, usize), y: u16, picture: &mut Buffer) {
-        let width = picture.area().width;
-        let faint = Style::new().add_modifier(Modifier::DIM);
-        picture.set_stringn(0, y, "─".repeat(width.into()), width.into(), faint);
         let strong = Style::new().add_modifier(Modifier::BOLD).fg(Color::Yellow);
         let (words, style) = match (self.word, above, below) {
-            (Some(word), ..) => (format!(" {word} "), strong),
-            (None, 0, 0) => return,
-            (None, above, 0) => (format!(" {above} above, end "), Style::new()),
-            (None, 0, below) => (format!(" {below} more below: space "), strong),
-            (None, above, below) => (format!(" {above} above, {below} more below: space "), strong),
+            (Some(word), ..) => (word.to_owned(), strong),
+            (None, 0, 0) => (String::new(), strong),
+            (None, above, 0) => (format!("{above} above, end"), Style::new()),
+            (None, 0, below) => (format!("{below} more below: space"), strong),
+            (None, above, below) => (format!("{above} above, {below} more below: space"), strong),
         };
-        picture.set_stringn(2, y, words, usize::from(width).saturating_sub(2), style);
+        draw_rule(&words, style, y, picture);
     }
 
     /// The lines below the text.

@@ -5,6 +5,7 @@
 //! characters for.
 
 mod block;
+mod edge;
 mod field;
 mod paint;
 mod piece;
@@ -12,6 +13,7 @@ mod rows;
 mod scroll;
 
 pub(crate) use block::{Block, Kind, Tone};
+pub(crate) use edge::{SMALLEST, draw_rule};
 pub(crate) use field::Field;
 pub use paint::Painter;
 pub use piece::visible;

@@ -50,6 +50,11 @@ impl<'a> Scroll<'a> {
         (self.top, self.sheet.len().saturating_sub(self.top + self.height))
     }
 
+    /// How many rows are on the screen at once.
+    pub(crate) fn page(&self) -> usize {
+        self.height
+    }
+
     /// A key that moves it. Says whether it was one.
     pub(crate) fn key(&mut self, key: Key) -> bool {
         if key.ctrl || key.alt {
