@@ -3,6 +3,7 @@
 mod output;
 mod own_terminal;
 mod private;
+mod questions;
 mod report;
 mod wish;
 
@@ -13,9 +14,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::policy::Guards;
-use pinfold_boundary::{Boundary, Grant, Witness};
+use pinfold_boundary::{Boundary, Grant};
 use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Tier, start};
 use pinfold_terminal::Beside;
+use pinfold_tools::Attempts;
 
 use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
@@ -23,6 +25,7 @@ use crate::say::warn;
 use crate::surroundings;
 use output::Relay;
 use own_terminal::Attending;
+use questions::Questions;
 use report::Report;
 use wish::Wish;
 
@@ -30,7 +33,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     for door in &run.open {
         warn(wish::warning(*door));
     }
-    let Some(Wish { mut grant, guards }) = wish::wish(run)? else {
+    let Some(Wish { mut grant, guards, judged }) = wish::wish(run)? else {
         return without_walls(run);
     };
     let nested = surroundings::is_inside_another();
@@ -39,24 +42,28 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         grant.cache_home = None;
     }
     let told_to = report_file(run, &grant)?;
-    let Begun { boundary, mut confined, relay, mut beside } = begin(run, &grant, &guards, nested)?;
+    let questions = Questions::new(run, &grant, judged)?;
+    grant.negotiable = questions.may_let_processes_out();
+    let asks = questions.are_asked();
+    let Begun { boundary, mut confined, relay, mut beside } = begin(run, &grant, &guards, nested, asks)?;
     let tier = confined.tier();
     let watched = confined.is_watched();
     let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));
     if let Some(beside) = &mut beside {
         confined.attended_by(Box::new(Attending(beside.handle())));
         beside.start().map_err(lost)?;
+        questions.at(beside)?;
     }
     let flowing = match relay {
         Some(relay) => Some(relay.start(&Arc::new(confined.remote().map_err(lost)?))),
         None => None,
     };
-    let mut witness = Witness::new(&boundary, tier);
-    let ended = confined.supervise(&mut witness);
+    let mut attempts = Attempts::new(&boundary, tier, Some(questions.session()));
+    let ended = confined.supervise(&mut attempts);
     let too_much = flowing.is_some_and(output::Flowing::finish);
     // From here on the terminal is ours to write to.
     beside.into_iter().for_each(Beside::finish);
-    Report::new(tier, watched, witness, boundary.settle()).tell(run, &ended, told_to);
+    Report::new(tier, watched, attempts.finish(), boundary.settle()).tell(run, &ended, told_to);
     match ended {
         Ok(End::Code(code)) => {
             let printed = too_much.then_some("ended: it printed too much (--max-output)");
@@ -99,20 +106,20 @@ fn report_file(run: &Run, grant: &Grant) -> Result<Option<fs::File>, Failure> {
 }
 
 /// Starts in the strongest tier that the person accepts.
-fn begin(run: &Run, grant: &Grant, guards: &Guards, nested: bool) -> Result<Begun, Failure> {
+fn begin(run: &Run, grant: &Grant, guards: &Guards, nested: bool, asks: bool) -> Result<Begun, Failure> {
     if run.landlock_only && !run.allow_degraded {
         let message = "--landlock-only holds less than the full tier";
         return Err(Failure::new(USAGE, message).mend("say --allow-degraded too if that is meant"));
     }
     if !run.landlock_only && !nested {
-        match attempt(run, grant, guards, Tier::Full)? {
+        match attempt(run, grant, guards, Tier::Full, asks)? {
             Ok(begun) => return Ok(begun),
             Err(error) if !error.is_machine() => return Err(not_started(&error)),
             Err(error) if !run.allow_degraded => return Err(too_weak(&error)),
             Err(error) => warn(format_args!("this machine cannot hold the full tier ({error})")),
         }
     }
-    let begun = attempt(run, grant, guards, Tier::Landlock)?.map_err(|e| not_started(&e))?;
+    let begun = attempt(run, grant, guards, Tier::Landlock, asks)?.map_err(|e| not_started(&e))?;
     if !run.quiet {
         let gaps: String = Tier::Landlock.gaps().iter().map(|gap| format!("\npinfold:   - {gap}")).collect();
         warn(format_args!("held by Landlock and seccomp only. Not held:{gaps}"));
@@ -135,12 +142,13 @@ fn attempt(
     grant: &Grant,
     guards: &Guards,
     tier: Tier,
+    asks: bool,
 ) -> Result<Result<Begun, StartError>, Failure> {
     let boundary = Boundary::compile(grant, guards, tier)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("check the paths and names given"))?;
     let mut command = command(run);
     let (mut relay, mut beside, mut streams) = (None, None, [None, None, None]);
-    if let Some((opened, own)) = own_terminal::open(run)? {
+    if let Some((opened, own)) = own_terminal::open(run, asks)? {
         command = command.terminal(own.terminal);
         streams = own.streams;
         beside = Some(opened);

@@ -6,14 +6,9 @@ use pinfold_terminal::{Beside, Handle, Own};
 use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS};
 
-/// Whether questions of this run can be asked at the terminal that it is started on.
-fn wants_terminal(run: &Run) -> bool {
-    run.own_terminal
-}
-
 /// A terminal for the command, if questions are to be asked at ours and somebody sits there.
-pub(super) fn open(run: &Run) -> Result<Option<(Beside, Own)>, Failure> {
-    if !wants_terminal(run) {
+pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(Beside, Own)>, Failure> {
+    if !asks && !run.own_terminal {
         return Ok(None);
     }
     Beside::open().map_err(|e| Failure::new(NO_WALLS, format!("no terminal for the command can be had: {e}")))

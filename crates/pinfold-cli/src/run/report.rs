@@ -6,8 +6,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use pinfold_boundary::{Refused, RunReport, Witness};
+use pinfold_boundary::{Refused, RunReport};
 use pinfold_sandbox::{End, Tier};
+use pinfold_tools::{LetThrough, Tried};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
@@ -21,6 +22,8 @@ pub(super) struct Report {
     /// False when what was refused could not be seen.
     watched: bool,
     refused: Vec<Refused>,
+    /// What somebody let through, and was done.
+    let_through: Vec<LetThrough>,
     /// Refusals that are not in the list.
     more: u64,
     #[serde(flatten)]
@@ -66,9 +69,9 @@ fn plain(path: &Path) -> PathBuf {
 const SHOWN: usize = 20;
 
 impl Report {
-    pub(super) fn new(tier: Tier, watched: bool, witness: Witness<'_>, left: RunReport) -> Self {
-        let (refused, more) = witness.refused();
-        Self { tier: tier.to_string(), watched, refused, more, left }
+    pub(super) fn new(tier: Tier, watched: bool, tried: Tried, left: RunReport) -> Self {
+        let Tried { refused, let_through, more } = tried;
+        Self { tier: tier.to_string(), watched, refused, let_through, more, left }
     }
 
     /// Prints it, or writes it where the person wants it.
@@ -92,7 +95,7 @@ impl Report {
     }
 
     fn is_quiet(&self) -> bool {
-        self.refused.is_empty() && self.left.is_quiet()
+        self.refused.is_empty() && self.let_through.is_empty() && self.left.is_quiet()
     }
 
     /// Programs ask the name service for a socket whenever they print a user's name, and do without: not worth a
@@ -113,7 +116,17 @@ impl Report {
             let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
             let _ = writeln!(text, "  {program}: {tried} {place}{often}\n    {why}; {to_allow}");
         }
-        let more = self.refused.len().saturating_sub(SHOWN) as u64 + self.more;
+        if !self.let_through.is_empty() {
+            text.push_str("let through:\n");
+        }
+        for LetThrough { did, place, program, times } in self.let_through.iter().take(SHOWN) {
+            let place = place.to_string_lossy().escape_debug().to_string();
+            let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+            let _ = writeln!(text, "  {program}: {did} {place}{often}");
+        }
+        let unlisted =
+            self.refused.len().saturating_sub(SHOWN) + self.let_through.len().saturating_sub(SHOWN);
+        let more = unlisted as u64 + self.more;
         if more > 0 {
             let _ = writeln!(text, "  and {more} more (--json lists them)");
         }

@@ -22,13 +22,24 @@ use crate::surroundings;
 pub(super) struct Wish {
     pub(super) grant: Grant,
     pub(super) guards: Guards,
+    /// What a call of one of its processes is judged by.
+    pub(super) judged: Judged,
+}
+
+/// What a call of a process is judged by, and where rules for good are written.
+pub(super) struct Judged {
+    pub(super) plan: Plan,
+    pub(super) locations: Locations,
+    /// Managed settings allow no rules of others.
+    pub(super) managed_only: bool,
 }
 
 /// The wish; `None` when somebody said that nothing is to be held.
 pub(super) fn wish(run: &Run) -> Result<Option<Wish>, Failure> {
     let here = surroundings::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
-    let Said { plan, sandbox, network } = said(run, &folder)?;
+    let Said { judged, sandbox, network } = said(run, &folder)?;
+    let Judged { plan, .. } = &judged;
     let declared = &plan.policy.declared;
     if let Some(no) = declared.tool_no(ScopedTool::Terminal) {
         let message = format!("nothing is run here: {} ({}, {})", no.why.clause(), no.list, no.source);
@@ -39,7 +50,7 @@ pub(super) fn wish(run: &Run) -> Result<Option<Wish>, Failure> {
     };
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
     let (files, folders): (Vec<_>, Vec<_>) =
-        plan.also_writable.into_iter().partition(|place| place.is_file());
+        plan.also_writable.iter().cloned().partition(|place| place.is_file());
     let grant = Grant {
         cwd: folder.clone(),
         folder,
@@ -63,12 +74,12 @@ pub(super) fn wish(run: &Run) -> Result<Option<Wish>, Failure> {
         limits: limits(&run.limits),
         ..Grant::default()
     };
-    Ok(Some(Wish { grant, guards: plan.guards }))
+    Ok(Some(Wish { grant, guards: plan.guards.clone(), judged }))
 }
 
 /// What settings say about a run.
 struct Said {
-    plan: Plan,
+    judged: Judged,
     sandbox: Option<settings::SandboxMode>,
     network: Option<settings::Network>,
 }
@@ -80,7 +91,7 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
     let merged = in_files::loaded(&locations, &Flags::default())?.merged;
     let situation = Situation {
         cwd: None,
-        project: locations.project.unwrap_or_else(|| folder.to_owned()),
+        project: locations.project.clone().unwrap_or_else(|| folder.to_owned()),
         variables: surroundings::variables(),
         profile: in_files::profile(run.profile.as_deref())?,
     };
@@ -88,8 +99,9 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
         .with_settings(&Ambient::claim(), &merged, &situation)
         .map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let value = |mode: Located<settings::SandboxMode>| mode.value;
+    let managed_only = merged.managed_rules_only.is_some();
     Ok(Said {
-        plan,
+        judged: Judged { plan: plan.where_the_folder_is_granted(&merged), locations, managed_only },
         sandbox: merged.sandbox.mode.map(value),
         network: merged.sandbox.network.map(|n| n.value),
     })

@@ -1,0 +1,69 @@
+//! Questions of a run: what a process tries outside is a call, judged by the settings of the folder and asked about at
+//! the terminal that the run was started on.
+
+use std::sync::Arc;
+
+use pinfold::audit::Discard;
+use pinfold::policy::{Access, Interaction};
+use pinfold::{Ambient, Plan, Session, WeakSession};
+use pinfold_boundary::{Grant, SandboxMode};
+use pinfold_terminal::Beside;
+
+use super::wish::Judged;
+use crate::args::Run;
+use crate::asking::{Asker, is_at_terminal};
+use crate::exit::{Failure, USAGE};
+
+/// Who decides what processes may do outside.
+pub(super) struct Questions {
+    session: Session,
+    asker: Option<Asker>,
+}
+
+impl Questions {
+    pub(super) fn new(run: &Run, grant: &Grant, judged: Judged) -> Result<Self, Failure> {
+        let Judged { plan, locations, managed_only } = judged;
+        let asker = if is_at_terminal(&run.asking) {
+            Asker::new(&run.asking, &locations, managed_only)
+        } else {
+            None
+        };
+        let there = |place: &&std::path::PathBuf| place.exists();
+        let plan = Plan {
+            id: format!("run-{}", std::process::id()),
+            // What the kernel lets them write anyway is inside.
+            also_writable: grant.add.iter().chain(&grant.allow_write).filter(there).cloned().collect(),
+            access: match grant.mode {
+                SandboxMode::ReadOnly => Access::ReadOnly,
+                SandboxMode::WorkspaceWrite | SandboxMode::DefaultWrite => Access::ReadWrite,
+            },
+            interaction: if asker.is_some() { Interaction::Interactive } else { Interaction::Headless },
+            asking: asker.as_ref().map(Asker::asking),
+            ..plan
+        };
+        let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard))
+            .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
+        Ok(Self { session, asker })
+    }
+
+    /// Whether anything outside could be let through.
+    pub(super) fn may_let_processes_out(&self) -> bool {
+        self.session.may_let_processes_out()
+    }
+
+    /// Whether somebody is asked at the terminal.
+    pub(super) fn are_asked(&self) -> bool {
+        self.asker.is_some() && self.may_let_processes_out()
+    }
+
+    /// Asks at the terminal that the command believes to be its own.
+    pub(super) fn at(&self, beside: &Beside) -> Result<(), Failure> {
+        let Some(asker) = &self.asker else { return Ok(()) };
+        let handle = beside.handle();
+        asker.at(move || handle.pause())
+    }
+
+    pub(super) fn session(&self) -> WeakSession {
+        self.session.downgrade()
+    }
+}
