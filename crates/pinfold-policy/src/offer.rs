@@ -218,5 +218,16 @@ pub fn is_narrow(rule: &Rule) -> bool {
     }
 }
 
+/// Whether a rule may be proposed because of what people answered: a narrow one that reaches no other machine.
+pub fn may_be_learnt(rule: &Rule) -> bool {
+    let stays = match rule.covers() {
+        Covers::Command(pattern) => breadth::stays_here(pattern),
+        Covers::Host(_) => false,
+        Covers::Mcp(_) => !rule.text().contains('*'),
+        Covers::Path(..) | Covers::Skill(_) | Covers::Agent(_) | Covers::Tool(_) => true,
+    };
+    stays && is_narrow(rule)
+}
+
 #[cfg(test)]
 mod tests;

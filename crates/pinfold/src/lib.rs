@@ -46,6 +46,7 @@ mod denial;
 mod elsewhere;
 mod gate;
 mod guarded;
+pub mod learn;
 mod outcome;
 mod permit;
 mod profile;

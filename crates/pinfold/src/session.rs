@@ -355,6 +355,11 @@ impl Session {
         self.shared.keeper.revoke(number)
     }
 
+    /// What the patterns of grants and rules are measured from.
+    pub fn bases(&self) -> &Bases {
+        self.shared.keeper.bases()
+    }
+
     /// The guarded places.
     pub fn guards(&self) -> &Guards {
         &self.shared.guards

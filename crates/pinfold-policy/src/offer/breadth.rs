@@ -164,5 +164,11 @@ pub(super) fn is_narrow(pattern: &CommandPattern) -> bool {
     }
 }
 
+/// Whether what a pattern names talks to no other machine.
+pub(super) fn stays_here(pattern: &CommandPattern) -> bool {
+    let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
+    of(&words).kind < Kind::Reaches
+}
+
 #[cfg(test)]
 mod tests;

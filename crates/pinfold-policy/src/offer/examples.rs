@@ -11,7 +11,7 @@ use crate::fact::{Facts, Kind, PathFact, Standing};
 use crate::grant::Grant;
 use crate::input::PathText;
 use crate::mcp::McpCall;
-use crate::rule::Rule;
+use crate::rule::{Covers, Rule};
 use crate::tool::ToolName;
 
 /// Commands as they are written every day.
@@ -31,29 +31,32 @@ pub(super) fn of(
     rule: Option<&Rule>,
 ) -> (Vec<String>, Vec<String>) {
     let without = trial.without();
-    let (mut also, mut still_asks) = (Vec::new(), Vec::new());
-    for example in candidates(trial, grants, rule) {
-        if also.len() >= TOLD && still_asks.len() >= TOLD {
-            break;
+    let (near, known) = candidates(trial, grants, rule);
+    let decided = |example: &String| {
+        let (call, claims, facts) = read(trial, example).filter(|(call, ..)| call != trial.case.call)?;
+        let before = without.decides(&call, &claims, &facts);
+        (before == Decision::Ask).then(|| granted.decides(&call, &claims, &facts))
+    };
+    let told = |examples: &mut dyn Iterator<Item = &String>, decision| {
+        let mut told: Vec<String> = Vec::new();
+        for example in examples {
+            if told.len() == TOLD {
+                break;
+            }
+            if !told.contains(example) && decided(example) == Some(decision) {
+                told.push(example.clone());
+            }
         }
-        let Some((call, claims, facts)) = read(trial, &example) else { continue };
-        if call == *trial.case.call {
-            continue;
-        }
-        let list = match (without.decides(&call, &claims, &facts), granted.decides(&call, &claims, &facts)) {
-            (Decision::Ask, Decision::Allow) => &mut also,
-            (Decision::Ask, Decision::Ask) => &mut still_asks,
-            _ => continue,
-        };
-        if list.len() < TOLD && !list.contains(&example) {
-            list.push(example);
-        }
-    }
+        told
+    };
+    let also = told(&mut near.iter().chain(&known), Decision::Allow);
+    // What everybody knows to be something else says more than what is nearly the same.
+    let still_asks = told(&mut known.iter().chain(near.iter().rev()), Decision::Ask);
     (also, still_asks)
 }
 
-/// Calls that are worth a look, the nearest first.
-fn candidates(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> Vec<String> {
+/// Calls that are worth a look: near ones, the nearest first, and such that are known to be something else.
+fn candidates(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> (Vec<String>, Vec<String>) {
     match trial.case.call {
         ToolCall::Bash(_) if trial.case.policy.declared.is_silent(ScopedTool::Terminal) => {
             commands(trial, grants, rule)
@@ -65,43 +68,41 @@ fn candidates(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> Vec<S
         call if call.tool().is_some() && trial.case.policy.declared.is_silent(ScopedTool::File) => {
             trial.case.facts.paths.first().map(|fact| places(trial, fact)).unwrap_or_default()
         }
-        _ => Vec::new(),
+        _ => (Vec::new(), Vec::new()),
     }
 }
 
-/// Everyday commands of the same programs, then others.
-fn commands(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> Vec<String> {
+/// Everyday commands of the same programs, and others.
+fn commands(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> (Vec<String>, Vec<String>) {
     let claims = &trial.case.claims.commands;
-    let named = |line: &str| {
+    let named = |line: &&str| {
         let program = line.split(' ').next();
         claims.iter().any(|claim| claim.allowable.name() == program)
     };
     let first = rule.and_then(|rule| match rule.covers() {
-        crate::rule::Covers::Command(pattern) => Some(pattern.leading().join(" ")),
+        Covers::Command(pattern) => Some(pattern.leading().join(" ")),
         _ => None,
     });
-    let wrapped = first.iter().map(|words| format!("timeout 60 {words}"));
-    let more = first.iter().flat_map(|words| [words.clone(), format!("{words} --help")]);
     let every = grants.contains(&Grant::PlainCommands);
-    let same = EVERYDAY.lines().filter(|line| named(line));
+    let same = EVERYDAY.lines().filter(named);
     let others = EVERYDAY.lines().filter(|_| every);
-    let lines = same.chain(others).chain(ELSEWHERE).map(str::to_owned);
-    more.chain(lines).chain(wrapped).collect()
+    let wrapped = first.iter().map(|words| format!("timeout 60 {words}"));
+    let bare = first.iter().flat_map(|words| [format!("{words} --help"), words.clone()]);
+    let near = same.chain(others).map(str::to_owned).chain(wrapped).chain(bare).collect();
+    let (own, foreign): (Vec<&str>, Vec<&str>) = ELSEWHERE.iter().partition(|line| named(line));
+    let known = own.into_iter().chain(EVERYDAY.lines().filter(named).take(1)).chain(foreign);
+    (near, known.map(str::to_owned).collect())
 }
 
 /// Other tools of the same server, and of another.
-fn servers(call: &McpCall) -> Vec<String> {
-    let server = &call.server;
-    ["list", "get", "create"]
-        .map(|tool| format!("mcp__{server}__{tool}"))
-        .into_iter()
-        .chain(["mcp__other__get".to_owned()])
-        .collect()
+fn servers(call: &McpCall) -> (Vec<String>, Vec<String>) {
+    let near = ["list", "get", "create"].map(|tool| format!("mcp__{}__{tool}", call.server));
+    (near.to_vec(), vec!["mcp__other__get".to_owned()])
 }
 
 /// Places beside the one of the call, below and above it.
-fn places(trial: &Trial<'_>, fact: &PathFact) -> Vec<String> {
-    let Some(real) = fact.real.as_deref() else { return Vec::new() };
+fn places(trial: &Trial<'_>, fact: &PathFact) -> (Vec<String>, Vec<String>) {
+    let Some(real) = fact.real.as_deref() else { return (Vec::new(), Vec::new()) };
     let name = match trial.case.call {
         // What it does to places is an edit to rules.
         ToolCall::Process(_) => ToolName::Edit.as_str(),
@@ -117,7 +118,8 @@ fn places(trial: &Trial<'_>, fact: &PathFact) -> Vec<String> {
         let below = path.strip_prefix(&trial.case.scope.display_root).unwrap_or(path);
         format!("{name}({})", below.display())
     };
-    beside.iter().chain(&further).chain(&elsewhere).map(shown).collect()
+    let near = beside.iter().chain(&further).map(shown).collect();
+    (near, elsewhere.iter().map(shown).collect())
 }
 
 /// An example as a call, with what would be found about it.
