@@ -1,5 +1,7 @@
 //! `pinfold rules`: what counts and where it stands, and changes to it.
 
+mod learn;
+
 use std::process::ExitCode;
 
 use pinfold::Ambient;
@@ -25,6 +27,7 @@ pub(crate) fn rules(wanted: &Rules) -> Result<ExitCode, Failure> {
         RulesCommand::List { flags, add_dir, json } => list(&locations, &flags.flags(add_dir, false), *json),
         RulesCommand::Lint { json } => lint(&locations, *json),
         RulesCommand::Test => test(&locations),
+        RulesCommand::Learn(wanted) => learn::run(&locations, wanted),
         RulesCommand::Add(one) => {
             let rule =
                 Rule::parse(&one.rule).map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;

@@ -4,6 +4,7 @@
 //! destroys nothing, and is about nothing that a safeguard asks about. Nothing is written here.
 
 mod choose;
+pub mod past;
 
 use std::collections::BTreeMap;
 

@@ -120,10 +120,39 @@ pub(crate) enum RulesCommand {
     ///
     /// Exit code: 0 when all hold, 1 when one does not, 2 when a file cannot be read.
     Test,
+    /// Propose rules from what you answered: the narrowest that would have saved questions
+    ///
+    /// Each with the calls that speak for it, and what else it would let through. Never a rule for an interpreter, a
+    /// launcher, a command that destroys something or reaches other machines, nor for what a safeguard asked about, and
+    /// none that would let through what you said no to.
+    Learn(Learn),
     /// Add a rule to a settings file, and leave all else in it as it is
     Add(OneRule),
     /// Remove a rule from a settings file, and leave all else in it as it is
     Remove(OneRule),
+}
+
+/// What is learnt, and whether it is written.
+#[derive(Debug, Args)]
+pub(crate) struct Learn {
+    /// How many questions you have to have answered with yes
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) least: usize,
+
+    /// Ask about each rule, and add those that you want
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) apply: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Another record
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) file: FileChoice,
 }
 
 /// One rule of one file.

@@ -1,0 +1,188 @@
+//! `pinfold rules learn`: rules that past answers speak for. Written is only what somebody confirms, one by one.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pinfold::audit::{Discard, ledger, verify};
+use pinfold::learn::past::past;
+use pinfold::learn::{Learned, Proposal, learn};
+use pinfold::policy::settings::{Change, Flags};
+use pinfold::policy::{Effect, Rule, ShellHold};
+use pinfold::settings::{Locations, Situation, change};
+use pinfold::{Ambient, Plan, Session, ShellHost};
+use serde_json::{Value, json};
+
+use super::failed;
+use crate::args::Learn;
+use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::{say, settings, surroundings};
+
+pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Failure> {
+    if wanted.apply && surroundings::is_inside_another() {
+        return Err(Failure::new(REFUSED, "rules are not changed from inside a run").mend("do it outside"));
+    }
+    if wanted.apply && !io::stdin().is_terminal() {
+        return Err(Failure::new(USAGE, "nobody can be asked here")
+            .mend("look at the list, then add each rule with `pinfold rules add`"));
+    }
+    let project = locations.project.clone().unwrap_or_default();
+    let project = project.canonicalize().unwrap_or(project);
+    let past = past(lines(wanted.record.as_deref())?, &project);
+    let answered = past.len();
+    let learned = learn(&sessions(locations, &project)?, past, wanted.least.max(1));
+    if wanted.apply {
+        return apply(locations, wanted, &learned);
+    }
+    let text = if wanted.json {
+        serde_json::to_string_pretty(&json_of(&learned)).unwrap_or_default() + "\n"
+    } else {
+        text_of(&learned, answered)
+    };
+    say::out(&text)?;
+    Ok(ExitCode::from(DONE))
+}
+
+/// The lines of the record: of the one that is named, else of the machine's, if nobody has changed it.
+fn lines(named: Option<&Path>) -> Result<Vec<Value>, Failure> {
+    if let Some(named) = named {
+        return read(named, Vec::new());
+    }
+    let home = surroundings::state_home()
+        .ok_or_else(|| Failure::new(USAGE, "there is no home for the record").mend("set HOME"))?;
+    let files = ledger::files(&home).map_err(|e| unreadable(&home, &e))?;
+    if let Err(misfit) = verify(&files, None).map_err(|e| unreadable(&home, &e))? {
+        let what = say::visible(&misfit.to_string());
+        return Err(Failure::new(FAILED, format!("the record was changed: {what}"))
+            .mend("nothing is learnt from it; see `pinfold log verify`"));
+    }
+    files.iter().try_fold(Vec::new(), |lines, file| read(file, lines))
+}
+
+/// The lines of a file, behind others.
+fn read(path: &Path, mut lines: Vec<Value>) -> Result<Vec<Value>, Failure> {
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    for line in BufReader::new(file).lines() {
+        // Half a line is what a full disk leaves behind; it hides no other.
+        lines.extend(serde_json::from_str::<Value>(&line.map_err(|e| unreadable(path, &e))?).ok());
+    }
+    Ok(lines)
+}
+
+fn unreadable(path: &Path, e: &io::Error) -> Failure {
+    let shown = say::visible(&path.display().to_string());
+    Failure::new(USAGE, format!("the record `{shown}` cannot be read: {e}"))
+}
+
+/// The sessions that a call of the past could have been asked in: where the folder is granted, and where it is not.
+fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failure> {
+    let merged = settings::loaded(locations, &Flags::default())?.merged;
+    let variables = surroundings::variables();
+    let situation = Situation { project: project.to_owned(), cwd: None, variables, profile: None };
+    let shells: Arc<dyn ShellHost> = Arc::new(Held(project.to_owned()));
+    let plan = Plan { home: surroundings::home(), shells: Some(shells), ..Plan::for_folder(project) };
+    let plan = plan
+        .with_settings(&Ambient::claim(), &merged, &situation)
+        .map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;
+    let open = |plan: Plan| {
+        let opened = Session::open(&Ambient::claim(), plan, Arc::new(Discard));
+        opened.map_err(|e| Failure::new(FAILED, say::visible(&e.to_string())))
+    };
+    Ok([open(plan.clone().where_the_folder_is_granted(&merged))?, open(plan)?])
+}
+
+/// Shells as they are held where all is well: whether they are here is not what is asked.
+#[derive(Debug)]
+struct Held(PathBuf);
+
+impl ShellHost for Held {
+    fn held(&self) -> ShellHold {
+        ShellHold::Full
+    }
+
+    fn opens_network(&self) -> bool {
+        false
+    }
+
+    fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+fn text_of(learned: &Learned, answered: usize) -> String {
+    let mut text: String = learned.proposals.iter().map(shown).collect();
+    for left in &learned.left {
+        let call = say::visible(&left.call);
+        let _ = writeln!(text, "no rule for `{call}`, yes {} times: {}", left.times, left.why);
+    }
+    let _ = match learned.proposals.as_slice() {
+        [] => writeln!(text, "{answered} answers in this folder speak for no rule"),
+        _ => writeln!(text, "\nadd them, one by one: pinfold rules learn --apply"),
+    };
+    text
+}
+
+/// A rule with what speaks for it.
+fn shown(proposal: &Proposal) -> String {
+    let rule = say::visible(proposal.rule.text());
+    let mut text = format!("{rule}   would have saved {} questions\n", proposal.saves);
+    for call in &proposal.calls {
+        let names = say::visible(&call.names.join(" "));
+        let _ = writeln!(text, "    yes to       {}   {names}", say::visible(&call.call));
+    }
+    for (label, calls) in [("also allows", &proposal.also), ("still asks ", &proposal.still_asks)] {
+        for call in calls {
+            let _ = writeln!(text, "    {label}  {}", say::visible(call));
+        }
+    }
+    text
+}
+
+fn json_of(learned: &Learned) -> Value {
+    let proposal = |proposal: &Proposal| {
+        let call = |call: &pinfold::learn::Justifies| json!({"call": call.call, "records": call.names});
+        json!({
+            "rule": proposal.rule.text(),
+            "saves": proposal.saves,
+            "calls": proposal.calls.iter().map(call).collect::<Vec<_>>(),
+            "also": proposal.also,
+            "still_asks": proposal.still_asks,
+        })
+    };
+    let left = |left: &pinfold::learn::Left| json!({"call": left.call, "times": left.times, "why": left.why});
+    json!({
+        "proposals": learned.proposals.iter().map(proposal).collect::<Vec<_>>(),
+        "left": learned.left.iter().map(left).collect::<Vec<_>>(),
+    })
+}
+
+/// Asks about each rule and writes those that are wanted.
+fn apply(locations: &Locations, wanted: &Learn, learned: &Learned) -> Result<ExitCode, Failure> {
+    let mut added = 0;
+    for proposal in &learned.proposals {
+        say::out(&shown(proposal))?;
+        if agreed()? {
+            add(locations, wanted, &proposal.rule)?;
+            added += 1;
+        }
+    }
+    say::out(&format!("{added} of {} rules added\n", learned.proposals.len()))?;
+    Ok(ExitCode::from(DONE))
+}
+
+fn add(locations: &Locations, wanted: &Learn, rule: &Rule) -> Result<(), Failure> {
+    let what = Change::Add(Effect::Allow, rule.clone());
+    let done = change(&Ambient::claim(), locations, wanted.file.layer(), &what).map_err(|e| failed(&e))?;
+    say::out(&format!("added to {}\n", say::visible(&done.file.path.display().to_string())))
+}
+
+/// Asks at the terminal. Anything but a plain yes is no.
+fn agreed() -> Result<bool, Failure> {
+    say::out("Add it? [y/N] ")?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(|e| Failure::new(FAILED, e.to_string()))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
