@@ -14,7 +14,7 @@ use crate::audit::{
     AnswerTold, DecisionTold, HookTold, NotWrittenTold, OutcomeTold, PartTold, Record, RecordKind,
     RecordedPath, Ruled, kept_input, kept_text,
 };
-use crate::consent::{Answer, Choice, Given, Via};
+use crate::consent::{Answer, By, Choice, Given, ProcessShown, Via};
 use crate::denial::{Denial, DeniedBy, Retry};
 use crate::gate::Verbal;
 use crate::outcome::Failure;
@@ -137,7 +137,7 @@ impl Session {
         let waited = jiff::Timestamp::now().duration_since(question.request.asked_at);
         let told = AnswerTold {
             choice,
-            by: answer.by.clone(),
+            by: By { via: answer.by.via, who: answer.by.who.as_deref().map(kept_text) },
             digest: answer.digest.clone(),
             lasts,
             waited_ms: u64::try_from(waited.as_millis()).unwrap_or_default(),
@@ -220,7 +220,7 @@ impl Verbal<'_> {
             parts: self.parts(&parts),
             more: more.into_iter().map(|count| count as u64).sum(),
             hook: judged.word.as_ref().map(hook),
-            process: judged.process.clone(),
+            process: judged.process.as_ref().map(process),
             digest: None,
             denial: refusal.filter(|_| ruling == Ruled::Refusal).map(|refusal| self.denial(refusal)),
             ..self.session.place()
@@ -280,6 +280,15 @@ impl Verbal<'_> {
         let first = parts.iter().filter(decides);
         let rest = parts.iter().filter(|entry| !decides(entry));
         first.chain(rest).take(MOST).map(|entry| told(entry)).collect()
+    }
+}
+
+/// A process can write what it likes where its command line is read.
+fn process(shown: &ProcessShown) -> ProcessShown {
+    ProcessShown {
+        pid: shown.pid,
+        program: kept_text(&shown.program),
+        command_line: kept_text(&shown.command_line),
     }
 }
 

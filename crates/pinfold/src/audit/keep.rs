@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use pinfold_scrub::Scrubber;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -21,7 +22,11 @@ const DEEPEST: usize = 128;
 pub(crate) fn kept_input(input: &Value) -> (Option<Value>, Vec<Cut>) {
     let mut keep = Keep { left: LONGEST_INPUT, at: String::new(), cuts: Vec::new() };
     match keep.value(input, DEEPEST) {
-        Some(kept) => (Some(kept), keep.cuts),
+        Some(mut kept) => {
+            // Once more, now with the names under which texts stand: a value behind `password` is one.
+            Scrubber::default().scrub_json(&mut kept);
+            (Some(kept), keep.cuts)
+        }
         None => (None, vec![cut(String::new(), input.to_string().as_bytes())]),
     }
 }
@@ -40,7 +45,7 @@ fn kept(text: &str, longest: usize) -> Cow<'_, str> {
 }
 
 fn scrubbed(text: &str) -> Cow<'_, str> {
-    Cow::Borrowed(text)
+    Scrubber::default().scrub(text).text
 }
 
 struct Keep {
@@ -72,8 +77,9 @@ impl Keep {
                 let mut kept = serde_json::Map::with_capacity(fields.len());
                 for (key, value) in fields {
                     self.takes(key.len())?;
+                    let key = scrubbed(key);
                     let name = key.replace('~', "~0").replace('/', "~1");
-                    kept.insert(key.clone(), self.below(&name, value, deeper)?);
+                    kept.insert(key.into_owned(), self.below(&name, value, deeper)?);
                 }
                 Value::Object(kept)
             }
@@ -163,5 +169,35 @@ mod tests {
             let size = kept.map_or(0, |kept| kept.to_string().len());
             assert!(size <= LONGEST_INPUT + 1024 && !cuts.is_empty(), "{size}");
         }
+    }
+
+    /// A secret that no list of secrets has, in a form that it knows.
+    fn secret(n: usize) -> String {
+        format!(
+            "ghp_{}",
+            "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8".chars().cycle().skip(n).take(36).collect::<String>()
+        )
+    }
+
+    #[test]
+    fn a_secret_is_not_kept_wherever_it_stands() {
+        let secret = secret(0);
+        let before_the_cut = |n: usize| {
+            format!("{}{secret} {}", "x ".repeat((LONGEST_TEXT - n) / 2), "y ".repeat(LONGEST_TEXT))
+        };
+        for input in [
+            json!({"command": format!("curl -H 'Authorization: Bearer {secret}' x")}),
+            json!({"env": {"deep": [[{"GITHUB_TOKEN": secret}]]}}),
+            json!({"content": before_the_cut(100)}),
+            json!({"content": before_the_cut(20)}),
+            json!({"content": before_the_cut(2)}),
+            json!(secret),
+            json!({ secret.clone(): 1 }),
+        ] {
+            let (kept, _) = kept_input(&input);
+            let kept = kept.unwrap().to_string();
+            assert!(!kept.contains(&secret[..12]), "{kept}");
+        }
+        assert!(!kept_text(&format!("no such tool: {secret}")).contains(&secret[..12]));
     }
 }
