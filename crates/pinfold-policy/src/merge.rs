@@ -12,7 +12,8 @@ use serde::Serialize;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{
-    Content, GuardSettings, HookSettings, Network, PolicyTest, SandboxMode, SandboxSettings, Settings,
+    Content, GuardSettings, HookSettings, Network, PolicyTest, RecordSettings, SandboxMode, SandboxSettings,
+    Settings,
 };
 use crate::source::{Layer, Located, Source};
 
@@ -62,6 +63,8 @@ pub struct Merged {
     pub headless_permission_request: Located<bool>,
     /// Hosts that can be reached, one value per layer.
     pub network: Vec<Located<serde_json::Value>>,
+    /// How large the record may grow.
+    pub record: RecordSettings,
     /// Expectations about the settings.
     pub tests: Vec<PolicyTest>,
     /// What was said and does not count.
@@ -231,6 +234,7 @@ impl Merging<'_> {
             hooks: self.hooks(managed_hooks_only.is_some()),
             headless_permission_request: self.headless_permission_request(),
             network: self.widening("network", |says| says.network.as_slice()),
+            record: self.record(),
             tests: self.all(|says| &says.tests),
             bypass_locked,
             managed_rules_only,
@@ -375,6 +379,12 @@ impl Merging<'_> {
             read: self.all(|says| &says.guards.read),
             except: self.user_or_managed("guards.except", |says| &says.guards.except),
         }
+    }
+
+    fn record(&mut self) -> RecordSettings {
+        let max_size = self.user_or_managed("record.maxSize", |says| says.record.max_size.as_slice());
+        let keep = self.user_or_managed("record.keep", |says| says.record.keep.as_slice());
+        RecordSettings { max_size: max_size.into_iter().next(), keep: keep.into_iter().next() }
     }
 
     /// The lists of user and managed settings; of others they are told.

@@ -54,6 +54,12 @@ fn shown(merged: &Merged) -> Vec<String> {
     if let Some(network) = &merged.sandbox.network {
         value("sandbox.network", &network.value, &network.source);
     }
+    if let Some(size) = &merged.record.max_size {
+        value("record.maxSize", &size.value.0, &size.source);
+    }
+    if let Some(keep) = &merged.record.keep {
+        value("record.keep", &keep.value.0, &keep.source);
+    }
     let mut list = |key: &str, values: &[Located<String>]| {
         lines.extend(values.iter().map(|v| format!("= {key} {:?} ({})", v.value, v.source.layer.word())));
     };

@@ -10,6 +10,7 @@ mod edit;
 mod flags;
 pub mod hooks;
 mod reader;
+mod record;
 mod section;
 mod value;
 
@@ -26,6 +27,7 @@ pub use edit::{Change, edited};
 pub use flags::{Flags, separate_rules};
 pub use hooks::HookSettings;
 use reader::Reader;
+pub use record::{Count, RecordSettings, Size};
 use section::section;
 pub use value::AllowRules;
 use value::Setting;
@@ -160,6 +162,8 @@ section! {
         managed_hooks_only = "allowManagedHooksOnly": Option<Located<bool>>,
         /// Hosts that can be reached.
         network = "network": Option<Located<serde_json::Value>>,
+        /// How large the record may grow. Counts in user and managed settings only.
+        record = "record": RecordSettings,
         /// Expectations about these settings, for `pinfold rules test`.
         tests = "tests": Vec<PolicyTest>,
         /// As in `permissions`, where other agents write it.
@@ -174,6 +178,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("in `permissions`", Permissions::KEYS),
     ("in `sandbox`", SandboxSettings::KEYS),
     ("in `guards`", GuardSettings::KEYS),
+    ("in `record`", RecordSettings::KEYS),
     ("at the top", Content::KEYS),
     ("in `hooks`", HookSettings::KEYS),
     ("in an entry of an event", hooks::GROUP),
