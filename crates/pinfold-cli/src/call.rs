@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pinfold::audit::{Discard, Journal, Ledger, Limits, session_name};
+use pinfold::audit::{Discard, Journal, Limits};
 use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::Flags;
@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::args::Call;
 use crate::asking::{Asker, is_at_terminal};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::record;
 use crate::say;
 use crate::settings;
 use crate::surroundings;
@@ -106,12 +107,12 @@ fn followed(wanted: &Call) -> Result<Watched<Policy>, Failure> {
 }
 
 fn session(wanted: &Call) -> Result<Session, Failure> {
-    let plan = with_settings(wanted)?;
+    let (plan, limits) = with_settings(wanted)?;
     let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
     if plan.scope.allow_bash {
         plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded)?));
     }
-    Session::open(&Ambient::claim(), plan, journal(wanted)?)
+    Session::open(&Ambient::claim(), plan, journal(wanted, limits)?)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
 }
 
@@ -127,7 +128,7 @@ fn said(wanted: &Call) -> Result<Said, Failure> {
     let here = surroundings::current_dir()?;
     let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let plan = Plan {
-        id: session_name("call").map_err(|e| Failure::new(FAILED, e.to_string()))?,
+        id: record::session("call")?,
         scope: Scope {
             root: folder.clone(),
             display_root: folder,
@@ -165,14 +166,14 @@ fn asking(wanted: &Call, locations: &Locations, merged: &Merged) -> Result<Optio
     Ok(Some(asker.asking()))
 }
 
-fn with_settings(wanted: &Call) -> Result<Plan, Failure> {
+fn with_settings(wanted: &Call) -> Result<(Plan, Limits), Failure> {
     let Said { plan, locations, flags, situation } = said(wanted)?;
     let merged = settings::loaded(&locations, &flags)?.merged;
     let asking = asking(wanted, &locations, &merged)?;
     let plan = Plan { asking, ..plan };
     let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
-    Ok(Plan { scope: Scope { allow_bash, ..plan.scope }, ..plan })
+    Ok((Plan { scope: Scope { allow_bash, ..plan.scope }, ..plan }, Limits::from(&merged.record)))
 }
 
 /// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
@@ -222,18 +223,11 @@ fn shells(plan: &Plan, allow_degraded: bool) -> Result<Shells, Failure> {
 }
 
 /// No record, no deed: without a place for the record there is no call.
-fn journal(wanted: &Call) -> Result<Arc<dyn Journal>, Failure> {
+fn journal(wanted: &Call, limits: Limits) -> Result<Arc<dyn Journal>, Failure> {
     if wanted.no_record {
         return Ok(Arc::new(Discard));
     }
-    let mend = "set XDG_STATE_HOME to a directory that you can write, or say --no-record";
-    let Some(directory) = surroundings::state_home() else {
-        return Err(Failure::new(USAGE, "there is no home for the record").mend(mend));
-    };
-    match Ledger::open(&Ambient::claim(), directory, Limits::default()) {
-        Ok(ledger) => Ok(Arc::new(ledger)),
-        Err(e) => Err(Failure::new(USAGE, format!("nothing can be recorded: {e}")).mend(mend)),
-    }
+    Ok(Arc::new(record::ledger(limits)?))
 }
 
 fn print(reply: &Reply) -> Result<(), Failure> {

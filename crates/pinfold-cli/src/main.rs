@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod init;
 mod man;
+mod record;
 mod rules;
 mod run;
 mod say;

@@ -114,6 +114,20 @@ fn threads_of_one_process_keep_one_chain() {
 }
 
 #[test]
+fn several_lines_at_once_are_lines_like_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { max_size: 4000, keep: 100 };
+    let ledger = Ledger::open(&Ambient::claim(), folder.path(), limits).unwrap();
+    let records: Vec<Record> = (0..5).map(|ms| record("s", ms)).collect();
+    for count in [0, 1, 5, 2, 5, 5] {
+        ledger.append_all(&records[..count]).unwrap();
+    }
+    let aside = files(folder.path()).unwrap().len() as u64 - 1;
+    assert!(aside > 0);
+    assert_eq!(verified(folder.path()).lines, 18 + aside);
+}
+
+#[test]
 fn whoever_is_killed_in_the_middle_leaves_a_chain_that_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..40_u64 {

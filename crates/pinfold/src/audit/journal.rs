@@ -13,6 +13,14 @@ pub trait Journal: Send + Sync {
     /// # Errors
     /// When the record was not taken; the gate then refuses the call it is about.
     fn append(&self, record: &Record) -> io::Result<()>;
+
+    /// Takes several, one behind the other.
+    ///
+    /// # Errors
+    /// When one was not taken; those before it may have been.
+    fn append_all(&self, records: &[Record]) -> io::Result<()> {
+        records.iter().try_for_each(|record| self.append(record))
+    }
 }
 
 /// One JSON object a line, appended to an open file by one write each, so that several processes can share it.

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pinfold_paths::Ambient;
+use pinfold_policy::settings::RecordSettings;
 
 use self::place::{Directory, Identity};
 use self::tail::Tail;
@@ -45,6 +46,16 @@ impl Default for Limits {
     /// Some twenty thousand calls a file, and a hundred and fifty thousand in all.
     fn default() -> Self {
         Self { max_size: 16 << 20, keep: 8 }
+    }
+}
+
+impl From<&RecordSettings> for Limits {
+    fn from(says: &RecordSettings) -> Self {
+        let usual = Self::default();
+        Self {
+            max_size: says.max_size.as_ref().map_or(usual.max_size, |size| size.value.0),
+            keep: says.keep.as_ref().map_or(usual.keep, |keep| keep.value.0),
+        }
     }
 }
 
@@ -108,8 +119,8 @@ impl Ledger {
         &self.directory
     }
 
-    /// Appends one object to the chain.
-    fn put(&self, mut object: Vec<u8>) -> io::Result<()> {
+    /// Appends objects to the chain, one behind the other.
+    fn put(&self, mut objects: Vec<Vec<u8>>) -> io::Result<()> {
         // The state is whole between any two steps of its users.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..MOST_TRIES {
@@ -117,7 +128,7 @@ impl Ledger {
                 Some(open) => open,
                 None => state.insert(Open::new(&self.directory)?),
             };
-            match open.put(&mut object, self.limits) {
+            match open.put(&mut objects, self.limits) {
                 Ok(Put::Done) => return Ok(()),
                 // Put aside, by us or by somebody else.
                 Ok(Put::Elsewhere) => *state = None,
@@ -133,7 +144,15 @@ impl Ledger {
 
 impl Journal for Ledger {
     fn append(&self, record: &Record) -> io::Result<()> {
-        self.put(object(record)?)
+        self.put(vec![object(record)?])
+    }
+
+    /// All of them by one write, or none.
+    fn append_all(&self, records: &[Record]) -> io::Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.put(records.iter().map(object).collect::<io::Result<_>>()?)
     }
 }
 
@@ -175,7 +194,7 @@ impl Open {
         opened().map_err(told)
     }
 
-    fn put(&mut self, object: &mut Vec<u8>, limits: Limits) -> io::Result<Put> {
+    fn put(&mut self, objects: &mut [Vec<u8>], limits: Limits) -> io::Result<Put> {
         let Self { directory, machine, file, identity, seen, end } = self;
         let _locked = lock(file)?;
         let size = (&*file).seek(SeekFrom::End(0))?;
@@ -190,15 +209,15 @@ impl Open {
         if size != end.size {
             *end = End::find(directory, file, size, machine)?;
         }
-        let longer = u64::try_from(object.len() + SEAL + NOTE).unwrap_or(u64::MAX);
+        let longer: usize = objects.iter().map(|object| object.len() + SEAL).sum();
+        let longer = u64::try_from(longer + NOTE).unwrap_or(u64::MAX);
         if end.size > 0 && end.size.saturating_add(longer) > limits.max_size {
-            let bytes = end.size;
-            end.append(file, &note(machine, end, NoteTold { note: "aside", bytes, after: None })?)?;
+            let told = NoteTold { note: "aside", bytes: end.size, after: None };
+            *end = end.append(file, machine, &mut [note(told)?])?;
             directory.put_aside(file, limits.keep)?;
             return Ok(Put::Elsewhere);
         }
-        seal(object, machine, end.seq + 1, end.head);
-        end.append(file, object)?;
+        *end = end.append(file, machine, objects)?;
         Ok(Put::Done)
     }
 }
@@ -211,52 +230,59 @@ impl End {
             Some(last) => (last.hash, last.seq),
             None => directory.before()?,
         };
-        let mut end = Self { size, head, seq };
-        if let Some(torn) = torn {
-            let told = NoteTold { note: "torn", bytes: torn.bytes, after: Some(head.to_string()) };
-            let mut line = note(machine, &Self { head: torn.hash, ..end }, told)?;
-            line.insert(0, b'\n');
-            end.append_after(1, file, &line)?;
-        }
-        Ok(end)
+        let end = Self { size, head, seq };
+        let Some(torn) = torn else { return Ok(end) };
+        let told = NoteTold { note: "torn", bytes: torn.bytes, after: Some(head.to_string()) };
+        let mut line = note(told)?;
+        let closed = Self { head: torn.hash, ..end }.sealed(&mut line, machine);
+        line.insert(0, b'\n');
+        write_all(file, end.size, &line)?;
+        Ok(Self { size: end.size + length(&line), ..closed })
     }
 
-    fn append(&mut self, file: &File, line: &[u8]) -> io::Result<()> {
-        self.append_after(0, file, line)
-    }
-
-    /// Writes all of `text`, or nothing; the line begins after so many bytes of it.
-    fn append_after(&mut self, skipped: usize, mut file: &File, text: &[u8]) -> io::Result<()> {
-        let written = loop {
-            match file.write(text) {
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                other => break other,
-            }
+    /// Appends objects as lines. The end is another one then.
+    fn append(self, file: &File, machine: &str, objects: &mut [Vec<u8>]) -> io::Result<Self> {
+        let next = objects.iter_mut().fold(self, |end, object| end.sealed(object, machine));
+        let size = match objects {
+            [line] => write_all(file, self.size, line)?,
+            lines => write_all(file, self.size, &lines.concat())?,
         };
-        match written {
-            Ok(written) if written == text.len() => {
-                self.size += u64::try_from(written).unwrap_or(u64::MAX);
-                self.head = Hash::of(text.get(skipped..).unwrap_or_default());
-                self.seq += 1;
-                Ok(())
-            }
-            // Half a line is taken back, while nobody else can have written behind it. If that fails too, the next
-            // line closes it off.
-            Ok(_) => {
-                file.set_len(self.size)?;
-                Err(io::Error::from(io::ErrorKind::StorageFull))
-            }
-            Err(error) => Err(error),
-        }
+        Ok(Self { size, ..next })
+    }
+
+    /// Seals an object to this end. What follows is sealed to the result.
+    fn sealed(self, object: &mut Vec<u8>, machine: &str) -> Self {
+        let seq = self.seq + 1;
+        seal(object, machine, seq, self.head);
+        Self { head: Hash::of(object), seq, ..self }
     }
 }
 
-/// A line of the journal about itself, to follow that end.
-fn note(machine: &str, end: &End, told: NoteTold) -> io::Result<Vec<u8>> {
+/// Appends all of a text to a file of this size, or nothing. How long the file is then.
+fn write_all(mut file: &File, size: u64, text: &[u8]) -> io::Result<u64> {
+    let written = loop {
+        match file.write(text) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            other => break other?,
+        }
+    };
+    if written == text.len() {
+        return Ok(size + length(text));
+    }
+    // Half a line is taken back, while nobody else can have written behind it. If that fails too, the next line
+    // closes it off.
+    file.set_len(size)?;
+    Err(io::Error::from(io::ErrorKind::StorageFull))
+}
+
+fn length(text: &[u8]) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
+}
+
+/// What the journal says about itself.
+fn note(told: NoteTold) -> io::Result<Vec<u8>> {
     let (journal, pinfold) = (Arc::from("journal"), Arc::from("pinfold"));
-    let mut line = object(&Record::of_session(&journal, &pinfold, RecordKind::Note(told)))?;
-    seal(&mut line, machine, end.seq + 1, end.head);
-    Ok(line)
+    object(&Record::of_session(&journal, &pinfold, RecordKind::Note(told)))
 }
 
 /// The most that a seal adds to a line.
