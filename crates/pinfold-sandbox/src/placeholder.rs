@@ -37,6 +37,15 @@ pub fn is_placeholder(path: &Path) -> bool {
     ours && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
+/// Takes our mark from a directory that is somebody's by now.
+fn hand_over(path: &Path) -> io::Result<()> {
+    let held = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)?;
+    if held.metadata()?.mode() & 0o7777 == MODE {
+        held.set_permissions(Permissions::from_mode(MODE & 0o777))?;
+    }
+    Ok(())
+}
+
 /// Whether a file left behind by this crate stands there. One that is empty is still being written by another run.
 pub fn is_stand_in(path: &Path, content: &[u8]) -> bool {
     let ours = fs::symlink_metadata(path).is_ok_and(|m| m.is_file() && m.mode() & 0o7777 == FILE_MODE);
@@ -81,10 +90,13 @@ impl Drop for Placeholders {
     fn drop(&mut self) {
         for (name, lock) in self.held.drain(..).rev() {
             // Only alone: another run that shares it would lose its protection.
-            if lock.try_lock().is_ok() && name.is_ours() {
+            if lock.try_lock().is_ok() {
                 let _ = match &name {
-                    Name::Directory(path) => self.spares.put_aside(path),
-                    Name::File(file) => fs::remove_file(&file.path),
+                    Name::Directory(path) if name.is_ours() => self.spares.put_aside(path),
+                    // Somebody outside has put something there: it is theirs now.
+                    Name::Directory(path) => hand_over(path),
+                    Name::File(file) if name.is_ours() => fs::remove_file(&file.path),
+                    Name::File(_) => Ok(()),
                 };
             }
             // Not left to closing: a child that another thread has just forked may hold a copy for a moment.
@@ -216,6 +228,17 @@ mod tests {
         assert!(is_placeholder(&name), "the second run still needs it");
         drop(second);
         assert!(!name.exists());
+    }
+
+    #[test]
+    fn what_somebody_puts_there_meanwhile_stays_and_is_theirs() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join(".pinfold");
+        let held = Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap();
+        fs::write(name.join("settings.local.json"), "{}").unwrap();
+        drop(held);
+        assert_eq!(fs::read(name.join("settings.local.json")).unwrap(), b"{}");
+        assert_eq!(fs::metadata(&name).unwrap().mode() & 0o7777, 0o755);
     }
 
     #[test]

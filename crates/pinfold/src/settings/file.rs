@@ -164,7 +164,7 @@ impl Held {
         mut change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<bool, E> {
         let place = || place_within(ambient, &self.folder, &self.folder.join(&self.below));
-        let _lock = self.lock(ambient)?;
+        let _lock = self.lock()?;
         for _ in 0..MOST_TRIES {
             let place = place()?;
             let (before, version) = if matches!(place.kind(), Kind::Missing { .. }) {
@@ -188,17 +188,10 @@ impl Held {
         Err(busy().into())
     }
 
-    /// Locks the folder that the file stands in, making it where it is missing.
-    fn lock(&self, ambient: &Ambient) -> Result<File, FileTrouble> {
-        let folder = place_within(
-            ambient,
-            &self.folder,
-            self.folder.join(&self.below).parent().unwrap_or(&self.folder),
-        )?;
-        if matches!(folder.kind(), Kind::Missing { .. }) {
-            folder.make_dirs().map_err(|e| deed(&e))?;
-        }
-        let folder = File::open(folder.real()).map_err(|e| unreadable(&e))?;
+    /// Locks the folder that holds the file: for a file of a project the project itself, since a run that protects the
+    /// folder below keeps a lock on that.
+    fn lock(&self) -> Result<File, FileTrouble> {
+        let folder = File::open(&self.folder).map_err(|e| unreadable(&e))?;
         let until = Instant::now() + LONGEST_WAIT;
         loop {
             match folder.try_lock() {
