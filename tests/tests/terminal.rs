@@ -16,7 +16,7 @@ use pinfold_tests::{Bed, Tier, Who};
 fn everywhere(attempt: impl Fn(&Bed, Tier)) {
     for who in Who::present() {
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            for options in [[].as_slice(), &["--own-terminal"]] {
+            for options in [["--ask", "nobody"].as_slice(), &["--ask", "auto"]] {
                 println!("{who}, {tier}, {options:?}");
                 attempt(&Bed::new(who).with_options(options), tier);
             }

@@ -152,10 +152,6 @@ pub(crate) struct Run {
     #[arg(long, hide_short_help = true)]
     pub(crate) landlock_only: bool,
 
-    /// Give the command a terminal of its own, as runs have that can ask
-    #[arg(long, hide = true)]
-    pub(crate) own_terminal: bool,
-
     /// Print the report at the end as one line of JSON (on standard error)
     #[arg(long)]
     pub(crate) json: bool,
