@@ -80,12 +80,15 @@ impl Directory {
         Ok((opened.into(), stat))
     }
 
-    /// Gives a file another name, unless there is something of that name: then it goes.
+    /// Gives a file another name, unless there is something of that name: then it goes. The file has one name at any
+    /// moment, since others look.
     pub(super) fn name_once(&self, from: &str, to: &str) -> io::Result<()> {
-        match rustix::fs::linkat(&self.0, from, &self.0, to, AtFlags::empty()) {
-            Ok(()) | Err(Errno::EXIST) => Ok(rustix::fs::unlinkat(&self.0, from, AtFlags::empty())?),
-            // Not every file system knows second names.
-            Err(_) => Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?),
+        match rustix::fs::renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) => Ok(rustix::fs::unlinkat(&self.0, from, AtFlags::empty())?),
+            // Not every file system knows how.
+            Err(Errno::INVAL | Errno::NOSYS) => Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?),
+            Err(errno) => Err(errno.into()),
         }
     }
 

@@ -269,3 +269,17 @@ fn a_lock_that_is_never_let_go_is_not_waited_for_forever() {
     other.unlock().unwrap();
     ledger.append(&some(2)).unwrap();
 }
+
+#[test]
+fn many_who_are_first_agree_about_the_name_of_the_machine() {
+    for _ in 0..50 {
+        let bed = Bed::new();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| bed.ledger(Limits::default()).append(&some(1)).unwrap());
+            }
+        });
+        assert_eq!(bed.text().matches(bed.machine().as_str()).count(), 8);
+        assert_eq!(fs::read_dir(bed.directory()).unwrap().count(), 2);
+    }
+}
