@@ -580,6 +580,21 @@ pub(crate) fn identity_below(directory: BorrowedFd<'_>, path: &Path) -> io::Resu
     identity(owned(check(rc)?)?.as_fd())
 }
 
+/// Whether a path leads somewhere by names and ordinary links alone, none of which are objects of a process.
+///
+/// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html), `RESOLVE_NO_MAGICLINKS`. Not for a child.
+pub(crate) fn is_reached_without_magic(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: all zero is a valid `open_how`.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = u64::try_from(libc::O_PATH | libc::O_CLOEXEC).unwrap_or(0);
+    how.resolve = libc::RESOLVE_NO_MAGICLINKS;
+    let size = size_of::<libc::open_how>();
+    // SAFETY: `path` and `how` are valid for the call, and `size` is the size of `how`.
+    let rc = unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path.as_ptr(), &raw const how, size) };
+    check(rc).and_then(owned).is_ok()
+}
+
 /// Gives this thread a umask, a root and a working directory of its own, which were those of the process.
 ///
 /// [unshare(2)](https://man7.org/linux/man-pages/man2/unshare.2.html), `CLONE_FS`

@@ -295,6 +295,25 @@ fn the_watch_sees_through_links_that_are_there_and_links_that_come() {
     }
 }
 
+/// `/proc/self` is another's for the watch than for the process; mode and owner have no other guard on this tier.
+#[test]
+fn the_watch_goes_through_proc_as_the_process_would() {
+    let bed = Bed::new();
+    fs::create_dir(bed.folder.join("sub")).unwrap();
+    fs::write(bed.folder.join("never"), "").unwrap();
+    std::os::unix::fs::symlink("/proc/self/cwd", bed.folder.join("cwd")).unwrap();
+    let script = "cd sub; chmod 700 /proc/self/cwd/../never; chmod 700 ../cwd/../never; exec 3< ..; \
+                  chmod 700 /proc/self/fd/3/never; chmod 700 /dev/fd/3/never; chmod 700 /proc/thread-self/cwd/../never; \
+                  chmod 700 /proc/self/cwd/../sub";
+    let mut witness = Witness::default();
+    bed.run_watched(Tier::Landlock, &bed.profile(), script, &mut witness);
+    let seen = |name: &str| {
+        let attempt = (Intent::Metadata, bed.folder.join(name));
+        witness.0.iter().filter(|seen| **seen == attempt).count()
+    };
+    assert_eq!((seen("never"), seen("sub")), (5, 1), "{:?}", witness.0);
+}
+
 #[test]
 fn a_hundred_runs_side_by_side_leave_nothing_behind() {
     let bed = Bed::new();

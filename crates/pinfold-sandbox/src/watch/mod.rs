@@ -167,7 +167,7 @@ impl Watch {
     fn hold(&self, question: &libc::seccomp_notif, read: &Read, attempts: &[Attempt]) -> Option<Held> {
         let holding = self.holding.as_ref()?;
         let deed = understand::deed(question, read)?;
-        let places = understand::places(&deed);
+        let places = understand::places(&deed)?;
         let told = |attempt: &Attempt| places.contains(&attempt.place);
         let pid = question.pid.cast_signed();
         if attempts.is_empty() || !attempts.iter().all(told) || !holding.shares_its_view(pid) {

@@ -73,6 +73,11 @@ impl PlaceRead {
 
     fn of(pid: Pid, directory: i32, address: u64, intent: Intent, parents: &mut Parents) -> Option<Self> {
         let named = absolute(pid, directory, &memory::text(pid, address)?)?;
+        // Where no mount holds these, what is seen here is all that does.
+        if intent == Intent::Metadata && !named.parent().is_none_or(sys::is_reached_without_magic) {
+            let real = Parents::as_process(pid, &named)?;
+            return Some(Self { named: Some(named), real });
+        }
         let real = parents.real(&named);
         let real = match intent {
             // These go through a link in the last component.

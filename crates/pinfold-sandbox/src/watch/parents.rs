@@ -1,9 +1,11 @@
 //! Where directories really are, as the supervisor sees them.
 
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::Intent;
+use crate::sys::Pid;
 
 /// Where directories really are, remembered: a build makes many files in few directories.
 #[derive(Default)]
@@ -48,6 +50,37 @@ impl Parents {
             place = self.real(&parent.join(target));
         }
         place
+    }
+
+    /// Where a path leads that goes through links of /proc, which are another's for every process: as `pid` goes.
+    pub(super) fn as_process(pid: Pid, path: &Path) -> Option<PathBuf> {
+        let names =
+            |path: &Path| path.components().rev().map(|c| c.as_os_str().to_owned()).collect::<Vec<_>>();
+        let mut ahead = names(path);
+        let mut at = PathBuf::from("/");
+        let mut links = 0;
+        while let Some(name) = ahead.pop() {
+            match name.as_bytes() {
+                b"/" => at = PathBuf::from("/"),
+                b"." => {}
+                b".." => drop(at.pop()),
+                _ => at.push(name),
+            }
+            if at == Path::new("/proc/self") {
+                at = format!("/proc/{pid}").into();
+            } else if at == Path::new("/proc/thread-self") {
+                at = format!("/proc/{pid}/task/{pid}").into();
+            }
+            if let Ok(target) = std::fs::read_link(&at) {
+                links += 1;
+                if links > Self::LINKS {
+                    return None;
+                }
+                at.pop();
+                ahead.extend(names(&target));
+            }
+        }
+        Some(at)
     }
 
     /// The path with the links of its parent followed, as far as the parent exists outside.

@@ -7,7 +7,7 @@ use super::call::{Deed, Opening, Sync, Time};
 use super::memory;
 use super::operands::{FCHMODAT2, Read, absolute, descriptor};
 use super::parents::Parents;
-use crate::sys::Pid;
+use crate::sys::{self, Pid};
 
 /// What a call would do, if every part of it is understood and means the same when somebody else does it.
 pub(super) fn deed(question: &libc::seccomp_notif, read: &Read) -> Option<Deed> {
@@ -67,8 +67,10 @@ pub(super) fn deed(question: &libc::seccomp_notif, read: &Read) -> Option<Deed> 
     }
 }
 
-/// Where each path of a deed leads, looked up afresh.
-pub(super) fn places(deed: &Deed) -> Vec<PathBuf> {
+/// Where each path of a deed leads, looked up afresh. None where something would be made through a link that leads to
+/// nothing (whoever named the link need not know what it leads to), and where a path goes through a link of /proc, which
+/// leads every process elsewhere.
+pub(super) fn places(deed: &Deed) -> Option<Vec<PathBuf>> {
     let follow = match deed {
         Deed::Open(opening) => opening.follow,
         Deed::SetMode { follow, .. } | Deed::SetOwner { follow, .. } | Deed::SetTimes { follow, .. } => {
@@ -84,8 +86,14 @@ pub(super) fn places(deed: &Deed) -> Vec<PathBuf> {
     };
     let mut parents = Parents::default();
     let mut place = |path: &Path| {
+        let parent = path.parent().filter(|parent| sys::is_reached_without_magic(parent));
         let real = parents.real(path);
-        if follow { parents.followed(real) } else { real }
+        if parent.is_none() || !follow {
+            return parent.map(|_| real);
+        }
+        let is_link = real.is_symlink();
+        let followed = parents.followed(real);
+        (!is_link || followed.symlink_metadata().is_ok()).then_some(followed)
     };
     deed.paths().map(|path| place(path)).collect()
 }
