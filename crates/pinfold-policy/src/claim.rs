@@ -25,6 +25,8 @@ pub enum Operation {
     Create,
     /// Create a folder.
     MakeDir,
+    /// Create a symbolic link, which leads whoever uses the name elsewhere.
+    Link,
     /// Take a name away.
     Delete,
     /// Take a name away, since it gets another.
@@ -49,6 +51,7 @@ impl Operation {
             | Self::Patch
             | Self::Create
             | Self::MakeDir
+            | Self::Link
             | Self::Delete
             | Self::MoveFrom
             | Self::MoveTo
@@ -71,7 +74,7 @@ impl Operation {
             | Self::CopyFrom
             | Self::CopyTo
             | Self::HandOver => true,
-            Self::Delete | Self::MoveFrom | Self::MoveTo => false,
+            Self::Link | Self::Delete | Self::MoveFrom | Self::MoveTo => false,
         }
     }
 
@@ -85,6 +88,7 @@ impl Operation {
             | Self::Search
             | Self::Create
             | Self::MakeDir
+            | Self::Link
             | Self::Delete
             | Self::MoveFrom
             | Self::MoveTo
@@ -109,6 +113,7 @@ impl Operation {
             Self::Patch => "patch",
             Self::Create => "create",
             Self::MakeDir => "make-dir",
+            Self::Link => "link",
             Self::Delete => "delete",
             Self::MoveFrom => "move-from",
             Self::MoveTo => "move-to",

@@ -19,6 +19,8 @@ pub enum Class {
     Read,
     /// It is made, or its content or bits change.
     Write,
+    /// It becomes a symbolic link: who may change what is there may not turn it into another place.
+    Link,
     /// Its name goes away.
     Remove,
 }
@@ -29,6 +31,7 @@ impl Class {
         match self {
             Self::Read => "read",
             Self::Write => "write",
+            Self::Link => "link",
             Self::Remove => "remove",
         }
     }
@@ -47,6 +50,7 @@ impl Operation {
             | Self::MoveTo
             | Self::CopyTo
             | Self::HandOver => Class::Write,
+            Self::Link => Class::Link,
             Self::Delete | Self::MoveFrom => Class::Remove,
         }
     }

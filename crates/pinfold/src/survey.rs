@@ -149,6 +149,7 @@ fn goes_to(operation: Operation, next: Option<&Resolution>) -> Option<&Path> {
         | Operation::Patch
         | Operation::Create
         | Operation::MakeDir
+        | Operation::Link
         | Operation::Delete
         | Operation::MoveTo
         | Operation::CopyTo

@@ -226,6 +226,7 @@ fn takes_all(tool: ScopedTool<'_>, operation: Operation) -> bool {
         | Operation::Patch
         | Operation::Create
         | Operation::MakeDir
+        | Operation::Link
         | Operation::MoveTo
         | Operation::CopyTo
         | Operation::HandOver => false,

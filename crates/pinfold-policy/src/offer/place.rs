@@ -50,6 +50,8 @@ fn session(
         Some(Grant::Folder(folder.to_owned(), class))
     };
     match (class, reason) {
+        // Where it leads is looked at each time.
+        (Class::Link, _) => vec![place],
         // What is guarded is granted one by one.
         (Class::Read | Class::Write, _) if fact.guarded.is_some() => vec![place],
         (Class::Remove, _) if fact.guarded.is_some() || fact.standing != Standing::Inside => Vec::new(),

@@ -70,14 +70,15 @@ impl WriteTarget {
         }
     }
 
-    /// Gives what stands here the name `to`. Across the line no folder goes, and nothing that has another name.
+    /// Gives what stands here the name `to`. Across the line nothing goes but a file, and none that has another name.
     ///
     /// # Errors
     /// As the place answers.
     pub fn rename_in_place(&self, to: &Self, overwrite: bool) -> Result<(), DeedError> {
         let across = self.inside != to.inside;
-        if across && self.place.kind() == Kind::Directory {
-            // Whoever works in it would take its rights along, or bring in what it holds.
+        if across && !matches!(self.place.kind(), Kind::File { .. }) {
+            // Whoever works in a folder would take its rights along, or bring in what it holds; a link would lead where
+            // nobody was told.
             return Err(DeedError::Mount);
         }
         let most_names = if across { ONE_NAME } else { None };
