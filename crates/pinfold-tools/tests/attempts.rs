@@ -58,7 +58,7 @@ fn each_deed_is_done_as_it_was_asked_for() {
             ("mkdir -m 700 $OUT/d", "make directory (mode 0700) d"),
             ("rm -f $OUT/old", "remove old"),
             ("rmdir $OUT/empty", "remove empty directory empty"),
-            ("mv $OUT/old $OUT/renamed", "move away old|give its name to renamed"),
+            ("mv $OUT/old $OUT/renamed", "move away old|give it the name renamed"),
             ("mv -f $OUT/old $OUT/other; cat $OUT/other", "move away old|put it in place of other"),
             ("ln $OUT/old $OUT/second", "give a second name to old|make a hard link at second"),
             ("ln -s old $OUT/link; readlink $OUT/link", "make a link that leads to `old` at link"),
@@ -67,8 +67,8 @@ fn each_deed_is_done_as_it_was_asked_for() {
             ("perl -e 'utime(undef, undef, \"$ENV{OUT}/old\") or die'", "set the times to now of old"),
             ("touch -d @1000000 $OUT/old", "write old"),
             ("chown $(id -u) $OUT/old", "set owner UID:- of old"),
-            ("echo in > in && mv in $OUT/moved && cat $OUT/moved", "move away in|give its name to moved"),
-            ("mv $OUT/old here && cat here", "move away old|give its name to here"),
+            ("echo in > in && mv in $OUT/moved && cat $OUT/moved", "move away in|give it the name moved"),
+            ("mv $OUT/old here && cat here", "move away old|give it the name here"),
         ] {
             let free = RunBed::new();
             let held = RunBed::new();

@@ -44,7 +44,8 @@ fn command_line(caller: &Caller) -> String {
 
 /// What is done to the paths of a deed, by their number.
 fn said(call: &Call) -> Vec<(usize, Operation, String)> {
-    let missing = |at: usize| call.places.get(at).is_none_or(|place| fs::symlink_metadata(place).is_err());
+    let found = |at: usize| call.places.get(at).and_then(|place| fs::symlink_metadata(place).ok());
+    let missing = |at: usize| found(at).is_none();
     match &call.deed {
         Deed::Open(opening) => opened(opening, missing(0)),
         Deed::MakeDir { mode, .. } => {
@@ -53,15 +54,17 @@ fn said(call: &Call) -> Vec<(usize, Operation, String)> {
         Deed::Remove { .. } => vec![(0, Operation::Delete, "remove".to_owned())],
         Deed::RemoveDir { .. } => vec![(0, Operation::Delete, "remove empty directory".to_owned())],
         Deed::Rename { .. } => {
-            let to = if missing(1) { "give its name to" } else { "put it in place of" };
-            vec![(0, Operation::MoveFrom, "move away".to_owned()), (1, Operation::MoveTo, to.to_owned())]
+            let to = if missing(1) { "give it the name" } else { "put it in place of" };
+            let is_link = found(0).is_some_and(|found| found.is_symlink());
+            let moves = if is_link { Operation::Link } else { Operation::MoveTo };
+            vec![(0, Operation::MoveFrom, "move away".to_owned()), (1, moves, to.to_owned())]
         }
         Deed::Link { .. } => vec![
             (0, Operation::Edit, "give a second name to".to_owned()),
             (1, Operation::MoveTo, "make a hard link at".to_owned()),
         ],
         Deed::Symlink { text, .. } => {
-            vec![(0, Operation::MoveTo, format!("make a link that leads to `{}` at", show(text)))]
+            vec![(0, Operation::Link, format!("make a link that leads to `{}` at", show(text)))]
         }
         Deed::Truncate { length, .. } => vec![(0, Operation::Write, format!("cut to {length} bytes"))],
         Deed::SetMode { mode, .. } => vec![(0, Operation::Edit, format!("set mode {mode:04o} of"))],
