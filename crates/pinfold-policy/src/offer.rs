@@ -141,21 +141,31 @@ fn session(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<Width> {
     let most = asked.iter().map(|asked| asked.session.len()).max().unwrap_or(0);
     let mut widths: Vec<Width> = Vec::new();
     for at in 0..most {
-        let mut grants: Vec<Grant> = Vec::new();
-        for asked in asked {
-            let Some(grant) = asked.session.get(at).or(asked.session.last()) else { return Vec::new() };
-            if !grants.contains(grant) {
-                grants.push(grant.clone());
-            }
-        }
-        let told = grants.len() <= MOST_RULES && widths.iter().all(|width| width.grants != grants);
-        if told && trial.with_grants(&grants).allows_this() {
+        let Some(grants) = grants_at(asked, at) else { continue };
+        let new = widths.iter().all(|width| width.grants != grants);
+        if new && trial.with_grants(&grants).allows_this() {
             let (also, still_asks) = examples::of(trial, &trial.with_grants(&grants), &grants, None);
             let says = grants.iter().map(describe).collect::<Vec<_>>().join(", and ");
             widths.push(Width { says, grants, rule: None, also, still_asks });
         }
     }
     widths
+}
+
+/// One grant for each part: the one at that place, else its narrowest. `None` where a part has none, or they are more
+/// than anybody reads.
+fn grants_at(asked: &[Asked<'_>], at: usize) -> Option<Vec<Grant>> {
+    let mut grants: Vec<Grant> = Vec::new();
+    for asked in asked {
+        let grant = asked.session.get(at).or(asked.session.last())?;
+        if !grants.contains(grant) {
+            grants.push(grant.clone());
+        }
+        if grants.len() > MOST_RULES {
+            return None;
+        }
+    }
+    Some(grants)
 }
 
 /// A grant in words.
@@ -173,30 +183,46 @@ fn describe(grant: &Grant) -> String {
     }
 }
 
-/// The rules for good: one for each part, or none at all, since the call would still be asked about.
+/// The most parts that are looked at for rules: more than anybody reads.
+const MOST_PARTS: usize = 50;
+
+/// The rules for good: one for each part, or none at all, since the call would still be asked about. Parts that have the
+/// same usual rule share it, with the widths that cover both.
 fn always(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<PartOffer> {
-    if trial.case.policy.managed_rules_only {
+    if trial.case.policy.managed_rules_only || asked.len() > MOST_PARTS {
         return Vec::new();
     }
-    let mut offers: Vec<PartOffer> = Vec::new();
+    let mut plans: Vec<Planned<'_>> = Vec::new();
     for asked in asked {
-        let tried = |rule: &Rule| trial.with_rule(rule).allows(asked.entry.part);
-        let usual = asked.rules.get(asked.usual).map(Rule::text);
-        let rules: Vec<&Rule> = asked.rules.iter().filter(|rule| tried(rule)).collect();
-        let usual = rules.iter().position(|rule| Some(rule.text()) == usual).unwrap_or(0);
-        let widths: Vec<Width> = rules.into_iter().map(|rule| lasting(trial, rule)).collect();
-        if widths.is_empty() {
+        let tried = |rule: &&Rule| trial.with_rule(rule).allows(asked.entry.part);
+        let usual = asked.rules.get(asked.usual);
+        let shared = plans.iter_mut().find(|plan| plan.usual == usual);
+        if let Some(plan) = shared.filter(|_| usual.as_ref().is_some_and(tried)) {
+            plan.rules.retain(tried);
+            continue;
+        }
+        let rules: Vec<&Rule> = asked.rules.iter().filter(tried).collect();
+        if rules.is_empty() || plans.len() == MOST_RULES {
             return Vec::new();
         }
-        let offer = PartOffer { part: asked.part.clone(), widths, usual };
-        let same = |there: &PartOffer| {
-            there.widths.get(there.usual).map(|w| &w.rule) == offer.widths.get(usual).map(|w| &w.rule)
-        };
-        if !offers.iter().any(same) {
-            offers.push(offer);
-        }
+        plans.push(Planned { part: &asked.part, rules, usual });
     }
-    if offers.len() > MOST_RULES { Vec::new() } else { offers }
+    plans.into_iter().map(|plan| plan.offer(trial)).collect()
+}
+
+/// The rules that one or more parts could get.
+struct Planned<'a> {
+    part: &'a str,
+    rules: Vec<&'a Rule>,
+    usual: Option<&'a Rule>,
+}
+
+impl Planned<'_> {
+    fn offer(self, trial: &Trial<'_>) -> PartOffer {
+        let usual = self.rules.iter().position(|rule| Some(*rule) == self.usual).unwrap_or(0);
+        let widths = self.rules.into_iter().map(|rule| lasting(trial, rule)).collect();
+        PartOffer { part: self.part.to_owned(), widths, usual }
+    }
 }
 
 fn lasting(trial: &Trial<'_>, rule: &Rule) -> Width {

@@ -34,7 +34,7 @@ const COMMANDS: &[&str] = &[
     "for f in *; do echo $f; done",
     "$CMD x",
     "cp a b",
-    "find . -name x -exec rm {} ;",
+    r"find . -name x -exec rm {} \;",
     "echo 'unclosed",
     "cat /proc/self/environ",
 ];

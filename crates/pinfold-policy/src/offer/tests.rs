@@ -360,3 +360,17 @@ fn a_narrow_rule_names_what_it_is_about() {
         assert_eq!(is_narrow(&Rule::parse(rule).unwrap()), narrow, "{rule}");
     }
 }
+
+/// Where safeguards against it are switched off, a line of very many parts costs no more than reading it.
+#[test]
+fn very_many_parts_are_offered_little_and_fast() {
+    let long: String = (0..900).map(|n| format!("make step-{n};")).collect();
+    let mut world = World::bash(&long);
+    world.policy.immune = crate::mode::Immune::Breaker;
+    let verdict = judge(&world.case());
+    assert!(verdict.decision == Decision::Ask && !is_immune(&verdict));
+    let began = std::time::Instant::now();
+    let offer = world.offer();
+    assert_eq!((offer.always.len(), offer.session.len()), (0, 1));
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
