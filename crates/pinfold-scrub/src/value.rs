@@ -89,7 +89,7 @@ impl<'a> Value<'a> {
         self.bytes.windows(2).filter(switch).count()
     }
 
-    /// Whether it is made of words, names and small numbers, or for the most part: `my-secret-2`, `api.exampleToken`,
+    /// Whether it is made of words, names and small numbers, or most of it is: `my-secret-2`, `api.exampleToken`,
     /// `sha256`, `D3DKMT_ESCAPE_OPERATION`.
     pub(crate) fn is_words(&self) -> bool {
         if self.has_symbol() {
@@ -107,7 +107,7 @@ impl<'a> Value<'a> {
         let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
         let runs = self.bytes.split(|byte| !is_letter(byte)).flat_map(humps);
         let said: usize = runs.filter(|run| is_said(run)).map(<[u8]>::len).sum();
-        2 * said > self.bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count()
+        5 * said >= 3 * self.bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count()
     }
 
     /// Whether any of the words occurs in it.
@@ -131,16 +131,30 @@ impl Words {
     }
 }
 
-/// Parts of `camelCase`, `HTTPServer`, `plain`: a capital behind a small letter begins a new one.
+/// Parts of `camelCase`, `HTTPServer`, `plain`: a capital begins one behind a small letter, and before one.
 fn humps(piece: &[u8]) -> impl Iterator<Item = &[u8]> {
-    piece.chunk_by(|one, two| !(one.is_ascii_lowercase() && two.is_ascii_uppercase()))
+    let mut rest = piece;
+    std::iter::from_fn(move || {
+        let begins = |at: &usize| match (rest.get(at - 1), rest.get(*at), rest.get(at + 1)) {
+            (Some(before), Some(here), next) => {
+                let before_small = next.is_some_and(u8::is_ascii_lowercase);
+                here.is_ascii_uppercase()
+                    && (before.is_ascii_lowercase() || before.is_ascii_uppercase() && before_small)
+            }
+            (None, _, _) | (_, None, _) => false,
+        };
+        let end = (1..rest.len()).find(begins).unwrap_or(rest.len());
+        let (hump, behind) = rest.split_at(end);
+        rest = behind;
+        (!hump.is_empty()).then_some(hump)
+    })
 }
 
 /// Words without a gap. Where capitals change with small letters faster than in words, it is none.
 fn is_name(piece: &[u8]) -> bool {
     const SHORTEST_ON_AVERAGE: usize = 3;
     let words = humps(piece).count();
-    humps(piece).all(is_word) && (words == 1 || piece.len() >= SHORTEST_ON_AVERAGE * words)
+    humps(piece).all(is_word) && (words < 2 || piece.len() >= SHORTEST_ON_AVERAGE * words)
 }
 
 /// Letters that could be said, then a small number if any; or a small number.
@@ -195,7 +209,7 @@ mod tests {
             "2024",
             "some_long_name_with_words",
             "HTTPServer",
-            "D3D10_SB_RETURN_TYPE",
+            "D3D10_SB_RESOURCE_RETURN_TYPE",
             "X509HardwareKeyUsageFlags",
         ] {
             assert!(value(text).is_words(), "{text}");
