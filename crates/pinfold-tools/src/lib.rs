@@ -22,12 +22,14 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`Reply`], [`tools`], [`Shells`], [`within`], [`Attempts`].
+//! [`call`], [`Reply`], [`tools`], [`Shells`], [`Scrubbing`], [`within`], [`Attempts`].
 //!
 //! # Invariants
 //! 1. No tool opens a path: every deed goes through a target of a permit, and every shell runs inside a boundary.
 //! 2. Every answer is bounded in size, and every read in time, whatever lies on the disk.
 //! 3. A file is changed in one step or not at all; a patch of several files says how far it came.
+//! 4. What a tool answers has `[REDACTED:kind]` in place of each secret that can be told from other words, and these words
+//!    are never written over the secret.
 //!
 //! # What this does not stop
 //! What the words of a file make a model do.
@@ -36,6 +38,7 @@ mod attempts;
 mod notebook;
 mod registry;
 mod reply;
+mod secrets;
 mod shell;
 mod text;
 mod tools;
@@ -44,20 +47,28 @@ mod within;
 
 use pinfold::policy::PathText;
 use pinfold::{Decided, Outcome, Permit, RawCall, Session, ToolCall};
+use pinfold_scrub::Counts;
 
 pub use attempts::{Attempts, LetThrough, Tried};
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
+pub use secrets::Scrubbing;
 pub use shell::{Shells, ShellsError, Surroundings};
 pub use within::within;
 
 /// Carries one call down the whole road: hooks, the judge, whoever can be asked, the deed, the record. Where nobody can
-/// be asked, a question is answered with the refusal that stands until somebody says yes.
+/// be asked, a question is answered with the refusal that stands until somebody says yes. No answer has secrets in it.
 pub fn call(session: &Session, raw: &RawCall) -> Reply {
+    call_with(session, raw, Scrubbing::On)
+}
+
+/// The same, for a session whose owner says whether secrets are taken out. Shells have the same switch in their
+/// [`Surroundings`].
+pub fn call_with(session: &Session, raw: &RawCall, scrubbing: Scrubbing) -> Reply {
     let Decided { outcome, mut context, mut stop, retry, told } = session.decide(raw);
     let mut reply = match outcome {
-        Ok(permit) => perform(*permit),
-        Err(refusal) => Reply::refused(&refusal),
+        Ok(permit) => perform_with(*permit, scrubbing),
+        Err(refusal) => scrubbing.reply(Reply::refused(&refusal), Counts::default()),
     };
     if let Some(told) = told {
         let said = session.after(&told, reply.ended == Ended::Done, &reply.structured);
@@ -66,7 +77,8 @@ pub fn call(session: &Session, raw: &RawCall) -> Reply {
         stop = stop.or(said.stop);
     }
     context.extend(retry.then(|| TRY_AGAIN.to_owned()));
-    reply.content.extend(context.into_iter().map(|text| Content::Text { text }));
+    let context = context.into_iter().map(|text| Content::Text { text: scrubbing.text(text).0 });
+    reply.content.extend(context);
     Reply { stop, ..reply }
 }
 
@@ -77,16 +89,27 @@ const TRY_AGAIN: &str = "[a hook says: try again, in another way]";
 pub fn call_understood(session: &Session, call: ToolCall, cwd: Option<&PathText>) -> Reply {
     match session.decide_call(call, cwd, None).outcome {
         Ok(permit) => perform(*permit),
-        Err(refusal) => Reply::refused(&refusal),
+        Err(refusal) => Scrubbing::On.reply(Reply::refused(&refusal), Counts::default()),
     }
 }
 
-/// Spends a permit: the deed, then the record of how it ended.
+/// Spends a permit: the deed, then the record of how it ended. The answer has no secrets in it.
 pub fn perform(permit: Permit) -> Reply {
+    perform_with(permit, Scrubbing::On)
+}
+
+/// The same, for a session whose owner says whether secrets are taken out.
+pub fn perform_with(permit: Permit, scrubbing: Scrubbing) -> Reply {
     let (call, mut targets, receipt) = permit.spend();
-    let (outcome, mut reply) = match tools::perform(&call, &mut targets) {
-        Ok(done) => (Outcome::Done, Reply::from(done)),
-        Err(failure) => (Outcome::Failed(failure.clone()), Reply::failed(failure, call.name())),
+    let (outcome, mut reply) = match tools::perform(&call, &mut targets, scrubbing) {
+        Ok(mut done) => {
+            let found = std::mem::take(&mut done.found);
+            (Outcome::Done, scrubbing.reply(done.into(), found))
+        }
+        Err(failure) => {
+            let reply = Reply::failed(failure.clone(), call.name());
+            (Outcome::Failed(failure), scrubbing.reply(reply, Counts::default()))
+        }
     };
     if let Err(error) = receipt.close(&outcome) {
         let text = format!("[the outcome could not be recorded: {error}; tell the person]");

@@ -1,6 +1,7 @@
 //! What a caller gets back: text for the model, data for the program.
 
 use pinfold::{Failure, Refusal};
+use pinfold_scrub::Counts;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -90,11 +91,17 @@ impl Reply {
 pub(crate) struct Done {
     pub(crate) content: Vec<Content>,
     pub(crate) structured: Value,
+    /// Secrets that were taken out already.
+    pub(crate) found: Counts,
 }
 
 impl Done {
     pub(crate) fn text(text: impl Into<String>, structured: Value) -> Self {
-        Self { content: vec![Content::Text { text: text.into() }], structured }
+        Self { content: vec![Content::Text { text: text.into() }], structured, found: Counts::default() }
+    }
+
+    pub(crate) fn without(self, found: Counts) -> Self {
+        Self { found, ..self }
     }
 }
 

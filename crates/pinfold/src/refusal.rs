@@ -54,6 +54,8 @@ pub enum RefusalCode {
     TooLarge,
     /// The content is not text.
     NotText,
+    /// The new text has a word that stands for a secret where the file has the secret.
+    Redacted,
     /// The place changed between the look and the deed; nothing was done.
     Changed,
     /// Shells are off in this session.

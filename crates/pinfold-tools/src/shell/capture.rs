@@ -1,6 +1,10 @@
 //! What a shell says, kept within bounds while it says it: the beginning, the end, and how much was left out.
+//!
+//! Secrets are taken out before anything is cut, since the rest of a secret is not known for one.
 
 use std::collections::VecDeque;
+
+use pinfold_scrub::{Counts, Stream};
 
 /// Bytes kept from the beginning: what a command says first tells what it does.
 pub(crate) const HEAD: usize = 20 * 1024;
@@ -8,9 +12,17 @@ pub(crate) const HEAD: usize = 20 * 1024;
 /// Bytes kept from the end, where results and errors stand. With the head as much as a model reads with profit.
 pub(crate) const TAIL: usize = 12 * 1024;
 
-/// Output that was said and not read yet. Never larger than [`HEAD`] and [`TAIL`] together.
+/// Output that was said and not read yet.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
+    /// Where secrets are taken out, if they are. It may hold back the end of what was said.
+    stream: Option<Stream>,
+    kept: Kept,
+}
+
+/// What is kept of it. Never larger than [`HEAD`] and [`TAIL`] together.
+#[derive(Debug, Default)]
+struct Kept {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
@@ -21,14 +33,45 @@ pub(crate) struct Capture {
 pub(crate) struct Output {
     /// What is shown: with a mark where something was left out, and `U+FFFD` for what is no text.
     pub(crate) text: String,
-    /// Bytes that were said.
+    /// Bytes that were said, with what stands in place of secrets.
     pub(crate) bytes: u64,
     /// Bytes that are not shown.
     pub(crate) left_out: u64,
+    /// Secrets that were taken out.
+    pub(crate) found: Counts,
 }
 
 impl Capture {
+    pub(crate) fn new(stream: Option<Stream>) -> Self {
+        Self { stream, kept: Kept::default() }
+    }
+
     pub(crate) fn push(&mut self, bytes: &[u8]) {
+        match &mut self.stream {
+            Some(stream) => self.kept.push(&stream.push(bytes)),
+            None => self.kept.push(bytes),
+        }
+    }
+
+    /// Whether there is nothing to read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.total == 0
+    }
+
+    /// Takes what was said since the last time. What may be the beginning of a secret or of a character stays for the
+    /// next one, unless this is the `last`.
+    pub(crate) fn take(&mut self, last: bool) -> Output {
+        let Some(stream) = &mut self.stream else { return self.kept.take(last) };
+        if last {
+            self.kept.push(&stream.finish());
+        }
+        let found = stream.take_found();
+        Output { found, ..self.kept.take(last) }
+    }
+}
+
+impl Kept {
+    fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = HEAD - self.head.len().min(HEAD);
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
@@ -40,13 +83,7 @@ impl Capture {
         self.tail.extend(last);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.total == 0
-    }
-
-    /// Takes what was said since the last time. Unless it is the `last` piece, a character of which only the
-    /// first bytes have come stays for the next one.
-    pub(crate) fn take(&mut self, last: bool) -> Output {
+    fn take(&mut self, last: bool) -> Output {
         let Self { mut head, tail, total } = std::mem::take(self);
         let mut tail = Vec::from(tail);
         let cut = total - (head.len() + tail.len()) as u64;
@@ -60,14 +97,14 @@ impl Capture {
         }
         let bytes = total - self.total;
         if cut == 0 {
-            return Output { text: lossy(&head), bytes, left_out: 0 };
+            return Output { text: lossy(&head), bytes, ..Output::default() };
         }
         let (before, after) = (head.len() - incomplete(&head), orphaned(&tail));
         let left_out = cut + (head.len() - before + after) as u64;
         head.truncate(before);
         tail.drain(..after);
         let text = format!("{}\n[… {left_out} bytes left out …]\n{}", lossy(&head), lossy(&tail));
-        Output { text, bytes, left_out }
+        Output { text, bytes, left_out, found: Counts::default() }
     }
 }
 
@@ -110,7 +147,7 @@ mod tests {
     #[test]
     fn little_is_kept_whole_in_order() {
         let out = captured(&[b"one\n", b"two\n"]).take(true);
-        assert_eq!(out, Output { text: "one\ntwo\n".into(), bytes: 8, left_out: 0 });
+        assert_eq!(out, Output { text: "one\ntwo\n".into(), bytes: 8, ..Output::default() });
     }
 
     #[test]

@@ -24,6 +24,7 @@ use pinfold::{Failure, Plan, RefusalCode, ShellHost, WeakSession};
 use pinfold_boundary::{EnvironmentWish, Grant, Private, SandboxMode};
 use pinfold_sandbox::{Network, Temp, Tier, probe, strongest};
 
+use crate::secrets::Scrubbing;
 pub(crate) use capture::Output;
 pub(crate) use running::Ending;
 use running::{Order, Running};
@@ -55,6 +56,7 @@ pub struct Shells {
     /// The folder as it was when the session began: device and inode.
     identity: (u64, u64),
     tiers: (Tier, Tier),
+    scrubbing: Scrubbing,
     /// The tier in which shells are held, once it was needed.
     tier: OnceLock<Option<Tier>>,
     background: Mutex<Background>,
@@ -85,7 +87,7 @@ impl Shells {
             move |error| ShellsError { path, error }
         };
         let resolve = |path: &Path| fs::canonicalize(path).map_err(at(path));
-        let Surroundings { grant, private, weakest, strongest } = surroundings;
+        let Surroundings { grant, private, weakest, strongest, scrubbing } = surroundings;
         let folder = resolve(&plan.scope.root)?;
         let identity = identity(&folder).map_err(at(&folder))?;
         let scratch = resolve(&private).and_then(|base| Scratch::new(&base).map_err(at(&base)))?;
@@ -117,6 +119,7 @@ impl Shells {
             guards: plan.guards.clone(),
             identity,
             tiers: (weakest, strongest),
+            scrubbing,
             tier: OnceLock::new(),
             background: Mutex::default(),
             scratch,
@@ -225,7 +228,8 @@ impl Shells {
         grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
         grant.negotiable = session.upgrade().is_some_and(|session| session.may_let_processes_out());
         let (guards, command, session) = (self.guards.clone(), command.to_owned(), session.clone());
-        Ok(Order { grant, guards, tier, command, input, scratch, session })
+        let scrubbing = self.scrubbing;
+        Ok(Order { grant, guards, tier, command, input, scratch, session, scrubbing })
     }
 
     /// The tier in which shells are held. Found out once, by trying.

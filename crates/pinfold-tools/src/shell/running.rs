@@ -20,6 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::capture::{Capture, Output};
 use super::scratch::RunScratch;
 use crate::attempts::{Attempts, LetThrough, Tried};
+use crate::secrets::Scrubbing;
 
 /// How long a shell that was asked to end has for it.
 const GRACE: Duration = Duration::from_secs(2);
@@ -49,6 +50,8 @@ pub(crate) struct Order {
     pub(crate) scratch: RunScratch,
     /// What decides about what lies outside. Not kept: it ends its shells with itself.
     pub(crate) session: WeakSession,
+    /// Whether secrets are taken out of what it says.
+    pub(crate) scrubbing: Scrubbing,
 }
 
 /// A shell that was started.
@@ -108,7 +111,11 @@ impl Running {
         let streams = Streams::new(order.input).map_err(|error| not_started(&error))?;
         let Streams { stdio, output, input } = streams;
         let running = Arc::new(Self {
-            state: Mutex::new(State { output: Capture::default(), stage: Stage::Starting, killed: false }),
+            state: Mutex::new(State {
+                output: Capture::new(order.scrubbing.stream()),
+                stage: Stage::Starting,
+                killed: false,
+            }),
             changed: Condvar::new(),
             input: Mutex::new(input),
         });

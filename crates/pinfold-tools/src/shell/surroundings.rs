@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use pinfold_boundary::Grant;
 use pinfold_sandbox::Tier;
 
+use crate::secrets::Scrubbing;
+
 /// What shells take from the process they are started by, and what its owner wishes for them.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
@@ -17,11 +19,15 @@ pub struct Surroundings {
     pub weakest: Tier,
     /// The strongest tier that is used.
     pub strongest: Tier,
+    /// Whether secrets are taken out of what shells say.
+    pub scrubbing: Scrubbing,
 }
 
 impl Surroundings {
-    /// With an empty environment, no network, and nothing less than the full tier.
+    /// With an empty environment, no network, nothing less than the full tier, and without secrets.
     pub fn new(private: impl Into<PathBuf>) -> Self {
-        Self { grant: Grant::default(), private: private.into(), weakest: Tier::Full, strongest: Tier::Full }
+        let (weakest, strongest) = (Tier::Full, Tier::Full);
+        let (grant, scrubbing) = (Grant::default(), Scrubbing::On);
+        Self { grant, private: private.into(), weakest, strongest, scrubbing }
     }
 }

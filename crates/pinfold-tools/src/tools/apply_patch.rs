@@ -4,16 +4,18 @@
 use std::collections::HashSet;
 
 use pinfold::paths::Kind;
-use pinfold::policy::patch::{FileChange, Hunk, Patch};
+use pinfold::policy::patch::{FileChange, Hunk, HunkLine, Patch};
 use pinfold::{Failure, RefusalCode, Targets, WriteTarget};
 use serde_json::{Value, json};
 
 use super::edit::{bytes_of, text_of};
 use crate::reply::Done;
-use crate::text::{Text, diff, hunks};
+use crate::secrets::Scrubbing;
+use crate::text::{Text, hunks};
 
-pub(super) fn perform(patch: &Patch, targets: &mut Targets) -> Result<Done, Failure> {
-    let changes = patch.files().iter().map(|change| plan(change, targets)).collect::<Result<Vec<_>, _>>()?;
+pub(super) fn perform(patch: &Patch, targets: &mut Targets, scrubbing: Scrubbing) -> Result<Done, Failure> {
+    let planned = patch.files().iter().map(|change| plan(change, targets, scrubbing));
+    let changes = planned.collect::<Result<Vec<_>, _>>()?;
     each_place_once(&changes)?;
     let mut made: Vec<&Planned> = Vec::with_capacity(changes.len());
     for change in &changes {
@@ -23,7 +25,7 @@ pub(super) fn perform(patch: &Patch, targets: &mut Targets) -> Result<Done, Fail
         made.push(change);
     }
     let text: Vec<_> = changes.iter().map(Planned::line).collect();
-    let diffs: String = changes.iter().map(Planned::diff).collect();
+    let diffs: String = changes.iter().map(|change| change.diff(scrubbing)).collect();
     let data: Vec<_> = changes.iter().map(Planned::data).collect();
     Ok(Done::text(format!("{}\n{}", text.join("\n"), bounded(diffs)), json!({"files": data})))
 }
@@ -70,20 +72,21 @@ enum How {
     },
 }
 
-fn plan(change: &FileChange, targets: &mut Targets) -> Result<Planned, Failure> {
+fn plan(change: &FileChange, targets: &mut Targets, scrubbing: Scrubbing) -> Result<Planned, Failure> {
     let target = targets.next_write()?;
     let shown = target.shown();
     let how = match change {
         FileChange::Add { content, .. } => {
             free(&target, &shown)?;
+            scrubbing.may_become(&shown, "", content)?;
             How::Add { bytes: content.clone().into_bytes() }
         }
         FileChange::Delete { hunks, .. } => {
-            deletable(&target, &shown, hunks)?;
+            deletable(&target, &shown, hunks, scrubbing)?;
             How::Delete
         }
         FileChange::Update { move_to: None, hunks, .. } => {
-            let (text, after, bytes) = changed(&target, &shown, hunks)?;
+            let (text, after, bytes) = changed(&target, &shown, hunks, scrubbing)?;
             How::Change { before: text.content, after, bytes }
         }
         FileChange::Update { move_to: Some(_), hunks, .. } => {
@@ -94,7 +97,7 @@ fn plan(change: &FileChange, targets: &mut Targets) -> Result<Planned, Failure> 
             if hunks.is_empty() {
                 How::Move { to, to_shown }
             } else {
-                let (text, after, bytes) = changed(&target, &shown, hunks)?;
+                let (text, after, bytes) = changed(&target, &shown, hunks, scrubbing)?;
                 How::MoveAndChange { to, to_shown, before: text.content, after, bytes, mode }
             }
         }
@@ -123,7 +126,7 @@ fn there(target: &WriteTarget, shown: &str) -> Result<u32, Failure> {
     Err(Failure::at(code, shown, format!("{shown} {what}; nothing was changed"), "name the file itself"))
 }
 
-fn deletable(target: &WriteTarget, shown: &str, hunks: &[Hunk]) -> Result<(), Failure> {
+fn deletable(target: &WriteTarget, shown: &str, hunks: &[Hunk], scrubbing: Scrubbing) -> Result<(), Failure> {
     if target.kind() == Kind::Link && hunks.is_empty() {
         return Ok(());
     }
@@ -131,7 +134,7 @@ fn deletable(target: &WriteTarget, shown: &str, hunks: &[Hunk]) -> Result<(), Fa
     if hunks.is_empty() {
         return Ok(());
     }
-    let (_, left, _) = changed(target, shown, hunks)?;
+    let (_, left, _) = changed(target, shown, hunks, scrubbing)?;
     if left.is_empty() {
         return Ok(());
     }
@@ -139,16 +142,35 @@ fn deletable(target: &WriteTarget, shown: &str, hunks: &[Hunk]) -> Result<(), Fa
     Err(Failure::at(RefusalCode::NoMatch, shown, message, "read it and make the patch afresh"))
 }
 
-fn changed(target: &WriteTarget, shown: &str, hunks: &[Hunk]) -> Result<(Text, String, Vec<u8>), Failure> {
+fn changed(
+    target: &WriteTarget,
+    shown: &str,
+    hunks: &[Hunk],
+    scrubbing: Scrubbing,
+) -> Result<(Text, String, Vec<u8>), Failure> {
     there(target, shown)?;
     let text = text_of(target, shown)?;
     let after = hunks::apply(&text.content, hunks).map_err(|misfit| {
+        let old =
+            hunks.iter().flat_map(|hunk| &hunk.lines).filter_map(old_line).collect::<Vec<_>>().join("\n");
+        if let Some(secret) = scrubbing.why_missing(shown, &text.content, &old) {
+            return secret;
+        }
         let message =
             format!("hunk {} of {shown} does not fit: {}; nothing was changed", misfit.hunk, misfit.why);
         Failure::at(RefusalCode::NoMatch, shown, message, "read the file and make the patch afresh")
     })?;
+    scrubbing.may_become(shown, &text.content, &after)?;
     let bytes = bytes_of(&text, &after, shown)?;
     Ok((text, after, bytes))
+}
+
+/// A line that has to stand in the old file.
+fn old_line(line: &HunkLine) -> Option<&str> {
+    match line {
+        HunkLine::Keep(line) | HunkLine::Remove(line) => Some(line),
+        HunkLine::Insert(_) => None,
+    }
 }
 
 /// Two spellings of one place would be two changes of one file, of which the second was planned on old content.
@@ -196,10 +218,10 @@ impl Planned {
         }
     }
 
-    fn diff(&self) -> String {
+    fn diff(&self, scrubbing: Scrubbing) -> String {
         match &self.how {
-            How::Change { before, after, .. } => diff::unified(&self.shown, before, after),
-            How::MoveAndChange { before, after, to_shown, .. } => diff::unified(to_shown, before, after),
+            How::Change { before, after, .. } => scrubbing.diff(&self.shown, before, after),
+            How::MoveAndChange { before, after, to_shown, .. } => scrubbing.diff(to_shown, before, after),
             How::Add { .. } | How::Delete | How::Move { .. } => String::new(),
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure
     let (output, ending) = shells.run(command, limit.unwrap_or(USUAL_TIMEOUT), targets.session())?;
     let mut data = told::output_data(&output);
     told::ending_data(&mut data, &ending);
-    Ok(Done::text(told::text(&output, &ending), data.into()))
+    Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found))
 }
 
 /// What bash can be given as it stands. A person may have consented to more than the kernel takes.
@@ -55,13 +55,13 @@ pub(super) fn output(input: &ShellOutputInput, targets: &Targets) -> Result<Done
         let wanted = |line: &&str| filter.is_match(line.as_bytes()).unwrap_or(false);
         output.text = output.text.lines().filter(wanted).map(|line| format!("{line}\n")).collect();
     }
-    Ok(about(&input.id, &output, ending.as_deref()))
+    Ok(about(&input.id, &output, ending.as_deref()).without(output.found))
 }
 
 pub(super) fn kill(input: &ShellKillInput, targets: &Targets) -> Result<Done, Failure> {
     let shells: &Shells = targets.shells()?;
     let (output, ending) = shells.kill(&input.id)?;
-    Ok(about(&input.id, &output, ending.as_deref()))
+    Ok(about(&input.id, &output, ending.as_deref()).without(output.found))
 }
 
 pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Failure> {

@@ -6,30 +6,49 @@ use serde_json::json;
 
 use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::Done;
+use crate::secrets::Scrubbing;
 use crate::text::replace::{NoReplacement, replace_each};
-use crate::text::{NotText, Text, diff};
+use crate::text::{NotText, Text};
 
-pub(super) fn perform(input: &EditInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(
+    input: &EditInput,
+    targets: &mut Targets,
+    scrubbing: Scrubbing,
+) -> Result<Done, Failure> {
     let target = targets.next_write()?;
     let step = (input.old.as_str(), input.new.as_str(), input.replace_all.unwrap_or(false));
-    let edited = edit(&target, |text, shown| {
-        replace_each(text, std::iter::once(step)).map_err(|(_, no)| no_replacement(shown, "", &no))
+    let edited = edit(&target, scrubbing, |text, shown| {
+        replace_each(text, std::iter::once(step)).map_err(|(_, no)| {
+            let secret = missing(&no).then(|| scrubbing.why_missing(shown, &text.content, &input.old));
+            secret.flatten().unwrap_or_else(|| no_replacement(shown, "", &no))
+        })
     })?;
-    Ok(edited.done())
+    Ok(edited.done(scrubbing))
 }
 
-pub(super) fn perform_several(input: &MultiEditInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform_several(
+    input: &MultiEditInput,
+    targets: &mut Targets,
+    scrubbing: Scrubbing,
+) -> Result<Done, Failure> {
     let target = targets.next_write()?;
     if input.edits.is_empty() {
         return Err(Failure::input("there are no edits", "give at least one"));
     }
     let steps = input.edits.iter().map(|e| (e.old.as_str(), e.new.as_str(), e.replace_all.unwrap_or(false)));
-    let edited = edit(&target, |text, shown| {
+    let edited = edit(&target, scrubbing, |text, shown| {
         replace_each(text, steps).map_err(|(index, no)| {
-            no_replacement(shown, &format!("edit {} of {}: ", index + 1, input.edits.len()), &no)
+            let old = input.edits.get(index).map_or("", |edit| edit.old.as_str());
+            let secret = missing(&no).then(|| scrubbing.why_missing(shown, &text.content, old));
+            let which = format!("edit {} of {}: ", index + 1, input.edits.len());
+            secret.flatten().unwrap_or_else(|| no_replacement(shown, &which, &no))
         })
     })?;
-    Ok(edited.done())
+    Ok(edited.done(scrubbing))
+}
+
+fn missing(no: &NoReplacement) -> bool {
+    matches!(no, NoReplacement::Missing { .. })
 }
 
 fn no_replacement(shown: &str, which: &str, no: &NoReplacement) -> Failure {
@@ -52,8 +71,8 @@ pub(super) struct Edited {
 }
 
 impl Edited {
-    pub(super) fn done(self) -> Done {
-        let diff = diff::unified(&self.shown, &self.before, &self.after);
+    pub(super) fn done(self, scrubbing: Scrubbing) -> Done {
+        let diff = scrubbing.diff(&self.shown, &self.before, &self.after);
         let places = if self.count == 1 { "1 place".to_owned() } else { format!("{} places", self.count) };
         let text = format!("changed {} in {places}\n{diff}", self.shown);
         Done::text(text, json!({"path": self.shown, "replacements": self.count, "diff": diff}))
@@ -63,11 +82,13 @@ impl Edited {
 /// Changes the text of a file; `change` gives the new content and in how many places it differs.
 pub(super) fn edit(
     target: &WriteTarget,
+    scrubbing: Scrubbing,
     change: impl FnOnce(&Text, &str) -> Result<(String, usize), Failure>,
 ) -> Result<Edited, Failure> {
     let shown = target.shown();
     let text = text_of(target, &shown)?;
     let (after, count) = change(&text, &shown)?;
+    scrubbing.may_become(&shown, &text.content, &after)?;
     target.replace(&bytes_of(&text, &after, &shown)?)?;
     Ok(Edited { shown, count, before: text.content, after })
 }

@@ -19,26 +19,27 @@ use std::io::Read as _;
 use pinfold::{Failure, RefusalCode, Targets, ToolCall};
 
 use crate::reply::Done;
+use crate::secrets::Scrubbing;
 
 /// The largest file that is changed in memory. Source files are far smaller; a larger one is data.
 pub(crate) const LARGEST_EDITED: u64 = 32 * 1024 * 1024;
 
 /// Carries out a call through the places that are held for it.
-pub(crate) fn perform(call: &ToolCall, targets: &mut Targets) -> Result<Done, Failure> {
+pub(crate) fn perform(call: &ToolCall, targets: &mut Targets, scrubbing: Scrubbing) -> Result<Done, Failure> {
     match call {
-        ToolCall::Read(input) => read::perform(input, targets),
-        ToolCall::Write(input) => write::perform(input, targets),
-        ToolCall::Edit(input) => edit::perform(input, targets),
-        ToolCall::MultiEdit(input) => edit::perform_several(input, targets),
-        ToolCall::NotebookEdit(input) => notebook_edit::perform(input, targets),
-        ToolCall::ApplyPatch(patch) => apply_patch::perform(patch, targets),
+        ToolCall::Read(input) => read::perform(input, targets, scrubbing),
+        ToolCall::Write(input) => write::perform(input, targets, scrubbing),
+        ToolCall::Edit(input) => edit::perform(input, targets, scrubbing),
+        ToolCall::MultiEdit(input) => edit::perform_several(input, targets, scrubbing),
+        ToolCall::NotebookEdit(input) => notebook_edit::perform(input, targets, scrubbing),
+        ToolCall::ApplyPatch(patch) => apply_patch::perform(patch, targets, scrubbing),
         ToolCall::Delete(input) => delete::perform(input, targets),
         ToolCall::MoveFile(input) => move_file::perform(input, targets),
         ToolCall::CopyFile(input) => copy_file::perform(input, targets),
         ToolCall::MakeDir(_) => make_dir::perform(targets),
         ToolCall::Ls(input) => ls::perform(input, targets),
         ToolCall::Glob(input) => glob::perform(input, targets),
-        ToolCall::Grep(input) => grep::perform(input, targets),
+        ToolCall::Grep(input) => grep::perform(input, targets, scrubbing),
         ToolCall::Bash(input) => bash::run(input, targets),
         ToolCall::BashOutput(input) => bash::output(input, targets),
         ToolCall::KillBash(input) => bash::kill(input, targets),

@@ -6,8 +6,13 @@ use pinfold::{Failure, RefusalCode, Targets};
 use super::edit::edit;
 use crate::notebook::{Change, change};
 use crate::reply::Done;
+use crate::secrets::Scrubbing;
 
-pub(super) fn perform(input: &NotebookEditInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(
+    input: &NotebookEditInput,
+    targets: &mut Targets,
+    scrubbing: Scrubbing,
+) -> Result<Done, Failure> {
     let target = targets.next_write()?;
     let wanted = Change {
         mode: input.mode.unwrap_or(CellMode::Replace),
@@ -16,12 +21,12 @@ pub(super) fn perform(input: &NotebookEditInput, targets: &mut Targets) -> Resul
         source: input.new_source.as_deref(),
         cell_type: input.cell_type,
     };
-    let edited = edit(&target, |text, shown| match change(&text.content, &wanted) {
+    let edited = edit(&target, scrubbing, |text, shown| match change(&text.content, &wanted) {
         Ok(after) => Ok((after, 1)),
         Err(why) => {
             let message = format!("{shown} was not changed: {}", why.0);
             Err(Failure::at(RefusalCode::InvalidInput, shown, message, "read the notebook for its cells"))
         }
     })?;
-    Ok(edited.done())
+    Ok(edited.done(scrubbing))
 }

@@ -9,10 +9,12 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use pinfold::policy::input::ReadInput;
 use pinfold::{Failure, RefusalCode, Targets};
+use pinfold_scrub::Counts;
 use serde_json::json;
 
 use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::{Content, Done};
+use crate::secrets::{Scrubbed, Scrubbing};
 use crate::text::{self, Encoding, SNIFFED, Text};
 
 /// Lines returned when the call does not say how many: enough for most files, little enough for a context.
@@ -30,7 +32,11 @@ const LARGEST_IMAGE: u64 = 5_000_000 / 4 * 3;
 /// The pictures that models can look at.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-pub(super) fn perform(input: &ReadInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(
+    input: &ReadInput,
+    targets: &mut Targets,
+    scrubbing: Scrubbing,
+) -> Result<Done, Failure> {
     let target = targets.next_read()?;
     let shown = target.shown();
     let (mut file, version) = target.open_file()?;
@@ -44,9 +50,9 @@ pub(super) fn perform(input: &ReadInput, targets: &mut Targets) -> Result<Done, 
     } else {
         let wanted = Wanted::of(input);
         let page = if whole {
-            page_of(&shown, head, &wanted)?
+            page_of(&shown, head, &wanted, scrubbing)?
         } else {
-            page_of_large(&shown, &head, file, &wanted)?
+            page_of_large(&shown, &head, file, &wanted, scrubbing)?
         };
         page.done(&shown, version.len(), &wanted)?
     };
@@ -89,7 +95,7 @@ fn picture(
     rest.take(LARGEST_IMAGE).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
     let structured = json!({"path": shown, "kind": "image", "media_type": media_type, "bytes": bytes.len()});
     let image = Content::Image { data: BASE64_STANDARD.encode(bytes), media_type };
-    Ok(Done { content: vec![image], structured })
+    Ok(Done { content: vec![image], structured, found: Counts::default() })
 }
 
 fn binary(shown: &str, head: &[u8], len: u64) -> Done {
@@ -111,11 +117,22 @@ struct Page {
     full: bool,
     /// So much was looked through that the search was given up.
     gave_up: bool,
+    /// Secrets of the file that were taken out, here or before.
+    found: Counts,
 }
 
 impl Page {
     fn new(encoding: Encoding, crlf: bool) -> Self {
-        Self { text: String::new(), lines: 0, total: None, encoding, crlf, full: false, gave_up: false }
+        Self {
+            text: String::new(),
+            lines: 0,
+            total: None,
+            encoding,
+            crlf,
+            full: false,
+            gave_up: false,
+            found: Counts::default(),
+        }
     }
 
     /// Takes one line, of which `dropped` bytes are missing. `false` when the page takes no more.
@@ -162,7 +179,7 @@ impl Page {
             "total_lines": self.total, "complete": complete, "encoding": self.encoding.name().unwrap_or("UTF-8"),
             "line_breaks": if self.crlf { "CRLF" } else { "LF" },
         });
-        Ok(Done::text(self.text + &notes.join("\n"), structured))
+        Ok(Done::text(self.text + &notes.join("\n"), structured).without(self.found))
     }
 
     fn notes(&self, shown: &str, bytes: u64, first: u64, last: u64, complete: bool) -> Vec<String> {
@@ -205,14 +222,18 @@ fn push_number(text: &mut String, number: u64) {
     text.push('\t');
 }
 
-fn page_of(shown: &str, bytes: Vec<u8>, wanted: &Wanted) -> Result<Page, Failure> {
+/// The page of a file that is read at once. Secrets are taken out of the whole, before it has pages and numbers: the
+/// middle of a key cannot be known for one.
+fn page_of(shown: &str, bytes: Vec<u8>, wanted: &Wanted, scrubbing: Scrubbing) -> Result<Page, Failure> {
     let text = Text::decode(bytes).map_err(|_| not_text(shown))?;
     let mut page = Page::new(text.encoding, text::ends_in_crlf(&text.content));
+    let (content, found) = scrubbing.text(text.content);
+    page.found = found;
     // The usual line is longer than its number, so twice the content is room enough without growing.
-    page.text.reserve((2 * text.content.len()).min(MOST_BYTES));
-    let body = text.content.strip_suffix('\n').unwrap_or(&text.content);
+    page.text.reserve((2 * content.len()).min(MOST_BYTES));
+    let body = content.strip_suffix('\n').unwrap_or(&content);
     let mut total = 0;
-    if !text.content.is_empty() {
+    if !content.is_empty() {
         let mut open = true;
         for line in body.split('\n') {
             total += 1;
@@ -229,7 +250,13 @@ fn not_text(shown: &str) -> Failure {
 }
 
 /// A file too large to be read at once. UTF-16 has no bytes to look for, so it is read whole or not at all.
-fn page_of_large(shown: &str, head: &[u8], mut file: File, wanted: &Wanted) -> Result<Page, Failure> {
+fn page_of_large(
+    shown: &str,
+    head: &[u8],
+    mut file: File,
+    wanted: &Wanted,
+    scrubbing: Scrubbing,
+) -> Result<Page, Failure> {
     let encoding = text::encoding_of(head).unwrap_or(Encoding::Utf8 { mark: false });
     let io = |error| io_failure(shown, &error);
     file.rewind().map_err(io)?;
@@ -240,22 +267,24 @@ fn page_of_large(shown: &str, head: &[u8], mut file: File, wanted: &Wanted) -> R
             let message = format!("{shown} is UTF-16 of more than {LARGEST_EDITED} bytes");
             return Err(Failure::at(RefusalCode::TooLarge, shown, message, "convert it to UTF-8 first"));
         }
-        return page_of(shown, bytes, wanted);
+        return page_of(shown, bytes, wanted, scrubbing);
     }
     let mark = if encoding == (Encoding::Utf8 { mark: true }) { 3 } else { 0 };
-    let mut lines =
-        Lines { reader: BufReader::with_capacity(64 * 1024, file.take(MOST_SCANNED)), scanned: 0 };
+    let source = Scrubbed::new(file.take(MOST_SCANNED), scrubbing);
+    let mut lines = Lines { reader: BufReader::with_capacity(64 * 1024, source) };
     let mut page = Page::new(encoding, head.windows(2).any(|pair| pair == b"\r\n"));
     let mut number = 0;
     loop {
         let Some((line, dropped)) = lines.next().map_err(io)? else {
-            page.gave_up = lines.scanned >= MOST_SCANNED;
+            page.gave_up = lines.reader.get_ref().taken() >= MOST_SCANNED;
             page.total = (!page.gave_up).then_some(number);
+            page.found = lines.reader.get_mut().take_found();
             return Ok(page);
         };
         number += 1;
         let line = if number == 1 { line.get(mark..).unwrap_or_default() } else { &line };
         if !page.take(number, &String::from_utf8_lossy(line), dropped, wanted) {
+            page.found = lines.reader.get_mut().take_found();
             return Ok(page);
         }
     }
@@ -264,7 +293,6 @@ fn page_of_large(shown: &str, head: &[u8], mut file: File, wanted: &Wanted) -> R
 /// Lines of a large file; of a long line only the beginning is kept.
 struct Lines<R> {
     reader: R,
-    scanned: u64,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -285,7 +313,6 @@ impl<R: BufRead> Lines<R> {
             dropped += (piece.len() - keep) as u64;
             let used = piece.len() + usize::from(end.is_some());
             self.reader.consume(used);
-            self.scanned += used as u64;
             if end.is_some() {
                 return Ok(Some((line, dropped)));
             }

@@ -9,15 +9,20 @@ use serde_json::json;
 
 use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::Done;
-use crate::text::{Text, diff};
+use crate::secrets::Scrubbing;
+use crate::text::Text;
 
-pub(super) fn perform(input: &WriteInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(
+    input: &WriteInput,
+    targets: &mut Targets,
+    scrubbing: Scrubbing,
+) -> Result<Done, Failure> {
     let target = targets.next_write()?;
     let shown = target.shown();
     match target.kind() {
         Kind::File { len, .. } if len <= LARGEST_EDITED => {
             let old = previous(&target, &shown)?;
-            overwrite(&target, &shown, old, &input.content)
+            overwrite(&target, &shown, old, &input.content, scrubbing)
         }
         // A folder, a link or a special file makes the deed answer for itself.
         kind @ (Kind::Missing { .. }
@@ -25,6 +30,7 @@ pub(super) fn perform(input: &WriteInput, targets: &mut Targets) -> Result<Done,
         | Kind::Directory
         | Kind::Link
         | Kind::Special(_)) => {
+            scrubbing.may_become(&shown, "", &input.content)?;
             target.replace(input.content.as_bytes())?;
             let created = matches!(kind, Kind::Missing { .. });
             let lines = input.content.lines().count();
@@ -42,8 +48,15 @@ fn previous(target: &WriteTarget, shown: &str) -> Result<Option<Text>, Failure> 
     Ok(Text::decode(bytes).ok())
 }
 
-fn overwrite(target: &WriteTarget, shown: &str, old: Option<Text>, new: &str) -> Result<Done, Failure> {
+fn overwrite(
+    target: &WriteTarget,
+    shown: &str,
+    old: Option<Text>,
+    new: &str,
+    scrubbing: Scrubbing,
+) -> Result<Done, Failure> {
     let before = old.unwrap_or_else(|| Text::new(String::new()));
+    scrubbing.may_become(shown, &before.content, new)?;
     let after = before.with_own_breaks(new);
     // A whole new content may need characters that the old encoding lacks; then it becomes UTF-8, and that is said.
     let (bytes, converted) = match before.encode(&after) {
@@ -51,7 +64,7 @@ fn overwrite(target: &WriteTarget, shown: &str, old: Option<Text>, new: &str) ->
         Err(_) => (Cow::Borrowed(after.as_bytes()), true),
     };
     target.replace(&bytes)?;
-    let diff = diff::unified(shown, &before.content, &after);
+    let diff = scrubbing.diff(shown, &before.content, &after);
     let lines = after.lines().count();
     let mut text = format!("wrote {shown} ({lines} lines)\n{diff}");
     if converted {

@@ -11,6 +11,9 @@ const LONGEST_LINE: usize = 1000;
 /// Bytes of lines kept of one file.
 const MOST_OF_A_FILE: usize = 1024 * 1024;
 
+/// Characters without a gap that could be a line of a private key.
+const LINE_OF_A_KEY: usize = 32;
+
 /// What a search is to return.
 pub(super) struct Wanted {
     pub(super) output: OutputMode,
@@ -50,7 +53,7 @@ impl Wanted {
                     if self.before + self.after > 0 && !lines.is_empty() {
                         lines.push("--".to_owned());
                     }
-                    lines.extend(hits.lines.iter().map(|line| line.put(&shown)));
+                    lines.extend(hits.lines.iter().map(|line| line.put(&shown, self.numbers)));
                 }
             }
         }
@@ -73,14 +76,24 @@ enum Line {
 }
 
 impl Line {
+    fn may_be_of_a_key(&self) -> bool {
+        let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+        match self {
+            Self::Match { text, .. } | Self::Around { text, .. } => {
+                text.as_bytes().split(|byte| !is_key(byte)).any(|run| run.len() >= LINE_OF_A_KEY)
+            }
+            Self::Gap => false,
+        }
+    }
+
     /// As grep writes it: `:` marks a match, `-` a line around one.
-    fn put(&self, shown: &str) -> String {
+    fn put(&self, shown: &str, numbers: bool) -> String {
         let (mark, number, text) = match self {
             Self::Match { number, text } => (':', number, text),
             Self::Around { number, text } => ('-', number, text),
             Self::Gap => return "--".to_owned(),
         };
-        match number {
+        match number.filter(|_| numbers) {
             Some(number) => format!("{shown}{mark}{number}{mark}{text}"),
             None => format!("{shown}{mark}{text}"),
         }
@@ -102,6 +115,36 @@ impl FileHits {
 
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether a line could be one of a private key.
+    pub(super) fn may_have_keys(&self) -> bool {
+        self.lines.iter().any(Line::may_be_of_a_key)
+    }
+
+    /// Shows each line as it stands in this text of the same file.
+    pub(super) fn show_as_in(&mut self, whole: &str) {
+        let lines: Vec<&str> = whole.split('\n').collect();
+        for line in &mut self.lines {
+            if let Line::Match { number: Some(number), text } | Line::Around { number: Some(number), text } =
+                line
+            {
+                let there =
+                    usize::try_from(*number).ok().and_then(|number| lines.get(number.checked_sub(1)?));
+                *text = self::text(there.map_or(b"", |line| line.as_bytes()));
+            }
+        }
+    }
+
+    /// Leaves out what lines of private keys could say.
+    pub(super) fn leave_keys_out(&mut self) {
+        for line in &mut self.lines {
+            if line.may_be_of_a_key()
+                && let Line::Match { text, .. } | Line::Around { text, .. } = line
+            {
+                "[not shown: it may be a part of a key]".clone_into(text);
+            }
+        }
     }
 
     fn keep(&mut self, line: Line, len: usize) -> bool {

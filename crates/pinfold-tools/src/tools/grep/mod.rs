@@ -2,6 +2,7 @@
 
 mod hits;
 
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,9 +14,13 @@ use ignore::types::TypesBuilder;
 use pinfold::paths::{EntryKind, Kind, Version};
 use pinfold::policy::input::{GrepInput, OutputMode};
 use pinfold::{Failure, ReadTarget, Targets};
+use pinfold_scrub::Counts;
 use serde_json::json;
 
+use super::{LARGEST_EDITED, content};
 use crate::reply::Done;
+use crate::secrets::Scrubbing;
+use crate::text::Text;
 use crate::walk::{Filter, Met, Tally, walk};
 use hits::{FileHits, Wanted};
 
@@ -30,12 +35,22 @@ const MOST_BYTES: usize = 256 * 1024;
 /// Files that were left out are named up to this number.
 const MOST_NAMED: usize = 10;
 
-pub(super) fn perform(input: &GrepInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(
+    input: &GrepInput,
+    targets: &mut Targets,
+    scrubbing: Scrubbing,
+) -> Result<Done, Failure> {
     let target = targets.next_read()?;
     let matcher = matcher(input)?;
     let wanted = Wanted::of(input);
-    let search =
-        Search { target: &target, matcher, wanted, kept: AtomicUsize::new(0), found: Mutex::default() };
+    let search = Search {
+        target: &target,
+        matcher,
+        wanted,
+        scrubbing,
+        kept: AtomicUsize::new(0),
+        found: Mutex::default(),
+    };
     let tally = match target.kind() {
         Kind::Directory => {
             let filter = filter(input, target.real())?;
@@ -115,6 +130,7 @@ struct Search<'a> {
     target: &'a ReadTarget,
     matcher: RegexMatcher,
     wanted: Wanted,
+    scrubbing: Scrubbing,
     /// Bytes of results so far.
     kept: AtomicUsize,
     found: Mutex<Found>,
@@ -127,6 +143,8 @@ struct Found {
     guarded: Vec<PathBuf>,
     /// Files that were left out because they are too large.
     too_large: usize,
+    /// Secrets that were taken out.
+    secrets: Option<Counts>,
 }
 
 impl Search<'_> {
@@ -134,7 +152,7 @@ impl Search<'_> {
         let mut builder = SearcherBuilder::new();
         builder
             .binary_detection(BinaryDetection::quit(0))
-            .line_number(self.wanted.numbers)
+            .line_number(self.wanted.output == OutputMode::Content)
             .before_context(self.wanted.before)
             .after_context(self.wanted.after)
             .multi_line(self.wanted.multiline);
@@ -174,8 +192,28 @@ impl Search<'_> {
         // A file that cannot be read to its end has shown what it has.
         let _ = searcher.search_file(&self.matcher, file, &mut hits);
         if hits.any() {
+            self.hide_keys(&mut hits, file, version);
             self.kept.fetch_add(hits.bytes() + path.as_os_str().len(), Ordering::Relaxed);
             self.found().files.push((path.to_owned(), hits));
+        }
+    }
+
+    /// A line of a private key cannot be known for one by itself. Where lines look so, they are shown as they stand in
+    /// the whole file without its secrets.
+    fn hide_keys(&self, hits: &mut FileHits, mut file: &std::fs::File, version: Version) {
+        if self.scrubbing == Scrubbing::Off || !hits.may_have_keys() {
+            return;
+        }
+        let whole = file.rewind().and_then(|()| content(file, version.len(), LARGEST_EDITED));
+        let text =
+            whole.ok().filter(|_| version.len() <= LARGEST_EDITED).and_then(|bytes| Text::decode(bytes).ok());
+        match text.map(|text| self.scrubbing.text(text.content)) {
+            Some((text, found)) if !found.is_empty() => {
+                hits.show_as_in(&text);
+                *self.found().secrets.get_or_insert_default() += &found;
+            }
+            Some(_) => {}
+            None => hits.leave_keys_out(),
         }
     }
 
@@ -225,7 +263,7 @@ impl Search<'_> {
             "matching_files": found.files.len(), "matches": matches, "files": files,
             "left_out": guarded, "truncated": tally.cut || full < total,
         });
-        Done::text(text, structured)
+        Done::text(text, structured).without(found.secrets.unwrap_or_default())
     }
 }
 
