@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::trial::Trial;
 use super::{Asked, granting};
-use crate::claim::{Origin, PathClaim};
+use crate::claim::{Operation, Origin, PathClaim};
 use crate::decision::{PartId, Reason};
 use crate::fact::{Kind, PathFact, Standing};
 use crate::grant::{Class, Grant};
@@ -49,6 +49,11 @@ fn session(
         let folder = real.parent().filter(|folder| *folder != root && is_some_folder(trial, fact, folder))?;
         Some(Grant::Folder(folder.to_owned(), class))
     };
+    // A folder that is made is made to be filled.
+    let made = || {
+        let makes = claim.operation == Operation::MakeDir && is_some_folder(trial, fact, real);
+        makes.then(|| Grant::Folder(real.to_owned(), class))
+    };
     match (class, reason) {
         // Where it leads is looked at each time.
         (Class::Link, _) => vec![place],
@@ -61,7 +66,7 @@ fn session(
             edits.into_iter().chain(folder()).chain([place]).collect()
         }
         (Class::Read | Class::Write, Reason::WriteOutside | Reason::AskRule(_)) => {
-            [place].into_iter().chain(folder()).collect()
+            [place].into_iter().chain(made()).chain(folder()).collect()
         }
         (Class::Read | Class::Write, _) => vec![place],
     }
