@@ -55,8 +55,6 @@ fn session(
         makes.then(|| Grant::Folder(real.to_owned(), class))
     };
     match (class, reason) {
-        // Where it leads is looked at each time.
-        (Class::Link, _) => vec![place],
         // What is guarded is granted one by one.
         (Class::Read | Class::Write, _) if fact.guarded.is_some() => vec![place],
         (Class::Remove, _) if fact.guarded.is_some() || fact.standing != Standing::Inside => Vec::new(),
@@ -68,7 +66,8 @@ fn session(
         (Class::Read | Class::Write, Reason::WriteOutside | Reason::AskRule(_)) => {
             [place].into_iter().chain(made()).chain(folder()).collect()
         }
-        (Class::Read | Class::Write, _) => vec![place],
+        // A link is granted one by one: where it leads is looked at each time.
+        (Class::Read | Class::Write | Class::Link, _) => vec![place],
     }
 }
 
