@@ -12,7 +12,9 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
-pub(crate) use settings::{Init, Learn, OneRule, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs};
+pub(crate) use settings::{
+    Init, Learn, OneRule, Permissions, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs,
+};
 
 /// Hold a coding agent to one folder: it reads anywhere, and writes only there.
 #[derive(Debug, Parser)]
@@ -56,8 +58,8 @@ pub(crate) enum Command {
     Check(Check),
     Why(Why),
     Tools(Tools),
-    #[command(visible_alias = "permissions")]
     Rules(Rules),
+    Permissions(Permissions),
     Trust(TrustArgs),
     Init(Init),
     Schema(Schema),

@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod init;
 mod man;
+mod permissions;
 mod record;
 mod rules;
 mod run;
@@ -31,7 +32,8 @@ fn main() -> ExitCode {
         Command::Check(wanted) => check::check(&wanted),
         Command::Why(wanted) => why::why(&wanted),
         Command::Tools(tools) => tools::list(&tools),
-        Command::Rules(wanted) => rules::rules(&wanted),
+        Command::Rules(wanted) => rules::rules(wanted.folder.as_deref(), &wanted.what),
+        Command::Permissions(wanted) => permissions::permissions(&wanted),
         Command::Trust(wanted) => trust::trust(&wanted),
         Command::Init(wanted) => init::init(&wanted),
         Command::Schema(_) => schema::print(),

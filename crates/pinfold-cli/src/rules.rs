@@ -2,6 +2,7 @@
 
 mod learn;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use pinfold::Ambient;
@@ -15,15 +16,15 @@ use pinfold::settings::{ChangeError, Locations, Situation, broken, change};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::{OneRule, Rules, RulesCommand};
+use crate::args::{OneRule, RulesCommand};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::say;
 use crate::settings;
 use crate::surroundings;
 
-pub(crate) fn rules(wanted: &Rules) -> Result<ExitCode, Failure> {
-    let locations = settings::locations(wanted.folder.as_deref())?;
-    match &wanted.what {
+pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCode, Failure> {
+    let locations = settings::locations(folder)?;
+    match what {
         RulesCommand::List { flags, add_dir, json } => list(&locations, &flags.flags(add_dir, false), *json),
         RulesCommand::Lint { json } => lint(&locations, *json),
         RulesCommand::Test => test(&locations),
@@ -72,7 +73,7 @@ fn text_of(merged: &Merged) -> String {
     lines.join("\n") + "\n"
 }
 
-fn json_of(merged: &Merged) -> Value {
+pub(crate) fn json_of(merged: &Merged) -> Value {
     let rules: Vec<_> = merged
         .rules
         .iter()
@@ -107,7 +108,7 @@ fn located<T: Serialize>(value: &Located<T>) -> Value {
 }
 
 /// A value with where it stands: whole as one text, and in parts.
-fn with_source(mut value: Value, source: &Source) -> Value {
+pub(crate) fn with_source(mut value: Value, source: &Source) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.insert("source".to_owned(), source.to_string().into());
         object.insert("layer".to_owned(), source.layer.word().into());
@@ -188,7 +189,7 @@ fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCo
     Ok(ExitCode::from(if missing { FAILED } else { DONE }))
 }
 
-fn failed(e: &ChangeError) -> Failure {
+pub(crate) fn failed(e: &ChangeError) -> Failure {
     match e {
         ChangeError::Bad(bad) => {
             Failure::new(USAGE, settings::lines(bad)).mend("mend the file first; it is as it was")

@@ -33,9 +33,14 @@ pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<Loaded, Fai
     Ok(loaded)
 }
 
+/// Reads them, and tells nothing.
+pub(crate) fn read_quietly(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
+    load(&Ambient::claim(), locations, flags).map_err(|bad| unusable(&bad))
+}
+
 /// Reads them.
 pub(crate) fn read(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
-    let loaded = load(&Ambient::claim(), locations, flags).map_err(|bad| unusable(&bad))?;
+    let loaded = read_quietly(locations, flags)?;
     if let Some(why) = &loaded.no_trust {
         say::warn(format_args!("nobody is trusted: {why}"));
     }

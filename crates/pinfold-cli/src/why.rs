@@ -10,7 +10,7 @@ use pinfold::RawCall;
 use pinfold::check::{Answer, PartTrace};
 use serde_json::{Value, json};
 
-use crate::args::Why;
+use crate::args::{Judging, Why};
 use crate::check::desk::{call_of, desk};
 use crate::check::{code, with_source};
 use crate::exit::{DONE, Failure, USAGE};
@@ -25,18 +25,8 @@ struct Wanted {
 }
 
 pub(crate) fn why(asked: &Why) -> Result<ExitCode, Failure> {
-    let calls = wanted::calls(asked)?;
-    let mut desk = desk(&asked.judging)?;
-    let mut worst = DONE;
-    let mut explained = Vec::with_capacity(calls.len());
-    for wanted in calls {
-        let line = call_of(&asked.judging, json!({"tool": wanted.call.tool, "input": wanted.call.input}))?;
-        let answer = desk
-            .answer(line.to_string().as_bytes())
-            .map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
-        worst = worst.max(code(answer.decision));
-        explained.push((wanted, answer));
-    }
+    let explained = judged(&asked.judging, wanted::calls(asked)?)?;
+    let worst = explained.iter().map(|(_, answer)| code(answer.decision)).max().unwrap_or(DONE);
     if asked.json {
         let all: Vec<Value> = explained.iter().map(|(wanted, answer)| as_json(wanted, answer)).collect();
         say::out(&(serde_json::to_string(&all).unwrap_or_default() + "\n"))?;
@@ -45,6 +35,24 @@ pub(crate) fn why(asked: &Why) -> Result<ExitCode, Failure> {
         say::out(&told.join("\n"))?;
     }
     Ok(ExitCode::from(worst))
+}
+
+/// What would be decided about each call that a text means.
+pub(crate) fn tried(judging: &Judging, text: &str) -> Result<Vec<(RawCall, Answer)>, Failure> {
+    let judged = judged(judging, wanted::said(text)?)?;
+    Ok(judged.into_iter().map(|(wanted, answer)| (wanted.call, answer)).collect())
+}
+
+fn judged(judging: &Judging, calls: Vec<Wanted>) -> Result<Vec<(Wanted, Answer)>, Failure> {
+    let mut desk = desk(judging)?;
+    let judge = |wanted: Wanted| {
+        let line = call_of(judging, json!({"tool": wanted.call.tool, "input": wanted.call.input}))?;
+        let answer = desk
+            .answer(line.to_string().as_bytes())
+            .map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
+        Ok((wanted, answer))
+    };
+    calls.into_iter().map(judge).collect()
 }
 
 fn as_json(wanted: &Wanted, answer: &Answer) -> Value {

@@ -11,7 +11,6 @@
 mod common;
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -96,17 +95,5 @@ fn dialogs_look_as_they_should() {
 
 #[test]
 fn the_screens_in_the_documentation_are_those_of_the_tests() {
-    let page = fs::read_to_string(folder().join("../../../../docs/dialog.md")).unwrap();
-    let shown: Vec<&str> =
-        page.split("```text\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
-    let all: String = fs::read_dir(folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
-        .map(|path| fs::read_to_string(path).unwrap())
-        .collect();
-    assert!(shown.len() > 5);
-    for screen in shown {
-        assert!(all.contains(screen), "no test shows this:\n{screen}");
-    }
+    common::assert_documented("dialog.md", &folder());
 }

@@ -94,6 +94,14 @@ fn permissions_look_as_they_should() {
 }
 
 #[test]
+fn the_screens_in_the_documentation_are_those_of_the_tests() {
+    common::assert_documented(
+        "permissions.md",
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/permissions"),
+    );
+}
+
+#[test]
 fn nothing_is_removed_but_by_a_yes_to_what_was_shown() {
     let item = Item {
         number: 0,

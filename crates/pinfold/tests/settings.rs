@@ -15,7 +15,8 @@ use pinfold::policy::rule::{Effect, Rule};
 use pinfold::policy::settings::{Change, Flags};
 use pinfold::policy::{Layer, Mode};
 use pinfold::settings::{
-    ChangeError, Loaded, Locations, SettingsError, Trust, Watched, Widening, change, load, project_root,
+    ChangeError, Loaded, Locations, SettingsError, Trust, TrustedFolder, Watched, Widening, change, load,
+    project_root,
 };
 
 /// A machine: a project, a person, an organisation.
@@ -247,6 +248,26 @@ fn a_shared_file_widens_once_it_is_trusted_as_it_is() {
     assert!(Trust::withdraw(&Ambient::claim(), &bed.locations).unwrap());
     assert_eq!(bed.rules(), ["deny Bash(rm *)"]);
     assert!(!Trust::withdraw(&Ambient::claim(), &bed.locations).unwrap());
+}
+
+#[test]
+fn trusted_folders_are_told_and_can_be_forgotten_when_they_are_gone() {
+    let bed = Bed::new();
+    bed.project(SHARED, ALLOW);
+    bed.trust();
+    let record = bed.locations.trust.clone().unwrap();
+    let folders = || Trust::read(&Ambient::claim(), &record).unwrap().folders(&Ambient::claim());
+    let project = bed.locations.project.clone().unwrap().canonicalize().unwrap();
+    let file = || (SHARED.to_owned(), true);
+    assert_eq!(folders(), [TrustedFolder { folder: project.clone(), files: vec![file()] }]);
+    bed.project(SHARED, &format!("{ALLOW} "));
+    assert!(!folders()[0].files[0].1, "another content");
+
+    std::fs::remove_dir_all(&project).unwrap();
+    assert!(!folders()[0].files[0].1, "no content");
+    let forget = |folder: &str| Trust::withdraw_from(&Ambient::claim(), &bed.locations, folder).unwrap();
+    assert!(!forget("/elsewhere") && folders().len() == 1);
+    assert!(forget(project.to_str().unwrap()) && folders().is_empty());
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(crate) enum WhyKind {
 }
 
 /// Who would make the call, and under which settings
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Setting")]
 pub(crate) struct Judging {
     /// The project [default: the one that the current folder belongs to]

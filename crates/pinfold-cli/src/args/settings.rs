@@ -93,6 +93,31 @@ pub(crate) struct Rules {
     pub(crate) what: RulesCommand,
 }
 
+/// See all that holds: rules, grants of running sessions, trusted folders
+///
+/// On a screen, each with where it comes from and how often it decided; there it can be removed, after a look at the
+/// file and line, and a call can be tried against all. With --list it is printed. The subcommands are those of
+/// `pinfold rules`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  pinfold permissions\n  pinfold permissions --list --json\n  \
+                       pinfold permissions add allow 'Bash(npm test)'")]
+pub(crate) struct Permissions {
+    /// The project [default: the one that the current folder belongs to]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Print it, where there is no terminal for a screen
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Print it as JSON
+    #[arg(long, requires = "list")]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) what: Option<RulesCommand>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesCommand {
     /// List the rules that count, where each stands, and what does not count and why

@@ -14,15 +14,24 @@ use crate::say;
 pub(super) fn calls(asked: &Why) -> Result<Vec<Wanted>, Failure> {
     let text = asked.what.join(" ");
     let kind = asked.kind.unwrap_or_else(|| taken_for(&text, asked.what.len()));
+    calls_of(&text, kind)
+}
+
+/// The calls that a text means by itself.
+pub(super) fn said(text: &str) -> Result<Vec<Wanted>, Failure> {
+    calls_of(text, taken_for(text, text.split_whitespace().count()))
+}
+
+fn calls_of(text: &str, kind: WhyKind) -> Result<Vec<Wanted>, Failure> {
     let plain = |call| vec![Wanted { call, earlier: None }];
     Ok(match kind {
-        WhyKind::Call => plain(RawCall::spoken(&text).map_err(|mend| no_call(&text, &mend))?),
+        WhyKind::Call => plain(RawCall::spoken(text).map_err(|mend| no_call(text, &mend))?),
         WhyKind::Path => ["Read", "Write"]
             .map(|tool| Wanted { call: RawCall::new(tool, json!({"file_path": text})), earlier: None })
             .into(),
-        WhyKind::Host => plain(RawCall::new("WebFetch", json!({"url": address(&text)}))),
+        WhyKind::Host => plain(RawCall::new("WebFetch", json!({"url": address(text)}))),
         WhyKind::Command => plain(RawCall::new("Bash", json!({"command": text}))),
-        WhyKind::Record => vec![recorded::find(&text)?],
+        WhyKind::Record => vec![recorded::find(text)?],
     })
 }
 

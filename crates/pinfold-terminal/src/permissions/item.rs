@@ -36,7 +36,7 @@ pub trait Holder {
     /// Why it stays.
     fn remove(&mut self, item: &Item) -> Result<String, String>;
 
-    /// What would be decided about a call: `Bash git push`, `Write src/a.rs`, `TOOL {…}`.
+    /// What would be decided about a call, as somebody types it: `git push`, `Write(src/a.rs)`, a path, a host.
     ///
     /// # Errors
     /// Why that cannot be said.

@@ -68,7 +68,7 @@ impl Screen {
         match &self.pane {
             Pane::List => vec!["d remove · t test · / find · q quit · r reload"],
             Pane::Filter => vec!["find:", "esc shows all · enter keeps it"],
-            Pane::Call(_) => vec!["call:", "esc back · such as: Bash git push"],
+            Pane::Call(_) => vec!["call:", "esc back · such as: git push, Write(a.txt)"],
             Pane::Confirm(..) => vec!["remove it?", "  y  Yes, remove it", "> n  No"],
             Pane::Answer(_) => vec!["any key goes back · t another call"],
         }

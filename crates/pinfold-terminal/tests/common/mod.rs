@@ -36,6 +36,24 @@ pub(crate) fn assert_golden(folder: &Path, play: impl Fn(&Value, Size) -> String
     assert!(cases > 0);
 }
 
+/// Every screen on a page of `docs/` is one of these.
+pub(crate) fn assert_documented(page: &str, folder: &Path) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let page = fs::read_to_string(page).unwrap();
+    let shown: Vec<&str> =
+        page.split("```text\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
+    let all: String = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    assert!(!shown.is_empty());
+    for screen in shown {
+        assert!(all.contains(screen), "no test shows this:\n{screen}");
+    }
+}
+
 /// A file of JSON.
 pub(crate) fn read(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -19,4 +19,4 @@ pub use layers::{Loaded, SettingsError, load};
 pub use locations::{Locations, SettingsFile, project_root};
 pub use plan::{NotApplied, Situation};
 pub use reload::Watched;
-pub use trust::{Trust, TrustError, Widening};
+pub use trust::{Trust, TrustError, TrustedFolder, Widening};

@@ -52,6 +52,15 @@ pub enum TrustError {
     Bad(#[from] pinfold_policy::BadSettings),
 }
 
+/// A folder that is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedFolder {
+    /// Its canonical path.
+    pub folder: PathBuf,
+    /// Each of its files that was trusted, and whether it still has the content that was trusted.
+    pub files: Vec<(String, bool)>,
+}
+
 /// What would count of a project's files that does not count now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Widening {
@@ -91,6 +100,22 @@ impl Trust {
         known.and_then(|files| files.get(&*file.shown)).is_some_and(|known| *known == digest(content))
     }
 
+    /// Every folder that is trusted.
+    #[must_use]
+    pub fn folders(&self, ambient: &Ambient) -> Vec<TrustedFolder> {
+        let is_same = |folder: &Path, name: &str, known: &str| {
+            let found = read_within(ambient, folder, &folder.join(name)).ok().flatten();
+            found.is_some_and(|found| digest(&found.bytes) == known)
+        };
+        let folder = |(folder, files): (&String, &BTreeMap<String, String>)| {
+            let folder = PathBuf::from(folder);
+            let files =
+                files.iter().map(|(name, known)| (name.clone(), is_same(&folder, name, known))).collect();
+            TrustedFolder { folder, files }
+        };
+        self.record.projects.iter().map(folder).collect()
+    }
+
     /// Records that files of a project are trusted with the content that the person saw, and with no other.
     ///
     /// # Errors
@@ -119,8 +144,18 @@ impl Trust {
     /// # Errors
     /// [`TrustError`].
     pub fn withdraw(ambient: &Ambient, locations: &Locations) -> Result<bool, TrustError> {
+        let (project, path) = (canonical(locations), locations.trust.as_deref().ok_or(TrustError::NoRecord)?);
+        let failed = |trouble| TrustError::File { shown: path.display().to_string(), trouble };
+        Self::withdraw_from(ambient, locations, &project.map_err(failed)?)
+    }
+
+    /// Takes trust back from a folder by the name under which it is recorded; it need not be there any more.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub fn withdraw_from(ambient: &Ambient, locations: &Locations, folder: &str) -> Result<bool, TrustError> {
         let mut had = false;
-        Self::record(ambient, locations, |files| {
+        Self::write(ambient, locations, folder, |files| {
             had = !files.is_empty();
             files.clear();
         })?;
@@ -130,15 +165,25 @@ impl Trust {
     fn record(
         ambient: &Ambient,
         locations: &Locations,
+        change: impl FnMut(&mut BTreeMap<String, String>),
+    ) -> Result<(), TrustError> {
+        let path = locations.trust.as_deref().ok_or(TrustError::NoRecord)?;
+        let failed = |trouble| TrustError::File { shown: path.display().to_string(), trouble };
+        Self::write(ambient, locations, &canonical(locations).map_err(failed)?, change)
+    }
+
+    fn write(
+        ambient: &Ambient,
+        locations: &Locations,
+        project: &str,
         mut change: impl FnMut(&mut BTreeMap<String, String>),
     ) -> Result<(), TrustError> {
         let path = locations.trust.as_deref().ok_or(TrustError::NoRecord)?;
         let failed = |trouble| TrustError::File { shown: path.display().to_string(), trouble };
-        let project = canonical(locations).map_err(failed)?;
         let changed = |before: Option<&[u8]>| {
             let mut trust = before.map_or_else(|| Ok(Self::default()), Self::parse)?;
             trust.record.version = VERSION;
-            let files = trust.record.projects.entry(project.clone()).or_default();
+            let files = trust.record.projects.entry(project.to_owned()).or_default();
             change(files);
             trust.record.projects.retain(|_, files| !files.is_empty());
             let bytes = serde_json::to_vec_pretty(&trust.record).map_err(|e| trouble(e.to_string(), ""))?;

@@ -1,0 +1,53 @@
+//! All that holds at a moment.
+
+use pinfold::Ambient;
+use pinfold::policy::merge::Merged;
+use pinfold::policy::settings::Flags;
+use pinfold::settings::{Loaded, Locations, Trust, TrustedFolder};
+
+use super::counts::Counts;
+use super::running::{Grant, Nobody, Running};
+use crate::exit::Failure;
+use crate::{settings, surroundings};
+
+/// Rules and settings, grants, trust.
+pub(crate) struct Held {
+    pub(crate) merged: Merged,
+    /// How often each of its rules decided, in their order; `None` where no record can be read.
+    pub(crate) decided: Option<Vec<u64>>,
+    pub(crate) grants: Vec<Grant>,
+    /// Where the record of trust stands, and what it says.
+    pub(crate) trusted: Vec<TrustedFolder>,
+    pub(crate) trust: Option<String>,
+    /// Why it cannot be read.
+    pub(crate) no_trust: Option<String>,
+}
+
+impl Held {
+    pub(crate) fn now(locations: &Locations) -> Result<Self, Failure> {
+        let Loaded { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
+        let ambient = Ambient::claim();
+        let record = locations.trust.as_deref();
+        let trust = record.and_then(|path| Trust::read(&ambient, path).ok()).unwrap_or_default();
+        let counts = surroundings::state_home()
+            .and_then(|directory| Counts::read(&directory, locations.project.as_deref()).ok());
+        Ok(Self {
+            decided: counts.map(|counts| merged.rules.iter().map(|rule| counts.of(rule)).collect()),
+            grants: running().grants(),
+            trusted: trust.folders(&ambient),
+            trust: record.map(|path| path.display().to_string()),
+            no_trust,
+            merged,
+        })
+    }
+
+    /// How often a rule decided, by its place in the list.
+    pub(crate) fn decided(&self, rule: usize) -> Option<u64> {
+        self.decided.as_ref().and_then(|counts| counts.get(rule)).copied()
+    }
+}
+
+/// Whoever knows the sessions that run.
+pub(crate) fn running() -> impl Running {
+    Nobody
+}

@@ -1,0 +1,199 @@
+//! What the screen shows and changes.
+
+use pinfold::Ambient;
+use pinfold::policy::merge::Ignored;
+use pinfold::policy::rule::Effect;
+use pinfold::policy::settings::Change;
+use pinfold::policy::{Layer, SourcedRule};
+use pinfold::settings::{Locations, Trust, TrustedFolder, change};
+use pinfold_terminal::permissions::{Holder, Item, Told};
+
+use super::held::{Held, running};
+use super::running::{Grant, Running as _};
+use crate::args::Judging;
+use crate::check::with_source;
+use crate::exit::Failure;
+use crate::{rules, surroundings, why};
+
+/// What stands behind an item.
+#[derive(Debug, Clone)]
+pub(crate) enum Thing {
+    /// A rule of a file that can be changed here.
+    Rule(Layer, Effect, String),
+    /// A grant of a session.
+    Grant(String, u64),
+    /// A trusted folder, as it is recorded.
+    Folder(String),
+    /// Something that is only shown.
+    Shown,
+}
+
+/// All that holds here, for a screen.
+pub(crate) struct House {
+    locations: Locations,
+    /// What stood behind each item when they were last looked up.
+    things: Vec<Thing>,
+}
+
+impl House {
+    pub(crate) fn new(locations: Locations) -> Self {
+        Self { locations, things: Vec::new() }
+    }
+}
+
+impl Holder for House {
+    fn items(&mut self) -> Result<Vec<Item>, String> {
+        let held = Held::now(&self.locations).map_err(|failure| told(&failure))?;
+        let (items, things) = items(&held).into_iter().unzip();
+        self.things = things;
+        Ok(items)
+    }
+
+    fn remove(&mut self, item: &Item) -> Result<String, String> {
+        if surroundings::is_inside_another() {
+            return Err("nothing is removed from inside a run".to_owned());
+        }
+        let ambient = Ambient::claim();
+        match self.things.get(item.number).cloned() {
+            Some(Thing::Rule(layer, effect, rule)) => {
+                let done = change(&ambient, &self.locations, layer, &Change::Remove(effect, rule))
+                    .map_err(|e| told(&rules::failed(&e)))?;
+                let word = if done.changed { "removed from" } else { "it stood no more in" };
+                Ok(format!("{word} {}", done.file.path.display()))
+            }
+            Some(Thing::Grant(session, number)) => {
+                running().revoke(&session, number).map(|()| format!("taken back in {session}"))
+            }
+            Some(Thing::Folder(folder)) => Trust::withdraw_from(&ambient, &self.locations, &folder)
+                .map(|_| format!("{folder} is not trusted any more"))
+                .map_err(|e| e.to_string()),
+            Some(Thing::Shown) | None => Err("it cannot be removed here".to_owned()),
+        }
+    }
+
+    fn test(&mut self, call: &str) -> Result<Vec<Told>, String> {
+        let judging = Judging { folder: self.locations.project.clone(), ..Judging::default() };
+        let tried = why::tried(&judging, call).map_err(|failure| told(&failure))?;
+        let mut lines = Vec::new();
+        for (call, answer) in &tried {
+            lines.push(("call", format!("{} {}", call.tool, call.input)));
+            for part in answer.parts() {
+                let mark = if part.decides && answer.parts().len() > 1 { " <- decides" } else { "" };
+                lines.push(("part", format!("{}{mark}", part.part)));
+                lines.push((part.decision.word(), format!("{} ({})", part.reason, part.step)));
+                lines.extend(part.rule.map(|rule| ("rule", with_source(&rule, part.source.as_deref()))));
+            }
+            lines.push(("so", format!("{} ({}: {})", answer.decision.word(), answer.step, answer.reason)));
+            lines.push(("change", answer.change()));
+            lines.extend(answer.warnings.iter().map(|warning| ("note", warning.clone())));
+        }
+        Ok(lines)
+    }
+}
+
+fn told(failure: &Failure) -> String {
+    let mend = failure.mend.as_ref().map(|mend| format!("; {mend}")).unwrap_or_default();
+    format!("{}{mend}", failure.message)
+}
+
+/// All that holds as items, each with what stands behind it.
+pub(crate) fn items(held: &Held) -> Vec<(Item, Thing)> {
+    let rules = held.merged.rules.iter().enumerate().map(|(i, rule)| of_rule(rule, held.decided(i)));
+    let grants = held.grants.iter().map(of_grant);
+    let trusted = held.trusted.iter().map(|folder| of_folder(folder, held.trust.as_deref()));
+    let ignored = held.merged.ignored.iter().map(of_ignored);
+    let all = rules.chain(settings(held)).chain(grants).chain(trusted).chain(ignored);
+    let all = all.chain(no_trust(held));
+    all.enumerate().map(|(number, (item, thing))| (Item { number, ..item }, thing)).collect()
+}
+
+fn shown(section: &'static str, word: &'static str, text: &str, from: String) -> Item {
+    Item { number: 0, section, word, text: text.to_owned(), from, notes: Vec::new(), removal: None }
+}
+
+fn of_rule(rule: &SourcedRule, decided: Option<u64>) -> (Item, Thing) {
+    let item = shown("rules", rule.effect.word(), rule.rule.text(), rule.source.to_string());
+    let notes = match decided {
+        None => Vec::new(),
+        Some(0) => vec!["never decided".to_owned()],
+        Some(1) => vec!["decided once".to_owned()],
+        Some(count) => vec![format!("decided {count} times")],
+    };
+    let layer = rule.source.layer;
+    let (removal, thing) = match layer {
+        Layer::Local | Layer::Project | Layer::User => {
+            let thing = Thing::Rule(layer, rule.effect, rule.rule.text().to_owned());
+            (Some(removal(rule).to_owned()), thing)
+        }
+        Layer::Managed
+        | Layer::CommandLine
+        | Layer::Agent
+        | Layer::Call
+        | Layer::Session
+        | Layer::BuiltIn => (None, Thing::Shown),
+    };
+    (Item { notes, removal, ..item }, thing)
+}
+
+/// What removing a rule means.
+fn removal(rule: &SourcedRule) -> &'static str {
+    match rule.effect {
+        Effect::Allow => "it goes from that file; what it allowed is decided by what else holds",
+        Effect::Ask => "it goes from that file; what it asks about may happen without a question then",
+        Effect::Deny => "it goes from that file; what it denies may be asked about or allowed then",
+    }
+}
+
+/// What else settings say that widens or narrows.
+fn settings(held: &Held) -> Vec<(Item, Thing)> {
+    const SECTION: &str = "settings";
+    let merged = &held.merged;
+    let mut all = vec![shown(SECTION, "mode", merged.mode.value.word(), merged.mode.source.to_string())];
+    let folder =
+        |at: &pinfold::policy::Located<String>| shown(SECTION, "adds", &at.value, at.source.to_string());
+    all.extend(merged.additional_directories.iter().map(folder));
+    let locks = [
+        ("bypassPermissions cannot be entered", &merged.bypass_locked),
+        ("only managed allow rules count", &merged.managed_rules_only),
+    ];
+    for (text, lock) in locks {
+        all.extend(lock.as_ref().map(|source| shown(SECTION, "lock", text, source.to_string())));
+    }
+    all.into_iter().map(|item| (item, Thing::Shown)).collect()
+}
+
+fn of_grant(grant: &Grant) -> (Item, Thing) {
+    let from = format!("session {}", grant.session);
+    let item = Item {
+        notes: grant.notes.clone(),
+        removal: Some("it is asked about again in that session".to_owned()),
+        ..shown("grants of running sessions", "grant", &grant.says, from)
+    };
+    (item, Thing::Grant(grant.session.clone(), grant.number))
+}
+
+fn of_folder(trusted: &TrustedFolder, record: Option<&str>) -> (Item, Thing) {
+    let folder = trusted.folder.to_string_lossy().into_owned();
+    let note = |(name, is_same): &(String, bool)| {
+        let now = if *is_same { "as it was trusted" } else { "changed since, so it does not count" };
+        format!("{name}: {now}")
+    };
+    let item = Item {
+        notes: trusted.files.iter().map(note).collect(),
+        removal: Some("what its settings allow does not count any more".to_owned()),
+        ..shown("trusted folders", "folder", &folder, record.unwrap_or_default().to_owned())
+    };
+    (item, Thing::Folder(folder))
+}
+
+/// Why nobody is trusted, where the record of trust cannot be read.
+fn no_trust(held: &Held) -> Option<(Item, Thing)> {
+    let from = held.trust.clone().unwrap_or_default();
+    let why = held.no_trust.as_ref()?;
+    Some((shown("what does not count", "trust", why, from), Thing::Shown))
+}
+
+fn of_ignored(ignored: &Ignored) -> (Item, Thing) {
+    let item = shown("what does not count", "said", &ignored.what, ignored.source.to_string());
+    (Item { notes: vec![ignored.why.to_string()], ..item }, Thing::Shown)
+}

@@ -1,0 +1,62 @@
+//! All that holds, printed.
+
+use serde_json::{Value, json};
+
+use super::held::Held;
+use super::house::items;
+use crate::rules::json_of;
+use crate::say;
+
+/// For people: a line each, under headings.
+pub(crate) fn text(held: &Held) -> String {
+    let (mut text, mut section) = (String::new(), "");
+    for (item, _) in items(held) {
+        if section != item.section {
+            let gap = if section.is_empty() { "" } else { "\n" };
+            section = item.section;
+            text = format!("{text}{gap}{section}\n");
+        }
+        let from: Vec<_> = std::iter::once(&item.from).chain(&item.notes).map(String::as_str).collect();
+        let line = format!(
+            "  {:<7} {:<40} {}",
+            item.word,
+            say::visible(&item.text),
+            say::visible(&from.join(" · "))
+        );
+        text = format!("{text}{}\n", line.trim_end());
+    }
+    text
+}
+
+/// For programs: what `pinfold rules list --json` prints, with counts, grants and trust.
+pub(crate) fn json(held: &Held) -> String {
+    let mut all = json_of(&held.merged);
+    let rules = all.get_mut("rules").and_then(Value::as_array_mut);
+    for (i, rule) in rules.into_iter().flatten().enumerate() {
+        insert(rule, "decided", held.decided(i).into());
+    }
+    let grants: Vec<Value> = held
+        .grants
+        .iter()
+        .map(|grant| {
+            json!({"session": grant.session, "number": grant.number, "grant": grant.says, "notes": grant.notes})
+        })
+        .collect();
+    let trusted: Vec<Value> = held
+        .trusted
+        .iter()
+        .map(|trusted| {
+            let file = |(name, is_same): &(String, bool)| json!({"file": name, "as_trusted": is_same});
+            json!({"folder": trusted.folder, "files": trusted.files.iter().map(file).collect::<Vec<_>>()})
+        })
+        .collect();
+    insert(&mut all, "grants", grants.into());
+    insert(&mut all, "trusted", trusted.into());
+    serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+}
+
+fn insert(into: &mut Value, name: &str, value: Value) {
+    if let Some(object) = into.as_object_mut() {
+        object.insert(name.to_owned(), value);
+    }
+}
