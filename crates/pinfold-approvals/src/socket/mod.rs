@@ -22,4 +22,4 @@ pub use place::{Homes, Place, PlaceError};
 pub use presence::Presence;
 pub use protocol::{GrantShown, Heard, LastsShown, Trouble, TroubleKind, VERSION, Waiting};
 pub use serve::Listening;
-pub use sessions::{Known, Sessions};
+pub use sessions::Sessions;

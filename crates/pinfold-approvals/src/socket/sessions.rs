@@ -1,46 +1,31 @@
 //! The sessions of this process, so that what was granted in them can be seen and taken back from elsewhere.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use pinfold::Session;
+use pinfold::{Session, WeakSession};
 
 use super::protocol::GrantShown;
 
-/// The sessions of one process.
+/// The sessions of one process, as long as they last.
 #[derive(Clone, Default)]
-pub struct Sessions(Arc<Mutex<Inner>>);
-
-#[derive(Default)]
-struct Inner {
-    next: u64,
-    known: Vec<(u64, Session)>,
-}
-
-/// A session is known as long as this lives.
-#[must_use = "the session is forgotten when this is dropped"]
-pub struct Known {
-    sessions: Sessions,
-    number: u64,
-}
+pub struct Sessions(Arc<Mutex<Vec<WeakSession>>>);
 
 impl Sessions {
     /// Makes a session known.
-    pub fn know(&self, session: &Session) -> Known {
-        let mut inner = self.inner();
-        inner.next += 1;
-        let number = inner.next;
-        inner.known.push((number, session.clone()));
-        Known { sessions: self.clone(), number }
+    pub fn know(&self, session: &Session) {
+        // Each use is one step, so what a panic leaves is whole.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|known| known.upgrade().is_some());
+        known.push(session.downgrade());
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        // Each use is one step.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn all(&self) -> Vec<Session> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().filter_map(WeakSession::upgrade).collect()
     }
 
     pub(super) fn grants(&self) -> Vec<GrantShown> {
-        let sessions: Vec<Session> = self.inner().known.iter().map(|(_, session)| session.clone()).collect();
         let of = |session: &Session| {
             let name = session.id().to_owned();
             session.grants().into_iter().map(move |kept| GrantShown {
@@ -53,30 +38,17 @@ impl Sessions {
                 used: kept.used,
             })
         };
-        sessions.iter().flat_map(of).collect()
+        self.all().iter().flat_map(of).collect()
     }
 
     /// Takes a grant back. `false` when there is none like that.
     pub(super) fn revoke(&self, session: &str, number: u64) -> bool {
-        let sessions: Vec<Session> = self.inner().known.iter().map(|(_, session)| session.clone()).collect();
-        sessions.iter().filter(|known| known.id() == session).any(|known| known.revoke(number))
+        self.all().iter().filter(|known| known.id() == session).any(|known| known.revoke(number))
     }
 }
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sessions").field("known", &self.inner().known.len()).finish()
-    }
-}
-
-impl Drop for Known {
-    fn drop(&mut self) {
-        self.sessions.inner().known.retain(|(number, _)| *number != self.number);
-    }
-}
-
-impl fmt::Debug for Known {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Known")
+        f.debug_struct("Sessions").field("known", &self.all().len()).finish()
     }
 }
