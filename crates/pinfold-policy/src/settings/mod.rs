@@ -213,12 +213,12 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("in `sandbox`", SandboxSettings::KEYS),
     ("in `guards`", GuardSettings::KEYS),
     ("in `record`", RecordSettings::KEYS),
-    ("in `approvals`", ApprovalSettings::KEYS),
     ("at the top", Content::KEYS),
     ("in `hooks`", HookSettings::KEYS),
     ("in an entry of an event", hooks::GROUP),
     ("in a hook of type `command`", hooks::CommandHook::KEYS),
     ("in a hook of type `http`", hooks::HttpHook::KEYS),
+    ("in `approvals`", ApprovalSettings::KEYS),
 ];
 
 /// Where a key belongs, if it is known anywhere.
