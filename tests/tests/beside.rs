@@ -420,9 +420,31 @@ fn what_a_command_leaves_behind_is_tidied() {
             start(bed, tier, &["sh", "-c", &format!("{FULL_SCREEN}; stty raw -echo; kill -KILL $$")]);
         assert_eq!(terminal.end().code(), Some(137));
         let screen = terminal.at_rest();
+        assert!(terminal.is_as_usual());
         assert!(!screen.alternate_screen() && !screen.bracketed_paste());
         assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
         assert_eq!((screen.contents(), screen.cursor_position()), ("main".into(), (0, 4)));
+    });
+}
+
+#[test]
+fn signals_to_the_supervisor_reach_the_command() {
+    everywhere(|bed, tier| {
+        for (signal, dialog) in [("TERM", false), ("INT", true), ("HUP", false), ("USR1", true)] {
+            let bed = &Bed::new(bed.who());
+            let script =
+                format!("trap 'echo got; exit 7' {signal}; echo rea''dy; while :; do sleep 0.05; done");
+            let (line, mut terminal) = start(bed, tier, &["sh", "-c", &script]);
+            terminal.expect("ready");
+            assert!(!terminal.is_as_usual(), "every key is passed on");
+            if dialog {
+                line.asks(&mut terminal, "May it?");
+            }
+            kill(signal, terminal.leader());
+            assert_eq!(terminal.end().code(), Some(7), "{signal}");
+            assert!(terminal.at_rest().contents().contains("got"), "{signal}");
+            assert!(terminal.is_as_usual(), "{signal}");
+        }
     });
 }
 
@@ -479,7 +501,7 @@ fn an_editor_is_stopped_and_continued() {
         terminal.type_in("\x1a");
         terminal.expect("Stopped");
         terminal.expect("$ ");
-        assert!(!terminal.at_rest().alternate_screen());
+        assert!(!terminal.at_rest().alternate_screen() && terminal.is_as_usual());
         terminal.type_in("echo mean''while\n");
         terminal.expect("meanwhile");
         terminal.expect("$ ");
