@@ -52,6 +52,8 @@ pub(super) struct Walk<'a> {
     pub(super) stop: Option<String>,
     /// A hook has written the input.
     pub(super) rewritten: bool,
+    /// Which one.
+    pub(super) writer: Option<usize>,
     /// Hooks were asked about a question of this call.
     pub(super) hooks_asked: bool,
 }
@@ -68,6 +70,7 @@ impl Session {
             context: Vec::new(),
             stop: None,
             rewritten: false,
+            writer: None,
             hooks_asked: false,
         };
         let word = walk.before();
@@ -91,6 +94,7 @@ impl Session {
             context: Vec::new(),
             stop: None,
             rewritten: false,
+            writer: None,
             hooks_asked: false,
         };
         let ruling = self.submit_attempt(call, cwd, process);
