@@ -35,6 +35,7 @@
 //! What the words of a file make a model do.
 
 mod attempts;
+mod denial;
 mod notebook;
 mod registry;
 mod reply;
@@ -50,6 +51,7 @@ use pinfold::{Decided, Outcome, Permit, RawCall, Session, ToolCall};
 use pinfold_scrub::Counts;
 
 pub use attempts::{Attempts, LetThrough, Tried};
+pub use denial::{denial, quoted};
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use secrets::Scrubbing;
@@ -79,7 +81,7 @@ pub fn call_with(session: &Session, raw: &RawCall, scrubbing: Scrubbing) -> Repl
     context.extend(retry.then(|| TRY_AGAIN.to_owned()));
     let context = context.into_iter().map(|text| Content::Text { text: scrubbing.text(text).0 });
     reply.content.extend(context);
-    Reply { stop: stop.map(|why| scrubbing.text(why).0), ..reply }
+    Reply { stop, ..reply }
 }
 
 /// What a hook can say to a refusal.
@@ -100,10 +102,11 @@ pub fn perform(permit: Permit) -> Reply {
 
 /// The same, for a session whose owner says whether secrets are taken out.
 pub fn perform_with(permit: Permit, scrubbing: Scrubbing) -> Reply {
-    let (call, mut targets, receipt) = permit.spend();
+    let (call, mut targets, mut receipt) = permit.spend();
     let (outcome, mut reply) = match tools::perform(&call, &mut targets, scrubbing) {
         Ok(mut done) => {
             let found = std::mem::take(&mut done.found);
+            receipt.refused(done.denials(&receipt.name()));
             (Outcome::Done, scrubbing.reply(done.into(), found))
         }
         Err(failure) => {

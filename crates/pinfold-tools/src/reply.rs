@@ -1,9 +1,13 @@
 //! What a caller gets back: text for the model, data for the program.
 
-use pinfold::{Failure, Refusal};
+use pinfold::{Denial, Failure, Refusal};
+use pinfold_boundary::Refused;
 use pinfold_scrub::Counts;
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::denial::denial;
+use crate::shell::Ending;
 
 /// The answer to one call. Failures are answers too, never crashes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,11 +97,35 @@ pub(crate) struct Done {
     pub(crate) structured: Value,
     /// Secrets that were taken out already.
     pub(crate) found: Counts,
+    /// What the kernel refused to the shell of the call.
+    pub(crate) refused: Vec<Refused>,
 }
 
 impl Done {
+    /// What the kernel refused, each under a name of its own in the call of that name.
+    pub(crate) fn denials(&mut self, call: &str) -> Vec<Denial> {
+        let named = (1..).zip(&self.refused).map(|(n, refused)| denial(format!("{call}:{n}"), refused));
+        let denials: Vec<Denial> = named.collect();
+        let told = self.structured.get_mut("refused").and_then(Value::as_array_mut);
+        for (told, denial) in told.into_iter().flatten().zip(&denials) {
+            if let Some(told) = told.as_object_mut() {
+                told.insert("id".to_owned(), denial.id.clone().into());
+            }
+        }
+        denials
+    }
+
+    pub(crate) fn with_refused(self, ending: &Ending) -> Self {
+        Self { refused: ending.refused.clone(), ..self }
+    }
+
     pub(crate) fn text(text: impl Into<String>, structured: Value) -> Self {
-        Self { content: vec![Content::Text { text: text.into() }], structured, found: Counts::default() }
+        Self {
+            content: vec![Content::Text { text: text.into() }],
+            structured,
+            found: Counts::default(),
+            refused: Vec::new(),
+        }
     }
 
     pub(crate) fn without(self, found: Counts) -> Self {

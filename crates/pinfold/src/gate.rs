@@ -165,7 +165,7 @@ impl Session {
 
     fn question(&self, by: &JudgedBy, judged: Judged<'_>) -> Ruling {
         let verbal = self.about(&judged);
-        let refusal = verbal.words(true);
+        let refusal = self.named(judged.id, verbal.words(true));
         let shared = self.shared();
         let digest = digest(shared, &judged);
         if let Err(unrecorded) = verbal.record_question(&refusal, &digest) {
@@ -254,6 +254,7 @@ impl Verbal<'_> {
     }
 
     fn refuse(&self, refusal: Refusal) -> Ruling {
+        let refusal = self.session.named(self.judged.id, refusal);
         match self.record(Ruled::Refusal, Some(&refusal)) {
             Ok(()) => Ruling::Refusal(Box::new(refusal)),
             Err(unrecorded) => Ruling::Refusal(unrecorded),

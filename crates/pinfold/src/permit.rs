@@ -52,6 +52,16 @@ impl Receipt {
         Self { shared, id, tool, started: Instant::now(), open: true, denials: Vec::new() }
     }
 
+    /// `SESSION:CALL`: the name of the call in the record.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.shared.id, self.id)
+    }
+
+    /// What the kernel refused to the shell of the call; recorded with its end.
+    pub fn refused(&mut self, denials: Vec<Denial>) {
+        self.denials = denials;
+    }
+
     /// Records how the deed ended.
     ///
     /// # Errors

@@ -50,9 +50,14 @@ impl Session {
         appended.map_err(|error| Box::new(Refusal::not_recorded(tool, &error)))
     }
 
+    /// A refusal with its name in the record.
+    pub(crate) fn named(&self, id: u64, refusal: Refusal) -> Refusal {
+        Refusal { id: Some(format!("{}:{id}", self.shared().id)), ..refusal }
+    }
+
     /// A call that was not understood.
     pub(crate) fn not_understood(&self, id: u64, raw: &RawCall, bad: &BadCall) -> Ruling {
-        let refusal = Refusal::invalid(bad);
+        let refusal = self.named(id, Refusal::invalid(bad));
         let (input, cut) = kept_input(&raw.input);
         let told = DecisionTold {
             input,

@@ -98,6 +98,9 @@ pub struct Refusal {
     pub approvable: bool,
     /// The same call will never succeed in this session.
     pub do_not_retry: bool,
+    /// `SESSION:CALL`: its name in the record, where it is there. `pinfold why` takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// What a refusal speaks about.
@@ -134,6 +137,7 @@ impl About<'_> {
             hint: words.hint.to_owned(),
             approvable,
             do_not_retry: true,
+            id: None,
         }
     }
 
@@ -407,6 +411,7 @@ impl Refusal {
             hint: words.hint.to_owned(),
             approvable,
             do_not_retry: true,
+            id: None,
         }
     }
 
@@ -458,6 +463,7 @@ impl Refusal {
             hint: hint.to_owned(),
             approvable: false,
             do_not_retry: false,
+            id: None,
         }
     }
 

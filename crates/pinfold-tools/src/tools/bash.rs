@@ -30,7 +30,7 @@ pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure
     let (output, ending) = shells.run(command, limit.unwrap_or(USUAL_TIMEOUT), targets.session())?;
     let mut data = told::output_data(&output);
     told::ending_data(&mut data, &ending);
-    Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found))
+    Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found).with_refused(&ending))
 }
 
 /// What bash can be given as it stands. A person may have consented to more than the kernel takes.
@@ -96,7 +96,11 @@ fn about(id: &str, output: &Output, ending: Option<&Ending>) -> Done {
         told::line(&mut text, &format!("[{id} is running]"));
         text
     };
-    Done::text(text, data.into())
+    let done = Done::text(text, data.into());
+    match ending {
+        Some(ending) => done.with_refused(ending),
+        None => done,
+    }
 }
 
 fn filter(pattern: &str) -> Result<RegexMatcher, Failure> {

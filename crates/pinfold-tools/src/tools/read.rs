@@ -95,7 +95,7 @@ fn picture(
     rest.take(LARGEST_IMAGE).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
     let structured = json!({"path": shown, "kind": "image", "media_type": media_type, "bytes": bytes.len()});
     let image = Content::Image { data: BASE64_STANDARD.encode(bytes), media_type };
-    Ok(Done { content: vec![image], structured, found: Counts::default() })
+    Ok(Done { content: vec![image], structured, found: Counts::default(), refused: Vec::new() })
 }
 
 fn binary(shown: &str, head: &[u8], len: u64) -> Done {

@@ -31,8 +31,8 @@ pub(crate) fn kept_input(input: &Value) -> (Option<Value>, Vec<Cut>) {
     }
 }
 
-/// A text as it is recorded.
-pub(crate) fn kept_text(text: &str) -> String {
+/// A text of somebody else as it is recorded: without secrets, and cut where it is long.
+pub fn kept_text(text: &str) -> String {
     kept(text, LONGEST_TEXT).into_owned()
 }
 

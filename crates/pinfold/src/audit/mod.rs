@@ -11,6 +11,7 @@ pub mod seal;
 pub mod verify;
 
 pub use journal::{Discard, Journal, JsonLines, Memory};
+pub use keep::kept_text;
 pub use ledger::{Ledger, Limits};
 pub use names::session_name;
 pub use record::{
@@ -20,4 +21,4 @@ pub use record::{
 pub use seal::Hash;
 pub use verify::{Misfit, Verified, verify};
 
-pub(crate) use keep::{kept_input, kept_text};
+pub(crate) use keep::kept_input;

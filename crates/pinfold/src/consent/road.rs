@@ -52,8 +52,6 @@ pub(super) struct Walk<'a> {
     pub(super) stop: Option<String>,
     /// A hook has written the input.
     pub(super) rewritten: bool,
-    /// Which one.
-    pub(super) writer: Option<usize>,
     /// Hooks were asked about a question of this call.
     pub(super) hooks_asked: bool,
 }
@@ -70,7 +68,6 @@ impl Session {
             context: Vec::new(),
             stop: None,
             rewritten: false,
-            writer: None,
             hooks_asked: false,
         };
         let word = walk.before();
@@ -94,7 +91,6 @@ impl Session {
             context: Vec::new(),
             stop: None,
             rewritten: false,
-            writer: None,
             hooks_asked: false,
         };
         let ruling = self.submit_attempt(call, cwd, process);

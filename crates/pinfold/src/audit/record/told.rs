@@ -249,15 +249,18 @@ pub struct OutcomeTold {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Started"))]
 pub struct StartTold {
-    /// The command and its arguments, without secrets and with long ones cut.
-    pub command: Vec<String>,
+    /// The program, as said.
+    pub program: String,
+    /// The command, as it would be typed; absent where it could hold a secret: then its end says it, without secrets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The folder that can be written.
     pub folder: String,
-    /// What holds the run.
-    pub tier: String,
-    /// Its process, outside.
+    /// What is to hold the run: `full`, `landlock` or `off`.
+    pub tier: &'static str,
+    /// The process that watches over it.
     pub pid: u32,
-    /// SHA-256 over everything that the line was drawn by, in hexadecimal.
+    /// SHA-256 over what was granted, in hexadecimal: two runs with the same could do the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
 }
@@ -276,8 +279,16 @@ pub struct RunDenial {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Ended"))]
 pub struct EndTold {
-    /// How: `code`, `time` or `lost`.
+    /// How: `code`, `time`, `lost` or `not-started`.
     pub end: &'static str,
+    /// The command, where the start does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// What held the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// What was refused could be seen.
+    pub watched: bool,
     /// The exit code of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,

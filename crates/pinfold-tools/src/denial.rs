@@ -1,0 +1,52 @@
+//! What the kernel refused, in the shape that a no has in every layer.
+
+use pinfold::audit::kept_text;
+use pinfold::{Denial, DeniedBy, Retry};
+use pinfold_boundary::Refused;
+
+/// A refusal to a process, under this name.
+pub fn denial(id: String, refused: &Refused) -> Denial {
+    let Refused { tried, place, program, times, why, instead, .. } = refused;
+    Denial {
+        id,
+        layer: if *tried == "open socket" { DeniedBy::Socket } else { DeniedBy::Kernel },
+        who: kept_text(program),
+        what: (*tried).to_owned(),
+        place: Some(kept_text(&place.to_string_lossy())),
+        code: None,
+        rule: None,
+        source: None,
+        why: why.clone(),
+        instead: (*instead).to_owned(),
+        retry: Retry::Never,
+        times: *times,
+        to_allow: to_allow(refused),
+    }
+}
+
+/// What could be added so that it passes, from the narrowest to the widest.
+fn to_allow(refused: &Refused) -> Vec<String> {
+    let told = refused.to_allow.to_owned();
+    let (Some(place), true) = (refused.place.to_str(), refused.place.is_absolute()) else {
+        return vec![told];
+    };
+    if !told.contains("--add-dir") {
+        return vec![told];
+    }
+    let mut widths = vec![format!("pinfold run --allow-write {}", quoted(place))];
+    if let Some(folder) = refused.place.parent().and_then(|folder| folder.to_str()).filter(|f| *f != "/") {
+        widths.push(format!("pinfold run --add-dir {}", quoted(folder)));
+        let listed = serde_json::json!({"sandbox": {"writable": [folder]}});
+        widths.push(format!("in your settings, for good: {listed}"));
+    }
+    widths.iter().map(|width| kept_text(width)).collect()
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
