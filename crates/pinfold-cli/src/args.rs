@@ -154,6 +154,10 @@ pub(crate) struct Run {
     #[arg(long, hide_short_help = true)]
     pub(crate) landlock_only: bool,
 
+    /// Do not write the record of the run
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_record: bool,
+
     /// Print the report at the end as one line of JSON (on standard error)
     #[arg(long)]
     pub(crate) json: bool,

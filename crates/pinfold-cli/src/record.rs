@@ -8,7 +8,8 @@ use pinfold::audit::{Ledger, Limits, session_name};
 use crate::exit::{FAILED, Failure, USAGE};
 use crate::surroundings;
 
-const MEND: &str = "set XDG_STATE_HOME to a directory that you can write, or say --no-record";
+/// What to do where it cannot be written.
+pub(crate) const MEND: &str = "set XDG_STATE_HOME to a directory that you can write, or say --no-record";
 
 /// The directory of the record.
 pub(crate) fn directory() -> Result<PathBuf, Failure> {

@@ -4,6 +4,7 @@ mod output;
 mod own_terminal;
 mod private;
 mod questions;
+mod recorded;
 mod report;
 mod wish;
 
@@ -24,7 +25,9 @@ use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::say::warn;
 use crate::surroundings;
 use output::Relay;
+use own_terminal::Attending;
 use questions::Questions;
+use recorded::{Came, Recorded};
 use report::Report;
 use wish::Wish;
 
@@ -32,8 +35,10 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     for door in &run.open {
         warn(wish::warning(*door));
     }
-    let Some(Wish { mut grant, guards, judged }) = wish::wish(run)? else {
-        return without_walls(run);
+    let Wish { grant, guards, judged } = wish::wish(run)?;
+    let mut recorded = Recorded::new(run, judged.limits)?;
+    let Some(mut grant) = grant else {
+        return without_walls(run, recorded);
     };
     let nested = surroundings::is_inside_another();
     if nested {
@@ -41,15 +46,25 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         grant.cache_home = None;
     }
     let told_to = report_file(run, &grant)?;
-    let questions = Questions::new(run, &grant, judged)?;
+    let questions = Questions::new(run, &grant, judged, &recorded)?;
     grant.negotiable = questions.may_let_processes_out();
     let asks = questions.are_asked();
-    let Begun { boundary, mut confined, relay, mut beside } = begin(run, &grant, &guards, nested, asks)?;
+    let wanted = if run.landlock_only || nested { "landlock" } else { "full" };
+    recorded.start(run, &grant.folder, wanted, Some(&grant))?;
+    let begun = begin(run, &grant, &guards, nested, asks);
+    let Begun { boundary, mut confined, relay, mut beside } = match begun {
+        Ok(begun) => begun,
+        Err(failure) => {
+            recorded.not_started();
+            return Err(failure);
+        }
+    };
     let tier = confined.tier();
     let watched = confined.is_watched();
     let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));
     if let Some(beside) = &mut beside {
-        own_terminal::start(beside, &mut confined).map_err(lost)?;
+        confined.attended_by(Box::new(Attending(beside.handle())));
+        beside.start().map_err(lost)?;
         questions.at(beside)?;
     }
     let flowing = match relay {
@@ -61,7 +76,10 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let too_much = flowing.is_some_and(output::Flowing::finish);
     // From here on the terminal is ours to write to.
     beside.into_iter().for_each(Beside::finish);
-    Report::new(tier, watched, attempts.finish(), boundary.settle()).tell(run, &ended, told_to);
+    let (tried, left) = (attempts.finish(), boundary.settle());
+    let came = Came { tier, watched, refused: &tried.refused, more: tried.more, left: &left, ended: &ended };
+    let name = recorded.end(&came);
+    Report::new(name.as_deref(), tier, watched, tried, left).tell(run, &ended, told_to);
     match ended {
         Ok(End::Code(code)) => {
             let printed = too_much.then_some("ended: it printed too much (--max-output)");
@@ -185,7 +203,7 @@ fn command(run: &Run) -> Command {
 }
 
 /// The person said so by name: nothing is held.
-fn without_walls(run: &Run) -> Result<ExitCode, Failure> {
+fn without_walls(run: &Run, mut recorded: Recorded) -> Result<ExitCode, Failure> {
     warn("the sandbox is off: nothing is held");
     let mut words = run.command.iter();
     let program = words.next().map_or(OsStr::new(""), OsString::as_os_str);
@@ -193,7 +211,9 @@ fn without_walls(run: &Run) -> Result<ExitCode, Failure> {
         Some(folder) => folder.clone(),
         None => surroundings::current_dir()?,
     };
+    recorded.start(run, &folder, "off", None)?;
     let error = std::process::Command::new(program).args(words).current_dir(folder).exec();
+    recorded.not_started();
     let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
     Err(Failure::new(code, format!("starting `{}`: {error}", program.display())))
 }

@@ -1,14 +1,12 @@
 //! Questions of a run: what a process tries outside is a call, judged by the settings of the folder and asked about at
 //! the terminal that the run was started on.
 
-use std::sync::Arc;
-
-use pinfold::audit::Discard;
 use pinfold::policy::{Access, Interaction};
 use pinfold::{Ambient, Plan, Session, WeakSession};
 use pinfold_boundary::{Grant, SandboxMode};
 use pinfold_terminal::Beside;
 
+use super::recorded::Recorded;
 use super::wish::Judged;
 use crate::args::Run;
 use crate::asking::{Asker, is_at_terminal};
@@ -21,8 +19,13 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    pub(super) fn new(run: &Run, grant: &Grant, judged: Judged) -> Result<Self, Failure> {
-        let Judged { plan, locations, managed_only } = judged;
+    pub(super) fn new(
+        run: &Run,
+        grant: &Grant,
+        judged: Judged,
+        recorded: &Recorded,
+    ) -> Result<Self, Failure> {
+        let Judged { plan, locations, managed_only, .. } = judged;
         let asker = if is_at_terminal(&run.asking) {
             Asker::new(&run.asking, &locations, managed_only)
         } else {
@@ -30,7 +33,7 @@ impl Questions {
         };
         let there = |place: &&std::path::PathBuf| place.exists();
         let plan = Plan {
-            id: format!("run-{}", std::process::id()),
+            id: recorded.session().to_owned(),
             // What the kernel lets them write anyway is inside.
             also_writable: grant.add.iter().chain(&grant.allow_write).filter(there).cloned().collect(),
             access: match grant.mode {
@@ -41,7 +44,7 @@ impl Questions {
             asking: asker.as_ref().map(Asker::asking),
             ..plan
         };
-        let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard))
+        let session = Session::open(&Ambient::claim(), plan, recorded.journal())
             .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
         Ok(Self { session, asker })
     }

@@ -21,13 +21,22 @@ pub(super) struct Report {
     tier: String,
     /// False when what was refused could not be seen.
     watched: bool,
-    refused: Vec<Refused>,
+    refused: Vec<Named>,
     /// What somebody let through, and was done.
     let_through: Vec<LetThrough>,
     /// Refusals that are not in the list.
     more: u64,
     #[serde(flatten)]
     left: RunReport,
+}
+
+/// A refusal with its name in the record.
+#[derive(Serialize)]
+struct Named {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(flatten)]
+    refused: Refused,
 }
 
 /// Opens the file for the report. Before anything runs: at the end a name in the folder may lead elsewhere.
@@ -69,8 +78,11 @@ fn plain(path: &Path) -> PathBuf {
 const SHOWN: usize = 20;
 
 impl Report {
-    pub(super) fn new(tier: Tier, watched: bool, tried: Tried, left: RunReport) -> Self {
+    /// `run` is its name in the record.
+    pub(super) fn new(run: Option<&str>, tier: Tier, watched: bool, tried: Tried, left: RunReport) -> Self {
         let Tried { refused, let_through, more } = tried;
+        let id = |n: u64| run.map(|run| format!("{run}:k{n}"));
+        let refused = (1..).zip(refused).map(|(n, refused)| Named { id: id(n), refused }).collect();
         Self { tier: tier.to_string(), watched, refused, let_through, more, left }
     }
 
@@ -102,7 +114,7 @@ impl Report {
     /// line unless something went wrong.
     fn drop_idle_sockets(&mut self, ended: &io::Result<End>) {
         if matches!(ended, Ok(End::Code(0))) {
-            self.refused.retain(|r| r.place != Path::new("unix"));
+            self.refused.retain(|r| r.refused.place != Path::new("unix"));
         }
     }
 
@@ -111,10 +123,14 @@ impl Report {
         if !self.refused.is_empty() {
             text.push_str("refused:\n");
         }
-        for Refused { tried, place, program, times, why, to_allow, .. } in self.refused.iter().take(SHOWN) {
+        for Named { refused, .. } in self.refused.iter().take(SHOWN) {
+            let Refused { tried, place, program, times, why, to_allow, .. } = refused;
             let place = place.to_string_lossy().escape_debug().to_string();
             let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
             let _ = writeln!(text, "  {program}: {tried} {place}{often}\n    {why}; {to_allow}");
+        }
+        if let Some(id) = self.refused.first().and_then(|first| first.id.as_deref()) {
+            let _ = writeln!(text, "  more: pinfold why {id}");
         }
         if !self.let_through.is_empty() {
             text.push_str("let through:\n");

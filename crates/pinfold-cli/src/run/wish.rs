@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use pinfold::audit::Limits;
 use pinfold::policy::declared::{KernelLists, ScopedTool};
 use pinfold::policy::settings::{self, Flags};
 use pinfold::policy::{Guards, Located};
@@ -20,7 +21,8 @@ use crate::surroundings;
 
 /// What is asked for: by flags, and by settings where no flag says otherwise.
 pub(super) struct Wish {
-    pub(super) grant: Grant,
+    /// `None` when somebody said that nothing is to be held.
+    pub(super) grant: Option<Grant>,
     pub(super) guards: Guards,
     /// What a call of one of its processes is judged by.
     pub(super) judged: Judged,
@@ -32,10 +34,12 @@ pub(super) struct Judged {
     pub(super) locations: Locations,
     /// Managed settings allow no rules of others.
     pub(super) managed_only: bool,
+    /// How large the record may grow.
+    pub(super) limits: Limits,
 }
 
-/// The wish; `None` when somebody said that nothing is to be held.
-pub(super) fn wish(run: &Run) -> Result<Option<Wish>, Failure> {
+/// The wish.
+pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
     let here = surroundings::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let Said { judged, sandbox, network } = said(run, &folder)?;
@@ -46,7 +50,9 @@ pub(super) fn wish(run: &Run) -> Result<Option<Wish>, Failure> {
         return Err(Failure::new(USAGE, message));
     }
     let Some(mode) = mode(run, sandbox) else {
-        return if declared.kernel_lists() == KernelLists::default() { Ok(None) } else { Err(not_held()) };
+        let held = declared.kernel_lists() != KernelLists::default();
+        let wish = Wish { grant: None, guards: plan.guards.clone(), judged };
+        return if held { Err(not_held()) } else { Ok(wish) };
     };
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
     let (files, folders): (Vec<_>, Vec<_>) =
@@ -71,10 +77,10 @@ pub(super) fn wish(run: &Run) -> Result<Option<Wish>, Failure> {
         },
         lists: plan.policy.declared.kernel_lists(),
         openings: openings(&run.open),
-        limits: limits(&run.limits),
+        limits: self::limits(&run.limits),
         ..Grant::default()
     };
-    Ok(Some(Wish { grant, guards: plan.guards.clone(), judged }))
+    Ok(Wish { grant: Some(grant), guards: plan.guards.clone(), judged })
 }
 
 /// What settings say about a run.
@@ -101,7 +107,12 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
     let value = |mode: Located<settings::SandboxMode>| mode.value;
     let managed_only = merged.managed_rules_only.is_some();
     Ok(Said {
-        judged: Judged { plan: plan.where_the_folder_is_granted(&merged), locations, managed_only },
+        judged: Judged {
+            limits: Limits::from(&merged.record),
+            plan: plan.where_the_folder_is_granted(&merged),
+            locations,
+            managed_only,
+        },
         sandbox: merged.sandbox.mode.map(value),
         network: merged.sandbox.network.map(|n| n.value),
     })

@@ -1,0 +1,230 @@
+//! What the record says about a run: that it began, each different thing that was refused to it, and how it ended.
+//!
+//! One write before the command starts and one after it has ended: it stands before every command of an agent. What
+//! processes were asked about in between is recorded as the calls that they are.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use pinfold::Ambient;
+use pinfold::audit::{
+    Discard, EndTold, Hash, Journal, Ledger, Limits, Record, RecordKind, RunDenial, StartTold, kept_text,
+};
+use pinfold_boundary::{Grant, Refused, RunReport};
+use pinfold_sandbox::{End, Tier};
+use pinfold_tools::{denial, quoted};
+
+use crate::args::Run;
+use crate::exit::{Failure, NO_WALLS};
+use crate::record;
+use crate::say::warn;
+use crate::surroundings;
+
+/// The record of one run.
+pub(super) struct Recorded {
+    journal: Arc<dyn Journal>,
+    is_kept: bool,
+    session: Arc<str>,
+    started: Instant,
+    /// The whole command, where the start does not say it.
+    unsaid: Option<String>,
+}
+
+/// What came of a run.
+pub(super) struct Came<'a> {
+    pub(super) tier: Tier,
+    pub(super) watched: bool,
+    pub(super) refused: &'a [Refused],
+    pub(super) more: u64,
+    pub(super) left: &'a RunReport,
+    pub(super) ended: &'a io::Result<End>,
+}
+
+impl Recorded {
+    /// Nothing is written yet, and no file opened.
+    pub(super) fn new(run: &Run, limits: Limits) -> Result<Self, Failure> {
+        // Inside another run nothing can be written where the record is; the outer one has its own.
+        let is_kept = !run.no_record && !surroundings::is_inside_another();
+        let journal: Arc<dyn Journal> = if is_kept {
+            Arc::new(Ledger::at(&Ambient::claim(), record::directory()?, limits))
+        } else {
+            Arc::new(Discard)
+        };
+        let session = record::session("run")?.into();
+        Ok(Self { journal, is_kept, session, started: Instant::now(), unsaid: None })
+    }
+
+    /// Where decisions about what its processes do are recorded.
+    pub(super) fn journal(&self) -> Arc<dyn Journal> {
+        Arc::clone(&self.journal)
+    }
+
+    /// The name of the run.
+    pub(super) fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// No record, no run.
+    pub(super) fn start(
+        &mut self,
+        run: &Run,
+        folder: &Path,
+        tier: &'static str,
+        grant: Option<&Grant>,
+    ) -> Result<(), Failure> {
+        let words: Vec<_> = run.command.iter().map(|word| word.to_string_lossy()).collect();
+        let command = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        let is_plain = is_plain(words.iter().map(AsRef::as_ref));
+        let told = StartTold {
+            program: words.first().filter(|word| is_plain_word(word)).map_or("…", AsRef::as_ref).to_owned(),
+            command: is_plain.then(|| command.clone()),
+            folder: folder.to_string_lossy().into_owned(),
+            tier,
+            pid: std::process::id(),
+            policy: grant.map(|grant| policy(grant).to_string()),
+        };
+        self.unsaid = (!is_plain).then_some(command);
+        self.started = Instant::now();
+        self.append(&[RecordKind::Start(Box::new(told))])
+            .map_err(|e| Failure::new(NO_WALLS, format!("nothing can be recorded: {e}")).mend(record::MEND))
+    }
+
+    /// It could not be started after all.
+    pub(super) fn not_started(self) {
+        let told =
+            EndTold { end: "not-started", command: self.unsaid(), ms: self.took(), ..EndTold::default() };
+        self.tell(&[RecordKind::End(Box::new(told))]);
+    }
+
+    /// It has ended. Comes back with the name of the run, where it is in the record.
+    pub(super) fn end(self, came: &Came<'_>) -> Option<String> {
+        let (end, exit) = match came.ended {
+            Ok(End::Code(code)) => ("code", Some(*code)),
+            Ok(End::TimedOut) => ("time", None),
+            Err(_) => ("lost", None),
+        };
+        let told = EndTold {
+            end,
+            command: self.unsaid(),
+            tier: Some(came.tier.to_string()),
+            watched: came.watched,
+            exit,
+            ms: self.took(),
+            refused: came.refused.len() as u64 + came.more,
+            more: came.more,
+            left: left(came.left),
+        };
+        let named =
+            (1..).zip(came.refused).map(|(n, refused)| denial(format!("{}:k{n}", self.session), refused));
+        let mut kinds: Vec<RecordKind> =
+            named.map(|denial| RecordKind::Refusal(Box::new(RunDenial { denial }))).collect();
+        kinds.push(RecordKind::End(Box::new(told)));
+        self.tell(&kinds);
+        self.is_kept.then(|| self.session.to_string())
+    }
+
+    fn unsaid(&self) -> Option<String> {
+        self.unsaid.as_deref().map(kept_text)
+    }
+
+    fn took(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// What has happened has happened, recorded or not: it can only be said.
+    fn tell(&self, kinds: &[RecordKind]) {
+        if let Err(error) = self.append(kinds) {
+            warn(format_args!("how it ended could not be recorded: {error}"));
+        }
+    }
+
+    fn append(&self, kinds: &[RecordKind]) -> io::Result<()> {
+        let main: Arc<str> = Arc::from("main");
+        let record = |kind: &RecordKind| Record::of_session(&self.session, &main, kind.clone());
+        self.journal.append_all(&kinds.iter().map(record).collect::<Vec<_>>())
+    }
+}
+
+/// What was granted, in a number. The environment is left out: it changes from one terminal to the next.
+fn policy(grant: &Grant) -> Hash {
+    let Grant { folder, cwd, mode, add, allow_write, allow_read, visible, deny_read, .. } = grant;
+    let Grant { lists, caches, network, openings, limits, negotiable, .. } = grant;
+    let places = (folder, cwd, mode, add, allow_write, allow_read, visible, deny_read);
+    Hash::of(format!("{places:?}{:?}", (lists, caches, network, openings, limits, negotiable)).as_bytes())
+}
+
+/// What a person should look at, one by one.
+fn left(report: &RunReport) -> Vec<String> {
+    const MOST: usize = 256;
+    let paths = report.new_repositories.iter().chain(&report.changed_autorun).chain(&report.unfinished);
+    paths.take(MOST).map(|path| kept_text(&path.to_string_lossy())).collect()
+}
+
+/// Whether a command holds nothing that could be a secret. Looking for secrets costs more than a start should; what
+/// is not plain is looked through when the command has ended.
+fn is_plain<'a>(words: impl Iterator<Item = &'a str>) -> bool {
+    let mut after_option = false;
+    for word in words {
+        if !is_plain_word(word) || (after_option && !word.bytes().all(|b| b.is_ascii_digit())) {
+            return false;
+        }
+        after_option = takes_a_secret(word);
+    }
+    true
+}
+
+/// A short option could take anything, and so could one with such a name.
+fn takes_a_secret(word: &str) -> bool {
+    let Some(option) = word.strip_prefix('-') else { return false };
+    let Some(long) = option.strip_prefix('-') else { return true };
+    ["pass", "pw", "secret", "token", "key", "auth", "cred", "user", "header"]
+        .iter()
+        .any(|name| long.contains(name))
+}
+
+/// Neither long nor strange in any part.
+fn is_plain_word(word: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._/+-,".contains(&b);
+    let random = |part: &str| {
+        let has = |of: fn(&u8) -> bool| part.as_bytes().iter().any(of);
+        let (upper, lower, digit) =
+            (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase), has(u8::is_ascii_digit));
+        let longest = match (upper, lower, digit) {
+            (true, true, _) | (true, _, true) => 8,
+            (true, false, false) | (false, true, true) => 12,
+            (false, true, false) | (false, false, _) => 20,
+        };
+        part.len() > longest
+    };
+    word.bytes().all(plain) && word.len() <= 200 && !word.split('/').any(random)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_could_hold_a_secret_is_not_plain() {
+        for (command, expected) in [
+            ("npm test", true),
+            ("cargo build --release", true),
+            ("make -j 4", true),
+            ("/home/somebody/work/project/script.sh --quick", true),
+            ("sh -c true", false),
+            ("mysql -p hunter2", false),
+            ("mysql --password hunter2", false),
+            ("curl --user-agent x", false),
+            ("env A=b x", false),
+            ("curl https://u:p@example.org", false),
+            ("x AKIAABCDEFGHIJKLMNOP", false),
+            ("x ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8", false),
+            ("x AbCd1234EfGh", false),
+            ("x wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", false),
+        ] {
+            assert_eq!(is_plain(command.split(' ')), expected, "{command}");
+        }
+        assert!(!is_plain(["sh", "a b"].into_iter()) && !is_plain(["ä"].into_iter()));
+    }
+}
