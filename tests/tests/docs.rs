@@ -278,6 +278,23 @@ fn imports(manifest: &str) -> BTreeSet<String> {
 }
 
 #[test]
+fn the_page_about_the_record_names_every_field() {
+    let schema: serde_json::Value =
+        serde_json::from_str(&read("docs/record.schema.json")).expect("the schema is JSON");
+    let page = read("docs/audit-log.md");
+    let mut objects = vec![&schema];
+    let mut seen = 0;
+    while let Some(object) = objects.pop() {
+        for name in object["properties"].as_object().into_iter().flat_map(serde_json::Map::keys) {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+            seen += 1;
+        }
+        objects.extend(object["$defs"].as_object().into_iter().flat_map(serde_json::Map::values));
+    }
+    assert!(seen > 60, "the schema has fields: {seen}");
+}
+
+#[test]
 fn the_arrows_between_crates_are_those_of_the_manifests() {
     let page = read("ARCHITECTURE.md");
     let (_, table) = page.split_once("| crate | imports of ours |").expect("the table of arrows");

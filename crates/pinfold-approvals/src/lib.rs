@@ -46,7 +46,6 @@ mod broker;
 mod over;
 mod queue;
 mod responder;
-pub mod socket;
 mod watch;
 
 pub use broker::{Broker, Standing};
