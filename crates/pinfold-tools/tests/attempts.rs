@@ -247,3 +247,20 @@ fn the_mode_of_what_is_made_is_what_its_maker_said() {
         assert_eq!(modes, [0o600, 0o700, 0o666, 0o777], "{tier}");
     }
 }
+
+/// A question about a process that is gone is nobody's question.
+#[test]
+fn a_question_is_taken_back_when_nobody_waits_for_its_answer() {
+    let mut bed = RunBed::new();
+    bed.waits = true;
+    let ran = bed.run(Tier::Full, "(echo x > $OUT/f) & sleep 0.3; kill -9 $!; wait; true", no);
+    assert_eq!(ran.acts(), ["create f"], "{}", ran.said);
+    let reasons = || -> Vec<String> {
+        let records = bed.journal.records();
+        records.iter().filter_map(|r| r.kind.decision().and_then(|d| d.reason.clone())).collect()
+    };
+    while reasons().len() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(reasons(), ["a write outside the folder", "the process that tried it has ended"]);
+}

@@ -513,6 +513,13 @@ impl Refusal {
         }
     }
 
+    /// Whoever made the call does not wait for it any more.
+    pub(crate) fn gone(asked: &Self) -> Self {
+        let why = "the process that tried it has ended";
+        let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
+        Self { message: format!("{subject} was not done: {why}."), reason: why.to_owned(), ..asked.clone() }
+    }
+
     /// A road that was entered without a call: a mistake in the program.
     pub(crate) fn nothing_said() -> Self {
         Self::plain(RefusalCode::InvalidInput, "", None, "no call was made", "make a call")

@@ -142,7 +142,7 @@ impl Desk {
     fn ask(&self, session: &Session, held: Held) -> Verdict {
         let said = ToolCall::Process(words::process_call(held.call()));
         let shown = words::process(&held.call().caller);
-        let Decided { outcome, .. } = session.decide_call(said, None, Some(shown));
+        let Decided { outcome, .. } = session.decide_attempt(said, shown, &|| held.is_waiting());
         match outcome {
             Err(refusal) => {
                 // With the words of whoever said it.

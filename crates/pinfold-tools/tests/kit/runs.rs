@@ -36,6 +36,8 @@ pub(crate) struct RunBed {
     pub(crate) home: PathBuf,
     private: tempfile::TempDir,
     pub(crate) journal: Arc<Memory>,
+    /// Nobody answers; what is asked is waited for as long as it is asked.
+    pub(crate) waits: bool,
 }
 
 /// What came of a run.
@@ -73,6 +75,7 @@ impl RunBed {
             home,
             private: tempfile::tempdir().unwrap(),
             journal: Arc::default(),
+            waits: false,
         }
     }
 
@@ -97,7 +100,8 @@ impl RunBed {
         script: &str,
         person: impl Fn(&Request) -> Choice + Send + Sync + 'static,
     ) -> Ran {
-        let person = Arc::new(Person { answers: Box::new(person), asked: Mutex::default() });
+        let person =
+            Arc::new(Person { answers: Box::new(person), waits: self.waits, asked: Mutex::default() });
         let asking = Asking { approver: person.clone(), patience: Duration::from_mins(5), locations: None };
         let plan = Plan { asking: Some(asking), ..plan };
         let grant = Grant {
@@ -141,6 +145,8 @@ type Answers = dyn Fn(&Request) -> Choice + Send + Sync;
 
 struct Person {
     answers: Box<Answers>,
+    /// Never answers, and sees whether it is still asked.
+    waits: bool,
     asked: Mutex<Vec<Request>>,
 }
 
@@ -151,8 +157,14 @@ impl std::fmt::Debug for Person {
 }
 
 impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
         self.asked.lock().unwrap().push(request.clone());
+        if self.waits {
+            while still_asked() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            return Heard::NotAsked;
+        }
         let choice = (self.answers)(request);
         let by = By { via: Via::Embedder, who: None };
         Heard::Answer(Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by })

@@ -54,6 +54,8 @@ pub(super) struct Walk<'a> {
     pub(super) rewritten: bool,
     /// Hooks were asked about a question of this call.
     pub(super) hooks_asked: bool,
+    /// Says whether whoever made the call still waits for it; without it, they do.
+    pub(super) waits: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
 impl Session {
@@ -61,14 +63,10 @@ impl Session {
     /// Waits for the answer.
     pub fn decide(&self, raw: &RawCall) -> Decided {
         let mut walk = Walk {
-            session: self,
             id: self.shared().next_call(),
             raw: Some(Cow::Borrowed(raw)),
             interaction: self.answerable(),
-            context: Vec::new(),
-            stop: None,
-            rewritten: false,
-            hooks_asked: false,
+            ..Walk::of_embedder(self)
         };
         let word = walk.before();
         let ruling = walk.submit(word);
@@ -83,17 +81,21 @@ impl Session {
         cwd: Option<&PathText>,
         process: Option<ProcessShown>,
     ) -> Decided {
-        let walk = Walk {
-            session: self,
-            id: 0,
-            raw: None,
-            interaction: self.interaction(),
-            context: Vec::new(),
-            stop: None,
-            rewritten: false,
-            hooks_asked: false,
-        };
+        let walk = Walk::of_embedder(self);
         let ruling = self.submit_attempt(call, cwd, process);
+        walk.end(ruling)
+    }
+
+    /// The same for what a process tried, which waits as long as `waits` says so: a question about one that is gone is
+    /// taken back.
+    pub fn decide_attempt(
+        &self,
+        call: ToolCall,
+        process: ProcessShown,
+        waits: &(dyn Fn() -> bool + Sync),
+    ) -> Decided {
+        let walk = Walk { waits: Some(waits), ..Walk::of_embedder(self) };
+        let ruling = self.submit_attempt(call, None, Some(process));
         walk.end(ruling)
     }
 
@@ -182,6 +184,23 @@ impl Given {
     }
 }
 
+impl<'a> Walk<'a> {
+    /// One that nobody said in JSON.
+    fn of_embedder(session: &'a Session) -> Self {
+        Walk {
+            session,
+            id: 0,
+            raw: None,
+            interaction: session.interaction(),
+            context: Vec::new(),
+            stop: None,
+            rewritten: false,
+            hooks_asked: false,
+            waits: None,
+        }
+    }
+}
+
 impl Walk<'_> {
     pub(super) fn submit(&self, word: Option<HookWord>) -> Ruling {
         match &self.raw {
@@ -229,13 +248,17 @@ impl Walk<'_> {
 
     fn by_person(&self, asking: &Asking, question: Question) -> Ruling {
         let session = self.session;
-        let still_asked = || session.is_still_asked(&question);
+        let waits = || self.waits.is_none_or(|waits| waits());
+        let still_asked = || waits() && session.is_still_asked(&question);
         match asking.approver.ask(&question.request, &still_asked) {
             Heard::Answer(answer) if Timestamp::now() > question.request.deadline && answer.is_yes() => {
                 let late = Answer::silence(&question.request.id, &question.request.digest);
                 session.answer(question, &late)
             }
             Heard::Answer(answer) => session.answer(question, &answer),
+            Heard::NotAsked if !waits() => {
+                Ruling::Refusal(session.declined(&question, Refusal::gone(question.refusal())))
+            }
             Heard::NotAsked => session.again(question),
             Heard::Nobody(why) => {
                 let mut refusal = question.refusal().clone();
