@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{InputModes, LocalModes, OutputModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::missing::SEARCH_PATH;
 use crate::processes::PATIENCE;
@@ -122,17 +122,27 @@ impl Terminal {
         self.picture.screen().clone()
     }
 
+    /// The process that was started here.
+    pub fn leader(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Everything that was sent here so far.
     pub fn sent(&self) -> &[u8] {
         &self.sent
     }
 
-    /// How the terminal treats what is typed.
+    /// Whether it treats what is typed and written as a terminal does that nobody has changed: echo, lines, keys that
+    /// interrupt.
     ///
     /// # Panics
     /// When it is gone.
-    pub fn settings(&self) -> Termios {
-        tcgetattr(&self.keyboard).expect("a terminal")
+    pub fn is_as_usual(&self) -> bool {
+        let settings = tcgetattr(&self.keyboard).expect("a terminal");
+        let local = LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
+        settings.local_modes.contains(local)
+            && settings.output_modes.contains(OutputModes::OPOST)
+            && settings.input_modes.contains(InputModes::ICRNL)
     }
 
     /// Waits until this appears; what came before it is forgotten.

@@ -420,9 +420,31 @@ fn what_a_command_leaves_behind_is_tidied() {
             start(bed, tier, &["sh", "-c", &format!("{FULL_SCREEN}; stty raw -echo; kill -KILL $$")]);
         assert_eq!(terminal.end().code(), Some(137));
         let screen = terminal.at_rest();
+        assert!(terminal.is_as_usual());
         assert!(!screen.alternate_screen() && !screen.bracketed_paste());
         assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
         assert_eq!((screen.contents(), screen.cursor_position()), ("main".into(), (0, 4)));
+    });
+}
+
+#[test]
+fn signals_to_the_supervisor_reach_the_command() {
+    everywhere(|bed, tier| {
+        for (signal, dialog) in [("TERM", false), ("INT", true), ("HUP", false), ("USR1", true)] {
+            let bed = &Bed::new(bed.who());
+            let script =
+                format!("trap 'echo got; exit 7' {signal}; echo rea''dy; while :; do sleep 0.05; done");
+            let (line, mut terminal) = start(bed, tier, &["sh", "-c", &script]);
+            terminal.expect("ready");
+            assert!(!terminal.is_as_usual(), "every key is passed on");
+            if dialog {
+                line.asks(&mut terminal, "May it?");
+            }
+            kill(signal, terminal.leader());
+            assert_eq!(terminal.end().code(), Some(7), "{signal}");
+            assert!(terminal.at_rest().contents().contains("got"), "{signal}");
+            assert!(terminal.is_as_usual(), "{signal}");
+        }
     });
 }
 
@@ -479,7 +501,7 @@ fn an_editor_is_stopped_and_continued() {
         terminal.type_in("\x1a");
         terminal.expect("Stopped");
         terminal.expect("$ ");
-        assert!(!terminal.at_rest().alternate_screen());
+        assert!(!terminal.at_rest().alternate_screen() && terminal.is_as_usual());
         terminal.type_in("echo mean''while\n");
         terminal.expect("meanwhile");
         terminal.expect("$ ");
@@ -531,6 +553,76 @@ fn a_stop_under_a_dialog_gives_the_terminal_back() {
         terminal.until("the shell", |screen| screen.contents().trim_end().ends_with('$'));
         terminal.type_in("exit $?\n");
         assert_eq!(terminal.end().code(), Some(130));
+    });
+}
+
+#[test]
+fn each_of_many_has_its_turn() {
+    somewhere(|bed, tier| {
+        let script = r"printf '\033[?1049h\033[Hdrawn'; read word; exit 9";
+        let (line, mut terminal) = start(bed, tier, &["sh", "-c", script]);
+        terminal.until("drawn", |screen| screen.contents().contains("drawn"));
+        let before = terminal.at_rest();
+        line.order("crowd 100");
+        let mut turns = vec![false; 100];
+        loop {
+            terminal.glance();
+            let said = line.next(PATIENCE).expect("a word");
+            let Some(number) = said.strip_prefix("turn ") else { break assert_eq!(said, "left") };
+            let number: usize = number.parse().expect("a number");
+            assert!(!std::mem::replace(&mut turns[number], true), "once");
+        }
+        assert!(turns.into_iter().all(|turn| turn));
+        same(&before, &terminal.at_rest());
+        terminal.type_in("\n");
+        assert_eq!(terminal.end().code(), Some(9));
+    });
+}
+
+/// Where it has the names of our terminals, a command could draw other words over a question.
+#[test]
+fn who_could_draw_over_a_dialog_is_kept_from_it() {
+    everywhere(|bed, tier| {
+        // By the name of the person's terminal, as another process has it open.
+        let script = r#"name=$(cat name); echo rea''dy; while [ ! -e try ]; do sleep 0.05; done
+            if [ -e early ]; then exec 7>"$name" && echo early; fi
+            while [ ! -e end ]; do (echo forged > "$name") 2>/dev/null && touch forged; sleep 0.05; done; exit 3"#;
+        for early in [false, true] {
+            let bed = &Bed::new(bed.who());
+            let mut line = Line::new(bed);
+            let words = line.words(tier, &["bash", "-c", script]);
+            let mut outer = bed.free("sh");
+            // As after a login the terminal is the user's.
+            let login = "tty > name; chown $(id -u) $(cat name); exec \"$@\"";
+            outer.args(["-c", login, "sh"]).args(&words).env("TERM", "xterm-256color");
+            let mut terminal = Terminal::start(&outer);
+            line.connect();
+            terminal.expect("ready");
+            let (try_it, forged) = (bed.folder().join("try"), bed.folder().join("forged"));
+            if early {
+                fs::write(bed.folder().join("early"), "").expect("a file");
+                fs::write(&try_it, "").expect("a file");
+                if tier == Tier::LandlockOnly {
+                    terminal.expect("early");
+                    line.order("ask May it?");
+                    let said = line.next(PATIENCE).expect("a word");
+                    assert!(said.contains("could draw on it"), "{said}");
+                }
+            } else {
+                line.asks(&mut terminal, "May it?");
+                fs::write(&try_it, "").expect("a file");
+                thread::sleep(Duration::from_millis(500));
+                assert!(!forged.exists(), "{tier}");
+                assert!(!terminal.at_rest().contents().contains("forged"));
+                line.leaves(&mut terminal);
+                if tier == Tier::LandlockOnly {
+                    // The control: without a dialog it can.
+                    until("it could be done", || forged.exists());
+                }
+            }
+            fs::write(bed.folder().join("end"), "").expect("a file");
+            assert_eq!(terminal.end().code(), Some(3));
+        }
     });
 }
 

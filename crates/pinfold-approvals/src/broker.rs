@@ -44,8 +44,11 @@ impl Broker {
 
     /// As long as this lives requests wait, although no responder is there: answers come another way.
     pub fn stand(&self) -> Standing {
-        self.shared.queue().standing += 1;
-        Standing(Arc::clone(&self.shared))
+        self.shared.stand()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// What waits now, in the order in which it was asked.
@@ -137,6 +140,11 @@ impl Shared {
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
         // Whoever panicked with the lock held was between two steps that each leave the queue whole.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn stand(self: &Arc<Self>) -> Standing {
+        self.queue().standing += 1;
+        Standing(Arc::clone(self))
     }
 
     /// Waits for a bell, no longer than `most`.

@@ -46,6 +46,7 @@ mod broker;
 mod over;
 mod queue;
 mod responder;
+pub mod socket;
 mod watch;
 
 pub use broker::{Broker, Standing};

@@ -187,6 +187,14 @@ impl Guards {
         self
     }
 
+    /// Guards one resolved file for writing that others run as soon as they like: a write there needs a person.
+    #[must_use]
+    pub fn with_run(mut self, file: &Path, why: &str) -> Self {
+        let guard = Guard { kind: GuardKind::Autorun, ..Guard::placed(file, why) };
+        self.places.write.insert(file.to_owned(), guard);
+        self
+    }
+
     /// Guards one resolved place and what lies beneath it for reading.
     #[must_use]
     pub fn with_hidden(mut self, place: &Path, why: &str) -> Self {

@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{
-    Content, GuardSettings, HookSettings, Network, PolicyTest, RecordSettings, SandboxMode, SandboxSettings,
-    Settings,
+    ApprovalSettings, Content, GuardSettings, HookSettings, Network, PolicyTest, RecordSettings, SandboxMode,
+    SandboxSettings, Settings,
 };
 use crate::source::{Layer, Located, Source};
 
@@ -54,6 +54,8 @@ pub struct Merged {
     pub guards: GuardSettings,
     /// What the kernel holds a command to.
     pub sandbox: SandboxSettings,
+    /// How a person is reached who answers questions.
+    pub approvals: ApprovalSettings,
     /// Paths that each tool is confined to, one per layer that has some. Each of them has to let a path pass:
     /// then none can widen another.
     pub tools: Vec<Located<serde_json::Value>>,
@@ -144,6 +146,7 @@ impl Merged {
         closed.sandbox.network = Some(built_in(Network::Off));
         closed.network.clear();
         closed.headless_permission_request = built_in(false);
+        closed.approvals.webhook = None;
         closed
     }
 }
@@ -230,6 +233,7 @@ impl Merging<'_> {
                 .widening("additionalDirectories", |says| &says.permissions.additional_directories),
             guards: self.guards(),
             sandbox: self.sandbox(),
+            approvals: self.approvals(),
             tools: self.all(|says| says.tools.as_slice()),
             hooks: self.hooks(managed_hooks_only.is_some()),
             headless_permission_request: self.headless_permission_request(),
@@ -385,6 +389,23 @@ impl Merging<'_> {
         let max_size = self.user_or_managed("record.maxSize", |says| says.record.max_size.as_slice());
         let keep = self.user_or_managed("record.keep", |says| says.record.keep.as_slice());
         RecordSettings { max_size: max_size.into_iter().next(), keep: keep.into_iter().next() }
+    }
+
+    /// Who can say yes is for the person and their organisation to say: the strongest of their values holds.
+    fn approvals(&mut self) -> ApprovalSettings {
+        let mut first = |key, of: fn(&Content) -> &[Located<bool>]| {
+            self.user_or_managed(key, |says| of(says)).into_iter().next()
+        };
+        let terminal = first("approvals.terminal", |says| says.approvals.terminal.as_slice());
+        let socket = first("approvals.socket", |says| says.approvals.socket.as_slice());
+        let timeout = self.user_or_managed("approvals.timeout", |says| says.approvals.timeout.as_slice());
+        let webhook = self.user_or_managed("approvals.webhook", |says| says.approvals.webhook.as_slice());
+        ApprovalSettings {
+            timeout: timeout.into_iter().next(),
+            terminal,
+            socket,
+            webhook: webhook.into_iter().next(),
+        }
     }
 
     /// The lists of user and managed settings; of others they are told.

@@ -31,8 +31,17 @@ fn change(before: String, after: String) -> Request {
 }
 
 /// What is asked about, by its name.
-const REQUESTS: [&str; 7] =
-    ["usual", "command 1 MiB", "lines 1 MiB", "controls 1 MiB", "marks 1 MiB", "file 1 MiB", "edits 1 MiB"];
+const REQUESTS: [&str; 9] = [
+    "usual",
+    "command 1 MiB",
+    "lines 1 MiB",
+    "controls 1 MiB",
+    "marks 1 MiB",
+    "file 1 MiB",
+    "edits 1 MiB",
+    "marks 4 MiB",
+    "edits 4 MiB",
+];
 
 const MIB: usize = 1 << 20;
 
@@ -47,6 +56,9 @@ fn request(name: &str) -> Request {
         "file 1 MiB" => change(String::new(), lines(1)),
         // Every other line differs.
         "edits 1 MiB" => change(lines(1), lines(2)),
+        // As long as anything that is shown at all, and as bad.
+        "marks 4 MiB" => command("\u{301}\u{302}".repeat(MIB - 100)),
+        "edits 4 MiB" => change("a\nb\n".repeat(MIB / 2 - 100), "a\nc\n".repeat(MIB / 2 - 100)),
         _ => base(),
     }
 }

@@ -13,6 +13,7 @@ use rustix::termios::{OptionalActions, tcgetpgrp, tcgetwinsize, tcsetattr, tcset
 
 use crate::paused::Paused;
 use crate::person::Person;
+use crate::reach::Reach;
 use crate::relay::Relay;
 use crate::shared::{Shared, Standing, State};
 
@@ -71,13 +72,14 @@ impl Beside {
         Ok(Some((Self { handle, sides: Some(sides), relay: None }, own)))
     }
 
-    /// Begins: the person's terminal becomes raw. Once, after the command was started, on a thread whose signals are as
+    /// Begins: the person's terminal becomes raw. `reach` says what the command can do there beside us. Once, after the command was started, on a thread whose signals are as
     /// they should be for the one that passes bytes on.
     ///
     /// # Errors
     /// When no thread is to be had.
-    pub fn start(&mut self) -> io::Result<()> {
+    pub fn start(&mut self, reach: Reach) -> io::Result<()> {
         let Some(Sides { ours, programs }) = self.sides.take() else { return Ok(()) };
+        self.handle.shared.set_reach(reach);
         let relay = Relay::new(Arc::clone(&self.handle.shared), ours, programs);
         let thread = thread::Builder::new().name("terminal".into());
         self.relay = Some(thread.spawn(move || relay.run())?);
@@ -140,7 +142,8 @@ impl Handle {
     ///
     /// # Errors
     /// When nobody can be asked here: the terminal is gone, or does not take what is written to it; the command has
-    /// ended; or this process is in the background (`WouldBlock`).
+    /// ended; this process is in the background (`WouldBlock`); or a process of the run has this terminal open and could
+    /// draw on it (`PermissionDenied`), where [`Reach`] says that this is possible.
     pub fn pause(&self) -> io::Result<Paused> {
         Paused::new(Arc::clone(&self.shared))
     }

@@ -28,6 +28,10 @@ pub struct Paused {
 impl Paused {
     pub(crate) fn new(shared: Arc<Shared>) -> io::Result<Self> {
         let turn = claim(&shared)?;
+        if let Err(error) = shared.keep_others_out() {
+            shared.change(|state| state.dialog = false);
+            return Err(error);
+        }
         let settled = |state: &State| match state.standing {
             Standing::Held | Standing::Ended => true,
             Standing::Running | Standing::Parked => state.in_background || state.finishing,
@@ -95,7 +99,7 @@ enum News {
 impl Paused {
     fn news(&self) -> News {
         let mut state = self.shared.state();
-        if is_over(&state) {
+        if is_over(&state) || std::mem::take(&mut state.spoilt) {
             News::Gone
         } else if state.standing != Standing::Held {
             News::Away
@@ -130,7 +134,12 @@ impl Source for Shared {
 impl Drop for Paused {
     fn drop(&mut self) {
         self.shared.give_early(&self.ears.take());
-        self.shared.change(|state| state.dialog = false);
+        self.shared.change(|state| {
+            if state.turn == self.turn {
+                self.shared.let_others_in();
+            }
+            state.dialog = false;
+        });
         // Whoever writes next writes to what the command has on the screen.
         drop(self.shared.wait(PATIENCE, |state| state.standing != Standing::Held || state.turn != self.turn));
     }

@@ -11,7 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read, write};
 use rustix::process::getpgrp;
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
+use rustix::termios::{
+    OptionalActions, Termios, ioctl_tiocexcl, ioctl_tiocnxcl, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+};
 
 use crate::screen::{CANCEL, LEAVE, SHOW_CURSOR, UNMARK_PASTE};
 use crate::stage::Size;
@@ -93,6 +95,12 @@ impl Person {
     /// It is somebody else's now, who has it as they like.
     pub(crate) fn forget(&self) {
         self.is_raw.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether others are kept from opening it. Who may administer the machine can always.
+    pub(crate) fn set_exclusive(&self, exclusive: bool) -> io::Result<()> {
+        let done = if exclusive { ioctl_tiocexcl(&self.terminal) } else { ioctl_tiocnxcl(&self.terminal) };
+        Ok(done?)
     }
 
     /// Remembers whether a dialog has the screen.

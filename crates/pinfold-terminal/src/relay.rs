@@ -151,6 +151,7 @@ impl Relay {
             }
             Standing::Held if stopping => {
                 self.shared.show(&self.track.come_back(), PATIENCE)?;
+                self.shared.let_others_in();
                 self.park()?;
             }
             Standing::Held if !dialog => self.resume()?,
@@ -233,6 +234,9 @@ impl Relay {
         }
         self.look_in_front()?;
         if dialog && self.in_front {
+            if self.shared.keep_others_out().is_err() {
+                self.shared.tell(|state| state.spoilt = true);
+            }
             self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
             self.stand(Standing::Held);
             return Ok(());

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::io::write;
 
 use crate::person::Person;
+use crate::reach::{Device, Reach, who_has_open};
 
 /// Keys for the command wait here up to this length: a person, or a paste, that is far ahead of it.
 const MOST_EARLY: usize = 64 << 10;
@@ -16,6 +17,7 @@ const MOST_EARLY: usize = 64 << 10;
 pub(crate) struct Shared {
     pub(crate) person: Arc<Person>,
     wake: OwnedFd,
+    reach: OnceLock<Reach>,
     state: Mutex<State>,
     changed: Condvar,
     /// Held by who writes to the person's terminal while a dialog has it.
@@ -38,6 +40,8 @@ pub(crate) struct State {
     pub(crate) finishing: bool,
     /// The size is to be looked at.
     pub(crate) resized: bool,
+    /// A dialog is no longer alone on the terminal.
+    pub(crate) spoilt: bool,
     /// Another program had the terminal while a dialog was shown.
     pub(crate) disturbed: bool,
     /// This process does not have the foreground of the terminal.
@@ -63,7 +67,33 @@ pub(crate) enum Standing {
 impl Shared {
     pub(crate) fn new(person: Arc<Person>, wake: OwnedFd) -> Self {
         let (state, changed, ink) = (Mutex::default(), Condvar::new(), Mutex::new(()));
-        Self { person, wake, state, changed, ink }
+        Self { person, wake, reach: OnceLock::new(), state, changed, ink }
+    }
+
+    /// Says what the command can reach. Once.
+    pub(crate) fn set_reach(&self, reach: Reach) {
+        let _ = self.reach.set(reach);
+    }
+
+    /// Keeps everybody else from the person's terminal.
+    pub(crate) fn keep_others_out(&self) -> io::Result<()> {
+        let first = match self.reach.get() {
+            Some(Reach::ByName { first }) => *first,
+            Some(Reach::Apart) | None => return Ok(()),
+        };
+        self.person.set_exclusive(true)?;
+        // Nobody opens it from here on.
+        let Some(process) = who_has_open(first, Device::own()?)? else { return Ok(()) };
+        self.let_others_in();
+        let why = format!("process {process} of the run has this terminal open, and could draw on it");
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+    }
+
+    /// Takes that back.
+    pub(crate) fn let_others_in(&self) {
+        if let Some(Reach::ByName { .. }) = self.reach.get() {
+            let _ = self.person.set_exclusive(false);
+        }
     }
 
     /// What is known. A thread that panicked has left nothing half changed.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
+use std::io::{self, Write};
 use std::time::Duration;
 
 use pinfold::consent::answer::RuleFile;
@@ -9,10 +10,11 @@ use pinfold::consent::{
     Act, Asker, Change, Choice, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, WhyAsked,
     WidthShown,
 };
-use pinfold_terminal::dialog::{Dialog, Moment};
-use pinfold_terminal::{Key, KeyCode, Size, visible};
+use pinfold_terminal::dialog::{Dialog, Look, Meanwhile, Moment, Shown, show};
+use pinfold_terminal::{Event, Key, KeyCode, Size, Stage, visible};
 use proptest::prelude::*;
 use proptest::sample::select;
+use vte::{Params, Perform};
 
 /// Stands at the end of what would be done.
 const END: &str = "§";
@@ -243,7 +245,98 @@ fn check_choice(choice: &Choice, request: &Request, end_was_seen: bool) {
     }
 }
 
+/// A terminal that remembers what it was told, and types what is in its script.
+struct Script {
+    size: Size,
+    keys: Vec<Key>,
+    told: Vec<u8>,
+}
+
+impl Write for Script {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.told.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Stage for Script {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn read_event(&mut self, _: Duration) -> io::Result<Option<Event>> {
+        Ok(Some(self.keys.pop().map_or(Event::Gone, Event::Key)))
+    }
+
+    fn renew(&mut self) {}
+}
+
+/// What a terminal makes of what it is told.
+#[derive(Default)]
+struct Terminal {
+    odd: Vec<String>,
+}
+
+impl Perform for Terminal {
+    fn print(&mut self, c: char) {
+        let ours = ['‹', '›', '⇥', '↵', ' '].contains(&c);
+        if !ours && visible(&c.to_string()) != c.to_string() {
+            self.odd.push(format!("printed {c:?}"));
+        }
+    }
+
+    fn execute(&mut self, byte: u8) {
+        self.odd.push(format!("control {byte:#x}"));
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], _: bool, last: char) {
+        let first = params.iter().next().and_then(|part| part.first().copied()).unwrap_or(0);
+        let known = match (intermediates, last) {
+            ([], 'H' | 'm' | 'J') => true,
+            ([b'?'], 'h' | 'l') => [7, 2026].contains(&first),
+            _ => false,
+        };
+        if !known {
+            self.odd.push(format!("sequence {intermediates:?} {params:?} {last}"));
+        }
+    }
+
+    fn osc_dispatch(&mut self, params: &[&[u8]], _: bool) {
+        self.odd.push(format!("string {params:?}"));
+    }
+
+    fn hook(&mut self, _: &Params, _: &[u8], _: bool, last: char) {
+        self.odd.push(format!("string {last}"));
+    }
+
+    fn esc_dispatch(&mut self, _: &[u8], _: bool, byte: u8) {
+        self.odd.push(format!("escape {byte:#x}"));
+    }
+}
+
 proptest! {
+    #[test]
+    fn a_terminal_is_told_nothing_but_where_and_what(
+        request in request(),
+        size in (1..40u16, 1..120u16).prop_map(|(rows, columns)| Size { rows, columns }),
+        keys in prop::collection::vec(key(), 0..12),
+        over in prop::option::of(text()),
+    ) {
+        let mut stage = Script { size, keys, told: Vec::new() };
+        let deadline = jiff::Timestamp::now() + Duration::from_mins(10);
+        let request = Request { deadline, ..request };
+        let meanwhile = || Meanwhile { waiting: 2, over: over.clone() };
+        show(&mut stage, &request, Look { colours: true }, &meanwhile).unwrap();
+        let mut terminal = Terminal::default();
+        vte::Parser::new().advance(&mut terminal, &stage.told);
+        prop_assert!(!stage.told.is_empty());
+        prop_assert!(terminal.odd.is_empty(), "{:?}", terminal.odd);
+    }
+
     #[test]
     fn what_a_request_says_stays_in_its_place(request in request(), size in size(), keys in prop::collection::vec(key(), 0..12)) {
         let plain = harmless(&request);
@@ -304,5 +397,41 @@ proptest! {
         }
         cells(&mut dialog, size);
         prop_assert_eq!(dialog.key(Key::plain(KeyCode::Enter)), Some(Choice::No { message: None }));
+    }
+}
+
+#[test]
+fn a_dialog_ends_by_a_key_by_time_by_others_and_with_the_terminal() {
+    let base = include_str!("dialog/base.json");
+    let request: Request = serde_json::from_str(base).unwrap();
+    let now = jiff::Timestamp::now();
+    let alive = Request { deadline: now + Duration::from_mins(10), ..request.clone() };
+    let late = Request { deadline: now - Duration::from_secs(1), ..request };
+    let size = Size { rows: 24, columns: 80 };
+    let ends = |request: &Request, keys: &[KeyCode], over: Option<&str>| {
+        let keys = keys.iter().rev().map(|code| Key::plain(*code)).collect();
+        let mut stage = Script { size, keys, told: Vec::new() };
+        let meanwhile = || Meanwhile { waiting: 1, over: over.map(str::to_owned) };
+        let shown = show(&mut stage, request, Look { colours: true }, &meanwhile).unwrap();
+        (shown, String::from_utf8(stage.told).unwrap())
+    };
+    let y = KeyCode::Char('y');
+    assert_eq!(ends(&alive, &[y], None).0, Shown::Chosen(Choice::Yes));
+    assert_eq!(ends(&late, &[y], None).0, Shown::Silence);
+    assert_eq!(ends(&alive, &[], None).0, Shown::Gone);
+    let (shown, told) = ends(&alive, &[y], Some("somebody on the page answered no"));
+    assert_eq!(shown, Shown::Over);
+    assert!(told.contains("somebody on the page answered no"));
+}
+
+/// The control of [`a_terminal_is_told_nothing_but_where_and_what`].
+#[test]
+fn what_acts_on_a_terminal_would_be_noticed() {
+    for text in
+        ["\x1b[2A", "\x1b]0;x\x07", "\r", "\x1bc", "\x1bP1$q\x1b\\", "\u{202e}", "\x1b[?1049l", "\u{301}"]
+    {
+        let mut terminal = Terminal::default();
+        vte::Parser::new().advance(&mut terminal, text.as_bytes());
+        assert!(!terminal.odd.is_empty(), "{text:?}");
     }
 }

@@ -34,6 +34,7 @@ struct Says {
 impl Says {
     fn note(&self, what: &str, call: &HookCall<'_>) {
         let mark = if call.rewritten { " again" } else { "" };
+        let mark = call.except.map_or(mark.to_owned(), |writer| format!("{mark} except {writer}"));
         let said = call.input.get("command").or(call.input.get("file_path")).and_then(Value::as_str);
         self.asked.lock().unwrap().push(format!("{what}{mark} {}", said.unwrap_or("?")));
     }
@@ -219,9 +220,46 @@ fn what_a_hook_writes_is_what_is_judged_and_done() {
     assert_eq!(said, Afterwards::default());
     assert_eq!(
         bed.hooks.asked(),
-        ["before make", "done npm test"],
+        ["before make", "before again npm test", "done npm test"],
         "what was done is told, and not what was said"
     );
+}
+
+#[test]
+fn what_a_hook_writes_every_other_hook_sees() {
+    let rewrites = Before {
+        word: Some(word(Decision::Allow)),
+        input: Some(json!({"command": "curl evil"})),
+        writer: Some(7),
+        ..Before::default()
+    };
+    for (never, expected) in [(None, "allow"), (Some("curl"), "deny")] {
+        let hooks =
+            Says { before: vec![rewrites.clone(), Before::default()].into(), never, ..Says::default() };
+        let bed = bed(hooks, |_| {});
+        assert_eq!(bed.decide(&bash("make")), expected);
+        assert_eq!(bed.hooks.asked()[..2], ["before make", "before again except 7 curl evil"]);
+    }
+    // Two that correct each other come to an end.
+    let bed = bed(Says { before: vec![rewrites].into(), ..Says::default() }, |_| {});
+    assert_eq!(bed.decide(&bash("make")), "allow");
+    assert_eq!(bed.hooks.asked().len(), 2);
+}
+
+#[test]
+fn a_yes_under_a_condition_answers_what_the_condition_covers() {
+    let bases = Bases { cwd: "/".into(), project: "/".into(), home: Vec::new() };
+    let only = vec![Arc::new(RuleSet::compile([Arc::new(rule(Effect::Allow, "Bash(git *)"))], &bases))];
+    for (command, expected) in [
+        ("git push", "allow"),
+        ("git add a && git commit", "allow"),
+        ("git push && make", "ask"),
+        ("make", "ask"),
+    ] {
+        let on_question = OnQuestion { only: only.clone(), ..yes() };
+        let bed = bed(Says { on_question, ..Says::default() }, |_| {});
+        assert_eq!(bed.decide(&bash(command)), expected, "{command}");
+    }
 }
 
 #[test]

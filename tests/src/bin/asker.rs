@@ -1,8 +1,8 @@
 //! A program that runs a command confined, on a terminal of its own, and asks at the person's when it is told to.
 //!
-//! `asker TIER SOCKET PROGRAM ARGUMENTS…`: reads lines from the socket (`ask TEXT`, `renew TEXT`, `leave`) and answers with
-//! what happens (`shown`, `ready`, `key …`, `paste …`, `size …`, `gone`, `left`, `nobody …`). A dialog is left by
-//! itself with the key `q`, with `gone`, or with `leave`.
+//! `asker TIER SOCKET PROGRAM ARGUMENTS…`: reads lines from the socket (`ask TEXT`, `renew TEXT`, `leave`, `crowd NUMBER`
+//! for many at once) and answers with what happens (`shown`, `ready`, `key …`, `paste …`, `size …`, `gone`, `turn …`,
+//! `left`, `nobody …`). A dialog is left by itself with the key `q`, with `gone`, or with `leave`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use pinfold_sandbox::{Attendant, Blind, Command, End, Profile, Signalling, Tier, Writes, start};
-use pinfold_terminal::{Beside, Event, Handle, Key, KeyCode, Own, Paused, Stage};
+use pinfold_terminal::{Beside, Event, Handle, Key, KeyCode, Own, Paused, Reach, Stage};
 
 fn main() {
     let mut words = std::env::args_os().skip(1);
@@ -34,7 +34,11 @@ fn main() {
     let mut confined = start(&profile, command, tier, Signalling::PassOn, false).expect("a command");
     if let Some(beside) = &mut beside {
         confined.attended_by(Box::new(Attending(beside.handle())));
-        beside.start().expect("a relay");
+        let reach = match tier {
+            Tier::Full => Reach::Apart,
+            Tier::Landlock => Reach::ByName { first: confined.pid() },
+        };
+        beside.start(reach).expect("a relay");
     }
     let handle = beside.as_ref().map(Beside::handle);
     thread::spawn(move || ask(handle.as_ref(), &socket));
@@ -67,6 +71,9 @@ fn ask(handle: Option<&Handle>, socket: &UnixStream) {
     let (sender, orders) = channel();
     thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
     while let Ok(order) = orders.recv() {
+        if let (Some(count), Some(handle)) = (order.strip_prefix("crowd "), handle) {
+            crowd(handle, count.parse().expect("a number"), socket);
+        }
         let Some(text) = order.strip_prefix("ask ") else { continue };
         match handle.map(Handle::pause) {
             Some(Ok(stage)) => dialog(stage, text, &orders, socket),
@@ -74,6 +81,20 @@ fn ask(handle: Option<&Handle>, socket: &UnixStream) {
             None => tell(socket, "nobody"),
         }
     }
+}
+
+/// Many who ask at once: each has its turn.
+fn crowd(handle: &Handle, count: usize, socket: &UnixStream) {
+    thread::scope(|scope| {
+        for number in 0..count {
+            scope.spawn(move || {
+                let mut stage = handle.pause().expect("a turn");
+                paint(&mut stage, &format!("May it, number {number}?"));
+                tell(socket, &format!("turn {number}"));
+            });
+        }
+    });
+    tell(socket, "left");
 }
 
 /// Paints a frame around a text, whole each time, as somebody does who does not look where the cursor is.

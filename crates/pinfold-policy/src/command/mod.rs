@@ -177,6 +177,7 @@ pub(crate) fn is_system_path(program: &str) -> bool {
 }
 
 /// Whether the tables describe a program of this name.
+#[cfg(test)]
 pub(crate) fn knows(name: &str) -> bool {
     program::find(name).is_some()
 }

@@ -60,6 +60,19 @@ fn shown(merged: &Merged) -> Vec<String> {
     if let Some(keep) = &merged.record.keep {
         value("record.keep", &keep.value.0, &keep.source);
     }
+    let ApprovalSettings { timeout, terminal, socket, webhook } = &merged.approvals;
+    if let Some(timeout) = timeout {
+        value("approvals.timeout", &timeout.value, &timeout.source);
+    }
+    if let Some(terminal) = terminal {
+        value("approvals.terminal", &terminal.value, &terminal.source);
+    }
+    if let Some(socket) = socket {
+        value("approvals.socket", &socket.value, &socket.source);
+    }
+    if let Some(webhook) = webhook {
+        value("approvals.webhook", &webhook.value, &webhook.source);
+    }
     let mut list = |key: &str, values: &[Located<String>]| {
         lines.extend(values.iter().map(|v| format!("= {key} {:?} ({})", v.value, v.source.layer.word())));
     };

@@ -42,17 +42,23 @@ pub(super) struct Breadth {
     pub(super) prefix: Option<usize>,
     /// Any arguments of the program are fine.
     pub(super) open: bool,
+    /// It is listed as something that is done every day, with arguments that matter.
+    ordinary: bool,
 }
+
+const NOTHING: Breadth = Breadth { kind: Kind::Anything, prefix: None, open: false, ordinary: false };
 
 struct Table {
     kinds: HashMap<&'static str, Kind>,
     /// By program: the words behind it, with `*` for any.
     prefixes: HashMap<&'static str, Vec<Vec<&'static str>>>,
     open: Vec<&'static str>,
+    ordinary: Vec<&'static str>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let mut table = Table { kinds: HashMap::new(), prefixes: HashMap::new(), open: Vec::new() };
+    let mut table =
+        Table { kinds: HashMap::new(), prefixes: HashMap::new(), open: Vec::new(), ordinary: Vec::new() };
     for line in WORDS.lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
         let Some(what) = words.next() else { continue };
@@ -63,6 +69,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             "exactly" => Kind::Exactly,
             "open" => {
                 table.open.extend(words);
+                continue;
+            }
+            "ordinary" => {
+                table.ordinary.extend(words);
                 continue;
             }
             _ => {
@@ -79,20 +89,20 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 
 /// How much of a command may be left open, by its words; `None` stands for a word that is known only by running.
 pub(super) fn of(words: &[Option<&str>]) -> Breadth {
-    let nothing = Breadth { kind: Kind::Anything, prefix: None, open: false };
-    let Some((Some(program), args)) = words.split_first() else { return nothing };
+    let Some((Some(program), args)) = words.split_first() else { return NOTHING };
     let name = program.rsplit('/').next().unwrap_or(program);
     let name = name.strip_suffix(".exe").unwrap_or(name);
     let plain = unversioned(name);
     let by_name = [name, plain].into_iter().filter_map(|name| TABLE.kinds.get(name)).max().copied();
     let kind = by_name.unwrap_or(Kind::Plain).max(in_place(program));
     if kind == Kind::Anything {
-        return nothing;
+        return NOTHING;
     }
     let below = [name, plain].into_iter().filter_map(|name| subcommand(name, args)).max();
     let prefix = [name, plain].into_iter().find_map(|name| prefix(name, args));
     let open = (TABLE.open.contains(&name) || read_only::knows(name)) && kind == Kind::Plain;
-    Breadth { kind: below.unwrap_or(kind), prefix, open }
+    let ordinary = TABLE.ordinary.contains(&name) || below.or(by_name) == Some(Kind::Exactly);
+    Breadth { kind: below.unwrap_or(kind), prefix, open, ordinary }
 }
 
 /// A program that is named by its place runs what stands in a file there.
@@ -142,21 +152,22 @@ pub(super) fn known(invocation: &Invocation) -> Vec<Option<&str>> {
 /// How much of a command may be left open, all that it starts included.
 pub(super) fn of_claim(claim: &CommandClaim) -> Breadth {
     let breadth = of(&known(&claim.allowable));
-    if claim.starts_others() { Breadth { kind: Kind::Anything, prefix: None, open: false } } else { breadth }
+    if claim.starts_others() { NOTHING } else { breadth }
 }
 
-/// Whether a yes to all plain commands covers it: a program that is well known, by its name alone, that starts nothing
-/// else, reaches no other machine and destroys nothing.
+/// Whether a yes to all plain commands covers it: a program that is listed or only reads, by its name alone, that starts
+/// nothing else, reaches no other machine and destroys nothing.
 pub(crate) fn is_plain(claim: &CommandClaim) -> bool {
-    let known = |name: &str| command::knows(name) || read_only::knows(name);
-    let here = claim.allowable.program().is_some_and(|name| !name.contains('/') && known(name));
-    claim.bars.is_empty() && (claim.inert || here && of_claim(claim).kind <= Kind::Exactly)
+    let here = claim.allowable.program().is_some_and(|name| !name.contains('/'));
+    let Breadth { kind, prefix, open, ordinary } = of_claim(claim);
+    let listed = claim.read_only || prefix.is_some() || open || ordinary;
+    claim.bars.is_empty() && (claim.inert || here && listed && kind <= Kind::Exactly)
 }
 
 /// Whether a pattern leaves no more open than the table lets it.
 pub(super) fn is_narrow(pattern: &CommandPattern) -> bool {
     let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
-    let Breadth { kind, prefix, open } = of(&words);
+    let Breadth { kind, prefix, open, .. } = of(&words);
     match (kind, pattern.is_exact()) {
         (Kind::Plain, false) => open || prefix.is_some(),
         (Kind::Plain | Kind::Exactly | Kind::Reaches, true) => true,

@@ -5,6 +5,7 @@
 //! instead, all of a file at once; the file is then not used at all. What a file may say is declared once, below;
 //! the reader, the list of known keys and the JSON Schema come from there.
 
+mod approvals;
 mod bad;
 mod edit;
 mod flags;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::json;
 
+pub use approvals::{Patience, WebhookUrl};
 pub use bad::{BadSetting, BadSettings};
 pub use edit::{Change, edited};
 pub use flags::{Flags, separate_rules};
@@ -122,6 +124,30 @@ section! {
 }
 
 section! {
+    /// A program elsewhere that is asked over HTTP.
+    WebhookSettings needs ["url"] {
+        /// Where questions are sent to. `https`, or an address of this machine.
+        url = "url": Option<WebhookUrl>,
+        /// The environment variable that holds the secret by which both sides know each other.
+        secret_env = "secretEnv": Option<String>,
+    }
+}
+
+section! {
+    /// How a person is reached who answers questions.
+    ApprovalSettings {
+        /// How long an answer is waited for: `90s`, `10m`, `2h`. Silence is a no.
+        timeout = "timeout": Option<Located<Patience>>,
+        /// Whether the terminal of the session asks.
+        terminal = "terminal": Option<Located<bool>>,
+        /// Whether other terminals and the page of this machine are waited for, although nobody is there yet. `false`: they cannot answer at all.
+        socket = "socket": Option<Located<bool>>,
+        /// A program elsewhere that is asked over HTTP.
+        webhook = "webhook": Option<Located<WebhookSettings>>,
+    }
+}
+
+section! {
     /// An expectation: what these settings decide about a call.
     PolicyTest needs ["call", "expect"] {
         /// The call, written like a rule: `Bash(git push)`.
@@ -152,6 +178,8 @@ section! {
         guards = "guards": GuardSettings,
         /// What the kernel holds a command to.
         sandbox = "sandbox": SandboxSettings,
+        /// How a person is reached who answers questions. Counts in user and managed settings only.
+        approvals = "approvals": ApprovalSettings,
         /// Paths that each tool is confined to.
         tools = "tools": Option<Located<serde_json::Value>>,
         /// Programs that are asked before and after calls.
@@ -173,6 +201,12 @@ section! {
     }
 }
 
+impl serde::Serialize for WebhookSettings {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.url.serialize(serializer)
+    }
+}
+
 /// The sections with keys of their own, for a key that stands in the wrong one.
 const SECTIONS: &[(&str, &[&str])] = &[
     ("in `permissions`", Permissions::KEYS),
@@ -184,6 +218,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("in an entry of an event", hooks::GROUP),
     ("in a hook of type `command`", hooks::CommandHook::KEYS),
     ("in a hook of type `http`", hooks::HttpHook::KEYS),
+    ("in `approvals`", ApprovalSettings::KEYS),
 ];
 
 /// Where a key belongs, if it is known anywhere.

@@ -1,5 +1,7 @@
 //! A request as blocks of text: what would be done first, why somebody is asked after it.
 
+use std::collections::HashMap;
+
 use pinfold::consent::{Act, Asker, Change, Deed, Request, WhyAsked};
 
 use super::diff;
@@ -30,9 +32,7 @@ impl<'a> Body<'a> {
         let what = blocks.len();
         blocks.push(Block::inline("by", asker.agents.join(" > ")));
         blocks.push(Block::inline("folder", &asker.folder));
-        for why in &request.why {
-            blocks.extend(reason(why, request));
-        }
+        blocks.extend(reasons(request));
         blocks.push(Block::inline("call", &request.id).tone(Tone::Faint));
         Self { blocks, what, is_whole: true }
     }
@@ -121,12 +121,26 @@ fn process(asker: &Asker) -> Vec<Block<'_>> {
     ]
 }
 
-fn reason<'a>(why: &'a WhyAsked, request: &'a Request) -> Vec<Block<'a>> {
-    let mut blocks = vec![Block::prose("why", format!("{} ({})", why.reason, why.step))];
-    let is_all = matches!(&request.deed, Deed::Command { command, .. } if *command == why.part);
-    if !is_all && !why.part.is_empty() {
-        blocks.push(Block::inline("part", &why.part));
+/// Why somebody is asked; a reason that several parts share is told once.
+fn reasons(request: &Request) -> Vec<Block<'_>> {
+    let mut groups: Vec<Vec<&WhyAsked>> = Vec::new();
+    let mut known = HashMap::new();
+    for why in &request.why {
+        let at = *known.entry((&why.reason, &why.step, &why.rule, &why.source)).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some(group) => group.push(why),
+            None => groups.push(vec![why]),
+        }
     }
+    groups.iter().flat_map(|group| reason(group, request)).collect()
+}
+
+fn reason<'a>(group: &[&'a WhyAsked], request: &'a Request) -> Vec<Block<'a>> {
+    let Some(why) = group.first() else { return Vec::new() };
+    let mut blocks = vec![Block::prose("why", format!("{} ({})", why.reason, why.step))];
+    let is_all = |part: &str| matches!(&request.deed, Deed::Command { command, .. } if command == part);
+    let parts = group.iter().map(|why| why.part.as_str()).filter(|part| !part.is_empty() && !is_all(part));
+    blocks.extend(parts.map(|part| Block::inline("part", part)));
     blocks.extend(why.rule.as_deref().map(|rule| Block::inline("rule", rule)));
     blocks.extend(why.source.as_deref().map(|source| Block::inline("from", source)));
     blocks

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use super::*;
 
-const HEADINGS: [(&str, &str); 6] = [
+const HEADINGS: [(&str, &str); 7] = [
     ("anything", "Start whatever they are told to: nothing standing"),
-    ("destroys", "Take away what does not come back: nothing standing"),
+    ("destroys", "Take away what does not come back, or change the machine: nothing standing"),
     ("reaches", "Talk to other machines: the very command"),
     ("exactly", "Run what stands in files, or change more than they say: the very command"),
+    ("ordinary", "Make or change files that they name, or check them: the very command"),
     ("prefix", "Subcommands that may be followed by anything"),
     (
         "open",
@@ -48,7 +49,7 @@ fn every_entry_is_of_a_known_kind_and_stands_once() {
     for line in WORDS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         let mut words = line.split_whitespace();
         let kind = words.next().unwrap();
-        let known = ["anything", "destroys", "reaches", "exactly", "prefix", "open"];
+        let known = ["anything", "destroys", "reaches", "exactly", "ordinary", "prefix", "open"];
         assert!(known.contains(&kind), "{kind}");
         if kind != "prefix" && kind != "open" {
             words.for_each(|word| assert!(seen.insert(word), "{word} stands twice"));

@@ -1,0 +1,462 @@
+//! The socket: who is let in, what nonsense costs, and that what a process leaves behind is cleared away.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test stops where it fails")]
+
+mod kit;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use pinfold::audit::Memory;
+use pinfold::consent::{Approver, By, Choice, Heard, Lasts, Request, Via};
+use pinfold::policy::Grant;
+use pinfold::{Ambient, Plan, Session};
+use pinfold_approvals::Broker;
+use pinfold_approvals::socket::{
+    Client, ClientError, Everywhere, Homes, Listening, Place, PlaceError, Sessions, TroubleKind, What,
+};
+
+use kit::{no, request};
+
+const LONG: Duration = Duration::from_mins(1);
+
+struct House {
+    _bed: tempfile::TempDir,
+    place: Place,
+    broker: Arc<Broker>,
+    listening: Listening,
+    sessions: Sessions,
+}
+
+fn place(bed: &Path) -> Place {
+    Place::open(&Homes { runtime: Some(bed.to_owned()), state: None }).unwrap()
+}
+
+fn house() -> House {
+    let bed = tempfile::tempdir().unwrap();
+    let place = place(bed.path());
+    let (broker, sessions) = (Arc::new(Broker::default()), Sessions::default());
+    let listening = broker.listen(&place, "test", &sessions).unwrap();
+    House { _bed: bed, place, broker, listening, sessions }
+}
+
+impl House {
+    fn ask(&self, request: &Request) -> thread::JoinHandle<Heard> {
+        let (broker, request) = (Arc::clone(&self.broker), request.clone());
+        thread::spawn(move || broker.ask(&request, &|| true))
+    }
+
+    fn client(&self) -> Client {
+        Client::connect(&self.place, self.listening.name()).unwrap()
+    }
+
+    fn raw(&self) -> UnixStream {
+        UnixStream::connect(self.place.path().join("test.sock")).unwrap()
+    }
+
+    fn secret(&self) -> String {
+        fs::read_to_string(self.place.path().join("test.key")).unwrap()
+    }
+}
+
+fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + LONG;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "it does not happen");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn trouble(error: ClientError) -> TroubleKind {
+    match error {
+        ClientError::Trouble(trouble) => trouble.code,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn what_waits_is_shown_whole_and_answered_by_its_digest() {
+    let house = house();
+    let _open = house.broker.stand();
+    let asked = request("s:1", LONG);
+    let asking = house.ask(&asked);
+    let mut client = house.client().named(Some("u on pts/3\u{1b}[2J".to_owned()));
+    let waiting = until(|| client.list().unwrap().pop());
+    assert_eq!((&*waiting.id, &*waiting.brief), ("s:1", "npm publish"));
+    assert_eq!(client.show("s:1").unwrap(), asked);
+    assert_eq!(trouble(client.show("s:2").unwrap_err()), TroubleKind::NotFound);
+    assert_eq!(trouble(client.answer("s:1", "other", Choice::Yes).unwrap_err()), TroubleKind::OtherDigest);
+    let wide = Choice::Session { width: 9 };
+    assert_eq!(trouble(client.answer("s:1", &asked.digest, wide).unwrap_err()), TroubleKind::NotOffered);
+    client.answer("s:1", &asked.digest, Choice::Session { width: 1 }).unwrap();
+    assert_eq!(trouble(client.answer("s:1", &asked.digest, Choice::Yes).unwrap_err()), TroubleKind::Over);
+    let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
+    assert_eq!((answer.choice, answer.by.via), (Choice::Session { width: 1 }, Via::Socket));
+    let who = answer.by.who.unwrap();
+    assert!(who.starts_with("u on pts/32J (uid ") && !who.contains('\u{1b}'), "{who}");
+}
+
+#[test]
+fn whoever_watches_hears_everything_and_counts_as_somebody() {
+    let house = house();
+    let mut watching = house.client().watch().unwrap();
+    // Nobody else is there: it waits because somebody watches.
+    assert_eq!(watching.next().unwrap().unwrap(), pinfold_approvals::socket::Heard::default());
+    let asked = request("s:1", LONG);
+    let asking = house.ask(&asked);
+    let heard = watching.next().unwrap().unwrap();
+    assert_eq!(heard.asked[0].digest, asked.digest);
+    house.client().on_the_page().answer("s:1", &asked.digest, no()).unwrap();
+    let heard = watching.next().unwrap().unwrap();
+    assert_eq!(heard.over[0].id, "s:1");
+    assert!(heard.over[0].how.words().contains("on the page"));
+    assert!(matches!(asking.join().unwrap(), Heard::Answer(answer) if answer.by.via == Via::Web));
+    // And when nobody watches any more, nobody is waited for.
+    let asking = house.ask(&request("s:2", LONG));
+    watching.next().unwrap().unwrap();
+    drop(watching);
+    assert!(matches!(asking.join().unwrap(), Heard::Nobody(_)));
+}
+
+#[test]
+fn nonsense_is_told_and_costs_nobody_anything() {
+    let house = house();
+    let secret = house.secret();
+    let hello = format!("{{\"v\":1,\"secret\":\"{secret}\"}}\n");
+    let wrong =
+        format!("{{\"v\":1,\"secret\":\"{}\"}}\n", secret.replace(|c: char| c.is_ascii_hexdigit(), "0"));
+    let huge = "x".repeat(200 << 10);
+    let cases: [(&str, String, &str); 11] = [
+        ("no JSON", "hello\n".to_owned(), "unclear"),
+        ("bytes that are no text", "\u{0}\u{1}\u{2}\n".to_owned(), "unclear"),
+        ("another version", format!("{{\"v\":2,\"secret\":\"{secret}\"}}\n"), "unclear"),
+        ("no secret", "{\"v\":1}\n".to_owned(), "unclear"),
+        ("a wrong secret", wrong, "refused"),
+        ("an empty secret", "{\"v\":1,\"secret\":\"\"}\n".to_owned(), "refused"),
+        ("a first line that is too long", format!("{huge}\n"), "unclear"),
+        ("an order that is none", format!("{hello}{{\"do\":\"dance\"}}\n"), "unclear"),
+        ("an order with more in it", format!("{hello}{{\"do\":\"list\",\"x\":1}}\n"), "unclear"),
+        (
+            "who it was",
+            format!(
+                "{hello}{{\"do\":\"answer\",\"id\":\"s:1\",\"digest\":\"d\",\"answer\":{{\"choice\":\"yes\"}},\"by\":{{\"via\":\"terminal\"}}}}\n"
+            ),
+            "unclear",
+        ),
+        ("a line that is too long", format!("{hello}{{\"do\":\"show\",\"id\":\"{huge}\"}}\n"), "unclear"),
+    ];
+    for (name, said, code) in cases {
+        let mut stream = house.raw();
+        // It may be sent away before it has said all.
+        let _ = stream.write_all(said.as_bytes());
+        let mut lines = BufReader::new(stream).lines().map_while(Result::ok).collect::<Vec<_>>();
+        let last = lines.pop().unwrap_or_default();
+        assert!(last.contains(&format!("\"code\":\"{code}\"")), "{name}: {last:?}");
+    }
+    // Half a line and silence, and nothing at all.
+    let mut half = house.raw();
+    half.write_all(b"{\"v\":1,").unwrap();
+    let silent = house.raw();
+    house.client().ping().unwrap();
+    drop((half, silent));
+    house.client().ping().unwrap();
+}
+
+#[test]
+fn a_crowd_is_sent_away_and_does_not_stay() {
+    let house = house();
+    let crowd: Vec<UnixStream> = (0..32).map(|_| house.raw()).collect();
+    let busy = until(|| Client::connect(&house.place, "test").err());
+    assert_eq!(trouble(busy), TroubleKind::Busy);
+    // Whoever says nothing is sent away after a while.
+    until(|| Client::connect(&house.place, "test").ok());
+    drop(crowd);
+}
+
+#[test]
+fn whoever_does_not_read_keeps_nobody_waiting() {
+    let house = house();
+    let _open = house.broker.stand();
+    let mut slow = house.raw();
+    slow.write_all(
+        format!("{{\"v\":1,\"secret\":\"{}\"}}\n{{\"do\":\"watch\"}}\n", house.secret()).as_bytes(),
+    )
+    .unwrap();
+    let mut other = house.client().watch().unwrap();
+    other.next().unwrap().unwrap();
+    let mut big = request("s:0", LONG);
+    big.asker.folder = "x".repeat(4 << 20);
+    for i in 0..3 {
+        big.id = format!("s:{i}");
+        let before = Instant::now();
+        let asking = house.ask(&big);
+        // Somebody who reads hears of it, and of its end; so does the slow one, who has more to read than is kept for them.
+        while other.next().unwrap().unwrap().asked.is_empty() {}
+        if i == 0 {
+            // The slow one was told something too.
+            slow.set_read_timeout(Some(LONG)).unwrap();
+            slow.read_exact(&mut [0; 1000]).unwrap();
+        }
+        house.client().answer(&big.id, &big.digest, Choice::Yes).unwrap();
+        asking.join().unwrap();
+        while other.next().unwrap().unwrap().over.is_empty() {}
+        assert!(before.elapsed() < Duration::from_secs(4), "{i}: {:?}", before.elapsed());
+    }
+    // The slow one is sent away: what it reads at last has an end.
+    thread::sleep(Duration::from_secs(6));
+    let mut rest = Vec::new();
+    slow.read_to_end(&mut rest).unwrap();
+}
+
+#[test]
+fn a_question_that_is_withdrawn_while_it_is_answered_has_one_end() {
+    let house = house();
+    let _open = house.broker.stand();
+    for i in 0..100 {
+        let asked = request(&format!("s:{i}"), LONG);
+        let granted = Arc::new(AtomicBool::new(false));
+        let (broker, look, copy) = (Arc::clone(&house.broker), Arc::clone(&granted), asked.clone());
+        let asking = thread::spawn(move || broker.ask(&copy, &|| !look.load(Ordering::SeqCst)));
+        until(|| house.broker.waiting().pop());
+        let mut client = house.client();
+        let broker = Arc::clone(&house.broker);
+        let withdraws = thread::spawn(move || {
+            granted.store(true, Ordering::SeqCst);
+            broker.granted();
+        });
+        let taken = client.answer(&asked.id, &asked.digest, Choice::Yes);
+        withdraws.join().unwrap();
+        match (asking.join().unwrap(), taken) {
+            (Heard::Answer(answer), Ok(())) => assert!(answer.is_yes()),
+            (Heard::NotAsked, Err(error)) => assert_eq!(trouble(error), TroubleKind::Over),
+            (heard, taken) => panic!("{heard:?} {taken:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_was_granted_is_listed_and_taken_back() {
+    let house = house();
+    let folder = tempfile::tempdir().unwrap();
+    let plan = Plan { id: "s".to_owned(), ..Plan::for_folder(folder.path()) };
+    let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
+    house.sessions.know(&session);
+    session.grant([Grant::PlainCommands], &By::default(), Lasts::Session);
+    let mut client = house.client();
+    let grants = client.grants().unwrap();
+    assert_eq!((grants.len(), &*grants[0].session, grants[0].used), (1, "s", 0));
+    assert_eq!(trouble(client.revoke("other", grants[0].number).unwrap_err()), TroubleKind::NotFound);
+    client.revoke("s", grants[0].number).unwrap();
+    assert!(session.grants().is_empty() && client.grants().unwrap().is_empty());
+    session.grant([Grant::PlainCommands], &By::default(), Lasts::Session);
+    assert_eq!(client.grants().unwrap().len(), 1);
+    drop(session);
+    assert!(client.grants().unwrap().is_empty(), "the session is over");
+}
+
+#[test]
+fn the_directory_is_ours_alone_or_it_is_not_used() {
+    let bed = tempfile::tempdir().unwrap();
+    let homes = Homes { runtime: Some(bed.path().to_owned()), state: None };
+    let path = bed.path().join("pinfold");
+    let place = Place::open(&homes).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+    let broker = Broker::default();
+    let listening = broker.listen(&place, "x", &Sessions::default()).unwrap();
+    for file in ["x.key", "x.sock"] {
+        let mode = fs::metadata(path.join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    drop(listening);
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "nothing is left behind");
+
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+    assert!(matches!(Place::open(&homes), Err(PlaceError::NotPrivate { .. })));
+    fs::remove_dir(&path).unwrap();
+    std::os::unix::fs::symlink(bed.path().join("elsewhere"), &path).unwrap();
+    fs::create_dir(bed.path().join("elsewhere")).unwrap();
+    assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "a link is not followed");
+    // The other home is used instead.
+    let state = bed.path().join("state/pinfold");
+    let place = Place::open(&Homes { state: Some(state.clone()), ..homes }).unwrap();
+    assert_eq!(place.path(), state.join("run"));
+    assert!(matches!(Place::open(&Homes::default()), Err(PlaceError::NoHome)));
+}
+
+#[test]
+fn a_name_that_is_taken_makes_another_and_long_paths_do() {
+    let bed = tempfile::tempdir().unwrap();
+    let deep = bed.path().join("d".repeat(120));
+    fs::create_dir(&deep).unwrap();
+    let place = place(&deep);
+    let broker = Broker::default();
+    let sessions = Sessions::default();
+    let first = broker.listen(&place, "call-1", &sessions).unwrap();
+    let second = broker.listen(&place, "call-1", &sessions).unwrap();
+    assert_eq!((first.name(), second.name()), ("call-1", "call-1.1"));
+    assert_eq!(place.names().unwrap(), ["call-1", "call-1.1"]);
+    for name in ["call-1", "call-1.1"] {
+        Client::connect(&place, name).unwrap().ping().unwrap();
+    }
+}
+
+#[test]
+fn that_somebody_is_here_is_known_until_they_go() {
+    let bed = tempfile::tempdir().unwrap();
+    let place = place(bed.path());
+    assert!(!place.is_anybody_here());
+    let (one, two) = (place.be_present().unwrap(), place.be_present().unwrap());
+    assert!(place.is_anybody_here());
+    drop(one);
+    assert!(place.is_anybody_here());
+    drop(two);
+    assert!(!place.is_anybody_here());
+    // What a killed one left behind says nothing, and goes.
+    let left = place.path().join("here-0");
+    fs::write(&left, "").unwrap();
+    assert!(!place.is_anybody_here() && left.exists(), "it may not have its lock yet");
+    let old = std::time::SystemTime::now() - Duration::from_mins(1);
+    fs::File::options().write(true).open(&left).unwrap().set_modified(old).unwrap();
+    assert!(!place.is_anybody_here() && !left.exists());
+}
+
+/// A process of its own: this program again, as what `another_process` is told to be.
+fn another(role: &str, bed: &Path, name: &str) -> Command {
+    wrapped(&[], role, bed, name)
+}
+
+/// The same, started through another program.
+fn wrapped(through: &[&str], role: &str, bed: &Path, name: &str) -> Command {
+    let exe = std::env::current_exe().unwrap();
+    let mut words = through.iter().map(std::ffi::OsString::from).chain([exe.into_os_string()]);
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).args(["--exact", "another_process", "--ignored", "--nocapture"]);
+    command.env("ROLE", role).env("BED", bed).env("NAME", name);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+#[test]
+#[ignore = "the other tests start it"]
+fn another_process() {
+    let of = |name: &str| std::env::var(name).unwrap();
+    let (role, bed, name) = (of("ROLE"), of("BED"), of("NAME"));
+    let place = place(Path::new(&bed));
+    match &*role {
+        "asks" => {
+            let broker = Broker::default();
+            let _open = broker.stand();
+            let _listening = broker.listen(&place, &name, &Sessions::default()).unwrap();
+            println!("ready");
+            let heard = broker.ask(&request(&format!("{name}:1"), LONG), &|| true);
+            println!("heard {}", matches!(heard, Heard::Answer(answer) if answer.is_yes()));
+        }
+        "asks-its-child" => {
+            let broker = Broker::default();
+            let _listening = broker.listen(&place, &name, &Sessions::default()).unwrap();
+            let output = another("pings", Path::new(&bed), &name).output().unwrap();
+            print!("{}", String::from_utf8_lossy(&output.stdout));
+        }
+        "pings" => match Client::connect(&place, &name) {
+            Ok(mut client) => println!("let in: {}", client.ping().is_ok()),
+            Err(error) => println!("not let in: {error}"),
+        },
+        role => panic!("{role}"),
+    }
+}
+
+fn read_line(child: &mut Child, wanted: &str) -> String {
+    let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    lines.find_map(|line| line.ok().filter(|line| line.contains(wanted))).unwrap_or_default()
+}
+
+fn output(mut command: Command) -> String {
+    String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+}
+
+#[test]
+fn whoever_is_confined_or_started_by_who_asks_is_not_let_in() {
+    let bed = tempfile::tempdir().unwrap();
+    let mut asks = another("asks", bed.path(), "s").spawn().unwrap();
+    read_line(&mut asks, "ready");
+    let free = output(another("pings", bed.path(), "s"));
+    assert!(free.contains("let in: true"), "the control: {free}");
+    let mut tried = 0;
+    for (through, why) in [
+        (&["setpriv", "--no-new-privs"][..], "confined"),
+        (&["unshare", "--user", "--map-current-user"][..], "other namespaces"),
+        (&["unshare", "--user", "--map-current-user", "--pid", "--fork"][..], "other namespaces"),
+    ] {
+        if !Command::new(through[0]).args(&through[1..]).arg("true").status().is_ok_and(|s| s.success()) {
+            println!("not tried: {through:?} does not work here");
+            continue;
+        }
+        let confined = output(wrapped(through, "pings", bed.path(), "s"));
+        assert!(confined.contains("not let in") && confined.contains(why), "{through:?}: {confined}");
+        tried += 1;
+    }
+    assert!(tried > 0, "nothing could be tried");
+    asks.kill().unwrap();
+    asks.wait().unwrap();
+    let child = output(another("asks-its-child", bed.path(), "t"));
+    assert!(child.contains("not let in") && child.contains("started by the session"), "{child}");
+}
+
+#[test]
+fn a_process_that_is_killed_is_seen_to_be_gone_and_leaves_nothing_behind() {
+    let bed = tempfile::tempdir().unwrap();
+    let place = place(bed.path());
+    let following = Everywhere::of(vec![place.clone()]).follow().unwrap();
+    let next = || following.next(LONG).unwrap();
+    let mut asks = another("asks", bed.path(), "s").spawn().unwrap();
+    assert!(matches!(next().what, What::Came));
+    let What::Heard(heard) = next().what else { panic!("it asks") };
+    assert_eq!(heard.asked[0].id, "s:1");
+    asks.kill().unwrap();
+    asks.wait().unwrap();
+    assert!(matches!(next().what, What::Went));
+    assert!(place.names().unwrap().is_empty());
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    // The name is free again.
+    let mut asks = another("asks", bed.path(), "s").spawn().unwrap();
+    read_line(&mut asks, "ready");
+    assert_eq!(place.names().unwrap(), ["s"]);
+    asks.kill().unwrap();
+    asks.wait().unwrap();
+}
+
+#[test]
+fn a_hundred_processes_ask_at_once_and_none_is_lost() {
+    let bed = tempfile::tempdir().unwrap();
+    let everywhere = Everywhere::of(vec![place(bed.path())]);
+    let following = everywhere.follow().unwrap();
+    let start = |i: usize| another("asks", bed.path(), &format!("p{i}")).spawn().unwrap();
+    let mut processes: Vec<Child> = (0..100).map(start).collect();
+    let mut answered = 0;
+    while answered < 100 {
+        let event = following.next(LONG).unwrap();
+        let What::Heard(heard) = event.what else { continue };
+        for waiting in heard.asked {
+            everywhere
+                .connect(&event.name)
+                .unwrap()
+                .answer(&waiting.id, &waiting.digest, Choice::Yes)
+                .unwrap();
+            answered += 1;
+        }
+    }
+    for process in &mut processes {
+        assert_eq!(read_line(process, "heard"), "heard true");
+        process.wait().unwrap();
+    }
+}

@@ -1,0 +1,142 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// One line each: what a hook said, and what is understood. `exit` and `status` are missing where a signal ended it.
+const CASES: &str = include_str!("cases.jsonl");
+
+fn came(case: &Value) -> Came {
+    let text = |name: &str| match &case[name] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let out = Output { bytes: text("stdout").into(), cut: case["cut"] == true };
+    let small = |name: &str| case[name].as_i64().map(|number| i32::try_from(number).unwrap());
+    match (small("status"), case["late"] == true) {
+        (Some(status), _) => Came::Answered { status: u16::try_from(status).unwrap(), body: out },
+        (None, true) => Came::Late(Duration::from_secs(2)),
+        (None, false) => Came::Ended { code: small("exit"), out, err: Output::whole(text("stderr")) },
+    }
+}
+
+/// What is not empty of an answer.
+fn shown(answer: &Answer) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let mut say = |name: &str, value: Value| {
+        if !matches!(&value, Value::Null | Value::Bool(false)) && value != json!([]) {
+            shown.insert(name.to_owned(), value);
+        }
+    };
+    let update = |update: &Update| match update {
+        Update::AddRules { effect, rules } => format!("{} {}", effect.word(), rules.join(" ")),
+        Update::SetMode(mode) => format!("mode {}", mode.word()),
+    };
+    say("decision", json!(answer.decision.map(Decision::word)));
+    say("reason", json!(answer.reason));
+    say("input", json!(answer.input));
+    say("context", json!(answer.context));
+    say("blocked", json!(answer.blocked));
+    say("stop", json!(answer.stop));
+    say("retry", json!(answer.retry));
+    say("updates", json!(answer.updates.iter().map(update).collect::<Vec<_>>()));
+    say("interrupt", json!(answer.interrupt));
+    say("notes", json!(answer.notes));
+    say("trouble", json!(answer.trouble));
+    shown
+}
+
+#[test]
+fn every_answer_of_the_table_is_understood_as_it_stands_there() {
+    let mut seen = 0;
+    for line in CASES.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let event = HookEvent::parse(case["event"].as_str().unwrap()).unwrap();
+        let mut found = shown(&understood(event, &came(&case)));
+        let mut expected = case["expect"].as_object().unwrap().clone();
+        if let (Some(Value::String(part)), Some(Value::String(whole))) =
+            (expected.get("trouble"), found.get("trouble"))
+        {
+            assert!(whole.contains(part.as_str()), "{}: {whole}", case["name"]);
+            found.remove("trouble");
+            expected.remove("trouble");
+        }
+        assert_eq!(Value::Object(found), Value::Object(expected), "{}", case["name"]);
+        seen += 1;
+    }
+    assert!(seen > 80, "{seen} cases");
+}
+
+/// Words that answers may hold.
+const WORDS: &[&str] =
+    &["allow", "deny", "ask", "approve", "block", "defer", "maybe", "", "PreToolUse", "Bash(x)", "setMode"];
+/// Names that fields may have.
+const NAMES: &[&str] = &[
+    "hookSpecificOutput",
+    "hookEventName",
+    "permissionDecision",
+    "permissionDecisionReason",
+    "updatedInput",
+    "decision",
+    "behavior",
+    "updatedPermissions",
+    "addRules",
+    "setMode",
+    "type",
+    "rules",
+    "continue",
+    "retry",
+    "action",
+    "reason",
+];
+
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i32>().prop_map(|number| json!(number)),
+        proptest::sample::select(WORDS).prop_map(|word| json!(word)),
+    ];
+    leaf.prop_recursive(4, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::Array),
+            prop::collection::vec((proptest::sample::select(NAMES), inner), 0..6).prop_map(|fields| {
+                fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+            }),
+        ]
+    })
+}
+
+fn events() -> impl Strategy<Value = HookEvent> {
+    proptest::sample::select(HookEvent::ALL)
+}
+
+proptest! {
+    /// What is not understood in full gives nothing, whatever it is.
+    #[test]
+    fn an_answer_in_trouble_gives_nothing(event in events(), said in anything(), code in prop::option::of(-1_i32..130)) {
+        let out = Output::whole(said.to_string());
+        let answer = understood(event, &Came::Ended { code, out, err: Output::default() });
+        if answer.trouble.is_some() {
+            prop_assert!(answer.decision != Some(Decision::Allow) && answer.input.is_none());
+            prop_assert!(answer.updates.is_empty() && !answer.retry);
+        }
+        if code != Some(0) {
+            prop_assert!(answer.decision != Some(Decision::Allow) && answer.input.is_none());
+        }
+        for update in answer.updates {
+            match update {
+                Update::SetMode(mode) => prop_assert!(Update::may_set(mode)),
+                Update::AddRules { effect, .. } => prop_assert_eq!(effect, Effect::Allow),
+            }
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(event in events(), bytes: Vec<u8>, code in prop::option::of(0_i32..3)) {
+        let _ = understood(event, &Came::Ended { code, out: Output::whole(bytes.clone()), err: Output::whole(bytes) });
+    }
+}

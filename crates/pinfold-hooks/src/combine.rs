@@ -1,0 +1,213 @@
+//! Several answers made one: deny, then ask, then allow.
+//!
+//! Of several who write another input the last is taken, and then only its own yes counts: the others said theirs about
+//! another call.
+
+use std::sync::Arc;
+
+use pinfold::consent::{Afterwards, Before, OnQuestion};
+use pinfold::policy::{Decision, HookWord, RuleSet};
+
+use crate::answer::Answer;
+
+/// What one hook said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    /// Which hook, as they are counted.
+    pub(crate) number: usize,
+    /// Which hook, in words.
+    pub(crate) by: String,
+    /// What its yes is limited to.
+    pub(crate) only: Option<Arc<RuleSet>>,
+    pub(crate) answer: Answer,
+}
+
+impl Said {
+    fn says(&self, decision: Decision) -> bool {
+        self.answer.decision == Some(decision)
+    }
+}
+
+/// What is said before a call is judged. `may_write`: another input may be written.
+pub(crate) fn before(said: Vec<Said>, may_write: bool) -> Before {
+    let writer = said
+        .iter()
+        .filter(|said| may_write && said.answer.input.is_some())
+        .map(|said| said.number)
+        .next_back();
+    let word = word(&said, writer);
+    let mut before = Before { word, writer, ..Before::default() };
+    for Said { number, answer, .. } in said {
+        before.context.extend(answer.context);
+        before.stop = before.stop.or(answer.stop);
+        if Some(number) == writer {
+            before.input = answer.input;
+        }
+    }
+    before
+}
+
+/// The strictest word. Who allows under no condition allows for everybody.
+fn word(said: &[Said], writer: Option<usize>) -> Option<HookWord> {
+    let strict = [Decision::Deny, Decision::Ask]
+        .into_iter()
+        .find_map(|decision| said.iter().find(|said| said.says(decision)));
+    if let Some(strict) = strict {
+        return Some(word_of(strict, Vec::new()));
+    }
+    let (first, only) = yes(said, writer)?;
+    Some(word_of(first, only))
+}
+
+fn word_of(said: &Said, only: Vec<Arc<RuleSet>>) -> HookWord {
+    HookWord {
+        decision: said.answer.decision.unwrap_or(Decision::Deny),
+        reason: said.answer.reason.clone().unwrap_or_default(),
+        by: said.by.clone(),
+        only,
+    }
+}
+
+/// The first yes that counts, and what all of them together are limited to.
+fn yes(said: &[Said], writer: Option<usize>) -> Option<(&Said, Vec<Arc<RuleSet>>)> {
+    let counts =
+        |said: &&Said| said.says(Decision::Allow) && writer.is_none_or(|writer| writer == said.number);
+    let mut allowing = said.iter().filter(counts);
+    let first = allowing.next()?;
+    let all = || std::iter::once(first).chain(allowing.clone());
+    let free = all().any(|said| said.only.is_none());
+    let only = if free { Vec::new() } else { all().filter_map(|said| said.only.clone()).collect() };
+    Some((first, only))
+}
+
+/// What is answered to a question.
+pub(crate) fn on_question(said: Vec<Said>) -> OnQuestion {
+    if let Some(no) = said.iter().find(|said| said.says(Decision::Deny)) {
+        return OnQuestion {
+            yes: Some(false),
+            message: no.answer.reason.clone(),
+            interrupt: said.iter().any(|said| said.says(Decision::Deny) && said.answer.interrupt),
+            by: no.by.clone(),
+            ..OnQuestion::default()
+        };
+    }
+    // Who wants a person to see it leaves it to one, whatever the others say.
+    if said.iter().any(|said| said.says(Decision::Ask)) {
+        return OnQuestion::default();
+    }
+    let writer = said.iter().filter(|said| said.answer.input.is_some()).map(|said| said.number).next_back();
+    let mut answer = OnQuestion::default();
+    if let Some((first, only)) = yes(&said, writer) {
+        (answer.yes, answer.only, answer.by) = (Some(true), only, first.by.clone());
+    }
+    for said in said {
+        let counts = said.says(Decision::Allow) && writer.is_none_or(|writer| writer == said.number);
+        if counts {
+            answer.updates.extend(said.answer.updates);
+        }
+        if Some(said.number) == writer {
+            answer.input = said.answer.input;
+            if answer.by.is_empty() {
+                answer.by = said.by;
+            }
+        }
+    }
+    answer
+}
+
+/// What is said to what has happened.
+pub(crate) fn afterwards(said: Vec<Said>) -> Afterwards {
+    let mut all = Afterwards::default();
+    for Said { answer, .. } in said {
+        all.context.extend(answer.context);
+        all.blocked = all.blocked.or(answer.blocked);
+        all.stop = all.stop.or(answer.stop);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use pinfold::consent::Update;
+    use pinfold::policy::Mode;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(number: usize, decision: Option<Decision>, input: Option<&str>) -> Said {
+        let input = input.map(|command| json!({"command": command}));
+        let answer = Answer { decision, input, reason: Some(format!("r{number}")), ..Answer::default() };
+        Said { number, by: format!("h{number}"), only: None, answer }
+    }
+
+    use Decision::{Allow, Ask, Deny};
+
+    #[test]
+    fn deny_then_ask_then_allow() {
+        for (words, expected) in [
+            (vec![], None),
+            (vec![None], None),
+            (vec![Some(Allow)], Some((Allow, "h0"))),
+            (vec![Some(Allow), Some(Deny), Some(Ask)], Some((Deny, "h1"))),
+            (vec![Some(Deny), Some(Allow)], Some((Deny, "h0"))),
+            (vec![None, Some(Ask), Some(Allow)], Some((Ask, "h1"))),
+        ] {
+            let all = words.iter().enumerate().map(|(i, word)| said(i, *word, None)).collect();
+            let word = before(all, true).word;
+            assert_eq!(
+                word.map(|word| (word.decision, word.by)),
+                expected.map(|(d, by)| (d, by.to_owned())),
+                "{words:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_last_writer_is_taken_and_its_yes_alone() {
+        let both = || vec![said(0, Some(Allow), Some("a")), said(1, None, Some("b"))];
+        let found = before(both(), true);
+        assert_eq!((found.input, found.writer, found.word), (Some(json!({"command": "b"})), Some(1), None));
+        let found = on_question(both());
+        assert_eq!((found.input, found.yes, &*found.by), (Some(json!({"command": "b"})), None, "h1"));
+        // Whose word was about what is judged in the end: it counts.
+        let found = before(both(), false);
+        assert_eq!((found.input, found.word.map(|word| word.decision)), (None, Some(Allow)));
+        let found = before(vec![said(0, None, None), said(1, Some(Allow), Some("b"))], true);
+        assert_eq!(found.word.map(|word| word.decision), Some(Allow));
+    }
+
+    #[test]
+    fn what_is_granted_comes_with_a_yes_that_counts() {
+        let grants = |number, decision| {
+            let mut said = said(number, decision, None);
+            said.answer.updates.push(Update::SetMode(Mode::AcceptEdits));
+            said
+        };
+        assert_eq!(on_question(vec![grants(0, Some(Allow))]).updates.len(), 1);
+        assert!(on_question(vec![grants(0, None)]).updates.is_empty());
+        assert!(on_question(vec![grants(0, Some(Allow)), said(1, Some(Deny), None)]).updates.is_empty());
+        assert!(on_question(vec![grants(0, Some(Allow)), said(1, Some(Ask), None)]).updates.is_empty());
+        assert!(on_question(vec![grants(0, Some(Allow)), said(1, None, Some("b"))]).updates.is_empty());
+    }
+
+    proptest! {
+        /// Another hook can make the word stricter; looser only where nothing strict was said.
+        #[test]
+        fn one_more_hook_never_loosens_a_no_or_a_question(
+            words in prop::collection::vec(prop::option::of(0_u8..3), 0..6),
+            more in prop::option::of(0_u8..3),
+        ) {
+            let decision = |word: &Option<u8>| word.map(|word| [Allow, Ask, Deny][usize::from(word)]);
+            let all = |words: &[Option<u8>]| words.iter().enumerate().map(|(i, word)| said(i, decision(word), None)).collect::<Vec<_>>();
+            let alone = before(all(&words), true).word.map(|word| word.decision);
+            let with: Vec<_> = words.iter().copied().chain([more]).collect();
+            let together = before(all(&with), true).word.map(|word| word.decision);
+            if alone > Some(Allow) {
+                prop_assert!(together >= alone);
+            }
+            let no = on_question(all(&words)).yes == Some(false);
+            prop_assert!(!no || on_question(all(&with)).yes == Some(false));
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The hooks that settings name, asked at their points.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use pinfold::Refusal;
+use pinfold::consent::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, Request};
+use pinfold::policy::hook::About;
+use pinfold::policy::merge::Merged;
+use pinfold::policy::{
+    Bases, Decision, Effect, Hook, HookEvent, HookKind, Matcher, RuleSet, Source, SourcedRule,
+};
+use serde_json::{Map, Value};
+use ureq::http::Uri;
+
+use crate::answer::{Answer, understood};
+use crate::combine::{self, Said};
+use crate::runner::{Came, Runner};
+use crate::started::Started;
+use crate::told;
+
+/// Where hooks run, and what they are told of it.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The folder that programs start in: that of the session.
+    pub folder: PathBuf,
+    /// The root of the project, which programs are told.
+    pub project: PathBuf,
+    /// Where the patterns of an `if` are measured from: the same as those of rules.
+    pub bases: Bases,
+    /// The environment of programs. What addresses may be sent of it stands in settings.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where the conversation is written down, if anywhere.
+    pub transcript: Option<PathBuf>,
+    /// Who hears what goes wrong with hooks, and what they say to the person.
+    pub listener: Arc<dyn Fn(&Notice) + Send + Sync>,
+}
+
+impl Surroundings {
+    /// The surroundings of a session in a folder that is its project, with nobody to hear.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let folder = folder.into();
+        Self {
+            project: folder.clone(),
+            bases: Bases { cwd: folder.clone(), project: folder.clone(), home: Vec::new() },
+            folder,
+            environment: Vec::new(),
+            transcript: None,
+            listener: Arc::new(|_| {}),
+        }
+    }
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// Something about a hook that a person should hear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// When it was asked.
+    pub event: HookEvent,
+    /// Which hook: its command or address, and where it is written.
+    pub by: String,
+    /// What kind of thing.
+    pub kind: NoticeKind,
+    /// What, in its own words or ours. Whoever shows it makes it visible.
+    pub text: String,
+}
+
+/// What kind of thing a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeKind {
+    /// It failed, or gave no answer that can be understood; the call went on without it, unless it fails closed.
+    Failed,
+    /// It failed and fails closed: that was a no.
+    FailedClosed,
+    /// It says something to the person, or wanted what hooks cannot do.
+    Says,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { event, by, kind, text } = self;
+        let how = match kind {
+            NoticeKind::Failed => "failed and had no say",
+            NoticeKind::FailedClosed => "failed, which is a no",
+            NoticeKind::Says => "says",
+        };
+        write!(f, "the hook {by} of {} {how}: {text}", event.word())
+    }
+}
+
+/// A hook that cannot be asked, with the place it is written at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {what}")]
+pub struct HooksError {
+    /// Where it is written.
+    pub at: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// The hooks that settings name; `None` where they name none.
+///
+/// # Errors
+/// [`HooksError`] for a hook that could never be asked: nothing starts with a guard that is not there.
+pub fn of_settings(merged: &Merged, around: Surroundings) -> Result<Option<Arc<dyn Hooks>>, HooksError> {
+    let Surroundings { folder, project, environment, .. } = around.clone();
+    let started = Started::new(folder, project, environment);
+    let hooks = Configured::new(merged, around, Arc::new(started))?;
+    Ok(if hooks.entries.is_empty() { None } else { Some(Arc::new(hooks)) })
+}
+
+/// A hook, ready to be asked.
+#[derive(Debug)]
+struct Entry {
+    event: HookEvent,
+    matcher: Matcher,
+    hook: Arc<Hook>,
+    only: Option<Arc<RuleSet>>,
+    /// Which one it is, for messages.
+    by: String,
+}
+
+/// The hooks of settings, asked by a runner.
+pub struct Configured {
+    /// The weakest layer first: the strongest has the last word where several write.
+    entries: Vec<Entry>,
+    runner: Arc<dyn Runner>,
+    transcript: Option<PathBuf>,
+    listener: Arc<dyn Fn(&Notice) + Send + Sync>,
+    /// Those that are asked once and were, for each session.
+    asked_once: Mutex<HashSet<(String, usize)>>,
+}
+
+impl fmt::Debug for Configured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Configured").field("entries", &self.entries).finish_non_exhaustive()
+    }
+}
+
+impl Configured {
+    /// The hooks of settings, asked by this runner. `around` says where `if` patterns are measured from, and who hears
+    /// of what goes wrong.
+    ///
+    /// # Errors
+    /// [`HooksError`] for a hook that could never be asked.
+    pub fn new(merged: &Merged, around: Surroundings, runner: Arc<dyn Runner>) -> Result<Self, HooksError> {
+        let Surroundings { bases, transcript, listener, .. } = around;
+        let mut entries = Vec::new();
+        for layer in merged.hooks.iter().rev() {
+            for event in HookEvent::ALL.iter().copied() {
+                for group in layer.value.of(event) {
+                    for hook in &group.hooks {
+                        let (matcher, source) = (group.matcher.clone(), &hook.source);
+                        entries.push(Entry::new(event, matcher, hook.value.clone(), source, &bases)?);
+                    }
+                }
+            }
+        }
+        Ok(Self { entries, runner, transcript, listener, asked_once: Mutex::default() })
+    }
+
+    /// The hooks that are meant, with their numbers. Nothing is made where none is.
+    fn meant(&self, event: HookEvent, name: &str, except: Option<usize>) -> Vec<(usize, &Entry)> {
+        let all = self.entries.iter().enumerate();
+        all.filter(|(number, entry)| {
+            entry.event == event && entry.matcher.covers(name) && Some(*number) != except
+        })
+        .collect()
+    }
+
+    fn meant_for(&self, event: HookEvent, call: &HookCall<'_>) -> Vec<(usize, &Entry)> {
+        let except = call.except.filter(|_| event == HookEvent::PreToolUse);
+        let mut meant = self.meant(event, call.tool, except);
+        meant.retain(|(_, entry)| entry.only.as_ref().is_none_or(|rules| (call.touches)(rules)));
+        meant
+    }
+
+    /// Asks those that are meant, side by side.
+    fn ask(&self, session: &str, meant: Vec<(usize, &Entry)>, input: &Map<String, Value>) -> Vec<Said> {
+        let input = serde_json::to_vec(input).unwrap_or_default();
+        let due: Vec<_> =
+            meant.into_iter().filter(|(number, entry)| self.is_due(session, *number, entry)).collect();
+        let (background, waited): (Vec<_>, Vec<_>) =
+            due.into_iter().partition(|(_, entry)| entry.hook.in_background);
+        for (_, entry) in background {
+            if let Err(why) = self.runner.start(Arc::clone(&entry.hook), input.clone()) {
+                self.tell(entry, NoticeKind::Failed, why);
+            }
+        }
+        let came = self.came(&waited, &input);
+        let said = |((number, entry), came): ((usize, &Entry), Came)| {
+            let answer = self.heard(entry, understood(entry.event, &came));
+            Said { number, by: entry.by.clone(), only: entry.only.clone(), answer }
+        };
+        waited.into_iter().zip(came).map(said).collect()
+    }
+
+    fn came(&self, waited: &[(usize, &Entry)], input: &[u8]) -> Vec<Came> {
+        let ask = |entry: &Entry| self.runner.ask(&entry.hook, input);
+        let [(_, first), rest @ ..] = waited else { return Vec::new() };
+        if rest.is_empty() {
+            return vec![ask(first)];
+        }
+        thread::scope(|scope| {
+            let others: Vec<_> = rest
+                .iter()
+                .map(|(_, entry)| {
+                    thread::Builder::new().name("pinfold-hook".to_owned()).spawn_scoped(scope, || ask(entry))
+                })
+                .collect();
+            let not_asked = |why: &str| Came::NotAsked(why.to_owned());
+            let ended = others.into_iter().map(|thread| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|_| not_asked("whoever asked it broke down")),
+                Err(e) => not_asked(&e.to_string()),
+            });
+            std::iter::once(ask(first)).chain(ended).collect()
+        })
+    }
+
+    /// Whether a hook that is asked once has not been.
+    fn is_due(&self, session: &str, number: usize, entry: &Entry) -> bool {
+        let mut asked = self.asked_once.lock().unwrap_or_else(PoisonError::into_inner);
+        !entry.hook.once || asked.insert((session.to_owned(), number))
+    }
+
+    /// An answer as it counts: a failure of a hook that fails closed is a no.
+    fn heard(&self, entry: &Entry, mut answer: Answer) -> Answer {
+        let decides = matches!(entry.event, HookEvent::PreToolUse | HookEvent::PermissionRequest);
+        if let Some(trouble) = answer.trouble.take() {
+            let closed = entry.hook.fail_closed && decides;
+            if closed && answer.decision != Some(Decision::Deny) {
+                answer.decision = Some(Decision::Deny);
+                answer.reason = Some(format!("it failed: {trouble}"));
+            }
+            let kind = if closed { NoticeKind::FailedClosed } else { NoticeKind::Failed };
+            self.tell(entry, kind, trouble);
+        }
+        for note in std::mem::take(&mut answer.notes) {
+            self.tell(entry, NoticeKind::Says, note);
+        }
+        answer
+    }
+
+    fn tell(&self, entry: &Entry, kind: NoticeKind, text: String) {
+        (self.listener)(&Notice { event: entry.event, by: entry.by.clone(), kind, text });
+    }
+
+    fn transcript(&self) -> Option<&Path> {
+        self.transcript.as_deref()
+    }
+
+    /// Asks about a call at one of its points.
+    fn about(
+        &self,
+        event: HookEvent,
+        call: &HookCall<'_>,
+        more: impl FnOnce(&mut Map<String, Value>),
+    ) -> Option<Vec<Said>> {
+        let meant = self.meant_for(event, call);
+        if meant.is_empty() {
+            return None;
+        }
+        let mut input = told::of_call(event, call, self.transcript());
+        more(&mut input);
+        Some(self.ask(call.session, meant, &input))
+    }
+}
+
+impl Entry {
+    fn new(
+        event: HookEvent,
+        matcher: Matcher,
+        hook: Hook,
+        source: &Source,
+        bases: &Bases,
+    ) -> Result<Self, HooksError> {
+        if let HookKind::Http { url, .. } = &hook.asks
+            && let Err(e) = url.parse::<Uri>()
+        {
+            return Err(HooksError { at: source.to_string(), what: format!("`{url}` is no address: {e}") });
+        }
+        let only = hook.only.clone().map(|rule| {
+            let rule = SourcedRule { effect: Effect::Allow, rule, source: source.clone() };
+            Arc::new(RuleSet::compile([Arc::new(rule)], bases))
+        });
+        let by = format!("`{}` ({source})", hook.asks.name());
+        Ok(Self { event, matcher, hook: Arc::new(hook), only, by })
+    }
+}
+
+impl Hooks for Configured {
+    fn before(&self, call: &HookCall<'_>) -> Before {
+        let said = self.about(HookEvent::PreToolUse, call, |_| {});
+        said.map_or_else(Before::default, |said| combine::before(said, !call.rewritten))
+    }
+
+    fn on_question(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion {
+        let more = |input: &mut Map<String, Value>| {
+            input.insert("permission_suggestions".to_owned(), told::suggestions(request));
+        };
+        self.about(HookEvent::PermissionRequest, call, more)
+            .map_or_else(OnQuestion::default, combine::on_question)
+    }
+
+    fn refused(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool {
+        let said = self.about(HookEvent::PermissionDenied, call, |input| told::refused(input, refusal));
+        said.into_iter().flatten().any(|said| said.answer.retry)
+    }
+
+    fn after(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards {
+        let event = if done { HookEvent::PostToolUse } else { HookEvent::PostToolUseFailure };
+        let said = self.about(event, call, |input| told::ended(input, done, result));
+        said.map_or_else(Afterwards::default, combine::afterwards)
+    }
+
+    fn event(&self, moment: &HookMoment<'_>) -> Afterwards {
+        let said = |field| moment.detail.get(field).and_then(Value::as_str);
+        let kind = match moment.event.about() {
+            About::Kind("agent_type") => said("agent_type").or(moment.agent),
+            About::Kind(field) => said(field),
+            // Points of a call have their own functions.
+            About::Call | About::Nothing => None,
+        };
+        let meant = self.meant(moment.event, kind.unwrap_or_default(), None);
+        if meant.is_empty() {
+            return Afterwards::default();
+        }
+        let input = told::of_moment(moment, self.transcript());
+        combine::afterwards(self.ask(moment.session, meant, &input))
+    }
+}
