@@ -6,7 +6,7 @@ use pinfold::policy::settings::Flags;
 use pinfold::settings::{Loaded, Locations, Trust, TrustedFolder};
 
 use super::counts::Counts;
-use super::running::{Grant, Nobody, Running};
+use super::running::{Grant, Running};
 use crate::exit::Failure;
 use crate::{settings, surroundings};
 
@@ -16,6 +16,8 @@ pub(crate) struct Held {
     /// How often each of its rules decided, in their order; `None` where no record can be read.
     pub(crate) decided: Option<Vec<u64>>,
     pub(crate) grants: Vec<Grant>,
+    /// Why some sessions that run could not be asked.
+    pub(crate) unreached: Vec<String>,
     /// Where the record of trust stands, and what it says.
     pub(crate) trusted: Vec<TrustedFolder>,
     pub(crate) trust: Option<String>,
@@ -27,13 +29,15 @@ impl Held {
     pub(crate) fn now(locations: &Locations) -> Result<Self, Failure> {
         let Loaded { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
         let ambient = Ambient::claim();
+        let (grants, unreached) = Running::all().grants();
         let record = locations.trust.as_deref();
         let trust = record.and_then(|path| Trust::read(&ambient, path).ok()).unwrap_or_default();
         let counts = surroundings::state_home()
             .and_then(|directory| Counts::read(&directory, locations.project.as_deref()).ok());
         Ok(Self {
             decided: counts.map(|counts| merged.rules.iter().map(|rule| counts.of(rule)).collect()),
-            grants: running().grants(),
+            grants,
+            unreached,
             trusted: trust.folders(&ambient),
             trust: record.map(|path| path.display().to_string()),
             no_trust,
@@ -45,9 +49,4 @@ impl Held {
     pub(crate) fn decided(&self, rule: usize) -> Option<u64> {
         self.decided.as_ref().and_then(|counts| counts.get(rule)).copied()
     }
-}
-
-/// Whoever knows the sessions that run.
-pub(crate) fn running() -> impl Running {
-    Nobody
 }

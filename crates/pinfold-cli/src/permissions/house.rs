@@ -8,8 +8,8 @@ use pinfold::policy::{Layer, SourcedRule};
 use pinfold::settings::{Locations, Trust, TrustedFolder, change};
 use pinfold_terminal::permissions::{Holder, Item, Told};
 
-use super::held::{Held, running};
-use super::running::{Grant, Running as _};
+use super::held::Held;
+use super::running::{Grant, Running};
 use crate::args::Judging;
 use crate::check::with_source;
 use crate::exit::Failure;
@@ -20,8 +20,8 @@ use crate::{rules, surroundings, why};
 pub(crate) enum Thing {
     /// A rule of a file that can be changed here.
     Rule(Layer, Effect, String),
-    /// A grant of a session.
-    Grant(String, u64),
+    /// A grant: of which process, which session, its number there.
+    Grant(String, String, u64),
     /// A trusted folder, as it is recorded.
     Folder(String),
     /// Something that is only shown.
@@ -61,8 +61,8 @@ impl Holder for House {
                 let word = if done.changed { "removed from" } else { "it stood no more in" };
                 Ok(format!("{word} {}", done.file.path.display()))
             }
-            Some(Thing::Grant(session, number)) => {
-                running().revoke(&session, number).map(|()| format!("taken back in {session}"))
+            Some(Thing::Grant(process, session, number)) => {
+                Running::all().revoke(&process, &session, number).map(|()| format!("taken back in {session}"))
             }
             Some(Thing::Folder(folder)) => Trust::withdraw_from(&ambient, &self.locations, &folder)
                 .map(|_| format!("{folder} is not trusted any more"))
@@ -96,13 +96,18 @@ fn told(failure: &Failure) -> String {
     format!("{}{mend}", failure.message)
 }
 
+/// The heading of grants.
+const RUNNING: &str = "grants of running sessions";
+
 /// All that holds as items, each with what stands behind it.
 pub(crate) fn items(held: &Held) -> Vec<(Item, Thing)> {
     let rules = held.merged.rules.iter().enumerate().map(|(i, rule)| of_rule(rule, held.decided(i)));
     let grants = held.grants.iter().map(of_grant);
+    let unreached =
+        held.unreached.iter().map(|why| (shown(RUNNING, "not", why, String::new()), Thing::Shown));
     let trusted = held.trusted.iter().map(|folder| of_folder(folder, held.trust.as_deref()));
     let ignored = held.merged.ignored.iter().map(of_ignored);
-    let all = rules.chain(settings(held)).chain(grants).chain(trusted).chain(ignored);
+    let all = rules.chain(settings(held)).chain(grants).chain(unreached).chain(trusted).chain(ignored);
     let all = all.chain(no_trust(held));
     all.enumerate().map(|(number, (item, thing))| (Item { number, ..item }, thing)).collect()
 }
@@ -163,13 +168,13 @@ fn settings(held: &Held) -> Vec<(Item, Thing)> {
 }
 
 fn of_grant(grant: &Grant) -> (Item, Thing) {
-    let from = format!("session {}", grant.session);
+    let (session, number) = (grant.shown.session.clone(), grant.shown.number);
     let item = Item {
-        notes: grant.notes.clone(),
+        notes: grant.notes(),
         removal: Some("it is asked about again in that session".to_owned()),
-        ..shown("grants of running sessions", "grant", &grant.says, from)
+        ..shown(RUNNING, "grant", &grant.shown.grant, format!("session {session}"))
     };
-    (item, Thing::Grant(grant.session.clone(), grant.number))
+    (item, Thing::Grant(grant.process.clone(), session, number))
 }
 
 fn of_folder(trusted: &TrustedFolder, record: Option<&str>) -> (Item, Thing) {

@@ -35,13 +35,11 @@ pub(crate) fn json(held: &Held) -> String {
     for (i, rule) in rules.into_iter().flatten().enumerate() {
         insert(rule, "decided", held.decided(i).into());
     }
-    let grants: Vec<Value> = held
-        .grants
-        .iter()
-        .map(|grant| {
-            json!({"session": grant.session, "number": grant.number, "grant": grant.says, "notes": grant.notes})
-        })
-        .collect();
+    let grants = held.grants.iter().map(|grant| {
+        let mut told = serde_json::to_value(&grant.shown).unwrap_or_default();
+        insert(&mut told, "process", grant.process.as_str().into());
+        told
+    });
     let trusted: Vec<Value> = held
         .trusted
         .iter()
@@ -50,7 +48,8 @@ pub(crate) fn json(held: &Held) -> String {
             json!({"folder": trusted.folder, "files": trusted.files.iter().map(file).collect::<Vec<_>>()})
         })
         .collect();
-    insert(&mut all, "grants", grants.into());
+    insert(&mut all, "grants", grants.collect());
+    insert(&mut all, "unreached", held.unreached.clone().into());
     insert(&mut all, "trusted", trusted.into());
     serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
 }

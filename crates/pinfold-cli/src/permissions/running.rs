@@ -1,36 +1,123 @@
 //! What was granted in sessions that run at the moment, and taking it back there.
 
+use std::env;
+use std::path::PathBuf;
+
+use pinfold::consent::Via;
+use pinfold_approvals::socket::{Everywhere, GrantShown, Homes, LastsShown};
+
+use crate::surroundings;
+
 /// A grant of a running session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grant {
-    /// The session.
-    pub(crate) session: String,
-    /// Its number there.
-    pub(crate) number: u64,
-    /// What is granted, in words.
-    pub(crate) says: String,
-    /// Who gave it, how long it lasts, how often it was used: a clause each.
-    pub(crate) notes: Vec<String>,
+    /// The process that has the session, by the name of its socket.
+    pub(crate) process: String,
+    /// The grant.
+    pub(crate) shown: GrantShown,
 }
 
-/// Whoever knows the sessions that run.
-pub(crate) trait Running {
-    /// What was granted in all of them.
-    fn grants(&self) -> Vec<Grant>;
+/// The sessions that run, as far as they can be reached.
+pub(crate) struct Running(Everywhere);
 
-    /// Takes one back.
-    fn revoke(&self, session: &str, number: u64) -> Result<(), String>;
-}
-
-/// Sessions cannot be reached from here.
-pub(crate) struct Nobody;
-
-impl Running for Nobody {
-    fn grants(&self) -> Vec<Grant> {
-        Vec::new()
+impl Running {
+    /// All of this person.
+    pub(crate) fn all() -> Self {
+        let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+        Self(Everywhere::new(&Homes { runtime, state: surroundings::state_home() }))
     }
 
-    fn revoke(&self, session: &str, _: u64) -> Result<(), String> {
-        Err(format!("the session {session} cannot be reached"))
+    /// What was granted in them, and why some could not be asked.
+    pub(crate) fn grants(&self) -> (Vec<Grant>, Vec<String>) {
+        let (mut grants, mut failed) = (Vec::new(), Vec::new());
+        for (_, process) in self.0.names() {
+            match self.0.connect(&process).and_then(|mut client| client.grants()) {
+                Ok(found) => {
+                    grants.extend(found.into_iter().map(|shown| Grant { process: process.clone(), shown }));
+                }
+                Err(why) => failed.push(why.to_string()),
+            }
+        }
+        (grants, failed)
+    }
+
+    /// Takes one back.
+    pub(crate) fn revoke(&self, process: &str, session: &str, number: u64) -> Result<(), String> {
+        let mut client = self.0.connect(process).map_err(|why| why.to_string())?;
+        client.revoke(session, number).map_err(|why| why.to_string())
+    }
+}
+
+impl Grant {
+    /// Who gave it, how long it holds, how often it was used: a clause each.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let shown = &self.shown;
+        let way = match shown.by.via {
+            Via::Silence => "nobody",
+            Via::Terminal => "at the terminal",
+            Via::Socket => "from another terminal",
+            Via::Web => "on the page",
+            Via::Webhook => "by the webhook",
+            Via::Hook => "by a hook",
+            Via::Embedder => "by the program around it",
+        };
+        let who = shown.by.who.as_ref().map(|who| format!(" ({who})")).unwrap_or_default();
+        let lasts = match shown.lasts {
+            LastsShown::Session => "until the session ends".to_owned(),
+            LastsShown::Until(end) => format!("until {end:.0}"),
+            LastsShown::Calls(left) => format!("for {left} calls more"),
+        };
+        let used = match shown.used {
+            0 => "never used".to_owned(),
+            1 => "used once".to_owned(),
+            times => format!("used {times} times"),
+        };
+        vec![format!("given {way}{who} at {:.0}", shown.given_at), lasts, used]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use pinfold::audit::Memory;
+    use pinfold::consent::{By, Lasts};
+    use pinfold::policy::{Class, Grant as Granted};
+    use pinfold::{Ambient, Plan, Session};
+    use pinfold_approvals::Broker;
+    use pinfold_approvals::socket::{Place, Sessions};
+
+    use super::*;
+
+    #[test]
+    fn what_was_granted_elsewhere_is_listed_and_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = Plan::for_folder(folder.path());
+        let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
+        let by = By { via: Via::Terminal, who: Some("alice".to_owned()) };
+        session.grant([Granted::Place("/srv/notes".into(), Class::Write)], &by, Lasts::Calls(3));
+
+        let homes = Homes { runtime: None, state: Some(folder.path().to_owned()) };
+        let place = Place::open(&homes).unwrap();
+        let sessions = Sessions::default();
+        sessions.know(&session);
+        let broker = Arc::new(Broker::default());
+        let _listening = broker.listen(&place, "one", &sessions).unwrap();
+
+        let running = Running(Everywhere::of(vec![place]));
+        let (grants, failed) = running.grants();
+        assert!(failed.is_empty(), "{failed:?}");
+        let [grant] = &grants[..] else { panic!("{grants:?}") };
+        assert!(grant.shown.grant.contains("/srv/notes"), "{grants:?}");
+        let notes = grant.notes();
+        assert!(notes[0].starts_with("given at the terminal (alice)"), "{notes:?}");
+        assert_eq!(notes[1..], ["for 3 calls more", "never used"]);
+
+        let (process, id) = (&grant.process, &grant.shown.session);
+        assert!(running.revoke(process, id, grant.shown.number + 1).is_err());
+        assert!(running.revoke(process, "another", grant.shown.number).is_err());
+        assert_eq!(session.grants().len(), 1);
+        running.revoke(process, id, grant.shown.number).unwrap();
+        assert!(session.grants().is_empty() && running.grants().0.is_empty());
     }
 }

@@ -239,10 +239,11 @@ fn item_blocks(item: &Item, is_marked: bool) -> Vec<Block<'static>> {
         _ => Tone::Plain,
     };
     let sign = if is_marked { '>' } else { ' ' };
-    let mut words = vec![item.from.clone()];
-    words.extend(item.notes.iter().cloned());
-    vec![
-        Block::inline(item.word, item.text.clone()).tone(tone).sign(sign),
-        Block::prose("", words.join(" · ")).tone(Tone::Faint),
-    ]
+    let words: Vec<_> =
+        std::iter::once(&item.from).chain(&item.notes).filter(|words| !words.is_empty()).cloned().collect();
+    let mut blocks = vec![Block::inline(item.word, item.text.clone()).tone(tone).sign(sign)];
+    if !words.is_empty() {
+        blocks.push(Block::prose("", words.join(" · ")).tone(Tone::Faint));
+    }
+    blocks
 }
