@@ -110,6 +110,12 @@ impl<'a> Value<'a> {
         5 * said >= 3 * self.bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count()
     }
 
+    /// Whether there is more of it behind these bytes.
+    pub(crate) fn goes_on_behind(&self, head: &[u8]) -> bool {
+        let at = self.bytes.windows(head.len()).position(|window| window == head);
+        at.is_some_and(|at| at + head.len() < self.bytes.len())
+    }
+
     /// Whether any of the words occurs in it.
     pub(crate) fn has(&self, words: &Words) -> bool {
         words.0.as_ref().is_some_and(|words| words.is_match(self.bytes))

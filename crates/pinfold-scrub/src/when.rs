@@ -11,6 +11,8 @@ use crate::value::{Value, Words};
 pub(crate) enum When {
     /// Its form says it all.
     Always,
+    /// It is more than its first line.
+    Block,
     /// It is no repetition, no count and no placeholder of a manual.
     Random,
     /// The same, and letters and digits occur both.
@@ -62,6 +64,7 @@ impl When {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
             "always" => Some(Self::Always),
+            "block" => Some(Self::Block),
             "random" => Some(Self::Random),
             "mixed" => Some(Self::Mixed),
             "bearer" => Some(Self::Bearer),
@@ -77,6 +80,7 @@ impl When {
     pub(crate) fn holds(self, value: &Value<'_>) -> bool {
         match self {
             Self::Always => true,
+            Self::Block => value.goes_on_behind(b"KEY-----") || value.goes_on_behind(b"BLOCK-----"),
             Self::Random => is_random(value),
             Self::Mixed => is_random(value) && value.is_mixed(),
             Self::Bearer => is_made_up(value) && !value.is_words() && value.is_mixed(),
