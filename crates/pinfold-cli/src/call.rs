@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::args::Call;
 use crate::asking::{Asker, is_at_terminal};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::hooks::{self, Attended};
 use crate::record;
 use crate::say;
 use crate::settings;
@@ -30,7 +31,6 @@ pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
     if wanted.lines {
         return lines(wanted);
     }
-    let session = session(wanted)?;
     let (Some(tool), Some(input)) = (&wanted.tool, &wanted.input) else {
         return Err(Failure::new(USAGE, "a call needs a tool and its input").mend("see `pinfold tools`"));
     };
@@ -42,7 +42,8 @@ pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
         Failure::new(USAGE, format!("the input of {tool} is not JSON: {e}"))
             .mend("quote it for the shell: pinfold call Read '{\"file_path\":\"a.txt\"}'")
     })?;
-    let reply = pinfold_tools::call(&session, &RawCall::new(tool, input));
+    let mut attended = Attended::begin(session(wanted)?);
+    let reply = attended.call(&RawCall::new(tool, input));
     print(&reply)?;
     Ok(ExitCode::from(code(reply.ended)))
 }
@@ -58,7 +59,7 @@ struct Line {
 /// Calls of one session, so that a file that was read can be edited. The worst end is the exit code. Rules and modes
 /// follow their files from call to call; the walls stay as they were drawn.
 fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
-    let session = session(wanted)?;
+    let mut attended = Attended::begin(session(wanted)?);
     let settings = followed(wanted)?;
     let mut worst = DONE;
     for line in io::stdin().lock().lines() {
@@ -70,8 +71,8 @@ fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
             Failure::new(USAGE, format!("a line is not a call: {e}"))
                 .mend("write {\"tool\":\"Read\",\"input\":{\"file_path\":\"a.txt\"}}, one per line")
         })?;
-        session.set_policy(policy_now(&settings));
-        let reply = pinfold_tools::call(&session, &RawCall::new(&call.tool, call.input));
+        attended.session().set_policy(policy_now(&settings));
+        let reply = attended.call(&RawCall::new(&call.tool, call.input));
         print(&reply)?;
         worst = worst.max(code(reply.ended));
     }
@@ -172,8 +173,9 @@ fn with_settings(wanted: &Call) -> Result<(Plan, Limits), Failure> {
     let asking = asking(wanted, &locations, &merged)?;
     let plan = Plan { asking, ..plan };
     let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
+    let hooks = hooks::of_settings(&merged, &plan, &situation)?;
     let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
-    Ok((Plan { scope: Scope { allow_bash, ..plan.scope }, ..plan }, Limits::from(&merged.record)))
+    Ok((Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan }, Limits::from(&merged.record)))
 }
 
 /// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.

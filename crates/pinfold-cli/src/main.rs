@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod doctor;
 mod exit;
+mod hooks;
 mod init;
 mod man;
 mod permissions;

@@ -25,7 +25,6 @@ use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::say::warn;
 use crate::surroundings;
 use output::Relay;
-use own_terminal::Attending;
 use questions::Questions;
 use recorded::{Came, Recorded};
 use report::Report;
@@ -63,8 +62,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let watched = confined.is_watched();
     let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));
     if let Some(beside) = &mut beside {
-        confined.attended_by(Box::new(Attending(beside.handle())));
-        beside.start().map_err(lost)?;
+        own_terminal::start(beside, &mut confined).map_err(lost)?;
         questions.at(beside)?;
     }
     let flowing = match relay {

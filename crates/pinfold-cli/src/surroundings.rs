@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
@@ -25,6 +26,11 @@ pub(crate) fn variables() -> BTreeMap<String, String> {
     env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
+}
+
+/// The environment: what hooks, as the person's own programs, get of it.
+pub(crate) fn environment() -> Vec<(OsString, OsString)> {
+    env::vars_os().collect()
 }
 
 /// The place that an XDG variable names, or its default below home.

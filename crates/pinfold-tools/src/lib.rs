@@ -81,7 +81,7 @@ pub fn call_with(session: &Session, raw: &RawCall, scrubbing: Scrubbing) -> Repl
     context.extend(retry.then(|| TRY_AGAIN.to_owned()));
     let context = context.into_iter().map(|text| Content::Text { text: scrubbing.text(text).0 });
     reply.content.extend(context);
-    Reply { stop, ..reply }
+    Reply { stop: stop.map(|why| scrubbing.text(why).0), ..reply }
 }
 
 /// What a hook can say to a refusal.

@@ -24,7 +24,7 @@ pub enum Scrubbing {
 
 impl Scrubbing {
     /// A text without its secrets, and what they were.
-    pub(crate) fn text(self, text: String) -> (String, Counts) {
+    pub fn text(self, text: String) -> (String, Counts) {
         match self {
             Self::Off => (text, Counts::default()),
             Self::On => {

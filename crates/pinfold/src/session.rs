@@ -265,6 +265,11 @@ impl Session {
         shared.access == Access::ReadWrite && !shared.scope.enforce_write && (asked || named())
     }
 
+    /// Its name in the record.
+    pub fn id(&self) -> &str {
+        &self.shared.id
+    }
+
     /// What inside and outside are measured against.
     pub fn line(&self) -> &Line {
         &self.shared.line

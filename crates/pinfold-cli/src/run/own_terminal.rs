@@ -1,7 +1,7 @@
 //! Runs that can ask at the terminal: the command gets one of its own, and we stand between it and the person.
 
-use pinfold_sandbox::Attendant;
-use pinfold_terminal::{Beside, Handle, Own};
+use pinfold_sandbox::{Attendant, Confined, Tier};
+use pinfold_terminal::{Beside, Handle, Own, Reach};
 
 use crate::args::{Ask, Run};
 use crate::exit::{Failure, NO_WALLS, USAGE};
@@ -20,8 +20,23 @@ pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(Beside, Own)>, Failu
     Ok(opened)
 }
 
+/// Whether a command can open our terminal by its name: where it has mounts of its own it sees only terminals of its
+/// own.
+fn reach(confined: &Confined) -> Reach {
+    match confined.tier() {
+        Tier::Full => Reach::Apart,
+        Tier::Landlock => Reach::ByName { first: confined.pid() },
+    }
+}
+
+/// Begins to pass bytes on, for a command that was given the terminal.
+pub(super) fn start(beside: &mut Beside, confined: &mut Confined) -> std::io::Result<()> {
+    confined.attended_by(Box::new(Attending(beside.handle())));
+    beside.start(reach(confined))
+}
+
 /// Tells the one who passes bytes on what the supervisor notices.
-pub(super) struct Attending(pub(super) Handle);
+struct Attending(Handle);
 
 impl Attendant for Attending {
     fn resized(&mut self) {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use pinfold_policy::judge::touches;
 use pinfold_policy::offer::is_narrow;
@@ -18,6 +19,7 @@ use super::answer::{Answer, By, Choice, Via};
 use super::hooks::{Afterwards, Before, HookCall, HookMoment, OnQuestion, Told, Update};
 use super::kept::Lasts;
 use super::road::Walk;
+use crate::gate::Said;
 use crate::question::Question;
 use crate::refusal::Refusal;
 use crate::ruling::Ruling;
@@ -42,7 +44,7 @@ impl Session {
     /// Tells hooks that the deed of a call has ended, well or not. `result` is what the caller got as data.
     pub fn after(&self, told: &Told, done: bool, result: &Value) -> Afterwards {
         let Some(hooks) = &self.shared().hooks else { return Afterwards::default() };
-        self.with_hook_call(told.id, &told.raw, false, |call| hooks.after(call, done, result))
+        self.with_hook_call(told.id, &told.raw, (false, None), |call| hooks.after(call, done, result))
     }
 
     /// Whether somebody could answer a question: a person, or hooks where settings let them.
@@ -67,7 +69,7 @@ impl Session {
         &self,
         id: u64,
         raw: &RawCall,
-        rewritten: bool,
+        (rewritten, except): (bool, Option<usize>),
         tell: impl FnOnce(&HookCall<'_>) -> T,
     ) -> T {
         let shared = self.shared();
@@ -86,6 +88,7 @@ impl Session {
             tool: &raw.tool,
             input: &raw.input,
             rewritten,
+            except,
             touches: &|rules| look.touches(rules),
         })
     }
@@ -147,30 +150,36 @@ impl Look<'_> {
 impl Walk<'_> {
     fn tell<T>(&self, tell: impl FnOnce(&dyn super::Hooks, &HookCall<'_>) -> T) -> Option<T> {
         let (hooks, raw) = (self.session.shared().hooks.as_ref()?, self.raw.as_ref()?);
-        Some(self.session.with_hook_call(self.id, raw, self.rewritten, |call| tell(hooks.as_ref(), call)))
+        let written = (self.rewritten, self.writer);
+        Some(self.session.with_hook_call(self.id, raw, written, |call| tell(hooks.as_ref(), call)))
     }
 
-    /// `PreToolUse`: what is said before the call is judged. The input may be another one then.
+    /// `PreToolUse`: what is said before the call is judged. Where a hook writes another input, the others are asked
+    /// about that one too.
     pub(super) fn before(&mut self) -> Option<HookWord> {
-        let Before { word, input, context, stop } = self.tell(|hooks, call| hooks.before(call))?;
+        let Before { word, input, writer, context, stop } = self.tell(|hooks, call| hooks.before(call))?;
         self.context.extend(context);
-        if let Some(input) = input.filter(|_| !self.rewritten) {
-            self.rewrite(input);
+        if let Some(why) = stop {
+            self.stop.get_or_insert_with(|| why.clone());
+            return Some(match word {
+                Some(word) if word.decision == Decision::Deny => word,
+                // Who wants the agent to stop does not want this to happen first.
+                Some(HookWord { by, .. }) => stopped(why, by),
+                None => stopped(why, "a hook".to_owned()),
+            });
         }
-        let Some(why) = stop else { return word };
-        self.stop = Some(why.clone());
-        match word {
-            Some(HookWord { decision: Decision::Deny, .. }) => word,
-            // Who wants the agent to stop does not want this to happen first.
-            Some(HookWord { by, .. }) => Some(stopped(why, by)),
-            None => Some(stopped(why, "a hook".to_owned())),
-        }
+        let denied = word.as_ref().is_some_and(|word| word.decision == Decision::Deny);
+        let Some(input) = input.filter(|_| !self.rewritten && !denied) else { return word };
+        self.rewrite(input, writer);
+        let again = self.before();
+        // Who was asked last is told of, where both said the same.
+        [again, word].into_iter().flatten().max_by_key(|word| word.decision)
     }
 
-    fn rewrite(&mut self, input: Value) {
+    fn rewrite(&mut self, input: Value, writer: Option<usize>) {
         if let Some(raw) = &mut self.raw {
             raw.to_mut().input = input;
-            self.rewritten = true;
+            (self.rewritten, self.writer) = (true, writer);
         }
     }
 
@@ -197,22 +206,23 @@ impl Walk<'_> {
             return None;
         }
         let said = self.tell(|hooks, call| hooks.on_question(call, &question.request))?;
-        let OnQuestion { yes, message, input, updates, interrupt, by } = said;
+        let OnQuestion { yes, message, input, only, updates, interrupt, by } = said;
         if interrupt {
             self.stop = Some(message.clone().unwrap_or_else(|| "a hook interrupted the agent".to_owned()));
         }
         let by = By { via: Via::Hook, who: Some(by) };
+        let consent = Consent { only, updates, by: by.clone() };
         match (yes, input) {
             (Some(false), _) => Some(answered(session, question, Choice::No { message }, by)),
-            (Some(true), None) => self.said_yes(question, &updates, &by),
+            (Some(true), None) => self.said_yes(question, consent),
             (Some(true) | None, Some(input)) => {
-                self.rewrite(input);
+                self.rewrite(input, None);
                 // What was said before was about another input.
                 let word = self.before();
                 let ruling = self.submit(word);
                 match (yes, &ruling) {
                     (Some(true), Ruling::Question(anew)) => {
-                        Some(self.said_yes(anew, &updates, &by).unwrap_or(ruling))
+                        Some(self.said_yes(anew, consent).unwrap_or(ruling))
                     }
                     (Some(true | false) | None, _) => Some(ruling),
                 }
@@ -222,16 +232,44 @@ impl Walk<'_> {
     }
 
     /// A hook's yes. Nobody but a person answers what needs a person.
-    fn said_yes(&self, question: &Question, updates: &[Update], by: &By) -> Option<Ruling> {
+    fn said_yes(&self, question: &Question, consent: Consent) -> Option<Ruling> {
         if question.request.immune || !question.is_routine() {
+            return None;
+        }
+        let Consent { only, updates, by } = consent;
+        if !only.is_empty() && !self.session.is_covered(question, only) {
             return None;
         }
         let ruling = answered(self.session, question, Choice::Yes, by.clone());
         // For what comes after: a mode that asks nothing more would take this yes back.
         if let Ruling::Permit(_) = ruling {
-            self.session.update(updates, by);
+            self.session.update(&updates, &by);
         }
         Some(ruling)
+    }
+}
+
+/// What comes with a hook's yes.
+struct Consent {
+    only: Vec<Arc<RuleSet>>,
+    updates: Vec<Update>,
+    by: By,
+}
+
+impl Session {
+    /// Whether a yes under conditions is one to all that is asked about.
+    fn is_covered(&self, question: &Question, only: Vec<Arc<RuleSet>>) -> bool {
+        let word = HookWord { decision: Decision::Allow, reason: String::new(), by: String::new(), only };
+        let said = Said {
+            id: question.id,
+            call: question.call.clone(),
+            cwd: question.cwd.clone(),
+            input: question.input.as_ref(),
+            word: Some(word),
+            interaction: question.interaction,
+            process: None,
+        };
+        self.judged(&self.shared().judged_by(), said).verdict.decision == Decision::Allow
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use pinfold_policy::{Effect, HookEvent, HookWord, Mode, RawCall, RuleSet};
 use serde_json::Value;
@@ -31,6 +32,8 @@ pub struct HookCall<'a> {
     pub input: &'a Value,
     /// A hook has written the input. Nobody writes it once more: two that correct each other would never end.
     pub rewritten: bool,
+    /// The hook that wrote it, by its [`Before::writer`]: it is not asked about its own words.
+    pub except: Option<usize>,
     /// Whether rules are about the call, as deny rules would be: any part of it, and what is known only by running.
     pub touches: &'a dyn Fn(&RuleSet) -> bool,
 }
@@ -63,8 +66,11 @@ pub struct HookMoment<'a> {
 pub struct Before {
     /// The strictest word of those that spoke.
     pub word: Option<HookWord>,
-    /// The input to judge and perform in place of the one that was said.
+    /// The input to judge and perform in place of the one that was said. The other hooks are asked about it then, and a
+    /// yes that came with it counts for it alone.
     pub input: Option<Value>,
+    /// Which hook wrote it, as whoever runs them counts them.
+    pub writer: Option<usize>,
     /// Text for the model, beside the result.
     pub context: Vec<String>,
     /// The agent should stop altogether, and why. The call is then not carried out either.
@@ -80,6 +86,8 @@ pub struct OnQuestion {
     pub message: Option<String>,
     /// The input to judge in place of the one that was said.
     pub input: Option<Value>,
+    /// A yes counts only where one of these covers every part that is asked about; without any, for every part.
+    pub only: Vec<Arc<RuleSet>>,
     /// What is granted with a yes.
     pub updates: Vec<Update>,
     /// The agent should stop altogether.

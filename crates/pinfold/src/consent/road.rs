@@ -52,6 +52,8 @@ pub(super) struct Walk<'a> {
     pub(super) stop: Option<String>,
     /// A hook has written the input.
     pub(super) rewritten: bool,
+    /// Which one.
+    pub(super) writer: Option<usize>,
     /// Hooks were asked about a question of this call.
     pub(super) hooks_asked: bool,
     /// Says whether whoever made the call still waits for it; without it, they do.
@@ -195,6 +197,7 @@ impl<'a> Walk<'a> {
             context: Vec::new(),
             stop: None,
             rewritten: false,
+            writer: None,
             hooks_asked: false,
             waits: None,
         }

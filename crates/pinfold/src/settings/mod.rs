@@ -6,6 +6,7 @@
 mod change;
 mod expectations;
 pub(crate) mod file;
+mod hooked;
 mod layers;
 mod locations;
 mod plan;

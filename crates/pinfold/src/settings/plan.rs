@@ -10,6 +10,7 @@ use pinfold_policy::merge::Merged;
 use pinfold_policy::settings::SandboxMode;
 use pinfold_policy::{Access, Bases, GuardKind, Guards, Layer, Located, Policy};
 
+use super::hooked;
 use crate::declared;
 use crate::profile::Profile;
 use crate::session::Plan;
@@ -81,7 +82,7 @@ impl Plan {
         Ok(Self {
             also_writable: self.also_writable.iter().cloned().chain(places).collect(),
             access: access(merged, self.access),
-            guards: guarded(self.guards.clone(), merged, &situation.project),
+            guards: guarded(&self, merged, &situation.project),
             policy,
             bases,
             bypass_locked: merged.bypass_locked.is_some(),
@@ -156,8 +157,11 @@ fn access(merged: &Merged, own: Access) -> Access {
     }
 }
 
-fn guarded(guards: Guards, merged: &Merged, project: &Path) -> Guards {
+fn guarded(plan: &Plan, merged: &Merged, project: &Path) -> Guards {
     const WHY: &str = "settings guard it";
+    const RUN: &str = "a hook of your settings runs it, outside of every wall";
+    let programs = hooked::programs(merged, &plan.scope.display_root, project);
+    let guards = programs.iter().fold(plan.guards.clone(), |guards, program| guards.with_run(program, RUN));
     let pattern = |own: &Located<String>| match own.value.strip_prefix("./") {
         Some(below) => project.join(below).display().to_string(),
         None => own.value.clone(),

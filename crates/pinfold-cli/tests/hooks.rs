@@ -1,0 +1,194 @@
+//! `pinfold call` with hooks in settings: they are asked around every call, and only those that somebody stands behind.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+struct Bed {
+    _folder: tempfile::TempDir,
+    project: PathBuf,
+    home: PathBuf,
+}
+
+impl Bed {
+    fn new() -> Self {
+        Self::in_folder(tempfile::tempdir().unwrap())
+    }
+
+    /// Where shells of a call see the same files: their own `/tmp` is another one.
+    fn seen_by_shells() -> Self {
+        let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let private =
+            |at: &PathBuf| ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|own| at.starts_with(own));
+        let grounds =
+            [build].into_iter().chain(std::env::home_dir()).chain(["/home", "/srv"].map(PathBuf::from));
+        let mut made = grounds.filter(|at| !private(at)).filter_map(|at| tempfile::tempdir_in(at).ok());
+        Self::in_folder(made.next().expect("a place to write"))
+    }
+
+    fn in_folder(folder: tempfile::TempDir) -> Self {
+        let top = folder.path().canonicalize().unwrap();
+        let (project, home) = (top.join("proj"), top.join("home"));
+        fs::create_dir_all(project.join(".pinfold")).unwrap();
+        fs::create_dir_all(home.join(".config/pinfold")).unwrap();
+        Self { _folder: folder, project, home }
+    }
+
+    /// The person's own settings.
+    fn user_says(&self, settings: &Value) {
+        fs::write(self.home.join(".config/pinfold/settings.json"), settings.to_string()).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
+        command.args(args).current_dir(&self.project).env_clear().env("HOME", &self.home);
+        command
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PINFOLD_BIN", env!("CARGO_BIN_EXE_pinfold"));
+        command
+    }
+
+    fn call(&self, tool: &str, input: &Value) -> (Value, String) {
+        let output = self.command(&["call", tool, &input.to_string()]).stdin(Stdio::null()).output().unwrap();
+        (
+            serde_json::from_slice(&output.stdout).unwrap_or_default(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    }
+
+    fn lines(&self, calls: &[Value]) -> Vec<Value> {
+        let mut child =
+            self.command(&["call", "--lines"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        calls.iter().for_each(|call| writeln!(input, "{call}").unwrap());
+        drop(input);
+        let Output { stdout, .. } = child.wait_with_output().unwrap();
+        String::from_utf8(stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.project.join(name)).unwrap_or_default()
+    }
+}
+
+fn hook(event: &str, line: &str) -> Value {
+    json!({"hooks": {event: [{"hooks": [{"type": "command", "command": line}]}]}})
+}
+
+fn write(name: &str) -> Value {
+    json!({"file_path": name, "content": "x\n"})
+}
+
+#[test]
+fn hooks_of_the_person_are_asked_around_each_call() {
+    let bed = Bed::new();
+    bed.user_says(&json!({"hooks": {
+        "SessionStart": [{"matcher": "startup", "hooks": [{"type": "command", "command": "echo the build is broken"}]}],
+        "PreToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "grep -q secret && { echo 'no secrets' >&2; exit 2; }; exit 0"}]}],
+        "PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "cat > /dev/null; pwd > where; echo 'line 1 is too long' >&2; exit 2"}]}],
+        "SessionEnd": [{"hooks": [{"type": "command", "command": "cat > end.json"}]}],
+    }}));
+    let (reply, said) = bed.call("Write", &write("a.txt"));
+    assert_eq!((reply["ended"].as_str(), &*said), (Some("done"), ""));
+    let text = reply["content"].to_string();
+    assert!(text.contains("the build is broken") && text.contains("line 1 is too long"), "{text}");
+    assert_eq!(
+        (bed.read("a.txt"), bed.read("where").trim()),
+        ("x\n".to_owned(), bed.project.to_str().unwrap())
+    );
+    let end: Value = serde_json::from_str(&bed.read("end.json")).unwrap();
+    assert_eq!(
+        (end["hook_event_name"].as_str(), end["reason"].as_str()),
+        (Some("SessionEnd"), Some("other"))
+    );
+
+    let (reply, _) = bed.call("Write", &write("secret.txt"));
+    assert_eq!(reply["ended"], "refused");
+    assert!(reply["structured"]["message"].as_str().unwrap().contains("no secrets"), "{reply}");
+    assert!(!bed.project.join("secret.txt").exists());
+
+    let line = |name: &str| json!({"tool": "Write", "input": write(name)});
+    let replies = bed.lines(&[line("b.txt"), line("secret"), line("c.txt")]);
+    let ends: Vec<_> = replies.iter().map(|reply| reply["ended"].as_str().unwrap()).collect();
+    assert_eq!(ends, ["done", "refused", "done"]);
+    let started = |reply: &Value| reply["content"].to_string().contains("the build is broken");
+    assert_eq!(replies.iter().map(started).collect::<Vec<_>>(), [true, false, false]);
+}
+
+#[test]
+fn what_goes_wrong_is_told_to_the_person_and_cannot_draw() {
+    let bed = Bed::new();
+    bed.user_says(&hook("PreToolUse", "printf 'a\\033[2Jb' >&2; exit 1"));
+    let (reply, said) = bed.call("Write", &write("a.txt"));
+    assert_eq!(reply["ended"], "done");
+    assert!(said.contains("failed and had no say: it ended with 1: a\\u{1b}[2Jb"), "{said}");
+    assert!(said.contains("settings.json:1:") && !said.contains('\u{1b}'), "{said}");
+}
+
+#[test]
+fn hooks_of_a_repository_do_not_run_before_it_is_trusted() {
+    let bed = Bed::new();
+    fs::write(bed.project.join(".pinfold/settings.json"), hook("SessionStart", "touch ran").to_string())
+        .unwrap();
+    let (reply, said) = bed.call("Write", &write("a.txt"));
+    assert_eq!(reply["ended"], "done");
+    assert!(!bed.project.join("ran").exists());
+    assert!(
+        said.contains("the hook `touch ran` of `SessionStart` does not count: nobody has trusted this file"),
+        "{said}"
+    );
+    // What would run is shown before it is trusted.
+    let trusted = bed.command(&["trust", "--yes"]).output().unwrap();
+    assert!(String::from_utf8(trusted.stdout).unwrap().contains("the hook `touch ran` of `SessionStart`"));
+    bed.call("Write", &write("b.txt"));
+    assert!(bed.project.join("ran").exists());
+}
+
+#[test]
+fn settings_that_name_a_hook_which_cannot_be_meant_start_nothing() {
+    let bed = Bed::new();
+    bed.user_says(&json!({"hooks": {"PreTooluse": []}}));
+    let (reply, said) = bed.call("Write", &write("a.txt"));
+    assert_eq!(reply, Value::Null);
+    assert!(said.contains("`PreTooluse` is no setting here; did you mean `PreToolUse`?"), "{said}");
+    assert!(!bed.project.join("a.txt").exists());
+}
+
+/// A hook that makes calls of its own has hooks too; that comes to an end.
+#[test]
+fn hooks_that_make_calls_come_to_an_end() {
+    let bed = Bed::new();
+    let line = "echo x >> count; \"$PINFOLD_BIN\" call --no-record Glob '{\"pattern\":\"*\"}' > /dev/null 2>&1; exit 0";
+    bed.user_says(&hook("PreToolUse", line));
+    let (reply, _) = bed.call("Write", &write("a.txt"));
+    assert_eq!(reply["ended"], "done");
+    assert_eq!(bed.read("count").lines().count(), 3);
+}
+
+/// What a hook runs, it runs outside of every wall: an agent does not write it, neither by a tool nor by a shell.
+#[test]
+fn an_agent_does_not_write_what_a_hook_runs() {
+    let bed = Bed::seen_by_shells();
+    for name in ["check.sh", "other.sh"] {
+        fs::write(bed.project.join(name), "exit 0\n").unwrap();
+    }
+    let hooks = json!([{"hooks": [{"type": "command", "command": "sh \"$CLAUDE_PROJECT_DIR\"/check.sh"}]}]);
+    bed.user_says(&json!({"allowBash": true, "hooks": {"PreToolUse": hooks}}));
+    for (name, ended) in [("check.sh", "refused"), ("other.sh", "done")] {
+        let write = json!({"tool": "Write", "input": {"file_path": name, "content": "touch /evil\n"}});
+        let read = json!({"tool": "Read", "input": {"file_path": name}});
+        assert_eq!(bed.lines(&[read, write])[1]["ended"], ended, "{name}");
+    }
+    let line = |name: &str| json!({"tool": "Bash", "input": {"command": format!("f={name}; echo evil > $f.sh; cp $f.sh x; mv x $f.sh; true")}});
+    let said = bed.lines(&[line("other"), line("check")]);
+    let whole = serde_json::to_string(&said).unwrap();
+    if said[0]["ended"] == "done" {
+        assert_eq!(bed.read("other.sh"), "evil\n", "the control: {whole}");
+    }
+    assert_eq!(bed.read("check.sh"), "exit 0\n", "{whole}");
+    let own = bed.lines(&[json!({"tool": "Bash", "input": {"command": "echo evil > check.sh"}})]);
+    assert_eq!(own[0]["ended"], "refused", "{own:?}");
+}
