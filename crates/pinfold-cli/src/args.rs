@@ -2,6 +2,7 @@
 
 mod asking;
 mod judging;
+mod log;
 mod settings;
 
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
+pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
 pub(crate) use settings::{
     Init, Learn, OneRule, Permissions, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs,
 };
@@ -57,6 +59,7 @@ pub(crate) enum Command {
     Call(Call),
     Check(Check),
     Why(Why),
+    Log(Log),
     Tools(Tools),
     Rules(Rules),
     Permissions(Permissions),

@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod hooks;
 mod init;
+mod log;
 mod man;
 mod permissions;
 mod record;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Call(call) => call::call(&call),
         Command::Check(wanted) => check::check(&wanted),
         Command::Why(wanted) => why::why(&wanted),
+        Command::Log(wanted) => log::log(&wanted),
         Command::Tools(tools) => tools::list(&tools),
         Command::Rules(wanted) => rules::rules(wanted.folder.as_deref(), &wanted.what),
         Command::Permissions(wanted) => permissions::permissions(&wanted),

@@ -1,0 +1,139 @@
+//! What can be said to `pinfold log`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::parse_time;
+
+/// Show the record: what was decided, why, by whom, and how it ended
+///
+/// Every call and every run leaves lines in the record, the decision before the deed. Filters add up.
+///
+/// Exit code: 0; `verify` ends with 1 when a line does not follow the one before.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_long_help = "Examples:\n  pinfold log --since 2h --refused\n  pinfold log --path '**/.env' --json\n  \
+                       pinfold log --follow\n  pinfold log verify\n  pinfold log stats"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
+pub(crate) struct Log {
+    #[command(subcommand)]
+    pub(crate) command: Option<LogCommand>,
+
+    #[command(flatten)]
+    pub(crate) filters: Filters,
+
+    /// Show at most the last N lines
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) last: Option<usize>,
+
+    /// Go on showing lines as they are written
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+
+    /// Print the lines as they stand in the record
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show each part that was asked about or denied, and the input
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// Show answers, outcomes, starts and ends too, not decisions and refusals alone
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// Which lines
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Filters")]
+pub(crate) struct Filters {
+    /// Not older than this: a time (90s, 10m, 2h) or a moment (2026-11-21T18:00:00Z)
+    #[arg(long, value_name = "WHEN", value_parser = parse_when)]
+    pub(crate) since: Option<When>,
+
+    /// Not younger than this
+    #[arg(long, value_name = "WHEN", value_parser = parse_when)]
+    pub(crate) until: Option<When>,
+
+    /// Of this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+
+    /// Of this tool
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
+
+    /// Of this agent
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+
+    /// Decided so: allow, ask or deny
+    #[arg(long, value_name = "DECISION", value_parser = ["allow", "ask", "deny"])]
+    pub(crate) decision: Option<String>,
+
+    /// Decided by this step
+    #[arg(long, value_name = "STEP")]
+    pub(crate) step: Option<String>,
+
+    /// About a place that matches: `*` within a name, `**` across names
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) path: Option<String>,
+
+    /// Somebody was asked
+    #[arg(long)]
+    pub(crate) asked: bool,
+
+    /// It was refused
+    #[arg(long)]
+    pub(crate) refused: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LogCommand {
+    Verify(Verify),
+    Stats(Stats),
+}
+
+/// Walk along the chain, and name the first line that does not follow the one before
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// A head that was kept elsewhere: its line must be in the chain
+    #[arg(long, value_name = "HASH")]
+    pub(crate) head: Option<String>,
+
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Count: by tool, step and rule, what was asked and what was answered
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    pub(crate) filters: Filters,
+
+    /// Print the counts as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// So long ago.
+    Ago(Duration),
+    /// At this time.
+    At(jiff::Timestamp),
+}
+
+fn parse_when(text: &str) -> Result<When, String> {
+    if let Ok(at) = text.parse() {
+        return Ok(When::At(at));
+    }
+    parse_time(text).map(When::Ago).map_err(|_| {
+        "write a time such as 90s, 10m or 2h, or a moment such as 2026-11-21T18:00:00Z".to_owned()
+    })
+}

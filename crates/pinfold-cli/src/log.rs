@@ -1,0 +1,117 @@
+//! `pinfold log`: the record, as lines for a person or for a program.
+
+mod filter;
+mod lines;
+mod stats;
+mod told;
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use pinfold::audit::{Hash, Misfit, Verified, ledger, verify};
+
+use crate::args::{Log, LogCommand, Verify};
+use crate::exit::{DONE, FAILED, Failure, USAGE};
+use crate::{record, say};
+use filter::Filter;
+use lines::{Line, Reader};
+
+pub(crate) fn log(wanted: &Log) -> Result<ExitCode, Failure> {
+    match &wanted.command {
+        Some(LogCommand::Verify(asked)) => verified(asked),
+        Some(LogCommand::Stats(asked)) => stats::stats(asked),
+        None => listed(wanted),
+    }
+}
+
+fn unreadable(e: impl std::fmt::Display) -> Failure {
+    Failure::new(FAILED, format!("the record cannot be read: {e}"))
+}
+
+/// How often it is looked whether something was written.
+const LOOK: Duration = Duration::from_millis(200);
+
+fn listed(wanted: &Log) -> Result<ExitCode, Failure> {
+    let filter = Filter::new(&wanted.filters)?.only_decisions(!wanted.all);
+    let show = |line: &Line| {
+        if wanted.json { line.text.clone() + "\n" } else { told::told(&line.record, wanted.verbose) }
+    };
+    let mut reader = Reader::open(&record::directory()?);
+    let mut kept: VecDeque<String> = VecDeque::new();
+    reader.each(|line| {
+        if filter.takes(&line.record) {
+            match wanted.last {
+                None => return say::out(&show(line)),
+                Some(most) => {
+                    kept.push_back(show(line));
+                    if kept.len() > most {
+                        kept.pop_front();
+                    }
+                }
+            }
+        }
+        Ok(())
+    })?;
+    kept.iter().try_for_each(|text| say::out(text))?;
+    while wanted.follow {
+        thread::sleep(LOOK);
+        reader.each(|line| if filter.takes(&line.record) { say::out(&show(line)) } else { Ok(()) })?;
+    }
+    Ok(ExitCode::from(DONE))
+}
+
+fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
+    let head = asked.head.as_deref().map(|text| {
+        Hash::parse(text).ok_or_else(|| {
+            Failure::new(USAGE, "the head is no hash").mend("write the 64 digits that `verify` printed")
+        })
+    });
+    let files = ledger::files(&record::directory()?).map_err(unreadable)?;
+    let found = verify(&files, head.transpose()?).map_err(unreadable)?;
+    if asked.json {
+        let value = match &found {
+            Ok(verified) => serde_json::json!({"holds": true, "found": verified}),
+            Err(misfit) => serde_json::json!({"holds": false, "misfit": misfit}),
+        };
+        say::out(&format!("{value}\n"))?;
+    } else {
+        say::out(&match &found {
+            Ok(verified) => holds(verified, files.len()),
+            Err(misfit) => breaks(misfit),
+        })?;
+    }
+    Ok(ExitCode::from(if found.is_ok() { DONE } else { FAILED }))
+}
+
+fn holds(found: &Verified, files: usize) -> String {
+    let Some(head) = &found.head else { return "nothing has been recorded yet\n".to_owned() };
+    let mut text = format!(
+        "the chain holds: {} lines in {files} {}, numbers {} to {}\n",
+        found.lines,
+        if files == 1 { "file" } else { "files" },
+        found.first,
+        found.last
+    );
+    if found.old > 0 {
+        text += &format!("{} lines before it are of version 1, which had no chain\n", found.old);
+    }
+    if found.torn > 0 {
+        text += &format!("{} lines were left unfinished and closed off\n", found.torn);
+    }
+    if found.unfinished > 0 {
+        text += &format!("{} bytes at the end are no whole line\n", found.unfinished);
+    }
+    if let Some(known) = found.known {
+        text += &format!("the head that you kept is line {known}\n");
+    }
+    text + &format!("head {head}\n  kept elsewhere, it shows whether lines at the end go missing\n")
+}
+
+fn breaks(misfit: &Misfit) -> String {
+    format!(
+        "the chain does not hold\n  {}\n  lines before this one follow each other; this one and those after it prove nothing\n",
+        say::visible(&misfit.to_string())
+    )
+}

@@ -1,0 +1,123 @@
+//! `pinfold log`, as a person calls it.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A person with a folder and a record.
+struct Bed {
+    _folder: tempfile::TempDir,
+    project: PathBuf,
+    state: PathBuf,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let (project, state) = (top.join("proj"), top.join("state"));
+        fs::create_dir_all(&project).unwrap();
+        Self { _folder: folder, project, state }
+    }
+
+    fn pinfold(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
+        command.args(args).current_dir(&self.project).env_clear().env("HOME", &self.state);
+        command.env("XDG_STATE_HOME", &self.state).stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn calls(&self) -> &Self {
+        self.pinfold(&["call", "Write", r#"{"file_path":"a.txt","content":"hi"}"#]);
+        self.pinfold(&["call", "Write", r#"{"file_path":"/etc/motd","content":"hi"}"#]);
+        self.pinfold(&["call", "--allow-bash", "Bash", r#"{"command":"rm -rf \u001b[2Jx"}"#]);
+        self
+    }
+
+    fn log(&self, args: &[&str]) -> String {
+        let output = self.pinfold(&[&["log"], args].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+#[test]
+fn lines_are_found_by_what_they_are_about() {
+    let bed = Bed::new();
+    bed.calls();
+    for (args, lines) in [
+        (&["--tool", "Write"][..], 2),
+        (&["--decision", "allow"], 1),
+        (&["--asked"], 2),
+        (&["--step", "safeguard"], 1),
+        (&["--path", "/etc/**"], 1),
+        (&["--path", "/etc"], 0),
+        (&["--since", "1h"], 3),
+        (&["--until", "2001-01-01T00:00:00Z"], 0),
+        (&["-n", "1"], 1),
+        (&["--session", "call-0"], 0),
+    ] {
+        let told = bed.log(args);
+        assert_eq!(told.lines().count(), lines, "{args:?}: {told}");
+    }
+    assert!(bed.log(&["--all"]).lines().count() > 3, "outcomes too");
+    let data = bed.log(&["--tool", "Bash", "--json"]);
+    let data: Value = serde_json::from_str(data.trim_end()).unwrap();
+    assert_eq!(data["ruling"], "question");
+}
+
+#[test]
+fn what_a_call_said_cannot_draw() {
+    let bed = Bed::new();
+    bed.calls();
+    let told = bed.log(&["-v", "--all"]);
+    assert!(told.contains("rm -rf") && !told.contains('\u{1b}'), "{told}");
+}
+
+#[test]
+fn a_line_that_was_changed_is_named() {
+    let bed = Bed::new();
+    bed.calls();
+    let whole = bed.log(&["verify"]);
+    assert!(whole.starts_with("the chain holds"), "{whole}");
+    let head = whole.lines().find_map(|line| line.strip_prefix("head ")).unwrap().to_owned();
+    assert!(bed.log(&["verify", "--head", &head]).contains("the head that you kept"));
+
+    let record = bed.state.join("pinfold/record.jsonl");
+    let text = fs::read_to_string(&record).unwrap();
+    let cut: String =
+        text.lines().take(text.lines().count() - 1).map(|line| line.to_owned() + "\n").collect();
+    fs::write(&record, cut).unwrap();
+    assert!(
+        bed.log(&["verify"]).starts_with("the chain holds"),
+        "an end that is missing needs a head to be seen"
+    );
+    assert_eq!(bed.pinfold(&["log", "verify", "--head", &head]).status.code(), Some(1));
+
+    fs::write(&record, text.replacen("a.txt", "b.txt", 1)).unwrap();
+    let broken = bed.pinfold(&["log", "verify"]);
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&broken.stdout).contains("record.jsonl:2"), "{broken:?}");
+}
+
+#[test]
+fn what_was_decided_is_counted() {
+    let bed = Bed::new();
+    bed.calls();
+    let counts: Value = serde_json::from_str(&bed.log(&["stats", "--json"])).unwrap();
+    assert_eq!(counts["decisions"], 3);
+    assert_eq!(counts["rulings"]["question"], 2);
+    assert_eq!(counts["tools"]["Write"], 2);
+}
+
+#[test]
+fn an_empty_record_is_no_error() {
+    let bed = Bed::new();
+    assert_eq!(bed.log(&[]), "");
+    assert!(bed.log(&["verify"]).contains("nothing has been recorded"));
+    assert_eq!(bed.pinfold(&["log", "--path", "[", "-n", "1"]).status.code(), Some(2));
+    assert_eq!(bed.pinfold(&["log", "verify", "--head", "x"]).status.code(), Some(2));
+}
