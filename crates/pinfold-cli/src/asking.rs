@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use pinfold::consent::approver::PATIENCE;
 use pinfold::consent::{Asking, By, Choice, Via};
+use pinfold::policy::settings::ApprovalSettings;
 use pinfold::settings::Locations;
 use pinfold_approvals::{Broker, Closure, How, Showing};
 use pinfold_terminal::Stage;
@@ -21,26 +22,24 @@ pub(crate) struct Asker {
     asking: Asking,
 }
 
-/// Whether the person at this terminal is to be asked.
-pub(crate) fn is_at_terminal(flags: &AskFlags) -> bool {
+/// Whether the person at this terminal is to be asked: by the flags, and by settings where these leave it open.
+pub(crate) fn is_at_terminal(flags: &AskFlags, settings: &ApprovalSettings) -> bool {
     match flags.ask {
-        Ask::Auto => stderr().is_terminal(),
+        Ask::Auto => stderr().is_terminal() && settings.terminal.as_ref().is_none_or(|said| said.value),
         Ask::Terminal => true,
         Ask::Nobody => false,
     }
 }
 
 impl Asker {
-    /// Somebody who can be asked; `None` where nobody is to be. `locations`: where rules for good are written.
-    pub(crate) fn new(flags: &AskFlags, locations: &Locations, managed_rules_only: bool) -> Option<Self> {
-        if flags.ask == Ask::Nobody {
-            return None;
-        }
+    /// Somebody who can be asked. `locations`: where rules for good are written.
+    pub(crate) fn new(flags: &AskFlags, settings: &ApprovalSettings, locations: Option<Locations>) -> Self {
+        unused(settings).into_iter().for_each(warn);
         let broker = Arc::new(Broker::default());
-        let patience = flags.ask_timeout.unwrap_or(PATIENCE);
-        let locations = (!managed_rules_only).then(|| locations.clone());
+        let said = settings.timeout.as_ref().map(|said| said.value.0);
+        let patience = flags.ask_timeout.or(said).unwrap_or(PATIENCE);
         let asking = Asking { approver: broker.clone(), patience, locations };
-        Some(Self { broker, asking })
+        Self { broker, asking }
     }
 
     /// How a session asks.
@@ -58,6 +57,16 @@ impl Asker {
         let failed = |e| Failure::new(USAGE, format!("nobody can be asked at this terminal: {e}"));
         self.broker.add(responder).map(drop).map_err(failed)
     }
+}
+
+/// What settings ask for and nothing here does yet.
+fn unused(settings: &ApprovalSettings) -> Vec<String> {
+    let told = |key: &str, source: &dyn std::fmt::Display| {
+        format!("{source}: `approvals.{key}` is not used yet: only the terminal of the session is asked")
+    };
+    let webhook = settings.webhook.as_ref().map(|said| told("webhook", &said.source));
+    let socket = settings.socket.as_ref().filter(|said| said.value).map(|said| told("socket", &said.source));
+    webhook.into_iter().chain(socket).collect()
 }
 
 /// How long is waited before a terminal that is taken is tried again.

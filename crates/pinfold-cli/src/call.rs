@@ -158,11 +158,11 @@ fn said(wanted: &Call) -> Result<Said, Failure> {
 
 /// Who is asked: whoever sits at this terminal.
 fn asking(wanted: &Call, locations: &Locations, merged: &Merged) -> Result<Option<Asking>, Failure> {
-    if !is_at_terminal(&wanted.asking) {
+    if !is_at_terminal(&wanted.asking, &merged.approvals) {
         return Ok(None);
     }
-    let managed_only = merged.managed_rules_only.is_some();
-    let Some(asker) = Asker::new(&wanted.asking, locations, managed_only) else { return Ok(None) };
+    let locations = merged.managed_rules_only.is_none().then(|| locations.clone());
+    let asker = Asker::new(&wanted.asking, &merged.approvals, locations);
     asker.at(Alone::open)?;
     Ok(Some(asker.asking()))
 }

@@ -25,12 +25,9 @@ impl Questions {
         judged: Judged,
         recorded: &Recorded,
     ) -> Result<Self, Failure> {
-        let Judged { plan, locations, managed_only, .. } = judged;
-        let asker = if is_at_terminal(&run.asking) {
-            Asker::new(&run.asking, &locations, managed_only)
-        } else {
-            None
-        };
+        let Judged { plan, rules_to, approvals, .. } = judged;
+        let asker =
+            is_at_terminal(&run.asking, &approvals).then(|| Asker::new(&run.asking, &approvals, rules_to));
         let there = |place: &&std::path::PathBuf| place.exists();
         let plan = Plan {
             id: recorded.session().to_owned(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold::audit::Limits;
 use pinfold::policy::declared::{KernelLists, ScopedTool};
-use pinfold::policy::settings::{self, Flags};
+use pinfold::policy::settings::{self, ApprovalSettings, Flags};
 use pinfold::policy::{Guards, Located};
 use pinfold::settings::{Locations, Situation};
 use pinfold::{Ambient, Plan};
@@ -31,9 +31,10 @@ pub(super) struct Wish {
 /// What a call of a process is judged by, and where rules for good are written.
 pub(super) struct Judged {
     pub(super) plan: Plan,
-    pub(super) locations: Locations,
-    /// Managed settings allow no rules of others.
-    pub(super) managed_only: bool,
+    /// Where rules for good are written.
+    pub(super) rules_to: Option<Locations>,
+    /// How a person is reached.
+    pub(super) approvals: ApprovalSettings,
     /// How large the record may grow.
     pub(super) limits: Limits,
 }
@@ -105,13 +106,14 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
         .with_settings(&Ambient::claim(), &merged, &situation)
         .map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let value = |mode: Located<settings::SandboxMode>| mode.value;
-    let managed_only = merged.managed_rules_only.is_some();
+    // Where managed settings allow no rules of others none are offered.
+    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
     Ok(Said {
         judged: Judged {
             limits: Limits::from(&merged.record),
             plan: plan.where_the_folder_is_granted(&merged),
-            locations,
-            managed_only,
+            approvals: merged.approvals.clone(),
+            rules_to,
         },
         sandbox: merged.sandbox.mode.map(value),
         network: merged.sandbox.network.map(|n| n.value),
