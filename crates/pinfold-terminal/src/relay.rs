@@ -15,6 +15,9 @@ use crate::track::Track;
 /// Output waits for the person's terminal up to this length; then the command waits.
 const MOST_OUTPUT: usize = 64 << 10;
 
+/// So much output is taken at once: more would let keys wait.
+const CHUNK: usize = 16 << 10;
+
 /// What the command writes while a dialog is open is taken up to this length; then the command waits.
 const MOST_HELD: usize = 256 << 10;
 
@@ -337,7 +340,9 @@ impl Relay {
             self.write_input()?;
         }
         if ours.contains(PollFlags::IN) {
-            self.read_output()?;
+            let before = self.output.len() + self.held.len();
+            // The kernel hands over a page at a time.
+            while self.output.len() + self.held.len() < before + CHUNK && self.read_output()? {}
             // At once: most of the time there is room.
             if self.standing == Standing::Running && self.asked.is_none() {
                 self.write_output()?;
@@ -395,7 +400,7 @@ impl Relay {
 
     /// Takes what the command has written. False when there is nothing.
     fn read_output(&mut self) -> Result<bool, Gone> {
-        let mut bytes = [0u8; 16 << 10];
+        let mut bytes = [0u8; 4096];
         match read(&self.ours, &mut bytes) {
             Ok(0) => Err(Gone),
             Ok(count) => {

@@ -57,13 +57,20 @@ impl Scanner {
                 let length = memchr(ESCAPE, rest).unwrap_or(rest.len());
                 let (text, next) = rest.split_at(length);
                 self.read_text(text, show);
-                if !next.is_empty() {
-                    if !self.begun.is_empty() {
-                        show(Piece::Text(&self.begun));
-                    }
-                    self.begin();
+                if next.is_empty() {
+                    return;
                 }
-                rest = next.get(1..).unwrap_or_default();
+                if !self.begun.is_empty() {
+                    show(Piece::Text(&self.begun));
+                    self.end();
+                }
+                if let Some((control, after)) = whole_control(next) {
+                    show(Piece::Control(control));
+                    rest = after;
+                } else {
+                    self.begin();
+                    rest = next.get(1..).unwrap_or_default();
+                }
                 continue;
             }
             self.advance(*first, show);
@@ -167,6 +174,13 @@ impl Scanner {
         self.begun.extend_from_slice(part);
         self.length = self.begun.len();
     }
+}
+
+/// A control sequence at the beginning that is there to its end, with nothing odd in it: nearly all of them.
+fn whole_control(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inside = bytes.strip_prefix(b"\x1b[")?;
+    let length = inside.iter().position(|byte| !(0x20..=0x3f).contains(byte))?;
+    matches!(inside.get(length)?, 0x40..=0x7e).then(|| bytes.split_at(length + 3))
 }
 
 /// How many of the last bytes of a text are the beginning of a character.
