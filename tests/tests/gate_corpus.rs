@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use pinfold_tests::gate::case::{Case, folder, load};
 use pinfold_tests::gate::disputes::disputes;
 use pinfold_tests::gate::ran::{Ran, Report};
-use pinfold_tests::gate::{dialog, lines, tracker, world};
+use pinfold_tests::gate::{dialog, hooked, lines, tracker, world};
 use pinfold_tests::missing::left_out;
 
 #[test]
@@ -59,6 +59,7 @@ fn ran(case: &Case) -> Ran {
     match case.area.as_str() {
         "read-tracker" => tracker::run(case),
         _ if dialog::is_about(case) => dialog::run(case),
+        _ if hooked::is_about(case) => hooked::run(case),
         _ => lines::run(case),
     }
 }
@@ -100,6 +101,47 @@ fn another_answer_and_another_offer_fail() {
     }
 }
 
+/// The control for hooks: what they say is what comes out, and nothing is made up where they say nothing.
+#[test]
+fn another_word_of_a_hook_fails() {
+    const NAME: &str = "another_word_of_a_hook_fails";
+    if !world::is_inside() {
+        match world::enter(NAME, &folder()) {
+            Some(ended) => assert!(ended.success(), "see above"),
+            None => left_out("the control of hooks", "no mount namespace can be made here"),
+        }
+        return;
+    }
+    let case = |setup: &str, expect: &str| -> Case {
+        let call = r#"{"tool":"Bash","input":{"command":"make"}}"#;
+        let text =
+            format!(r#"{{"id":"1","area":"hooks","setup":{{{setup}}},"call":{call},"expect":"{expect}"}}"#);
+        serde_json::from_str(&text).unwrap()
+    };
+    let says = |word: &str| format!(r#""hooks":{{"PreToolUse":{{"permissionDecision":"{word}"}}}}"#);
+    let elsewhere = r#""hooks":{"PreToolUse":{"matcher":"Write","permissionDecision":"deny"}}"#;
+    let answers = r#""hooks":{"PermissionRequest":{"decision":{"behavior":"allow"}}}"#;
+    for (setup, comes_to) in [
+        (says("allow"), "allow"),
+        (says("deny"), "deny"),
+        (says("ask"), "ask"),
+        (says("perhaps"), "ask"),
+        (elsewhere.to_owned(), "ask"),
+        (answers.to_owned(), "allow"),
+        (format!(r#"{answers},"second_call":true"#), "ask"),
+        (format!(r#"{},"hook_scope":"project","trusted":false"#, says("deny")), "ask"),
+        (r#""hooks":{"BeforeTool":{"permissionDecision":"allow"}}"#.to_owned(), "deny"),
+    ] {
+        for expect in ["allow", "ask", "deny"] {
+            let case = case(&setup, expect);
+            world::build(&case).unwrap();
+            let ran = hooked::run(&case);
+            assert_eq!(matches!(ran, Ran::Passed), expect == comes_to, "{case:?}: {ran:?}");
+        }
+    }
+    assert!(matches!(hooked::run(&case(r#""hooks":{"PreToolUse":5}"#, "ask")), Ran::Failed(_)));
+}
+
 /// The control: what is wrong or not understood does not pass.
 #[test]
 fn a_wrong_answer_and_an_unknown_shape_fail() {
@@ -108,7 +150,7 @@ fn a_wrong_answer_and_an_unknown_shape_fail() {
     let cases = r#"{"id":"1","area":"x","call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow"}
 {"id":"2","area":"x","call":{"tool":"Read","input":{"file_path":"a"}},"expect":"deny"}
 {"id":"3","area":"x","setup":{"moon":"full"},"call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow"}
-{"id":"4","area":"x","setup":{"hooks":{}},"call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow"}
+{"id":"4","area":"x","setup":{"judge":"yes"},"call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow"}
 {"id":"5","area":"x","call":{"tool":"Read","input":{"file_path":"a"}},"expect":"allow","unless":"it rains"}
 {"id":"6","area":"x","call":{"tool":"Read","input":{"file_path":"a"}},"expect":"maybe"}
 "#;

@@ -61,7 +61,7 @@ impl Session {
         word: Option<HookWord>,
         interaction: Interaction,
     ) -> Ruling {
-        match ToolCall::parse(raw) {
+        match (self.shared().parse)(raw) {
             Ok(call) => {
                 let (cwd, input) = (raw.cwd.clone(), Some(&raw.input));
                 self.rule(Said { id, call, cwd, input, word, interaction, process: None })

@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
 use pinfold_policy::rule::Covers;
 use pinfold_policy::{
-    Access, Bases, Effect, Grant, Grants, Guards, Interaction, Mode, Policy, Principal, Scope, SourcedRule,
+    Access, BadCall, Bases, Effect, Grant, Grants, Guards, Interaction, Mode, Policy, Principal, RawCall,
+    Scope, SourcedRule, ToolCall,
 };
 
 use crate::audit::Journal;
@@ -156,7 +157,12 @@ pub(crate) struct Shared {
     /// The same as absolute paths.
     pub(crate) roots: Vec<String>,
     calls: AtomicU64,
+    /// How a call is understood: where no deed follows, texts that only a deed would use may be missing.
+    pub(crate) parse: Parse,
 }
+
+/// How a call is understood.
+pub(crate) type Parse = fn(&RawCall) -> Result<ToolCall, BadCall>;
 
 /// What one decision goes by, whatever changes meanwhile.
 pub(crate) struct JudgedBy {
@@ -202,11 +208,11 @@ impl Session {
         {
             return Err(SessionError::ShellsElsewhere(shells.folder().to_owned()));
         }
-        Ok(Self::over(map(line), plan, journal))
+        Ok(Self::over(map(line), plan, journal, ToolCall::parse))
     }
 
-    /// The session of a plan over its line.
-    pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>) -> Self {
+    /// The session of a plan over its line. `parse`: how much of a call has to be there.
+    pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: Parse) -> Self {
         let Plan { id, scope, principal, access, interaction, guards, shells, policy, .. } = plan;
         let Plan { bases, asking, hooks, parents, bypass_locked, rules_locked, headless_hooks, .. } = plan;
         let lineage = parents.into_iter().chain([principal.name().to_owned()]).collect();
@@ -233,6 +239,7 @@ impl Session {
             roots: line.roots().map(|root| root.display().to_string()).collect(),
             line,
             calls: AtomicU64::new(0),
+            parse,
         };
         Self { shared: Arc::new(shared) }
     }

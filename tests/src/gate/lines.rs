@@ -16,10 +16,6 @@ use super::world;
 
 /// What parts a condition needs that do not exist yet.
 const MISSING: &[(&str, &str)] = &[
-    ("hooks", "needs hooks"),
-    ("hook_scope", "needs hooks"),
-    ("headless_permission_request", "needs hooks"),
-    ("second_call", "needs hooks"),
     ("denials", "needs the agent loop"),
     ("judge", "needs the judge"),
     ("limits", "needs the agent loop"),
@@ -29,16 +25,7 @@ const MISSING: &[(&str, &str)] = &[
 /// Why a case cannot run yet.
 pub fn missing(case: &Case) -> Option<&'static str> {
     let own = |name: &str| MISSING.iter().find(|(known, _)| *known == name).map(|(_, why)| *why);
-    let by_setup = case.setup.keys().find_map(|name| own(name));
-    let by_area = || match case.area.as_str() {
-        "hooks" => Some("needs hooks"),
-        _ => None,
-    };
-    let in_settings = || {
-        let scopes = case.setup.get("scopes")?.as_object()?;
-        scopes.values().any(|scope| scope.get("hooks").is_some()).then_some("needs hooks")
-    };
-    by_setup.or_else(by_area).or_else(in_settings)
+    case.setup.keys().find_map(|name| own(name))
 }
 
 /// Runs a case through the line interface.
@@ -68,7 +55,7 @@ pub fn run(case: &Case) -> Ran {
     }
 }
 
-fn compare(case: &Case, decision: &str, trace: &str) -> Ran {
+pub(super) fn compare(case: &Case, decision: &str, trace: &str) -> Ran {
     if case.accepts(decision) {
         return Ran::Passed;
     }
@@ -151,13 +138,13 @@ fn listed(case: &Case, desk: &mut Desk, line: &Value) -> Ran {
 }
 
 /// A case as it is asked.
-struct Asked {
-    line: Value,
-    layers: Result<Vec<Layered>, String>,
-    variables: BTreeMap<String, String>,
+pub(super) struct Asked {
+    pub(super) line: Value,
+    pub(super) layers: Result<Vec<Layered>, String>,
+    pub(super) variables: BTreeMap<String, String>,
 }
 
-fn asked(case: &Case) -> Result<Asked, String> {
+pub(super) fn asked(case: &Case) -> Result<Asked, String> {
     let mut line = Map::new();
     line.insert("tool".into(), json!(if case.call.tool == "_start" { "Read" } else { &case.call.tool }));
     let start = json!({"file_path": "a"});
@@ -336,7 +323,18 @@ fn layer(name: &str, says: &Value, trusted: bool) -> Result<Result<Layered, Stri
             permissions.extend(nested.clone());
             continue;
         }
-        let at_the_top = ["tools", "hooks", "sandbox", "guards", "bash", "immune", "reads", "allowBash"];
+        let at_the_top = [
+            "tools",
+            "hooks",
+            "sandbox",
+            "guards",
+            "bash",
+            "immune",
+            "reads",
+            "allowBash",
+            "headlessPermissionRequest",
+            "allowManagedHooksOnly",
+        ];
         let list = if at_the_top.contains(&key.as_str()) { &mut top } else { &mut permissions };
         list.insert(key.clone(), value.clone());
     }

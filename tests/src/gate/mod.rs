@@ -3,6 +3,7 @@
 pub mod case;
 pub mod dialog;
 pub mod disputes;
+pub mod hooked;
 pub mod lines;
 pub mod ran;
 pub mod tracker;

@@ -2,26 +2,47 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pinfold_paths::Ambient;
-use pinfold_policy::merge::Layered;
-use pinfold_policy::{PathText, RawCall, is_visible};
+use pinfold_policy::merge::{Layered, Merged};
+use pinfold_policy::{Decision, PathText, RawCall, is_visible};
 
 use super::answer::Answer;
 use super::line::{BadLine, Line};
 use super::opened::{Opened, Surroundings};
 use super::setup::Setup;
+use crate::consent::{Decided, Hooks};
 use crate::profile::Profile;
+use crate::refusal::Refusal;
+use crate::session::Plan;
 
 /// The settings behind the lines of a project: asked for each line, so that a file that changes counts at once. The
 /// error is what is wrong in them; no line is then answered.
 pub type Backing = Box<dyn Fn(&Path) -> Result<Vec<Layered>, String> + Send>;
+
+/// The hooks of merged settings, for a session of a plan.
+pub type MakeHooks = Box<dyn Fn(&Merged, &Plan) -> Option<Arc<dyn Hooks>> + Send>;
+
+/// What comes of a line when hooks are asked too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Consulted {
+    /// What is decided. Ask: hooks have left it to a person.
+    pub decision: Decision,
+    /// The no in words, unless it is a yes.
+    pub refusal: Option<Refusal>,
+    /// What hooks want the model to read.
+    pub context: Vec<String>,
+    /// A hook wants the agent to stop, and why.
+    pub stop: Option<String>,
+}
 
 /// Answers lines, and keeps what it opened for the next ones of the same setup.
 pub struct Desk {
     ambient: Ambient,
     surroundings: Surroundings,
     backing: Option<Backing>,
+    hooks: Option<MakeHooks>,
     kept: HashMap<String, Opened>,
     /// How much text their setups are.
     kept_bytes: usize,
@@ -43,6 +64,7 @@ impl Desk {
             ambient,
             surroundings,
             backing: None,
+            hooks: None,
             kept: HashMap::new(),
             kept_bytes: 0,
             burst: 0,
@@ -76,6 +98,35 @@ impl Desk {
     pub fn backed_by(mut self, backing: Backing) -> Self {
         self.backing = Some(backing);
         self
+    }
+
+    /// With hooks of the settings behind the lines. A line that is answered asks none of them: they are programs that do
+    /// something. [`Desk::consult`] asks them.
+    #[must_use]
+    pub fn with_hooks(mut self, make: MakeHooks) -> Self {
+        self.hooks = Some(make);
+        self
+    }
+
+    /// Takes the call of a line down the whole road, with its hooks and without the deed. What hooks change holds for
+    /// the next line of the same setup.
+    ///
+    /// # Errors
+    /// As [`Desk::answer`].
+    pub fn consult(&mut self, line: &[u8]) -> Result<Consulted, BadLine> {
+        self.burst += 1;
+        let line = Line::read(line)?;
+        let opened = self.open(&line)?;
+        let cwd = Some(PathText::new(opened.cwd.as_os_str()));
+        let call = RawCall { tool: line.tool, input: line.input, cwd };
+        let Decided { outcome, context, stop, .. } = opened.session.decide(&call);
+        let refusal = outcome.err().map(|refusal| *refusal);
+        let decision = match &refusal {
+            None => Decision::Allow,
+            Some(refusal) if refusal.approvable => Decision::Ask,
+            Some(_) => Decision::Deny,
+        };
+        Ok(Consulted { decision, refusal, context, stop })
     }
 
     /// Answers one line.
@@ -143,7 +194,7 @@ impl Desk {
     fn open_anew(&self, line: &Line<'_>) -> Result<Opened, BadLine> {
         let setup = Setup::read(line.setup())?;
         let layers = self.layers(&setup.project(&self.surroundings.folder))?;
-        Opened::open(&self.ambient, &setup, &self.surroundings, layers)
+        Opened::open(&self.ambient, &setup, &self.surroundings, self.hooks.as_ref(), layers)
     }
 
     fn layers(&self, project: &Path) -> Result<Vec<Layered>, BadLine> {

@@ -27,5 +27,5 @@ mod reading;
 mod setup;
 
 pub use answer::{Answer, ClaimsTold, PartTold, PartTrace};
-pub use desk::{Backing, Desk};
+pub use desk::{Backing, Consulted, Desk, MakeHooks};
 pub use line::{BadLine, LONGEST_LINE};

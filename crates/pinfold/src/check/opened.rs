@@ -9,9 +9,10 @@ use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
     Bases, Effect, Grant, Interaction, Layer, Located, Mode, Policy, Principal, Rule, Scope, ShellHold,
-    Source, SourcedRule,
+    Source, SourcedRule, ToolCall,
 };
 
+use super::desk::MakeHooks;
 use super::line::BadLine;
 use super::setup::Setup;
 use crate::audit::Discard;
@@ -31,7 +32,7 @@ pub(super) struct Surroundings {
 
 /// A setup, opened.
 pub(super) struct Opened {
-    /// For considering alone: its line may be around folders that are not there.
+    /// For deciding alone: its line may be around folders that are not there.
     pub(super) session: Session,
     pub(super) cwd: PathBuf,
     pub(super) project: PathBuf,
@@ -47,6 +48,7 @@ impl Opened {
         ambient: &Ambient,
         setup: &Setup,
         around: &Surroundings,
+        hooks: Option<&MakeHooks>,
         layers: Vec<Layered>,
     ) -> Result<Self, BadLine> {
         let places = Places::of(ambient, setup, around)?;
@@ -60,6 +62,7 @@ impl Opened {
             plan.policy = opening.policy_of_agent(plan.policy, &mut unread, &mut warnings);
         }
         plan.policy.unread = unread;
+        plan.hooks = hooks.and_then(|make| make(&merged, &plan));
         let grants = opening.grants(&mut warnings);
         let session = opening.session(plan)?;
         session.set_grants(grants);
@@ -275,7 +278,7 @@ impl Opening<'_> {
         let places = self.places;
         let roots = self.roots(plan.scope.enforce_write)?;
         let line = Line::imagined(places.display_root.clone(), places.home.clone(), roots);
-        Ok(Session::over(line, plan, Arc::new(Discard)))
+        Ok(Session::over(line, plan, Arc::new(Discard), ToolCall::parse_for_verdict))
     }
 
     /// A shell is off for an agent that nobody watches, unless somebody switched it on.
