@@ -142,11 +142,15 @@ impl Guards {
     /// places of home directories count besides). `folds_case`: the file system takes `.GIT` for `.git`.
     pub fn write(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
         let places = &self.places;
-        covering(&places.write, real).or_else(|| {
-            let open = || places.open_write.iter().any(|place| real.starts_with(place));
-            let excepted = || self.except.find(real, home, folds_case).is_some();
-            self.write.find(real, home, folds_case).filter(|_| !open() && !excepted())
-        })
+        let placed = covering(&places.write, real);
+        if placed.is_some_and(|guard| guard.kind.is_sensitive()) {
+            return placed;
+        }
+        let open = || places.open_write.iter().any(|place| real.starts_with(place));
+        let excepted = || self.except.find(real, home, folds_case).is_some();
+        let listed = self.write.find(real, home, folds_case).filter(|_| !open() && !excepted());
+        // What is held for this session is no weaker than it was.
+        listed.filter(|guard| placed.is_none() || guard.kind.is_sensitive()).or(placed)
     }
 
     /// The guard that a read of `real` meets. Arguments as for [`Guards::write`].
@@ -183,7 +187,11 @@ impl Guards {
     /// Guards one resolved place and what lies beneath it for writing, by its path and not by a pattern.
     #[must_use]
     pub fn with_held(mut self, place: &Path, why: &str) -> Self {
-        self.places.write.insert(place.to_owned(), Guard::placed(place, why));
+        // What needs a person there still does.
+        let known = self.places.write.get(place).filter(|guard| guard.kind.is_sensitive());
+        if known.is_none() {
+            self.places.write.insert(place.to_owned(), Guard::placed(place, why));
+        }
         self
     }
 
@@ -192,6 +200,16 @@ impl Guards {
     pub fn with_run(mut self, file: &Path, why: &str) -> Self {
         let guard = Guard { kind: GuardKind::Autorun, ..Guard::placed(file, why) };
         self.places.write.insert(file.to_owned(), guard);
+        self
+    }
+
+    /// Guards one resolved place of our own, and what lies beneath it, for reading and for writing: a write there needs
+    /// a person.
+    #[must_use]
+    pub fn with_own(mut self, place: &Path, why: &str) -> Self {
+        let guard = Guard { kind: GuardKind::Policy, ..Guard::placed(place, why) };
+        self.places.write.insert(place.to_owned(), guard.clone());
+        self.places.read.insert(place.to_owned(), guard);
         self
     }
 
