@@ -109,11 +109,14 @@ fn followed(wanted: &Call) -> Result<Watched<Policy>, Failure> {
 
 fn session(wanted: &Call) -> Result<Session, Failure> {
     let (plan, limits) = with_settings(wanted)?;
+    // Open before the walls are drawn, so that it is there to be guarded.
+    let journal = journal(wanted, limits)?;
+    let plan = Plan { guards: record::guarded(plan.guards.clone()), ..plan };
     let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
     if plan.scope.allow_bash {
         plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded)?));
     }
-    Session::open(&Ambient::claim(), plan, journal(wanted, limits)?)
+    Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
 }
 
@@ -210,6 +213,7 @@ fn shells(plan: &Plan, allow_degraded: bool) -> Result<Shells, Failure> {
     let nested = surroundings::is_inside_another();
     let surroundings = Surroundings {
         grant: Grant {
+            deny_read: record::place().into_iter().collect(),
             environment: std::env::vars_os().collect(),
             cache_home: surroundings::cache_home(),
             ..Grant::default()

@@ -50,6 +50,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let asks = questions.are_asked();
     let wanted = if run.landlock_only || nested { "landlock" } else { "full" };
     recorded.start(run, &grant.folder, wanted, Some(&grant))?;
+    grant.deny_read.extend(recorded.place());
     let begun = begin(run, &grant, &guards, nested, asks);
     let Begun { boundary, mut confined, relay, mut beside } = match begun {
         Ok(begun) => begun,

@@ -29,7 +29,7 @@ impl Bed {
         let top = folder.path().canonicalize().unwrap();
         let (project, home) = (top.join("proj"), top.join("home"));
         fs::create_dir_all(project.join(".pinfold")).unwrap();
-        fs::create_dir_all(home.join(".local/state/pinfold")).unwrap();
+        fs::create_dir_all(home.join(".local/state/pinfold/record")).unwrap();
         Self { _folder: folder, project, home }
     }
 
@@ -143,7 +143,7 @@ impl Approver for Yes {
 #[test]
 fn what_sessions_recorded_is_learnt_from_unless_somebody_changed_it() {
     let bed = Bed::new();
-    let state = bed.home.join(".local/state/pinfold");
+    let state = bed.home.join(".local/state/pinfold/record");
     let output = bed.run_plainly(&[]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("0 answers in this folder speak for no rule"));
 

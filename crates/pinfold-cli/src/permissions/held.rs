@@ -8,7 +8,7 @@ use pinfold::settings::{Loaded, Locations, Trust, TrustedFolder};
 use super::counts::Counts;
 use super::running::{Grant, Running};
 use crate::exit::Failure;
-use crate::{settings, surroundings};
+use crate::{record, settings};
 
 /// Rules and settings, grants, trust.
 pub(crate) struct Held {
@@ -30,16 +30,17 @@ impl Held {
         let Loaded { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
         let ambient = Ambient::claim();
         let (grants, unreached) = Running::all().grants();
-        let record = locations.trust.as_deref();
-        let trust = record.and_then(|path| Trust::read(&ambient, path).ok()).unwrap_or_default();
-        let counts = surroundings::state_home()
+        let trusted = locations.trust.as_deref();
+        let trust = trusted.and_then(|path| Trust::read(&ambient, path).ok()).unwrap_or_default();
+        let counts = record::directory()
+            .ok()
             .and_then(|directory| Counts::read(&directory, locations.project.as_deref()).ok());
         Ok(Self {
             decided: counts.map(|counts| merged.rules.iter().map(|rule| counts.of(rule)).collect()),
             grants,
             unreached,
             trusted: trust.folders(&ambient),
-            trust: record.map(|path| path.display().to_string()),
+            trust: trusted.map(|path| path.display().to_string()),
             no_trust,
             merged,
         })

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::failed;
 use crate::args::Learn;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::{say, settings, surroundings};
+use crate::{record, say, settings, surroundings};
 
 pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Failure> {
     if wanted.apply && surroundings::is_inside_another() {
@@ -51,8 +51,7 @@ fn lines(named: Option<&Path>) -> Result<Vec<Value>, Failure> {
     if let Some(named) = named {
         return read(named, Vec::new());
     }
-    let home = surroundings::state_home()
-        .ok_or_else(|| Failure::new(USAGE, "there is no home for the record").mend("set HOME"))?;
+    let home = record::directory()?;
     let files = ledger::files(&home).map_err(|e| unreadable(&home, &e))?;
     if let Err(misfit) = verify(&files, None).map_err(|e| unreadable(&home, &e))? {
         let what = say::visible(&misfit.to_string());

@@ -4,7 +4,7 @@
 //! processes were asked about in between is recorded as the calls that they are.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -59,6 +59,11 @@ impl Recorded {
     /// Where decisions about what its processes do are recorded.
     pub(super) fn journal(&self) -> Arc<dyn Journal> {
         Arc::clone(&self.journal)
+    }
+
+    /// Where it is kept: nothing inside reads or writes it.
+    pub(super) fn place(&self) -> Option<PathBuf> {
+        record::place().filter(|_| self.is_kept)
     }
 
     /// The name of the run.

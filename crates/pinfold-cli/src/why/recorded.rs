@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Wanted;
 use crate::exit::{Failure, USAGE};
-use crate::{say, surroundings};
+use crate::{record, say};
 
 /// What was decided when a call was made.
 pub(super) struct Earlier {
@@ -44,9 +44,7 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// The call of that name.
 pub(super) fn find(name: &str) -> Result<Wanted, Failure> {
-    let path = surroundings::state_home()
-        .map(|folder| folder.join("record.jsonl"))
-        .ok_or_else(|| Failure::new(USAGE, "there is no home for the record").mend("set HOME"))?;
+    let path = record::directory()?.join("record.jsonl");
     let unreadable = |e: std::io::Error| {
         Failure::new(USAGE, format!("the record `{}` cannot be read: {e}", path.display()))
     };

@@ -468,6 +468,12 @@ pub(super) const READ: &[Group] = &[
         ],
     ),
     group(
+        GuardKind::Policy,
+        Held::WhenPresent,
+        "it is pinfold's own record: what every session did, and what would have let it pass",
+        &["~/.local/state/pinfold/record"],
+    ),
+    group(
         GuardKind::Credential,
         Held::WhenPresent,
         "it holds the password hashes of this machine",

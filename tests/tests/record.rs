@@ -1,0 +1,159 @@
+//! The record and those whom it is about: they neither read it nor write it, and every way in leaves its line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pinfold::audit::{ledger, verify};
+use pinfold_tests::bed::told;
+use pinfold_tests::product::pinfold;
+use pinfold_tests::{Bed, Tier, Who};
+use serde_json::Value;
+
+fn place(bed: &Bed) -> PathBuf {
+    bed.home().join(".local/state/pinfold/record")
+}
+
+/// Every line, after the chain was found whole.
+fn lines(place: &Path) -> Vec<Value> {
+    let files = ledger::files(place).expect("the record can be listed");
+    verify(&files, None).expect("it can be read").unwrap_or_else(|misfit| panic!("{misfit}"));
+    let text: String = files.iter().map(|file| fs::read_to_string(file).expect("a file")).collect();
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// What somebody inside could do to a file. The last ones take it away.
+const DEEDS: [&str; 6] = [
+    "cat RECORD/record.jsonl",
+    "echo {} >> RECORD/record.jsonl",
+    "flock -n RECORD/record.jsonl true",
+    "ln RECORD/record.jsonl link",
+    "mv RECORD elsewhere",
+    "rm elsewhere/record.jsonl || rm RECORD/record.jsonl",
+];
+
+/// All of them, each telling whether it was done.
+fn deeds(place: &Path) -> String {
+    let each = DEEDS.iter().enumerate().map(|(i, deed)| format!("if {deed}; then echo done {i}; fi"));
+    // What an earlier try left.
+    let clean = "rm -rf link elsewhere".to_owned();
+    std::iter::once(clean)
+        .chain(each)
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace("RECORD", &place.display().to_string())
+}
+
+#[test]
+fn nobody_inside_reads_or_writes_the_record() {
+    for who in Who::present() {
+        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
+            for (options, is_named) in [
+                (&[][..], false),
+                (&[][..], true),
+                (&["--sandbox", "default-write"][..], false),
+                (&["--sandbox", "default-write"][..], true),
+            ] {
+                let bed = Bed::new(who);
+                let state = bed.outside().join("state");
+                let place = if is_named { state.join("pinfold/record") } else { place(&bed) };
+                let sh = |options: &[&str], script: &str| {
+                    let mut run = bed.run(tier, options);
+                    if is_named {
+                        run.env("XDG_STATE_HOME", &state);
+                    }
+                    run.args(["sh", "-c", script]).output().expect("a run")
+                };
+                sh(&[], "true");
+                let output = sh(options, &deeds(&place));
+                let case = format!("{who} {tier} {options:?} {is_named}: {}", told(&output));
+                assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{case}");
+                let lines = lines(&place);
+                assert_eq!(lines.iter().filter(|line| line["kind"] == "end").count(), 2, "{case}");
+                // The control: without walls each of them is done.
+                let free = bed.free("sh").args(["-c", &deeds(&place)]).output().expect("a shell");
+                let free = String::from_utf8_lossy(&free.stdout);
+                assert_eq!(
+                    free.lines().filter(|line| line.starts_with("done ")).count(),
+                    DEEDS.len(),
+                    "{free}"
+                );
+            }
+        }
+    }
+}
+
+fn pinfold_in(bed: &Bed, words: &[&str]) -> Command {
+    let mut command = bed.free(pinfold());
+    command.args(words);
+    command
+}
+
+#[test]
+fn no_tool_reads_or_writes_the_record_without_a_person() {
+    let bed = Bed::new(Who::Ordinary);
+    pinfold_in(&bed, &["call", "Ls", "{}"]).output().expect("a first line");
+    let file = place(&bed).join("record.jsonl").display().to_string();
+    for (tool, input) in [
+        ("Read", format!(r#"{{"file_path":"{file}"}}"#)),
+        ("Write", format!(r#"{{"file_path":"{file}","content":""}}"#)),
+        ("Delete", format!(r#"{{"path":"{file}"}}"#)),
+        ("CopyFile", format!(r#"{{"source":"{file}","destination":"copy"}}"#)),
+        ("MoveFile", format!(r#"{{"source":"{file}","destination":"moved"}}"#)),
+        ("Bash", format!(r#"{{"command":"cat {file}"}}"#)),
+    ] {
+        for mode in ["default", "bypassPermissions"] {
+            let words = ["call", "--allow-bash", "--permission-mode", mode, tool, &input];
+            let output = pinfold_in(&bed, &words).output().expect("a call");
+            let text = String::from_utf8_lossy(&output.stdout);
+            let writes = !matches!(tool, "Read" | "CopyFile" | "Bash");
+            // In bypass a read through a tool is the person's word; a shell's is the kernel's.
+            if mode == "default" || writes {
+                assert_eq!(output.status.code(), Some(3), "{tool} {mode}: {}", told(&output));
+            }
+            if tool == "Bash" {
+                assert!(!text.contains("\\\"session\\\""), "{tool} {mode}: {}", told(&output));
+            }
+        }
+    }
+    assert!(place(&bed).join("record.jsonl").exists());
+}
+
+#[test]
+fn a_run_says_what_was_refused_to_it_under_names_that_are_told() {
+    let bed = Bed::new(Who::Ordinary);
+    let tier = if Tier::Full.is_possible_for(Who::Ordinary) { Tier::Full } else { Tier::LandlockOnly };
+    let outside = bed.outside().join("x");
+    let script = format!("echo x > {}; exit 7", outside.display());
+    let output = bed.run(tier, &["--json"]).args(["sh", "-c", &script]).output().expect("a run");
+    let report = String::from_utf8_lossy(&output.stderr);
+    let report: Value = serde_json::from_str(report.lines().last().expect("a report")).expect("JSON");
+    let lines = lines(&place(&bed));
+    let kinds: Vec<&str> = lines.iter().filter_map(|line| line["kind"].as_str()).collect();
+    assert_eq!(kinds, ["start", "refusal", "end"], "{lines:?}");
+    let denial = &lines[1]["denial"];
+    assert_eq!(denial["place"], outside.display().to_string());
+    assert_eq!(denial["id"], report["refused"][0]["id"]);
+    assert_eq!(denial["id"], format!("{}:k1", lines[0]["session"].as_str().expect("a name")));
+    assert_eq!((&lines[2]["exit"], &lines[2]["refused"]), (&7.into(), &1.into()));
+    // A command that is not plainly without secrets is said at the end.
+    assert!(lines[0]["command"].is_null() && lines[2]["command"].as_str().expect("it").contains("exit 7"));
+}
+
+#[test]
+fn a_run_that_cannot_be_recorded_does_not_start() {
+    let bed = Bed::new(Who::Ordinary);
+    fs::create_dir_all(bed.home().join(".local/state/pinfold")).expect("a directory");
+    std::os::unix::fs::symlink(bed.outside(), place(&bed)).expect("a link");
+    bed.give();
+    let run = |options: &[&str]| {
+        let mut run = bed.run(Tier::LandlockOnly, options);
+        run.args(["sh", "-c", "echo x > made"]).output().expect("a run")
+    };
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(125), "{}", told(&output));
+    assert!(!bed.folder().join("made").exists());
+    assert!(fs::read_dir(bed.outside()).expect("a directory").next().is_none());
+    assert!(run(&["--no-record"]).status.success());
+    assert!(bed.folder().join("made").exists());
+}
