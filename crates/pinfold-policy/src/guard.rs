@@ -142,15 +142,15 @@ impl Guards {
     /// places of home directories count besides). `folds_case`: the file system takes `.GIT` for `.git`.
     pub fn write(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
         let places = &self.places;
-        let placed = covering(&places.write, real);
-        if placed.is_some_and(|guard| guard.kind.is_sensitive()) {
-            return placed;
+        let held = covering(&places.write, real);
+        if held.is_some_and(|guard| guard.kind.is_sensitive()) {
+            return held;
         }
         let open = || places.open_write.iter().any(|place| real.starts_with(place));
         let excepted = || self.except.find(real, home, folds_case).is_some();
         let listed = self.write.find(real, home, folds_case).filter(|_| !open() && !excepted());
         // What is held for this session is no weaker than it was.
-        listed.filter(|guard| placed.is_none() || guard.kind.is_sensitive()).or(placed)
+        listed.filter(|guard| held.is_none() || guard.kind.is_sensitive()).or(held)
     }
 
     /// The guard that a read of `real` meets. Arguments as for [`Guards::write`].
