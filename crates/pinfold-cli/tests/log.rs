@@ -86,7 +86,7 @@ fn a_line_that_was_changed_is_named() {
     let head = whole.lines().find_map(|line| line.strip_prefix("head ")).unwrap().to_owned();
     assert!(bed.log(&["verify", "--head", &head]).contains("the head that you kept"));
 
-    let record = bed.state.join("pinfold/record.jsonl");
+    let record = bed.state.join("pinfold/record/record.jsonl");
     let text = fs::read_to_string(&record).unwrap();
     let cut: String =
         text.lines().take(text.lines().count() - 1).map(|line| line.to_owned() + "\n").collect();
