@@ -98,6 +98,12 @@ fn what_is_no_folder_is_refused_with_a_mend() {
 #[test]
 fn any_home_and_environment_will_do() {
     everywhere(|bed, tier| {
+        // Where there is no place for the record a run does not start unless somebody goes without.
+        let homeless =
+            bed.run(tier, &[]).arg("true").env_remove("HOME").output().expect("pinfold can be started");
+        assert_eq!(homeless.status.code(), Some(2), "{}", told(&homeless));
+        assert!(told(&homeless).contains("--no-record"), "{}", told(&homeless));
+        let bed = &Bed::new(bed.who()).with_options(&["--no-record"]);
         let file = bed.home().join("file");
         fs::write(&file, "").expect("a file");
         bed.give();

@@ -1,5 +1,7 @@
 //! `pinfold call` with hooks in settings: they are asked around every call, and only those that somebody stands behind.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
