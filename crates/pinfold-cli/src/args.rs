@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Call(Call),
     Check(Check),
     Why(Why),
-    Log(Log),
+    Log(Box<Log>),
     Tools(Tools),
     Rules(Rules),
     Permissions(Permissions),

@@ -6,6 +6,7 @@ mod stats;
 mod told;
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -55,11 +56,13 @@ fn listed(wanted: &Log) -> Result<ExitCode, Failure> {
         Ok(())
     })?;
     kept.iter().try_for_each(|text| say::out(text))?;
-    while wanted.follow {
+    if !wanted.follow {
+        return Ok(ExitCode::from(DONE));
+    }
+    loop {
         thread::sleep(LOOK);
         reader.each(|line| if filter.takes(&line.record) { say::out(&show(line)) } else { Ok(()) })?;
     }
-    Ok(ExitCode::from(DONE))
 }
 
 fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
@@ -95,18 +98,19 @@ fn holds(found: &Verified, files: usize) -> String {
         found.last
     );
     if found.old > 0 {
-        text += &format!("{} lines before it are of version 1, which had no chain\n", found.old);
+        let _ = writeln!(text, "{} lines before it are of version 1, which had no chain", found.old);
     }
     if found.torn > 0 {
-        text += &format!("{} lines were left unfinished and closed off\n", found.torn);
+        let _ = writeln!(text, "{} lines were left unfinished and closed off", found.torn);
     }
     if found.unfinished > 0 {
-        text += &format!("{} bytes at the end are no whole line\n", found.unfinished);
+        let _ = writeln!(text, "{} bytes at the end are no whole line", found.unfinished);
     }
     if let Some(known) = found.known {
-        text += &format!("the head that you kept is line {known}\n");
+        let _ = writeln!(text, "the head that you kept is line {known}");
     }
-    text + &format!("head {head}\n  kept elsewhere, it shows whether lines at the end go missing\n")
+    let _ = writeln!(text, "head {head}\n  kept elsewhere, it shows whether lines at the end go missing");
+    text
 }
 
 fn breaks(misfit: &Misfit) -> String {

@@ -65,7 +65,9 @@ impl Bed {
         let mut child =
             self.command(&["call", "--lines"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
-        calls.iter().for_each(|call| writeln!(input, "{call}").unwrap());
+        for call in calls {
+            writeln!(input, "{call}").unwrap();
+        }
         drop(input);
         let Output { stdout, .. } = child.wait_with_output().unwrap();
         String::from_utf8(stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()

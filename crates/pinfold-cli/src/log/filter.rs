@@ -78,6 +78,6 @@ impl<'a> Filter<'a> {
 pub(super) fn places(record: &Value) -> impl Iterator<Item = &str> {
     let paths = record["paths"].as_array().into_iter().flatten();
     let named = paths.flat_map(|path| [path["asked"].as_str(), path["real"].as_str()]);
-    let refused = record["denial"]["place"].as_str();
+    let refused = record.pointer("/denial/place").and_then(Value::as_str);
     named.chain([refused]).flatten()
 }

@@ -40,7 +40,7 @@ pub(super) fn told(record: &Value, verbose: bool) -> String {
 /// The name of the call, as `pinfold why` takes it.
 fn name(record: &Value) -> String {
     let session = record["session"].as_str().unwrap_or_default();
-    match (&record["id"], record["denial"]["id"].as_str()) {
+    match (&record["id"], record.pointer("/denial/id").and_then(Value::as_str)) {
         (_, Some(id)) => id.to_owned(),
         (Value::Number(id), None) => format!("{session}:{id}"),
         (_, None) => session.to_owned(),
@@ -73,7 +73,8 @@ fn what(record: &Value) -> String {
 
 /// What a call is about: its command, or its first place.
 fn about(record: &Value) -> String {
-    let command = record["input"]["command"].as_str().or_else(|| record["shell"].as_str());
+    let command =
+        record.pointer("/input/command").and_then(Value::as_str).or_else(|| record["shell"].as_str());
     let said = command.or_else(|| places(record).next()).unwrap_or_default();
     let mut short: String = said.chars().take(LONGEST).collect::<String>().replace('\n', "\\n");
     if short.len() < said.len() {
