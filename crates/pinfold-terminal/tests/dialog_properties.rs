@@ -10,8 +10,9 @@ use pinfold::consent::{
     Act, Asker, Change, Choice, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, WhyAsked,
     WidthShown,
 };
+use pinfold_render::visible;
 use pinfold_terminal::dialog::{Dialog, Look, Meanwhile, Moment, Shown, show};
-use pinfold_terminal::{Event, Key, KeyCode, Size, Stage, visible};
+use pinfold_terminal::{Event, Key, KeyCode, Size, Stage};
 use proptest::prelude::*;
 use proptest::sample::select;
 use vte::{Params, Perform};

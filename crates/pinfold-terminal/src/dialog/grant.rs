@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{Choice, OfferShown, PartShown, WidthShown};
+use pinfold_render::{Block, Tone, note};
 
-use super::body::note;
-use crate::sheet::{Block, Scroll, Sheet, Tone};
+use crate::sheet::{Scroll, Sheet};
 use crate::stage::{Key, KeyCode};
 
 /// A grant that is being looked at.

@@ -9,8 +9,6 @@
 //! - Nothing of a request draws where we draw: left of the gutter, or below the line under the text.
 //! - Only what was offered is answered, and a grant only after its text was on the screen.
 
-mod body;
-mod diff;
 mod grant;
 mod model;
 mod options;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use pinfold::consent::{Choice, Request};
+use pinfold_render::{Answerable, Body, at_rest, offered, visible};
 
-use super::body::Body;
 use super::grant::Grant;
-use super::options::{Answerable, offered};
-use crate::sheet::{Field, Scroll, Sheet, visible};
+use super::options::meant_by;
+use crate::sheet::{Field, Scroll, Sheet};
 use crate::stage::{Key, KeyCode};
 
 /// What can change while a dialog is open.
@@ -61,8 +61,7 @@ impl<'a> Dialog<'a> {
     pub fn new(request: &'a Request) -> Self {
         let body = Body::of(request);
         let options = offered(request, body.is_whole);
-        let rest = if request.destructive || request.immune { Answerable::No } else { Answerable::Yes };
-        let at = options.iter().position(|option| *option == rest).unwrap_or(0);
+        let at = options.iter().position(|option| *option == at_rest(request)).unwrap_or(0);
         Self {
             request,
             body: Scroll::new(Sheet::new(body.blocks), body.what),
@@ -96,7 +95,7 @@ impl<'a> Dialog<'a> {
             return Some(NO);
         }
         if !self.has_room {
-            let is_no = key.code == KeyCode::Escape || Answerable::of(key) == Some(Answerable::No);
+            let is_no = key.code == KeyCode::Escape || meant_by(key) == Some(Answerable::No);
             return is_no.then_some(NO);
         }
         match std::mem::replace(&mut self.pane, Pane::Options) {
@@ -128,7 +127,7 @@ impl<'a> Dialog<'a> {
             KeyCode::Tab => self.at = if self.at >= last { 0 } else { self.at + 1 },
             KeyCode::Char('m' | 'M') if !key.ctrl && !key.alt => self.pane = Pane::Message(Field::default()),
             _ if self.body.key(key) => {}
-            _ => return Answerable::of(key).and_then(|option| self.take(option)),
+            _ => return meant_by(key).and_then(|option| self.take(option)),
         }
         None
     }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use pinfold_render::{Answerable, title};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-use super::body::title;
 use super::model::{Dialog, Moment, Pane};
+use super::options::{letter, number, words};
 use crate::sheet::{SMALLEST, draw_rule};
 use crate::stage::Size;
 
@@ -107,11 +108,11 @@ impl Dialog<'_> {
 
     fn option_lines(&self, width: u16) -> Vec<(String, Style)> {
         let keeps = !self.request.offer.kept.is_empty();
-        let line = |(i, option): (usize, &super::options::Answerable)| {
+        let line = |(i, option): (usize, &Answerable)| {
             let is_marked = i == self.at;
             let mark = if is_marked { '>' } else { ' ' };
-            let words =
-                format!("{mark} {} {}  {} ", option.number(), option.letter(), option.words(width, keeps));
+            let (number, letter) = (number(*option), letter(*option));
+            let words = format!("{mark} {number} {letter}  {} ", words(*option, width, keeps));
             let style = match (is_marked, self.is_heard) {
                 (true, true) => Style::new().add_modifier(Modifier::REVERSED),
                 (false, true) => Style::new(),

@@ -1,7 +1,9 @@
 //! The screen as a machine: keys in, wishes out.
 
+use pinfold_render::{Block, Tone, visible};
+
 use super::item::{Item, Told};
-use crate::sheet::{Block, Field, Scroll, Sheet, Tone, visible};
+use crate::sheet::{Field, Scroll, Sheet};
 use crate::stage::{Key, KeyCode};
 
 /// What whoever looks wants to be done.

@@ -1,9 +1,9 @@
 //! A field of text: one line, to be typed.
 
+use pinfold_render::Piece;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::{Modifier, Style};
 
-use super::piece::Piece;
 use crate::stage::{Key, KeyCode};
 
 /// The longest text, in characters.

@@ -4,18 +4,14 @@
 //! of it is theirs. No text draws on another line than the ones it was given, whatever width a terminal takes its
 //! characters for.
 
-mod block;
 mod edge;
 mod field;
 mod paint;
-mod piece;
 mod rows;
 mod scroll;
 
-pub(crate) use block::{Block, Kind, Tone};
 pub(crate) use edge::{SMALLEST, draw_rule};
 pub(crate) use field::Field;
 pub use paint::Painter;
-pub use piece::visible;
 pub(crate) use rows::Sheet;
 pub(crate) use scroll::Scroll;

@@ -1,10 +1,8 @@
 //! Blocks as rows of a width, and rows in a picture.
 
+use pinfold_render::{Block, Kind, Piece, Tone};
 use ratatui_core::buffer::Buffer;
-use ratatui_core::style::{Modifier, Style};
-
-use super::block::{Block, Kind};
-use super::piece::Piece;
+use ratatui_core::style::{Color, Modifier, Style};
 
 /// Cells left of the text: a label, a sign, the gutter and a blank.
 pub(crate) const MARGIN: u16 = 11;
@@ -85,7 +83,7 @@ impl<'a> Sheet<'a> {
             to.set_stringn(1, y, label, 7, Style::new().add_modifier(Modifier::DIM));
         }
         let sign = if begins { block.sign } else { ' ' };
-        put(to, 8, y, sign, block.tone.style());
+        put(to, 8, y, sign, style_of(block.tone));
         let gutter = Style::new().add_modifier(Modifier::DIM);
         let mark = if begins { GUTTER[0] } else { GUTTER[1] };
         to.set_stringn(9, y, mark, 1, gutter);
@@ -99,12 +97,23 @@ impl<'a> Sheet<'a> {
         // What follows the row counts too: blanks at its end are not blanks at the end of the line.
         while let Some((piece, bytes)) = block.text.get(at..).and_then(Piece::first).filter(|_| at < end) {
             let piece = block.kind.shown(piece);
-            let style = look(piece, block.tone.style());
+            let style = look(piece, style_of(block.tone));
             if !(block.kind == Kind::Lines && piece == Piece::Breaks(1)) {
                 x = draw_piece(piece, x, y, style, to);
             }
             at += bytes;
         }
+    }
+}
+
+/// What a tone looks like.
+fn style_of(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Strong => Style::new().add_modifier(Modifier::BOLD),
+        Tone::Gone => Style::new().fg(Color::Red),
+        Tone::Come => Style::new().fg(Color::Green),
+        Tone::Faint => Style::new().add_modifier(Modifier::DIM),
     }
 }
 
@@ -137,16 +146,6 @@ fn draw_piece(piece: Piece, x: u16, y: u16, style: Style, to: &mut Buffer) -> u1
 fn put(to: &mut Buffer, x: u16, y: u16, c: char, style: Style) {
     if let Some(cell) = to.cell_mut((x, y)) {
         cell.set_char(c).set_style(style);
-    }
-}
-
-impl Kind {
-    /// How a piece is shown in such a text.
-    fn shown(self, piece: Piece) -> Piece {
-        match self {
-            Self::Exact | Self::Lines => piece,
-            Self::Inline | Self::Prose => piece.on_one_line(),
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// A piece of a text, as it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub enum Piece {
     /// A character that stands for itself, and how many cells it takes.
     Plain(char, u8),
     /// A tabulator.
@@ -39,7 +39,7 @@ const RESERVED: [char; 4] = ['‹', '›', '⇥', '↵'];
 
 impl Piece {
     /// The piece that a text begins with, and its length in bytes; `None` at the end.
-    pub(crate) fn first(text: &str) -> Option<(Self, usize)> {
+    pub fn first(text: &str) -> Option<(Self, usize)> {
         let bytes = text.as_bytes();
         Some(match *bytes.first()? {
             byte @ b'!'..=b'~' => (Self::Plain(char::from(byte), 1), 1),
@@ -54,7 +54,7 @@ impl Piece {
     }
 
     /// How many cells it takes.
-    pub(crate) fn width(self) -> usize {
+    pub fn width(self) -> usize {
         match self {
             Self::Plain(_, width) => width.into(),
             Self::Tab => 4,
@@ -97,7 +97,8 @@ pub fn visible(text: &str) -> String {
 
 impl Piece {
     /// As it is shown where a line does not end.
-    pub(crate) fn on_one_line(self) -> Self {
+    #[must_use]
+    pub fn on_one_line(self) -> Self {
         match self {
             Self::Breaks(count) => Self::Hidden('\n', count),
             Self::Plain(..) | Self::Tab | Self::Spaces(_) | Self::Hidden(..) => self,

@@ -1,25 +1,27 @@
-//! What a sheet is made of.
+//! What a body is made of.
 
 use std::borrow::Cow;
 
-use ratatui_core::style::{Color, Modifier, Style};
+use crate::piece::Piece;
 
 /// A text with what we say about it.
 #[derive(Clone, Debug)]
-pub(crate) struct Block<'a> {
+pub struct Block<'a> {
     /// What it is, in one short word; left of the gutter, where no text gets.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
     /// A sign before every line of it.
-    pub(crate) sign: char,
+    pub sign: char,
     /// The text.
-    pub(crate) text: Cow<'a, str>,
-    pub(crate) kind: Kind,
-    pub(crate) tone: Tone,
+    pub text: Cow<'a, str>,
+    /// How it is cut into lines.
+    pub kind: Kind,
+    /// What it is, for those who see colours.
+    pub tone: Tone,
 }
 
 /// How a text is cut into lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Its line breaks are shown and marked.
     Exact,
     /// Its line breaks are shown.
@@ -30,9 +32,10 @@ pub(crate) enum Kind {
     Prose,
 }
 
-/// What a text is, in the colours of a terminal. Nothing is told by a colour alone.
+/// What a text is, in colours. Nothing is told by a colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub enum Tone {
+    /// Nothing special.
     Plain,
     /// What matters most.
     Strong,
@@ -44,39 +47,42 @@ pub(crate) enum Tone {
     Faint,
 }
 
-impl Tone {
-    pub(crate) fn style(self) -> Style {
-        match self {
-            Self::Plain => Style::new(),
-            Self::Strong => Style::new().add_modifier(Modifier::BOLD),
-            Self::Gone => Style::new().fg(Color::Red),
-            Self::Come => Style::new().fg(Color::Green),
-            Self::Faint => Style::new().add_modifier(Modifier::DIM),
-        }
-    }
-}
-
 impl<'a> Block<'a> {
     /// A text of one line.
-    pub(crate) fn inline(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+    pub fn inline(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { label, sign: ' ', text: text.into(), kind: Kind::Inline, tone: Tone::Plain }
     }
 
     /// Words of ours, in which there may be some of theirs.
-    pub(crate) fn prose(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+    pub fn prose(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { kind: Kind::Prose, ..Self::inline(label, text) }
     }
 
     /// A text of many lines.
-    pub(crate) fn lines(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+    pub fn lines(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { kind: Kind::Lines, ..Self::inline(label, text) }
     }
 
-    pub(crate) fn tone(self, tone: Tone) -> Self {
+    /// The same in another tone.
+    #[must_use]
+    pub fn tone(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }
 
-    pub(crate) fn sign(self, sign: char) -> Self {
+    /// The same with a sign before each of its lines.
+    #[must_use]
+    pub fn sign(self, sign: char) -> Self {
         Self { sign, ..self }
+    }
+}
+
+impl Kind {
+    /// How a piece is shown in such a text.
+    #[must_use]
+    pub fn shown(self, piece: Piece) -> Piece {
+        match self {
+            Self::Exact | Self::Lines => piece,
+            Self::Inline | Self::Prose => piece.on_one_line(),
+        }
     }
 }

@@ -4,23 +4,26 @@ use std::collections::HashMap;
 
 use pinfold::consent::{Act, Asker, Change, Deed, Request, WhyAsked};
 
-use super::diff;
-use crate::sheet::{Block, Kind, Tone};
+use crate::block::{Block, Kind, Tone};
+use crate::diff;
 
 /// More text than this is not shown: nobody reads it, and each line of it has to be kept.
 const LONGEST: usize = 4 << 20;
 
 /// A request, to be read.
-pub(crate) struct Body<'a> {
-    pub(crate) blocks: Vec<Block<'a>>,
-    /// So many of them say what would be done.
-    pub(crate) what: usize,
+#[derive(Clone, Debug)]
+pub struct Body<'a> {
+    /// What is read, in this order.
+    pub blocks: Vec<Block<'a>>,
+    /// So many of them say what would be done: they have to be seen to their end before a yes.
+    pub what: usize,
     /// All of it is there.
-    pub(crate) is_whole: bool,
+    pub is_whole: bool,
 }
 
 impl<'a> Body<'a> {
-    pub(crate) fn of(request: &'a Request) -> Self {
+    /// All that is to be read of a request.
+    pub fn of(request: &'a Request) -> Self {
         let length = length(request);
         if length > LONGEST {
             return Self { blocks: too_long(request, length), what: 0, is_whole: false };
@@ -39,7 +42,7 @@ impl<'a> Body<'a> {
 }
 
 /// What is asked, in as few words as there are.
-pub(crate) fn title(request: &Request) -> &'static str {
+pub fn title(request: &Request) -> &'static str {
     match &request.deed {
         Deed::Command { .. } => "run this command?",
         Deed::Change { files } if files.len() == 1 => "change this file?",
@@ -147,7 +150,7 @@ fn reason<'a>(group: &[&'a WhyAsked], request: &'a Request) -> Vec<Block<'a>> {
 }
 
 /// Words of ours, between the blocks.
-pub(crate) fn note(words: &'static str) -> Block<'static> {
+pub fn note(words: &'static str) -> Block<'static> {
     Block::prose("", words).tone(Tone::Faint).sign('*')
 }
 

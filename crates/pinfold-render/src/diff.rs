@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use pinfold::consent::Hunk;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
-use super::body::note;
-use crate::sheet::{Block, Tone};
+use crate::block::{Block, Tone};
+use crate::body::note;
 
 /// Lines around a change that are shown too.
 const CONTEXT: usize = 3;
