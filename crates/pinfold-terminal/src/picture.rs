@@ -35,8 +35,10 @@ impl Callbacks for Unknown {
         // What asks or reports draws nothing.
         self.0 |= match (prefix, last) {
             (None, 'm') => has_unknown_look(params),
-            // Insertion, tabs, rectangles.
-            (None, 'h' | 'I' | 'Z') | (Some(b'$' | b' ' | b'\''), _) => true,
+            // Insertion, and line feeds that return.
+            (None, 'h') => params.iter().any(|mode| matches!(mode, [4 | 20])),
+            // Tabs, rectangles.
+            (None, 'I' | 'Z') | (Some(b'$' | b' ' | b'\''), _) => true,
             _ => false,
         };
     }
