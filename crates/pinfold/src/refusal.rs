@@ -495,17 +495,23 @@ impl Refusal {
     pub(crate) fn declined(asked: &Self, message: Option<&str>, silence: bool) -> Self {
         let why = if silence { "nobody answered in time, which is a no" } else { "the person said no" };
         let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
-        let told = match message {
-            Some(message) => format!("{subject} was not done: {why}, with these words: {message}"),
-            None => format!(
-                "{subject} was not done: {why}. Do without it, or say in your answer why it is needed."
+        let (told, why) = match message {
+            Some(words) => (
+                format!("{subject} was not done: {why}, with these words: {words}"),
+                format!("{why}: {words}"),
+            ),
+            None => (
+                format!(
+                    "{subject} was not done: {why}. Do without it, or say in your answer why it is needed."
+                ),
+                why.to_owned(),
             ),
         };
         let hint = "do without it, or say in your answer why it is needed";
         Self {
             code: RefusalCode::Denied,
             message: told,
-            reason: why.to_owned(),
+            reason: why,
             hint: hint.to_owned(),
             approvable: false,
             do_not_retry: true,

@@ -145,11 +145,9 @@ impl Desk {
         let Decided { outcome, .. } = session.decide_attempt(said, shown, &|| held.is_waiting());
         match outcome {
             Err(refusal) => {
-                // With the words of whoever said it.
-                let why = refusal.message.clone();
                 self.state().deny(held.call());
-                self.refuse(held, &why);
-                Verdict::No(why)
+                self.refuse(held, &refusal.reason);
+                Verdict::No(refusal.reason)
             }
             Ok(permit) => {
                 answer(*permit, held, |call, ended| {
