@@ -119,8 +119,13 @@ with tarfile.open(f"{sys.argv[1]}/small.tar", "w") as tar:
         tar.addfile(entry, io.BytesIO(text))
 P
   local job=(sh -c 'tar xf small.tar && cp -r small copy && rm -rf small copy')
-  run "$bed/rounds" "$n" outside "${job[@]}" --next pinfold "${full[@]}" "${job[@]}" --next pinfold-landlock "${light[@]}" "${job[@]}" |
-    table outside
+  # A rule that could let something through outside: what lies there is held and decided about.
+  local home=$bed/home-asking
+  mkdir -p "$home/.config/pinfold" && echo '{"permissions": {"allow": ["Edit(//srv/none/**)"]}}' >"$home/.config/pinfold/settings.json"
+  [ ${#as[@]} -eq 0 ] || chown -R "$uid:$uid" "$home"
+  local asking=(env "HOME=$home" "${full[@]}")
+  run "$bed/rounds" "$n" outside "${job[@]}" --next pinfold "${full[@]}" "${job[@]}" --next pinfold-asking "${asking[@]}" "${job[@]}" \
+    --next pinfold-landlock "${light[@]}" "${job[@]}" | table outside
 }
 
 # Verdicts: how many lines a core answers in a second, and what one call costs from start to end.
