@@ -73,6 +73,10 @@ pub fn example(package: &str, name: &str) -> PathBuf {
     build(package, &["--example", name], name)
 }
 
+/// How variables begin that cargo sets for one package.
+const ABOUT_PACKAGES: [&str; 5] =
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
+
 /// Builds a program in the profile of this test, and lets cargo say where it is.
 fn build(package: &str, more: &[&str], name: &str) -> PathBuf {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -80,6 +84,13 @@ fn build(package: &str, more: &[&str], name: &str) -> PathBuf {
     cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml")).args(more);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
+    }
+    // What cargo tells a test about its package. Build scripts that look at such variables (`ring`'s) would run again
+    // each time, and all that stands on them would be compiled again.
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(|name| ABOUT_PACKAGES.iter().any(|start| name.starts_with(start))) {
+            cargo.env_remove(name);
+        }
     }
     let built = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
     assert!(built.status.success(), "{name} does not build");
