@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -117,6 +117,15 @@ impl Stage for Alone {
     }
 }
 
+/// The signals that would end this process.
+const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+
+/// No stage is open: the signals do what they would have done. A handler that was set once stays for as long as the
+/// process, so without this they would do nothing after the first dialog.
+static NONE_OPEN: AtomicBool = AtomicBool::new(true);
+/// How many stages are open.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
 /// The signals that would end this process, put off until the terminal was put back.
 #[derive(Debug)]
 struct Ends {
@@ -128,13 +137,23 @@ struct Ends {
 
 impl Ends {
     fn register() -> io::Result<Self> {
+        static USUAL: Once = Once::new();
+        let mut usual = Ok(());
+        USUAL.call_once(|| {
+            let mut ending = ENDING.into_iter();
+            usual = ending
+                .try_for_each(|signal| flag::register_conditional_default(signal, &NONE_OPEN).map(drop));
+        });
+        usual?;
         let (wake, waker) = UnixStream::pair()?;
+        OPEN.fetch_add(1, Ordering::SeqCst);
         let mut ends = Self { came: Arc::default(), wake, registered: Vec::new() };
-        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        for signal in ENDING {
             let number = usize::try_from(signal).unwrap_or(0);
             ends.registered.push(flag::register_usize(signal, Arc::clone(&ends.came), number)?);
             ends.registered.push(low_level::pipe::register(signal, waker.try_clone()?)?);
         }
+        NONE_OPEN.store(false, Ordering::SeqCst);
         Ok(ends)
     }
 
@@ -145,8 +164,15 @@ impl Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
+        if OPEN.fetch_sub(1, Ordering::SeqCst) == 1 {
+            NONE_OPEN.store(true, Ordering::SeqCst);
+        }
         for id in self.registered.drain(..) {
             low_level::unregister(id);
+        }
+        // One that came when nobody read any more.
+        if let Some(signal) = self.signal() {
+            let _ = low_level::emulate_default_handler(signal);
         }
     }
 }
