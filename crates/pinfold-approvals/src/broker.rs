@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use pinfold::consent::{Answer, Approver, Heard as ToldGate, Request};
 
+use crate::desk::AtFirst;
 use crate::over::{How, NotTaken};
 use crate::queue::{Heard, Queue};
 use crate::responder::{self, Member, Responder};
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     elsewhere: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
     /// When `before_looks` was last called.
     looked: Mutex<Option<Instant>>,
+    first: AtFirst,
 }
 
 impl Broker {
@@ -49,6 +51,10 @@ impl Broker {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    pub(crate) fn first(&self) -> &AtFirst {
+        &self.shared.first
     }
 
     /// What waits now, in the order in which it was asked.
@@ -117,6 +123,7 @@ impl fmt::Debug for Standing {
 
 impl Approver for Broker {
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ToldGate {
+        self.begin();
         let ticket = Ticket::new(&self.shared, request);
         match ticket.wait(still_asked) {
             Heard::Answer(answer) => ToldGate::Answer(answer),
@@ -239,7 +246,7 @@ impl<'a> Ticket<'a> {
         if queue.can_be_answered(self.number) {
             return None;
         }
-        let why = if queue.responders.is_empty() { "nobody is there to be asked" } else { "nobody answered" };
+        let why = queue.why_not(self.request);
         drop(queue);
         // Looks at files, so never under the lock.
         if self.shared.is_somebody_elsewhere() {
@@ -247,7 +254,7 @@ impl<'a> Ticket<'a> {
         }
         let mut queue = self.shared.queue();
         if !queue.can_be_answered(self.number) {
-            queue.end(self.number, Heard::Nobody(why.to_owned()), How::Nobody, None);
+            queue.end(self.number, Heard::Nobody(why), How::Nobody, None);
         }
         let heard = queue.entry(self.number).and_then(|entry| entry.end.clone());
         drop(queue);

@@ -43,13 +43,18 @@
 #![forbid(unsafe_code)]
 
 mod broker;
+mod desk;
 mod over;
 mod queue;
 mod responder;
 pub mod socket;
 mod watch;
+mod webhook;
 
 pub use broker::{Broker, Standing};
+pub use desk::{Desk, DeskError, Wanted, asking};
 pub use over::{How, NotTaken, Note, Over};
 pub use responder::{Closure, Member, Responder, Showing};
+pub use socket::Secret;
 pub use watch::{News, Watch};
+pub use webhook::WebhookError;

@@ -220,6 +220,14 @@ impl Queue {
         }
     }
 
+    /// Why nobody has answered, as far as somebody said it.
+    pub(crate) fn why_not(&self, request: &Request) -> String {
+        let told = self.notes.iter().rev().find(|note| note.id == request.id);
+        let usual =
+            if self.responders.is_empty() { "nobody is there to be asked" } else { "nobody answered" };
+        told.map_or_else(|| usual.to_owned(), |note| note.text.clone())
+    }
+
     /// Takes a request out: whoever asked has heard, or is gone.
     pub(crate) fn leave(&mut self, number: u64) -> Option<Heard> {
         let at = self.waiting.iter().position(|entry| entry.number == number)?;

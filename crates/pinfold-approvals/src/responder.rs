@@ -150,14 +150,11 @@ impl fmt::Debug for Member {
 }
 
 pub(crate) fn start(shared: &Arc<Shared>, responder: Box<dyn Responder>) -> io::Result<Member> {
-    let mut queue = shared.queue();
-    let number = queue.next_number();
-    queue.responders.push(Present { number, leaving: false, notes: VecDeque::new() });
-    drop(queue);
-    let work = Work { shared: Arc::clone(shared), number };
-    // Where there is no thread, the work is dropped and takes the responder away.
-    thread::Builder::new().name("approvals".to_owned()).spawn(move || work.go_on(responder))?;
-    Ok(Member { shared: Arc::clone(shared), number })
+    let place = Place::take(shared);
+    let member = place.member();
+    // Where there is no thread, the place is dropped and the responder is gone.
+    thread::Builder::new().name("approvals".to_owned()).spawn(move || place.go_on(responder))?;
+    Ok(member)
 }
 
 /// What a responder does next.
@@ -166,13 +163,61 @@ enum Next {
     Request(u64, Arc<Request>),
 }
 
-/// The thread of a responder. However it ends, the responder is gone then.
-struct Work {
+/// The place of somebody who can answer. However whoever has it ends, they are gone then.
+pub(crate) struct Place {
     shared: Arc<Shared>,
     number: u64,
 }
 
-impl Work {
+impl Place {
+    pub(crate) fn take(shared: &Arc<Shared>) -> Self {
+        let mut queue = shared.queue();
+        let number = queue.next_number();
+        queue.responders.push(Present { number, leaving: false, notes: VecDeque::new() });
+        queue.ring();
+        drop(queue);
+        Self { shared: Arc::clone(shared), number }
+    }
+
+    pub(crate) fn member(&self) -> Member {
+        Member { shared: Arc::clone(&self.shared), number: self.number }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) fn is_leaving(&self) -> bool {
+        !self.member().is_there()
+    }
+
+    /// Whether a request waits for an answer.
+    pub(crate) fn is_open(&self, request: &Request) -> bool {
+        self.shared.queue().open().any(|entry| is_same(&entry.request, request))
+    }
+
+    /// Waits until a request is over, no longer than `most`.
+    pub(crate) fn wait_over(&self, request: &Request, most: Duration) {
+        let until = Instant::now() + most;
+        while self.is_open(request) && !self.is_leaving() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let queue = self.shared.queue();
+            drop(Shared::wait(&self.shared.changed, queue, left.min(Duration::from_millis(100))));
+        }
+    }
+
+    /// Leaves a request to others.
+    pub(crate) fn pass(&self, request: &Request) {
+        let mut queue = self.shared.queue();
+        let me = self.number;
+        let meant = queue.waiting.iter_mut().filter(|entry| is_same(&entry.request, request));
+        meant.for_each(|entry| entry.passed.push(me));
+        queue.ring();
+    }
+
     fn go_on(self, mut responder: Box<dyn Responder>) {
         while let Some(next) = self.next() {
             // After a panic nothing of it is used again, so it does not matter what it leaves behind.
@@ -225,12 +270,12 @@ impl Work {
         });
         self.shared.changed.notify_all();
         if !counted {
-            self.pass(responder, number, request);
+            self.leave_to_others(responder, number, request);
         }
     }
 
     /// It is left to others, or was over before the answer from here.
-    fn pass(&self, responder: &mut dyn Responder, number: u64, request: &Request) {
+    fn leave_to_others(&self, responder: &mut dyn Responder, number: u64, request: &Request) {
         let mut queue = self.shared.queue();
         if let Some(entry) = queue.entry_mut(number) {
             entry.passed.push(self.number);
@@ -244,7 +289,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for Place {
     fn drop(&mut self) {
         let mut queue = self.shared.queue();
         queue.responders.retain(|present| present.number != self.number);
@@ -252,4 +297,8 @@ impl Drop for Work {
         drop(queue);
         self.shared.changed.notify_all();
     }
+}
+
+fn is_same(one: &Request, other: &Request) -> bool {
+    one.id == other.id && one.digest == other.digest
 }

@@ -184,6 +184,19 @@ fn a_crowd_is_sent_away_and_does_not_stay() {
 }
 
 #[test]
+fn a_first_line_that_comes_byte_by_byte_does_not_hold_a_place() {
+    let house = house();
+    let mut slow = house.raw();
+    let begun = Instant::now();
+    // Each byte comes soon after the one before; all of it does not.
+    while slow.write_all(b" ").is_ok() {
+        assert!(begun.elapsed() < LONG, "it is still listened to");
+        thread::sleep(Duration::from_millis(100));
+    }
+    house.client().ping().unwrap();
+}
+
+#[test]
 fn whoever_does_not_read_keeps_nobody_waiting() {
     let house = house();
     let _open = house.broker.stand();
@@ -286,6 +299,17 @@ fn the_directory_is_ours_alone_or_it_is_not_used() {
     std::os::unix::fs::symlink(bed.path().join("elsewhere"), &path).unwrap();
     fs::create_dir(bed.path().join("elsewhere")).unwrap();
     assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "a link is not followed");
+    // A runtime directory in which others can make names is none, nor is that of somebody else.
+    fs::remove_file(&path).unwrap();
+    fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "others can write there");
+    fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    if std::os::unix::fs::chown(bed.path(), Some(12_345), None).is_ok() {
+        assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "it is somebody else's");
+    } else {
+        println!("not tried: a directory of somebody else, since only root can give one away");
+    }
+    assert!(!path.exists(), "nothing is made there");
     // The other home is used instead.
     let state = bed.path().join("state/pinfold");
     let place = Place::open(&Homes { state: Some(state.clone()), ..homes }).unwrap();
@@ -324,10 +348,33 @@ fn that_somebody_is_here_is_known_until_they_go() {
     // What a killed one left behind says nothing, and goes.
     let left = place.path().join("here-0");
     fs::write(&left, "").unwrap();
-    assert!(!place.is_anybody_here() && left.exists(), "it may not have its lock yet");
-    let old = std::time::SystemTime::now() - Duration::from_mins(1);
-    fs::File::options().write(true).open(&left).unwrap().set_modified(old).unwrap();
     assert!(!place.is_anybody_here() && !left.exists());
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+/// Whoever looks does so all the time: neither do two of them take each other for a person, nor is one who comes missed.
+#[test]
+fn that_somebody_is_here_is_known_from_the_moment_that_it_is_said() {
+    let bed = tempfile::tempdir().unwrap();
+    let place = place(bed.path());
+    let stop = AtomicBool::new(false);
+    let look = || {
+        while !stop.load(Ordering::Relaxed) {
+            place.is_anybody_here();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(look);
+        scope.spawn(look);
+        for _ in 0..200 {
+            let here = place.be_present().unwrap();
+            assert!(place.is_anybody_here());
+            drop(here);
+        }
+        fs::write(place.path().join("here-0"), "").unwrap();
+        assert!(!place.is_anybody_here());
+        stop.store(true, Ordering::Relaxed);
+    });
 }
 
 /// A process of its own: this program again, as what `another_process` is told to be.

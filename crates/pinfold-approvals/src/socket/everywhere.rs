@@ -49,8 +49,15 @@ pub enum NotFound {
     },
 }
 
+/// Each so that it says which is meant.
 fn names(found: &[Found]) -> String {
-    found.iter().map(|one| format!("{}/{}", one.name, one.waiting.id)).collect::<Vec<_>>().join(", ")
+    let is_enough =
+        |one: &Found| found.iter().filter(|other| other.waiting.id == one.waiting.id).count() == 1;
+    let name = |one: &Found| {
+        let Found { name, waiting } = one;
+        if is_enough(one) { waiting.id.clone() } else { format!("{name}/{}", waiting.id) }
+    };
+    found.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 /// What is new in one process.

@@ -35,16 +35,33 @@ impl Frames {
     /// The next line; `None` at the end. A line that is too long, or that ends without a line feed, is an error.
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let mut line = Vec::new();
-        let read = (&mut self.reader).take(self.longest).read_until(b'\n', &mut line)?;
-        if read == 0 {
-            return Ok(None);
+        (&mut self.reader).take(self.longest).read_until(b'\n', &mut line)?;
+        understood(line)
+    }
+
+    /// The same for a line that has to be there in time, all of it: a byte now and then does not prolong it.
+    pub(super) fn read_within<T: DeserializeOwned>(&mut self, most: Duration) -> io::Result<Option<T>> {
+        let end = Instant::now() + most;
+        let mut line = Vec::new();
+        while line.last() != Some(&b'\n') && line.len() as u64 <= self.longest {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.writer.set_read_timeout(Some(left))?;
+            let come = match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                come => come?,
+            };
+            let piece = come.iter().position(|byte| *byte == b'\n').map_or(come.len(), |at| at + 1);
+            if piece == 0 {
+                break;
+            }
+            line.extend(come.iter().take(piece));
+            self.reader.consume(piece);
         }
-        if line.pop() != Some(b'\n') {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is too long, or has no end"));
-        }
-        serde_json::from_slice(&line)
-            .map(Some)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+        self.writer.set_read_timeout(None)?;
+        understood(line)
     }
 
     /// Whether something can be read without waiting, because it was read along with a line before.
@@ -69,5 +86,15 @@ impl Frames {
 
     pub(super) fn stream(&self) -> &UnixStream {
         &self.writer
+    }
+}
+
+/// What a line says; `None` where there is none.
+fn understood<T: DeserializeOwned>(mut line: Vec<u8>) -> io::Result<Option<T>> {
+    let unclear = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    match line.pop() {
+        None => Ok(None),
+        Some(b'\n') => serde_json::from_slice(&line).map(Some).map_err(|error| unclear(error.to_string())),
+        Some(_) => Err(unclear("a line is too long, or has no end".to_owned())),
     }
 }

@@ -21,5 +21,6 @@ pub use everywhere::{Event, Everywhere, Following, Found, NotFound, What};
 pub use place::{Homes, Place, PlaceError};
 pub use presence::Presence;
 pub use protocol::{GrantShown, Heard, LastsShown, Trouble, TroubleKind, VERSION, Waiting};
+pub use secret::Secret;
 pub use serve::Listening;
 pub use sessions::Sessions;

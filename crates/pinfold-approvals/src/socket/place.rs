@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -182,14 +182,26 @@ impl AsFd for Place {
 
 /// Makes the directory, and those above it that are pinfold's own; the home itself is there or is not.
 fn make(path: &Path) -> io::Result<()> {
-    let private = |path: &Path| match fs::DirBuilder::new().mode(0o700).create(path) {
+    let home = path.parent().unwrap_or(path);
+    if path.ends_with("run") {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(home)?;
+    } else {
+        is_a_runtime_directory(home)?;
+    }
+    match fs::DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         done => done,
-    };
-    if path.ends_with("run")
-        && let Some(home) = path.parent().filter(|home| !home.is_dir())
-    {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(home)?;
     }
-    private(path)
+}
+
+/// Whether it is what the variable has to name: a directory of this user in which nobody else makes anything. After `su`
+/// the variable may still name that of somebody else, and in containers it names what all share.
+/// [basedir](https://specifications.freedesktop.org/basedir-spec/latest/)
+fn is_a_runtime_directory(home: &Path) -> io::Result<()> {
+    let found = fs::metadata(home)?;
+    if found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, "its home is not this user's alone"))
+    }
 }

@@ -2,9 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{AtFlags, OFlags, statat};
+use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
 use super::place::Place;
 use super::secret::Secret;
@@ -21,10 +20,21 @@ pub struct Presence {
 
 impl Presence {
     pub(super) fn new(place: Place) -> io::Result<Self> {
-        let name = format!("{PREFIX}{}", Secret::new()?.short());
-        let file = place.open_file(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
-        file.try_lock()?;
-        Ok(Self { place, name, file })
+        let secret = Secret::new()?;
+        let (draft, name) = (format!("new-{}", secret.short()), format!("{PREFIX}{}", secret.short()));
+        let file = place.open_file(&draft, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+        // Whoever finds it by its name finds it locked.
+        let made = file
+            .try_lock()
+            .map_err(io::Error::from)
+            .and_then(|()| Ok(renameat_with(&place, &draft, &place, &name, RenameFlags::NOREPLACE)?));
+        match made {
+            Ok(()) => Ok(Self { place, name, file }),
+            Err(error) => {
+                place.remove(&draft);
+                Err(error)
+            }
+        }
     }
 }
 
@@ -43,16 +53,12 @@ pub(super) fn is_anybody_in(place: &Place) -> bool {
 
 fn is_held(place: &Place, name: &str) -> bool {
     let Ok(file) = place.open_file(name, OFlags::RDWR) else { return false };
-    if file.try_lock().is_err() {
+    // Shared, so that two who look at once do not take each other for a person.
+    if file.try_lock_shared().is_err() {
         return true;
     }
-    // One that was made just now is not locked yet; it is looked at again.
-    let Ok(held) = file.metadata() else { return false };
-    let fresh = held.modified().ok().and_then(|at| at.elapsed().ok()).is_none_or(|age| age.as_secs() < 5);
-    let named = statat(place, name, AtFlags::SYMLINK_NOFOLLOW).ok();
-    if !fresh && named.is_some_and(|named| (held.dev(), held.ino()) == (named.st_dev, named.st_ino)) {
-        place.remove(name);
-    }
+    // The name is never used again, so it is that of this file.
+    place.remove(name);
     let _ = file.unlock();
     false
 }

@@ -1,4 +1,4 @@
-//! What is said on a socket: one JSON object a line.
+//! What is said on a socket: one JSON object a line. `docs/approvals.md` is its manual.
 
 use jiff::Timestamp;
 use pinfold::consent::{By, Choice, Deed, Lasts, Request, Via};

@@ -9,11 +9,14 @@ use subtle::ConstantTimeEq as _;
 
 /// A secret. It is never printed.
 #[derive(Clone)]
-pub(crate) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// A new one.
-    pub(crate) fn new() -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When the kernel has no randomness.
+    pub fn new() -> io::Result<Self> {
         let mut bytes = [0_u8; 32];
         let mut filled = 0;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -32,7 +35,8 @@ impl Secret {
         fits.then(|| Self(text.to_owned()))
     }
 
-    pub(crate) fn text(&self) -> &str {
+    /// As it is written down and said.
+    pub fn text(&self) -> &str {
         &self.0
     }
 
@@ -41,9 +45,20 @@ impl Secret {
         self.0.get(..12).unwrap_or_default()
     }
 
+    /// Its bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        let two = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        self.0.as_bytes().chunks(2).filter_map(two).collect()
+    }
+
     /// Whether this was said. How long it takes does not depend on where it differs.
-    pub(crate) fn is(&self, said: &str) -> bool {
-        self.0.as_bytes().ct_eq(said.as_bytes()).into()
+    pub fn is(&self, said: &str) -> bool {
+        Self::is_same(&self.0, said)
+    }
+
+    /// Whether two texts are the same, in a time that tells nothing but their lengths.
+    pub fn is_same(one: &str, other: &str) -> bool {
+        one.as_bytes().ct_eq(other.as_bytes()).into()
     }
 }
 
@@ -60,6 +75,7 @@ mod tests {
     #[test]
     fn secrets_differ_and_are_not_shown() {
         let (one, other) = (Secret::new().unwrap(), Secret::new().unwrap());
+        assert_eq!(one.bytes().len(), 32);
         assert!(one.is(one.text()) && !one.is(other.text()) && !one.is("") && !one.is(one.short()));
         assert_eq!(format!("{one:?}"), "Secret");
         assert!(Secret::of(one.text()).is_some() && Secret::of("no").is_none());

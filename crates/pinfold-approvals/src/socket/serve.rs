@@ -144,7 +144,6 @@ impl House {
             connected.push(Arc::downgrade(&stream));
         }
         drop(connected);
-        let _ = stream.set_read_timeout(Some(HURRY));
         let talk = move || {
             // Its end, whatever it is, is the end of this connection and of nothing else.
             let _ = if room { self.talk(&stream) } else { refuse(&stream, busy()) };
@@ -163,7 +162,7 @@ impl House {
             Err(not) => return refuse(stream, Trouble::new(TroubleKind::Refused, not.to_string())),
         };
         let mut frames = Frames::new(stream.try_clone()?, FROM_CLIENT)?;
-        let hello: Hello = match frames.read() {
+        let hello: Hello = match frames.read_within(HURRY) {
             Ok(Some(hello)) => hello,
             Ok(None) => return Ok(()),
             Err(error) => return frames.write(&Reply::Error(unclear(&error))),
@@ -178,7 +177,6 @@ impl House {
         }
         let me = Answers { v: VERSION, name: self.name.clone(), pid: std::process::id() };
         frames.write(&Reply::Hello(me))?;
-        stream.set_read_timeout(None)?;
         while let Some(order) = next(&mut frames)? {
             if let Order::Watch {} = order {
                 return self.watch(&mut frames);
