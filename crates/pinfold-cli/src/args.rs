@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+mod approvals;
 mod asking;
 mod judging;
 mod log;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
 pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
@@ -63,6 +65,9 @@ pub(crate) enum Command {
     Tools(Tools),
     Rules(Rules),
     Permissions(Permissions),
+    Approvals(Approvals),
+    Approve(Approve),
+    Deny(Deny),
     Trust(TrustArgs),
     Init(Init),
     Schema(Schema),
@@ -248,7 +253,7 @@ pub(crate) enum Door {
 ///
 /// Exit code: 0 when it was done, 1 when it failed, 3 when it was refused, 2 when the call itself is not
 /// understood.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(
     after_long_help = "Example:\n  pinfold call Write '{\"file_path\":\"notes.md\",\"content\":\"hi\\n\"}'"
 )]

@@ -1,45 +1,95 @@
-//! Who is asked where this process has a question: the terminal that it was started on, or nobody.
+//! Who is asked where this process has a question: the terminal that it was started on, those that settings name, whoever
+//! watches elsewhere, or nobody.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, stderr};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use pinfold::consent::approver::PATIENCE;
+use pinfold::Session;
 use pinfold::consent::{Asking, By, Choice, Via};
+use pinfold::policy::rule::{Effect, Rule, SourcedRule};
 use pinfold::policy::settings::ApprovalSettings;
+use pinfold::policy::source::{Layer, Source};
 use pinfold::settings::Locations;
-use pinfold_approvals::{Broker, Closure, How, Showing};
+use pinfold_approvals::{Closure, Desk, DeskError, How, Showing, Wanted};
+use pinfold_boundary::EnvironmentWish;
 use pinfold_terminal::Stage;
 use pinfold_terminal::dialog::{Look, Meanwhile, Shown, show};
 
 use crate::args::{Ask, AskFlags};
 use crate::exit::{Failure, USAGE};
-use crate::say::warn;
+use crate::say::{self, warn};
+use crate::surroundings;
 
 /// Whoever answers the questions of this process.
 pub(crate) struct Asker {
-    broker: Arc<Broker>,
+    desk: Arc<Desk>,
     asking: Asking,
+    at_terminal: bool,
+    troubles: Troubles,
 }
 
-/// Whether the person at this terminal is to be asked: by the flags, and by settings where these leave it open.
-pub(crate) fn is_at_terminal(flags: &AskFlags, settings: &ApprovalSettings) -> bool {
-    match flags.ask {
-        Ask::Auto => stderr().is_terminal() && settings.terminal.as_ref().is_none_or(|said| said.value),
-        Ask::Terminal => true,
-        Ask::Nobody => false,
+/// When it is told what was wrong with the terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tell {
+    /// As soon as no dialog has it.
+    AtOnce,
+    /// When somebody [tells](Troubles::tell): a command has it meanwhile.
+    Later,
+}
+
+/// What was wrong with the terminal while it could not be written to.
+#[derive(Clone, Default)]
+pub(crate) struct Troubles(Arc<Mutex<BTreeSet<String>>>);
+
+impl Troubles {
+    fn note(&self, trouble: &io::Error) {
+        let text = format!("nobody could be asked at this terminal: {trouble}");
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(text);
+    }
+
+    /// Tells each of them, once the terminal is ours to write to.
+    pub(crate) fn tell(&self) {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+            .into_iter()
+            .for_each(warn);
     }
 }
 
+/// Who is to be asked, as settings say.
+pub(crate) struct Reach<'a> {
+    pub(crate) settings: &'a ApprovalSettings,
+    /// What the process is called on other terminals: its session.
+    pub(crate) name: &'a str,
+    /// Where rules for good are written; without it none are offered.
+    pub(crate) rules_to: Option<Locations>,
+}
+
 impl Asker {
-    /// Somebody who can be asked. `locations`: where rules for good are written.
-    pub(crate) fn new(flags: &AskFlags, settings: &ApprovalSettings, locations: Option<Locations>) -> Self {
-        unused(settings).into_iter().for_each(warn);
-        let broker = Arc::new(Broker::default());
-        let said = settings.timeout.as_ref().map(|said| said.value.0);
-        let patience = flags.ask_timeout.or(said).unwrap_or(PATIENCE);
-        let asking = Asking { approver: broker.clone(), patience, locations };
-        Self { broker, asking }
+    /// Somebody who can be asked; `None` where nobody is to be, or could be.
+    pub(crate) fn new(flags: &AskFlags, reach: Reach<'_>) -> Result<Option<Self>, Failure> {
+        if flags.ask == Ask::Nobody {
+            return Ok(None);
+        }
+        let wanted = wanted(&reach);
+        let cannot = |e: DeskError| {
+            Failure::new(USAGE, say::visible(&e.to_string())).mend("see `approvals` in your settings")
+        };
+        let desk = Arc::new(Desk::open(&wanted).map_err(cannot)?);
+        let at_terminal = match flags.ask {
+            Ask::Auto => stderr().is_terminal() && desk.asks_at_terminal(),
+            Ask::Terminal => true,
+            Ask::Nobody => false,
+        };
+        if !at_terminal && !desk.is_reached_elsewhere() {
+            return Ok(None);
+        }
+        let asking = desk.asking(reach.rules_to);
+        let patience = flags.ask_timeout.unwrap_or(asking.patience);
+        let troubles = Troubles::default();
+        Ok(Some(Self { desk, asking: Asking { patience, ..asking }, at_terminal, troubles }))
     }
 
     /// How a session asks.
@@ -47,33 +97,86 @@ impl Asker {
         self.asking.clone()
     }
 
+    /// What was wrong with the terminal, to be told when nobody asks there any more.
+    pub(crate) fn troubles(&self) -> Troubles {
+        self.troubles.clone()
+    }
+
+    /// Whether the terminal of this process asks.
+    pub(crate) fn is_at_terminal(&self) -> bool {
+        self.at_terminal
+    }
+
+    /// What was granted in this session is seen from elsewhere. While something waits, `follow` is called about once a
+    /// second: for settings that were written elsewhere.
+    pub(crate) fn know(&self, session: &Session, follow: impl Fn(&Session) + Send + Sync + 'static) {
+        self.desk.sessions().know(session);
+        let weak = session.downgrade();
+        self.desk.broker().before_looks(move || weak.upgrade().iter().for_each(&follow));
+    }
+
     /// Asks at a terminal, on a stage that is opened when there is something to ask.
     pub(crate) fn at<S: Stage + 'static>(
         &self,
         mut open: impl FnMut() -> io::Result<S> + Send + 'static,
+        tell: Tell,
     ) -> Result<(), Failure> {
-        let by = By { via: Via::Terminal, who: std::env::var("USER").ok() };
-        let responder = Closure::new(by, move |showing| answered(showing, &mut open));
+        let by = By { via: Via::Terminal, who: surroundings::user() };
+        let troubles = self.troubles.clone();
+        let responder = Closure::new(by, move |showing| {
+            let choice = answered(showing, &mut open, &troubles);
+            if tell == Tell::AtOnce {
+                troubles.tell();
+            }
+            choice
+        });
         let failed = |e| Failure::new(USAGE, format!("nobody can be asked at this terminal: {e}"));
-        self.broker.add(responder).map(drop).map_err(failed)
+        self.desk.broker().add(responder).map(drop).map_err(failed)
     }
 }
 
-/// What settings ask for and nothing here does yet.
-fn unused(settings: &ApprovalSettings) -> Vec<String> {
-    let told = |key: &str, source: &dyn std::fmt::Display| {
-        format!("{source}: `approvals.{key}` is not used yet: only the terminal of the session is asked")
+/// What no command may have, whatever it is called: the secret of the webhook.
+pub(crate) fn own_secret(settings: &ApprovalSettings) -> Option<EnvironmentWish> {
+    let name = settings.webhook.as_ref()?.value.secret_env.as_ref()?;
+    Some(EnvironmentWish::Unset(name.into()))
+}
+
+/// Rules that close the places where others answer to every tool, in every mode: none reads the secret of a socket, or
+/// writes beside it.
+pub(crate) fn closed_places() -> Vec<SourcedRule> {
+    let places = surroundings::hidden().into_iter().filter_map(|place| place.canonicalize().ok());
+    let closed = |place: PathBuf| {
+        let rule = |tool: &str| {
+            let rule = Rule::parse(&format!("{tool}(/{}/**)", place.display())).ok()?;
+            Some(SourcedRule { effect: Effect::Deny, rule, source: Source::plain(Layer::BuiltIn) })
+        };
+        [rule("Read"), rule("Edit")]
     };
-    let webhook = settings.webhook.as_ref().map(|said| told("webhook", &said.source));
-    let socket = settings.socket.as_ref().filter(|said| said.value).map(|said| told("socket", &said.source));
-    webhook.into_iter().chain(socket).collect()
+    places.flat_map(closed).flatten().collect()
+}
+
+/// How a process asks, as settings say. Inside another run only its terminal is asked: what is confined does not reach
+/// the directory of the sockets, and the secret of a webhook is not in its environment.
+fn wanted(reach: &Reach<'_>) -> Wanted {
+    let (settings, name) = (reach.settings.clone(), reach.name.to_owned());
+    if surroundings::is_inside_another() {
+        let settings = ApprovalSettings { socket: None, webhook: None, ..settings };
+        return Wanted { settings, name, ..Wanted::default() };
+    }
+    let (homes, environment) = (surroundings::socket_homes(), surroundings::variables());
+    Wanted { settings, name, homes, environment }
 }
 
 /// How long is waited before a terminal that is taken is tried again.
 const AGAIN: Duration = Duration::from_millis(300);
 
-/// One dialog. `None` when nobody answered here.
-fn answered<S: Stage>(showing: &Showing<'_>, open: &mut dyn FnMut() -> io::Result<S>) -> Option<Choice> {
+/// One dialog. `None` when nobody answered here: it is left to those who can be reached elsewhere, and is a no where
+/// there is nobody else.
+fn answered<S: Stage>(
+    showing: &Showing<'_>,
+    open: &mut dyn FnMut() -> io::Result<S>,
+    troubles: &Troubles,
+) -> Option<Choice> {
     let mut stage = loop {
         match open() {
             Ok(stage) => break stage,
@@ -84,8 +187,8 @@ fn answered<S: Stage>(showing: &Showing<'_>, open: &mut dyn FnMut() -> io::Resul
                 }
             }
             Err(e) => {
-                warn(format_args!("nobody can be asked at this terminal: {e}"));
-                return Some(Choice::No { message: None });
+                troubles.note(&e);
+                return None;
             }
         }
     };
@@ -93,8 +196,11 @@ fn answered<S: Stage>(showing: &Showing<'_>, open: &mut dyn FnMut() -> io::Resul
     let meanwhile = || Meanwhile { waiting: showing.waiting() + 1, over: showing.over().as_ref().map(words) };
     match show(&mut stage, showing.request(), look, &meanwhile) {
         Ok(Shown::Chosen(choice)) => Some(choice),
-        Ok(Shown::Silence | Shown::Over) => None,
-        Ok(Shown::Gone) | Err(_) => Some(Choice::No { message: None }),
+        Ok(Shown::Silence | Shown::Over | Shown::Gone) => None,
+        Err(e) => {
+            troubles.note(&e);
+            None
+        }
     }
 }
 

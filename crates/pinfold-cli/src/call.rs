@@ -2,16 +2,15 @@
 
 use std::io::{self, BufRead};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pinfold::audit::{Discard, Journal, Limits};
-use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::Flags;
 use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope};
 use pinfold::settings::{Locations, NotApplied, Situation, Watched};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_boundary::{Boundary, CacheChoice, Grant, SandboxMode};
+use pinfold_boundary::{Boundary, CacheChoice, EnvironmentWish, Grant, SandboxMode};
 use pinfold_sandbox::{Temp, Tier};
 use pinfold_terminal::Alone;
 use pinfold_tools::{Ended, Reply, Shells, Surroundings};
@@ -19,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::args::Call;
-use crate::asking::{Asker, is_at_terminal};
+use crate::asking::{self, Asker, Reach, Tell};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::hooks::{self, Attended};
 use crate::record;
@@ -108,16 +107,30 @@ fn followed(wanted: &Call) -> Result<Watched<Policy>, Failure> {
 }
 
 fn session(wanted: &Call) -> Result<Session, Failure> {
-    let (plan, limits) = with_settings(wanted)?;
+    let Settled { plan, limits, asker, without } = with_settings(wanted)?;
     // Open before the walls are drawn, so that it is there to be guarded.
     let journal = journal(wanted, limits)?;
     let plan = Plan { guards: record::guarded(plan.guards.clone()), ..plan };
     let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
     if plan.scope.allow_bash {
-        plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded)?));
+        plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded, without)?));
     }
-    Session::open(&Ambient::claim(), plan, journal)
-        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
+    let session = Session::open(&Ambient::claim(), plan, journal)
+        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
+    if let Some(asker) = asker {
+        asker.know(&session, following(wanted.clone()));
+    }
+    Ok(session)
+}
+
+/// Has a session judge by its settings as they are now; those that cannot be followed stay as they were.
+fn following(wanted: Call) -> impl Fn(&Session) + Send + Sync {
+    let watched = OnceLock::new();
+    move |session| {
+        if let Some(watched) = watched.get_or_init(|| followed(&wanted).ok()) {
+            session.set_policy(policy_now(watched));
+        }
+    }
 }
 
 /// The plan that the flags make, and where the settings are that complete it.
@@ -159,32 +172,53 @@ fn said(wanted: &Call) -> Result<Said, Failure> {
     Ok(Said { plan, locations, flags, situation })
 }
 
-/// Who is asked: whoever sits at this terminal.
-fn asking(wanted: &Call, locations: &Locations, merged: &Merged) -> Result<Option<Asking>, Failure> {
-    if !is_at_terminal(&wanted.asking, &merged.approvals) {
-        return Ok(None);
+/// Who is asked: whoever sits at this terminal, or is reached elsewhere.
+fn asking(
+    wanted: &Call,
+    name: &str,
+    locations: &Locations,
+    merged: &Merged,
+) -> Result<Option<Asker>, Failure> {
+    let reach = Reach {
+        settings: &merged.approvals,
+        name,
+        rules_to: merged.managed_rules_only.is_none().then(|| locations.clone()),
+    };
+    let asker = Asker::new(&wanted.asking, reach)?;
+    if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
+        asker.at(Alone::open, Tell::AtOnce)?;
     }
-    let locations = merged.managed_rules_only.is_none().then(|| locations.clone());
-    let asker = Asker::new(&wanted.asking, &merged.approvals, locations);
-    asker.at(Alone::open)?;
-    Ok(Some(asker.asking()))
+    Ok(asker)
 }
 
-fn with_settings(wanted: &Call) -> Result<(Plan, Limits), Failure> {
+/// What flags and settings come to.
+struct Settled {
+    plan: Plan,
+    limits: Limits,
+    asker: Option<Asker>,
+    /// What no command gets of the environment.
+    without: Option<EnvironmentWish>,
+}
+
+fn with_settings(wanted: &Call) -> Result<Settled, Failure> {
     let Said { plan, locations, flags, situation } = said(wanted)?;
     let merged = settings::loaded(&locations, &flags)?.merged;
-    let asking = asking(wanted, &locations, &merged)?;
-    let plan = Plan { asking, ..plan };
+    let asker = asking(wanted, &plan.id, &locations, &merged)?;
+    let plan = Plan { asking: asker.as_ref().map(Asker::asking), ..plan };
     let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
     let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
-    Ok((Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan }, Limits::from(&merged.record)))
+    let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
+    let without = asking::own_secret(&merged.approvals);
+    Ok(Settled { plan, limits: Limits::from(&merged.record), asker, without })
 }
 
 /// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
 fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, NotApplied> {
-    let plan = plan.with_settings(&Ambient::claim(), merged, situation)?;
-    Ok(plan.where_the_folder_is_granted(merged))
+    let rules = merged.rules.iter().cloned().chain(asking::closed_places()).collect();
+    let merged = Merged { rules, ..merged.clone() };
+    let plan = plan.with_settings(&Ambient::claim(), &merged, situation)?;
+    Ok(plan.where_the_folder_is_granted(&merged))
 }
 
 /// What a shell of this session could do, so that no tool does more.
@@ -197,6 +231,7 @@ fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
             Access::ReadWrite => SandboxMode::WorkspaceWrite,
         },
         add: plan.also_writable.clone(),
+        deny_read: surroundings::hidden(),
         home: plan.home.clone(),
         caches: CacheChoice::None,
         // No process is started with it, so nothing private is made.
@@ -208,13 +243,14 @@ fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
 }
 
 /// What runs the shells: held like a run of this folder without options.
-fn shells(plan: &Plan, allow_degraded: bool) -> Result<Shells, Failure> {
+fn shells(plan: &Plan, allow_degraded: bool, without: Option<EnvironmentWish>) -> Result<Shells, Failure> {
     // Inside another run the outer line holds what this one cannot build a second time.
     let nested = surroundings::is_inside_another();
     let surroundings = Surroundings {
         grant: Grant {
-            deny_read: record::place().into_iter().collect(),
+            deny_read: record::place().into_iter().chain(surroundings::hidden()).collect(),
             environment: std::env::vars_os().collect(),
+            environment_wishes: without.into_iter().collect(),
             cache_home: surroundings::cache_home(),
             ..Grant::default()
         },

@@ -1,10 +1,13 @@
 //! The `pinfold` command: one file per subcommand, none of which decides anything.
 
+mod approvals;
+mod approve;
 mod args;
 mod asking;
 mod call;
 mod check;
 mod completions;
+mod deny;
 mod doctor;
 mod exit;
 mod hooks;
@@ -37,6 +40,9 @@ fn main() -> ExitCode {
         Command::Tools(tools) => tools::list(&tools),
         Command::Rules(wanted) => rules::rules(wanted.folder.as_deref(), &wanted.what),
         Command::Permissions(wanted) => permissions::permissions(&wanted),
+        Command::Approvals(wanted) => approvals::approvals(&wanted),
+        Command::Approve(wanted) => approve::approve(&wanted),
+        Command::Deny(wanted) => deny::deny(&wanted),
         Command::Trust(wanted) => trust::trust(&wanted),
         Command::Init(wanted) => init::init(&wanted),
         Command::Schema(_) => schema::print(),

@@ -75,6 +75,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let too_much = flowing.is_some_and(output::Flowing::finish);
     // From here on the terminal is ours to write to.
     beside.into_iter().for_each(Beside::finish);
+    questions.tell_troubles();
     let (tried, left) = (attempts.finish(), boundary.settle());
     let came = Came { tier, watched, refused: &tried.refused, more: tried.more, left: &left, ended: &ended };
     let name = recorded.end(&came);

@@ -16,6 +16,14 @@ pub(crate) fn out(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes to standard output, for as long as somebody reads: without a reader, what goes on for ever ends.
+pub(crate) fn out_or_end(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| Failure::new(FAILED, format!("standard output: {e}")))
+}
+
 /// Writes a line to standard error, under our name, and in one piece. There is nobody to tell when that fails.
 pub(crate) fn warn(text: impl Display) {
     let _ = io::stderr().write_all(format!("pinfold: {text}\n").as_bytes());

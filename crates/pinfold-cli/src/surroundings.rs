@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
+use pinfold_approvals::socket::Homes;
+
 use crate::exit::{Failure, USAGE};
 
 /// The person's home directory, as the environment names it.
@@ -53,6 +55,23 @@ pub(crate) fn config_home() -> Option<PathBuf> {
 /// Where the record is kept.
 pub(crate) fn state_home() -> Option<PathBuf> {
     xdg("XDG_STATE_HOME", ".local/state")
+}
+
+/// What the person calls themselves. It proves nothing.
+pub(crate) fn user() -> Option<String> {
+    env::var("USER").ok()
+}
+
+/// Where the sockets can be through which others see and answer what is asked here.
+pub(crate) fn socket_homes() -> Homes {
+    let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    Homes { runtime, state: state_home() }
+}
+
+/// What nothing that is confined may see, on top of what is guarded: where others answer. It is made now, so that it is
+/// hidden also where nobody has asked anything yet.
+pub(crate) fn hidden() -> Vec<PathBuf> {
+    socket_homes().made()
 }
 
 /// Directories for what ends with a run, best first.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::parse_time;
 
 /// Who is asked, and how long they have
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Questions")]
 pub(crate) struct AskFlags {
     /// Who is asked where there is a question
@@ -21,9 +21,9 @@ pub(crate) struct AskFlags {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Ask {
-    /// Whoever sits at this terminal, if it is one
+    /// Whoever sits at this terminal, if it is one, and whoever can be reached elsewhere
     Auto,
-    /// Whoever sits at this terminal; it is an error if it is none
+    /// The same; it is an error if there is no terminal
     Terminal,
     /// Nobody: what would be a question is refused
     Nobody,

@@ -8,7 +8,7 @@ use pinfold::policy::rule::Effect;
 use pinfold::policy::settings::Flags;
 
 /// Flags that stand for settings, for one session.
-#[derive(Debug, Args, Default)]
+#[derive(Clone, Debug, Args, Default)]
 pub(crate) struct SettingsFlags {
     /// What happens when no rule has an opinion: default, acceptEdits, dontAsk, bypassPermissions, auto
     #[arg(long, value_name = "MODE")]

@@ -1,10 +1,7 @@
 //! What was granted in sessions that run at the moment, and taking it back there.
 
-use std::env;
-use std::path::PathBuf;
-
 use pinfold::consent::Via;
-use pinfold_approvals::socket::{Everywhere, GrantShown, Homes, LastsShown};
+use pinfold_approvals::socket::{Everywhere, GrantShown, LastsShown};
 
 use crate::surroundings;
 
@@ -23,8 +20,7 @@ pub(crate) struct Running(Everywhere);
 impl Running {
     /// All of this person.
     pub(crate) fn all() -> Self {
-        let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-        Self(Everywhere::new(&Homes { runtime, state: surroundings::state_home() }))
+        Self(Everywhere::new(&surroundings::socket_homes()))
     }
 
     /// What was granted in them, and why some could not be asked.
@@ -97,7 +93,7 @@ mod tests {
         let by = By { via: Via::Terminal, who: Some("alice".to_owned()) };
         session.grant([Granted::Place("/srv/notes".into(), Class::Write)], &by, Lasts::Calls(3));
 
-        let homes = Homes { runtime: None, state: Some(folder.path().to_owned()) };
+        let homes = pinfold_approvals::socket::Homes { runtime: None, state: Some(folder.path().to_owned()) };
         let place = Place::open(&homes).unwrap();
         let sessions = Sessions::default();
         sessions.know(&session);

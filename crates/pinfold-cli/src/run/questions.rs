@@ -9,7 +9,7 @@ use pinfold_terminal::Beside;
 use super::recorded::Recorded;
 use super::wish::Judged;
 use crate::args::Run;
-use crate::asking::{Asker, is_at_terminal};
+use crate::asking::{Asker, Reach, Tell};
 use crate::exit::{Failure, USAGE};
 
 /// Who decides what processes may do outside.
@@ -26,8 +26,8 @@ impl Questions {
         recorded: &Recorded,
     ) -> Result<Self, Failure> {
         let Judged { plan, rules_to, approvals, .. } = judged;
-        let asker =
-            is_at_terminal(&run.asking, &approvals).then(|| Asker::new(&run.asking, &approvals, rules_to));
+        let reach = Reach { settings: &approvals, name: recorded.session(), rules_to };
+        let asker = Asker::new(&run.asking, reach)?;
         let there = |place: &&std::path::PathBuf| place.exists();
         let plan = Plan {
             id: recorded.session().to_owned(),
@@ -43,6 +43,10 @@ impl Questions {
         };
         let session = Session::open(&Ambient::claim(), plan, recorded.journal())
             .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
+        if let Some(asker) = &asker {
+            // What a run is held to stays as it was at its start.
+            asker.know(&session, |_| {});
+        }
         Ok(Self { session, asker })
     }
 
@@ -53,14 +57,19 @@ impl Questions {
 
     /// Whether somebody is asked at the terminal.
     pub(super) fn are_asked(&self) -> bool {
-        self.asker.is_some() && self.may_let_processes_out()
+        self.asker.as_ref().is_some_and(Asker::is_at_terminal) && self.may_let_processes_out()
     }
 
     /// Asks at the terminal that the command believes to be its own.
     pub(super) fn at(&self, beside: &Beside) -> Result<(), Failure> {
         let Some(asker) = &self.asker else { return Ok(()) };
         let handle = beside.handle();
-        asker.at(move || handle.pause())
+        asker.at(move || handle.pause(), Tell::Later)
+    }
+
+    /// What was wrong with the terminal, told now that it is ours to write to.
+    pub(super) fn tell_troubles(&self) {
+        self.asker.iter().for_each(|asker| asker.troubles().tell());
     }
 
     pub(super) fn session(&self) -> WeakSession {

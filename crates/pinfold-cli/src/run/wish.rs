@@ -15,6 +15,7 @@ use pinfold_sandbox::{Network, Openings};
 
 use super::private::RunDirectory;
 use crate::args::{self, Door, Reach, Run, Sandbox};
+use crate::asking;
 use crate::exit::{Failure, USAGE};
 use crate::settings as in_files;
 use crate::surroundings;
@@ -65,13 +66,13 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         add: from_here(&run.add_dir).into_iter().chain(folders).collect(),
         allow_write: from_here(&run.allow_write).into_iter().chain(files).collect(),
         allow_read: from_here(&run.allow_read),
-        deny_read: from_here(&run.deny_read),
+        deny_read: from_here(&run.deny_read).into_iter().chain(surroundings::hidden()).collect(),
         home: surroundings::home(),
         private: private(),
         cache_home: surroundings::cache_home(),
         caches: caches(&run.cache),
         environment: std::env::vars_os().collect(),
-        environment_wishes: wishes(run)?,
+        environment_wishes: asking::own_secret(&judged.approvals).into_iter().chain(wishes(run)?).collect(),
         network: match (run.network, network) {
             (Some(Reach::Host), _) | (None, Some(settings::Network::Host)) => Network::Host,
             (Some(Reach::Off), _) | (None, Some(settings::Network::Off) | None) => Network::Off,

@@ -1,4 +1,5 @@
-//! `own-policy`: changes what an agent may do: the rules of this gate, or the trust in a project's own settings.
+//! `own-policy`: changes what an agent may do: the rules of this gate, the trust in a project's own settings, or the answer
+//! to a question of its own.
 
 use super::arguments::known;
 use super::{Invoked, Safeguard, Watch};
@@ -15,6 +16,9 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "pinfold permissions add allow Bash --user",
         "pinfold rules --folder /x remove deny Write",
         "yes | pinfold trust",
+        "pinfold approve call-7:1 --yes",
+        "pinfold deny call-7:1",
+        "pinfold approvals --web",
     ],
     passes: &[
         "pinfold rules list",
@@ -22,6 +26,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "pinfold rules test",
         "pinfold trust --withdraw",
         "pinfold run -- make trust",
+        "pinfold approvals --json",
         "pinfold doctor",
     ],
     blind: "a copy of this program under another name; settings files that are written, which are guarded places",
@@ -32,6 +37,8 @@ fn hits(invoked: &Invoked<'_>) -> bool {
     let says = |word: &str| invoked.args.iter().map(known).any(|text| text == word);
     match invoked.args.first().map(known) {
         Some("trust") => !says("--withdraw"),
+        Some("approve" | "deny") => true,
+        Some("approvals") => says("--web"),
         Some("rules" | "permissions") => says("add") || says("remove"),
         Some(_) | None => false,
     }

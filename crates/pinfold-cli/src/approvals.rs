@@ -1,0 +1,44 @@
+//! `pinfold approvals`: what waits for an answer in all sessions that run.
+
+mod list;
+mod view;
+pub(crate) mod whole;
+
+use std::io::{IsTerminal as _, stderr, stdin, stdout};
+use std::process::ExitCode;
+
+use pinfold_approvals::socket::{Everywhere, Place, Presence};
+
+use crate::args::Approvals;
+use crate::exit::{Failure, USAGE};
+use crate::surroundings;
+
+pub(crate) fn approvals(wanted: &Approvals) -> Result<ExitCode, Failure> {
+    let homes = surroundings::socket_homes();
+    if wanted.watch {
+        let _here = present()?;
+        return list::watch(&Everywhere::new(&homes), wanted.json);
+    }
+    let terminals = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
+    if terminals && !wanted.list && !wanted.json {
+        let _here = present()?;
+        return view::show(&Everywhere::new(&homes));
+    }
+    list::list(&Everywhere::new(&homes), wanted.json)
+}
+
+/// Says to every process that a person is here, wherever it looks for one.
+fn present() -> Result<Vec<Presence>, Failure> {
+    let homes = surroundings::socket_homes();
+    let cannot = |why: String| {
+        Failure::new(USAGE, format!("nobody can be reached from here: {why}"))
+            .mend("set XDG_RUNTIME_DIR or HOME to directories of your own")
+    };
+    homes.made();
+    let mut places = Place::all(&homes);
+    if places.is_empty() {
+        places.push(Place::open(&homes).map_err(|e| cannot(e.to_string()))?);
+    }
+    let here: std::io::Result<Vec<Presence>> = places.iter().map(Place::be_present).collect();
+    here.map_err(|e| cannot(e.to_string()))
+}

@@ -1,0 +1,143 @@
+//! What waits, in lines.
+
+use std::collections::HashMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use pinfold_approvals::socket::{ClientError, Event, Everywhere, Found, Waiting, What};
+use pinfold_terminal::visible;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::exit::{DONE, FAILED, Failure};
+use crate::say;
+
+pub(super) fn list(everywhere: &Everywhere, as_json: bool) -> Result<ExitCode, Failure> {
+    let (found, failed) = everywhere.list();
+    failed.iter().for_each(tell);
+    let text: String = if as_json {
+        found.iter().map(|one| line(&json!({"name": one.name, "waiting": one.waiting}))).collect()
+    } else if found.is_empty() {
+        "nothing waits\n".to_owned()
+    } else {
+        found.iter().map(|Found { waiting, .. }| entry(waiting)).collect()
+    };
+    say::out(&text)?;
+    Ok(ExitCode::from(if failed.is_empty() { DONE } else { FAILED }))
+}
+
+/// Goes on until somebody ends it, or nobody reads any more.
+pub(super) fn watch(everywhere: &Everywhere, as_json: bool) -> Result<ExitCode, Failure> {
+    let failed = |e| Failure::new(FAILED, format!("nobody can be followed: {e}"));
+    let following = everywhere.follow().map_err(failed)?;
+    // What a process was asked and has not answered yet, so that its end can be told.
+    let mut open: HashMap<String, Vec<String>> = HashMap::new();
+    loop {
+        let Some(Event { name, what }) = following.next(Duration::from_mins(1)) else { continue };
+        let text = match what {
+            What::Came => continue,
+            What::Trouble(error) => {
+                tell(&error);
+                continue;
+            }
+            What::Went => {
+                let gone = open.remove(&name).unwrap_or_default();
+                let told = |id: &String| {
+                    if as_json {
+                        line(&json!({"name": name, "gone": id}))
+                    } else {
+                        format!("{}  whoever asked is gone\n", visible(id))
+                    }
+                };
+                gone.iter().map(told).collect()
+            }
+            What::Heard(heard) => {
+                let waits = open.entry(name.clone()).or_default();
+                waits.extend(heard.asked.iter().map(|waiting| waiting.id.clone()));
+                waits.retain(|id| !heard.over.iter().any(|over| over.id == *id));
+                if as_json {
+                    line(&json!({"name": name, "heard": heard}))
+                } else {
+                    let over = |over: &pinfold_approvals::Over| {
+                        format!("{}  {}\n", visible(&over.id), visible(&over.how.words()))
+                    };
+                    let note = |note: &pinfold_approvals::Note| {
+                        format!("{}  {}\n", visible(&note.id), visible(&note.text))
+                    };
+                    let asked = heard.asked.iter().map(entry);
+                    asked.chain(heard.over.iter().map(over)).chain(heard.notes.iter().map(note)).collect()
+                }
+            }
+        };
+        if !text.is_empty() {
+            say::out_or_end(&text)?;
+        }
+    }
+}
+
+fn tell(error: &ClientError) {
+    say::warn(visible(&error.to_string()));
+}
+
+/// A line of JSON in which everything beyond ASCII is written out: it may be read on a terminal.
+fn line(value: &impl Serialize) -> String {
+    use std::fmt::Write as _;
+    let json = serde_json::to_string(value).unwrap_or_default();
+    let mut line = String::with_capacity(json.len() + 1);
+    for c in json.chars() {
+        if c.is_ascii() && !c.is_ascii_control() {
+            line.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(line, "\\u{unit:04x}");
+            }
+        }
+    }
+    line + "\n"
+}
+
+/// A request in two lines.
+fn entry(waiting: &Waiting) -> String {
+    let mut marks = Vec::new();
+    if !waiting.why.is_empty() {
+        marks.push(visible(&waiting.why));
+    }
+    if waiting.destructive {
+        marks.push("cannot be undone".to_owned());
+    }
+    marks.push(visible(&waiting.agents.join(" > ")));
+    marks.push(visible(&waiting.folder));
+    marks.push(format!("{} left", left(waiting.deadline.duration_since(Timestamp::now()))));
+    let Waiting { id, tool, brief, .. } = waiting;
+    format!("{}  {}  {}\n    {}\n", visible(id), visible(tool), visible(brief), marks.join(" · "))
+}
+
+fn left(time: SignedDuration) -> String {
+    let seconds = time.as_secs().max(0);
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, minutes, _) => format!("{hours}h {minutes}m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_shows_nothing_that_acts_on_a_screen() {
+        let text = line(&json!({"a": "\u{1b}[2J\u{9b}\u{202e}😀\u{7f}ä"}));
+        assert!(text.trim_end().chars().all(|c| c.is_ascii_graphic()), "{text}");
+        let back: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(back["a"], "\u{1b}[2J\u{9b}\u{202e}😀\u{7f}ä");
+    }
+
+    #[test]
+    fn what_is_left_is_told_in_the_two_largest_units() {
+        for (seconds, told) in [(-5, "0s"), (59, "59s"), (588, "9m 48s"), (7260, "2h 1m")] {
+            assert_eq!(left(SignedDuration::from_secs(seconds)), told);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `pinfold approve`: a yes from another terminal, for a request that was shown first.
+
+use std::io::{IsTerminal as _, Write as _, stderr, stdin};
+use std::process::ExitCode;
+
+use pinfold::consent::answer::RuleFile;
+use pinfold::consent::{Choice, Request};
+use pinfold_approvals::socket::{Client, ClientError, Everywhere, Found, TroubleKind};
+use rustix::termios::{QueueSelector, tcflush};
+
+use crate::approvals::whole;
+use crate::args::Approve;
+use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::say;
+use crate::surroundings;
+
+/// The fewest digits of a digest that say which request was seen.
+const SHORTEST_DIGEST: usize = 8;
+
+pub(crate) fn approve(wanted: &Approve) -> Result<ExitCode, Failure> {
+    let (mut client, found) = open(&wanted.id)?;
+    let request = client.show(&found.waiting.id).map_err(|e| failed(&e))?;
+    let choice = choice(wanted, &request)?;
+    let (text, is_whole) = whole::text(&request);
+    say::out(&text)?;
+    if !is_whole {
+        let message = "it is too long to be shown: nothing was approved";
+        return Err(
+            Failure::new(REFUSED, message).mend("`pinfold deny` with --message can ask for less at a time")
+        );
+    }
+    if !is_meant(wanted, &request, &choice)? {
+        return Ok(ExitCode::from(REFUSED));
+    }
+    client.answer(&request.id, &request.digest, choice).map_err(|e| failed(&e))?;
+    say::out("approved\n")?;
+    Ok(ExitCode::from(DONE))
+}
+
+/// The process in which a request waits, and the request.
+pub(crate) fn open(id: &str) -> Result<(Client, Found), Failure> {
+    let everywhere = Everywhere::new(&surroundings::socket_homes());
+    let found = everywhere.find(id).map_err(|e| {
+        Failure::new(USAGE, say::visible(&e.to_string())).mend("`pinfold approvals --list` shows what waits")
+    })?;
+    let client = everywhere.connect(&found.name).map_err(|e| failed(&e))?;
+    Ok((client.named(surroundings::user()), found))
+}
+
+/// An answer that does not count, or that nobody takes from us.
+pub(crate) fn failed(error: &ClientError) -> Failure {
+    let refused = matches!(error, ClientError::Trouble(trouble) if trouble.code == TroubleKind::Refused);
+    let failure = Failure::new(if refused { REFUSED } else { FAILED }, say::visible(&error.to_string()));
+    if refused { failure.mend("answer from a terminal of your own, outside of any run") } else { failure }
+}
+
+/// What the flags choose, as far as it was offered.
+fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
+    let offer = &request.offer;
+    let not_offered = |what: &str| {
+        let why = if request.immune { ": only yes and no are" } else { "" };
+        Failure::new(USAGE, format!("{what} is not offered{why}"))
+    };
+    let widths: Vec<usize> = wanted.width.iter().map(|width| usize::from(*width) - 1).collect();
+    if wanted.session {
+        let width = widths.first().copied().unwrap_or(0);
+        return match offer.session.get(width) {
+            Some(_) if widths.len() <= 1 => Ok(Choice::Session { width }),
+            Some(_) | None => Err(not_offered("that")),
+        };
+    }
+    if wanted.always {
+        let fits = offer.always.len() >= widths.len()
+            && offer.always.iter().zip(&widths).all(|(part, width)| part.widths.len() > *width);
+        if offer.always.is_empty() || !fits {
+            return Err(not_offered("that"));
+        }
+        let file = if wanted.user { RuleFile::User } else { RuleFile::Local };
+        return Ok(Choice::Always { widths, file });
+    }
+    if widths.is_empty() {
+        Ok(Choice::Yes)
+    } else {
+        Err(Failure::new(USAGE, "a width of what?").mend("say --session or --always too"))
+    }
+}
+
+/// Whether the person means this very request.
+fn is_meant(wanted: &Approve, request: &Request, choice: &Choice) -> Result<bool, Failure> {
+    if wanted.yes {
+        return Ok(true);
+    }
+    if let Some(digest) = &wanted.digest {
+        if digest.len() < SHORTEST_DIGEST {
+            let message = format!("a digest is told by at least {SHORTEST_DIGEST} of its digits");
+            return Err(Failure::new(USAGE, message));
+        }
+        return if request.digest.starts_with(digest.as_str()) {
+            Ok(true)
+        } else {
+            Err(Failure::new(FAILED, "the request has another digest by now: nothing was approved"))
+        };
+    }
+    if !stdin().is_terminal() || !stderr().is_terminal() {
+        let message = "nobody can confirm this here: nothing was approved";
+        return Err(Failure::new(REFUSED, message).mend("say --digest with what you have seen, or --yes"));
+    }
+    let more = match choice {
+        Choice::Yes | Choice::No { .. } => "",
+        Choice::Session { .. } => ", and all of this kind this session",
+        Choice::Always { .. } => ", and write the rules",
+    };
+    let mut answer = String::new();
+    // What was typed before the request could be read is no answer to it.
+    let forgotten = tcflush(stdin(), QueueSelector::IFlush).map_err(std::io::Error::from);
+    let asked = forgotten
+        .and_then(|()| write!(stderr(), "Approve{more}? [y/N] "))
+        .and_then(|()| stdin().read_line(&mut answer));
+    asked.map_err(|e| Failure::new(FAILED, format!("the terminal: {e}")))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,18 @@
+//! `pinfold deny`: a no from another terminal.
+
+use std::process::ExitCode;
+
+use pinfold::consent::Choice;
+
+use crate::approve::{failed, open};
+use crate::args::Deny;
+use crate::exit::{DONE, Failure};
+use crate::say;
+
+pub(crate) fn deny(wanted: &Deny) -> Result<ExitCode, Failure> {
+    let (mut client, found) = open(&wanted.id)?;
+    let no = Choice::No { message: wanted.message.clone() };
+    client.answer(&found.waiting.id, &found.waiting.digest, no).map_err(|e| failed(&e))?;
+    say::out("denied\n")?;
+    Ok(ExitCode::from(DONE))
+}
