@@ -16,9 +16,9 @@ fn place(bed: &Bed) -> PathBuf {
 
 /// Every line, after the chain was found whole.
 fn lines(place: &Path) -> Vec<Value> {
-    let files = ledger::files(place).expect("the record can be listed");
+    let files = ledger::opened(place).expect("the record can be opened");
     verify(&files, None).expect("it can be read").unwrap_or_else(|misfit| panic!("{misfit}"));
-    let text: String = files.iter().map(|file| fs::read_to_string(file).expect("a file")).collect();
+    let text: String = files.iter().map(|(file, _)| fs::read_to_string(file).expect("a file")).collect();
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
@@ -136,6 +136,14 @@ fn a_run_says_what_was_refused_to_it_under_names_that_are_told() {
     assert_eq!(denial["id"], report["refused"][0]["id"]);
     assert_eq!(denial["id"], format!("{}:k1", lines[0]["session"].as_str().expect("a name")));
     assert_eq!((&lines[2]["exit"], &lines[2]["refused"]), (&7.into(), &1.into()));
+    // The name is enough to have it explained, and what holds now is what held then.
+    let id = denial["id"].as_str().expect("a name");
+    let why = pinfold_in(&bed, &["why", id]).output().expect("an explanation");
+    let text = String::from_utf8_lossy(&why.stdout);
+    assert_eq!(why.status.code(), Some(3), "{}", told(&why));
+    for part in ["refused by the kernel: it lies outside", "--allow-write", "is refused it now too"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
     // A command that is not plainly without secrets is said at the end.
     assert!(lines[0]["command"].is_null() && lines[2]["command"].as_str().expect("it").contains("exit 7"));
 }

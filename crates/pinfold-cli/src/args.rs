@@ -6,8 +6,8 @@ mod judging;
 mod log;
 mod settings;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
@@ -17,7 +17,7 @@ pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
 pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
 pub(crate) use settings::{
-    Init, Learn, OneRule, Permissions, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs,
+    Init, Learn, OneRule, Permissions, Replay, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs,
 };
 
 /// Hold a coding agent to one folder: it reads anywhere, and writes only there.
@@ -181,6 +181,23 @@ pub(crate) struct Run {
     /// The command and its arguments
     #[arg(required = true, last = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+impl Run {
+    /// A run in this folder, without options.
+    pub(crate) fn plain(folder: &Path) -> Self {
+        let words = [
+            OsStr::new("run"),
+            OsStr::new("--folder"),
+            folder.as_os_str(),
+            OsStr::new("--"),
+            OsStr::new("true"),
+        ];
+        Self::augment_args(clap::Command::new("run"))
+            .try_get_matches_from(words)
+            .and_then(|matches| Self::from_arg_matches(&matches))
+            .unwrap_or_else(|e| e.exit())
+    }
 }
 
 /// What the command may use up

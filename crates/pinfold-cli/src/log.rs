@@ -1,9 +1,8 @@
 //! `pinfold log`: the record, as lines for a person or for a program.
 
-mod filter;
-mod lines;
+pub(crate) mod filter;
 mod stats;
-mod told;
+pub(crate) mod told;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -11,13 +10,13 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use pinfold::audit::read::Line;
 use pinfold::audit::{Hash, Misfit, Verified, ledger, verify};
 
 use crate::args::{Log, LogCommand, Verify};
 use crate::exit::{DONE, FAILED, Failure, USAGE};
 use crate::{record, say};
 use filter::Filter;
-use lines::{Line, Reader};
 
 pub(crate) fn log(wanted: &Log) -> Result<ExitCode, Failure> {
     match &wanted.command {
@@ -27,26 +26,22 @@ pub(crate) fn log(wanted: &Log) -> Result<ExitCode, Failure> {
     }
 }
 
-fn unreadable(e: impl std::fmt::Display) -> Failure {
-    Failure::new(FAILED, format!("the record cannot be read: {e}"))
-}
-
 /// How often it is looked whether something was written.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn listed(wanted: &Log) -> Result<ExitCode, Failure> {
     let filter = Filter::new(&wanted.filters)?.only_decisions(!wanted.all);
-    let show = |line: &Line| {
-        if wanted.json { line.text.clone() + "\n" } else { told::told(&line.record, wanted.verbose) }
+    let show = |line: &Line, text: &str| {
+        if wanted.json { format!("{text}\n") } else { told::told(line, wanted.verbose) }
     };
-    let mut reader = Reader::open(&record::directory()?);
+    let mut reader = record::reader()?;
     let mut kept: VecDeque<String> = VecDeque::new();
-    reader.each(|line| {
-        if filter.takes(&line.record) {
+    record::each_line(&mut reader, |line, text| {
+        if filter.takes(&line) {
             match wanted.last {
-                None => return say::out(&show(line)),
+                None => return say::out(&show(&line, text)),
                 Some(most) => {
-                    kept.push_back(show(line));
+                    kept.push_back(show(&line, text));
                     if kept.len() > most {
                         kept.pop_front();
                     }
@@ -61,7 +56,9 @@ fn listed(wanted: &Log) -> Result<ExitCode, Failure> {
     }
     loop {
         thread::sleep(LOOK);
-        reader.each(|line| if filter.takes(&line.record) { say::out(&show(line)) } else { Ok(()) })?;
+        record::each_line(&mut reader, |line, text| {
+            if filter.takes(&line) { say::out(&show(&line, text)) } else { Ok(()) }
+        })?;
     }
 }
 
@@ -71,8 +68,8 @@ fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
             Failure::new(USAGE, "the head is no hash").mend("write the 64 digits that `verify` printed")
         })
     });
-    let files = ledger::files(&record::directory()?).map_err(unreadable)?;
-    let found = verify(&files, head.transpose()?).map_err(unreadable)?;
+    let files = ledger::opened(&record::directory()?).map_err(|e| record::unreadable(&e))?;
+    let found = verify(&files, head.transpose()?).map_err(|e| record::unreadable(&e))?;
     if asked.json {
         let value = match &found {
             Ok(verified) => serde_json::json!({"holds": true, "found": verified}),

@@ -1,13 +1,15 @@
 //! Where the record of this machine is kept.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use pinfold::Ambient;
-use pinfold::audit::{Ledger, Limits, session_name};
+use pinfold::audit::read::{Line, Read};
+use pinfold::audit::{Ledger, Limits, Reader, session_name};
 use pinfold::policy::Guards;
 
 use crate::exit::{FAILED, Failure, USAGE};
-use crate::surroundings;
+use crate::{say, surroundings};
 
 /// What to do where it cannot be written.
 pub(crate) const MEND: &str = "set XDG_STATE_HOME to a directory that you can write, or say --no-record";
@@ -42,4 +44,62 @@ pub(crate) fn ledger(limits: Limits) -> Result<Ledger, Failure> {
 /// A name for a session that nobody else has.
 pub(crate) fn session(kind: &str) -> Result<String, Failure> {
     session_name(kind).map_err(|e| Failure::new(FAILED, format!("there are no random numbers: {e}")))
+}
+
+/// A reader of this machine's record.
+pub(crate) fn reader() -> Result<Reader, Failure> {
+    Ok(Reader::of_record(&Ambient::claim(), directory()?))
+}
+
+/// A reader of another record, which is one file.
+pub(crate) fn named_reader(file: &Path) -> Result<Reader, Failure> {
+    std::fs::File::open(file).map_err(|e| {
+        let shown = say::visible(&file.display().to_string());
+        Failure::new(USAGE, format!("the record `{shown}` cannot be read: {e}"))
+    })?;
+    Ok(Reader::of_file(&Ambient::claim(), file))
+}
+
+/// Why no more is read.
+enum Stop {
+    Unreadable(io::Error),
+    Taker(Failure),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+/// Hands on the lines of a record that were not read before, as they are understood and as they stand. Those that no
+/// journal can have written are told: the first ones, and how many there are.
+pub(crate) fn each_line(
+    reader: &mut Reader,
+    mut take: impl FnMut(Line, &str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    const SHOWN: u64 = 3;
+    let mut damaged = 0;
+    let read = reader.each(|read| match read {
+        Read::Line(line, text) => take(line, text).map_err(Stop::Taker),
+        Read::Damaged(damage) => {
+            damaged += 1;
+            if damaged <= SHOWN {
+                say::warn(format_args!("no line of a record: {}", say::visible(&damage.to_string())));
+            }
+            Ok(())
+        }
+    });
+    if damaged > SHOWN {
+        say::warn(format_args!("{damaged} lines are no lines of a record; see `pinfold log verify`"));
+    }
+    read.map_err(|stop| match stop {
+        Stop::Unreadable(error) => unreadable(&error),
+        Stop::Taker(failure) => failure,
+    })
+}
+
+/// The record cannot be read.
+pub(crate) fn unreadable(error: &io::Error) -> Failure {
+    Failure::new(FAILED, format!("the record cannot be read: {error}"))
 }

@@ -1,6 +1,7 @@
 //! `pinfold rules`: what counts and where it stands, and changes to it.
 
 mod learn;
+mod replay;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCo
         RulesCommand::Lint { json } => lint(&locations, *json),
         RulesCommand::Test => test(&locations),
         RulesCommand::Learn(wanted) => learn::run(&locations, wanted),
+        RulesCommand::Replay(wanted) => replay::run(&locations, wanted),
         RulesCommand::Add(one) => {
             let rule =
                 Rule::parse(&one.rule).map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;

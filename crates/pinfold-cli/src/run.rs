@@ -11,17 +11,19 @@ mod wish;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::policy::Guards;
-use pinfold_boundary::{Boundary, Grant};
-use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Tier, start};
+use pinfold_boundary::{Boundary, CacheChoice, Grant};
+use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Temp, Tier, start};
 use pinfold_terminal::Beside;
 use pinfold_tools::Attempts;
 
 use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
+use crate::record;
 use crate::say::warn;
 use crate::surroundings;
 use output::Relay;
@@ -29,6 +31,17 @@ use questions::Questions;
 use recorded::{Came, Recorded};
 use report::Report;
 use wish::Wish;
+
+/// The boundary of a run in this folder without options, for asking alone: nothing is started within it, and nothing is
+/// made for it.
+pub(crate) fn boundary(folder: &Path) -> Result<Boundary, Failure> {
+    let Wish { grant, guards, .. } = wish::wish(&Run::plain(folder))?;
+    let grant = grant.ok_or_else(|| Failure::new(USAGE, "settings say that nothing is held there"))?;
+    let (temp, caches) = (Temp::Directory(grant.folder.clone()), CacheChoice::None);
+    let grant =
+        Grant { temp, caches, cache_home: None, deny_read: record::place().into_iter().collect(), ..grant };
+    Boundary::compile(&grant, &guards, Tier::Landlock).map_err(|e| Failure::new(USAGE, e.to_string()))
+}
 
 pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     for door in &run.open {

@@ -1,6 +1,8 @@
 //! `pinfold why`: one call after the other, with every step that looked at it. It asks the code that enforces.
 
+mod held;
 mod recorded;
+mod then;
 mod wanted;
 
 use std::fmt::Write as _;
@@ -8,6 +10,7 @@ use std::process::ExitCode;
 
 use pinfold::RawCall;
 use pinfold::check::{Answer, PartTrace};
+use pinfold::policy::{Offer, Width};
 use serde_json::{Value, json};
 
 use crate::args::{Judging, Why};
@@ -15,24 +18,24 @@ use crate::check::desk::{call_of, desk};
 use crate::check::{code, with_source};
 use crate::exit::{DONE, Failure, USAGE};
 use crate::say;
-use recorded::Earlier;
 
-/// A call to explain.
-struct Wanted {
-    call: RawCall,
-    /// What was decided when it was made.
-    earlier: Option<Earlier>,
-}
+pub(crate) use recorded::chosen;
 
 pub(crate) fn why(asked: &Why) -> Result<ExitCode, Failure> {
+    if let Some(name) = wanted::name(asked) {
+        return recorded::why(asked, &name);
+    }
     let explained = judged(&asked.judging, wanted::calls(asked)?)?;
-    let worst = explained.iter().map(|(_, answer)| code(answer.decision)).max().unwrap_or(DONE);
+    let worst = explained.iter().map(|(_, answer, _)| code(answer.decision)).max().unwrap_or(DONE);
     if asked.json {
-        let all: Vec<Value> = explained.iter().map(|(wanted, answer)| as_json(wanted, answer)).collect();
+        let all: Vec<Value> =
+            explained.iter().map(|(call, answer, offer)| as_json(call, answer, offer)).collect();
         say::out(&(serde_json::to_string(&all).unwrap_or_default() + "\n"))?;
     } else {
-        let told: Vec<String> = explained.iter().map(|(wanted, answer)| in_words(wanted, answer)).collect();
-        say::out(&told.join("\n"))?;
+        let told = explained
+            .iter()
+            .map(|(call, answer, offer)| format!("{}\n{}", shown(call), in_words(answer, offer)));
+        say::out(&told.collect::<Vec<_>>().join("\n"))?;
     }
     Ok(ExitCode::from(worst))
 }
@@ -40,46 +43,39 @@ pub(crate) fn why(asked: &Why) -> Result<ExitCode, Failure> {
 /// What would be decided about each call that a text means.
 pub(crate) fn tried(judging: &Judging, text: &str) -> Result<Vec<(RawCall, Answer)>, Failure> {
     let judged = judged(judging, wanted::said(text)?)?;
-    Ok(judged.into_iter().map(|(wanted, answer)| (wanted.call, answer)).collect())
+    Ok(judged.into_iter().map(|(call, answer, _)| (call, answer)).collect())
 }
 
-fn judged(judging: &Judging, calls: Vec<Wanted>) -> Result<Vec<(Wanted, Answer)>, Failure> {
+fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, Answer, Offer)>, Failure> {
     let mut desk = desk(judging)?;
-    let judge = |wanted: Wanted| {
-        let line = call_of(judging, json!({"tool": wanted.call.tool, "input": wanted.call.input}))?;
-        let answer = desk
-            .answer(line.to_string().as_bytes())
+    let judge = |call: RawCall| {
+        let line = call_of(judging, json!({"tool": call.tool, "input": call.input}))?;
+        let (answer, offer) = desk
+            .answer_with_offer(line.to_string().as_bytes(), None)
             .map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
-        Ok((wanted, answer))
+        Ok((call, answer, offer))
     };
     calls.into_iter().map(judge).collect()
 }
 
-fn as_json(wanted: &Wanted, answer: &Answer) -> Value {
+fn as_json(call: &RawCall, answer: &Answer, offer: &Offer) -> Value {
     json!({
-        "call": {"tool": wanted.call.tool, "input": wanted.call.input},
+        "call": {"tool": call.tool, "input": call.input},
         "answer": answer,
         "trace": answer.trace(),
         "change": answer.change(),
-        "earlier": wanted.earlier.as_ref().map(|earlier| json!({
-            "decision": earlier.decision,
-            "step": earlier.step,
-            "reason": earlier.reason,
-            "same": earlier.is_same(answer),
-        })),
+        "could_be_added": widths_as_json(offer),
     })
 }
 
-fn in_words(wanted: &Wanted, answer: &Answer) -> String {
-    let mut text = String::new();
-    let input = say::visible(&wanted.call.input.to_string());
-    let _ = writeln!(text, "{} {input}", say::visible(&wanted.call.tool));
-    if let Some(earlier) = &wanted.earlier {
-        text.push_str(&say::visible(&earlier.in_words(answer)));
-    }
-    for trace in answer.trace() {
-        text.push_str(&part_in_words(&trace));
-    }
+/// A call on one line.
+fn shown(call: &RawCall) -> String {
+    format!("{} {}", say::visible(&call.tool), say::visible(&call.input.to_string()))
+}
+
+/// What is decided now: part by part, and what would make another decision of it.
+fn in_words(answer: &Answer, offer: &Offer) -> String {
+    let mut text: String = answer.trace().iter().map(part_in_words).collect();
     let _ = writeln!(
         text,
         "\n  so: {} ({}: {})",
@@ -88,6 +84,7 @@ fn in_words(wanted: &Wanted, answer: &Answer) -> String {
         say::visible(&answer.reason)
     );
     let _ = writeln!(text, "  to change it: {}", say::visible(&answer.change()));
+    text.push_str(&widths_in_words(offer));
     for warning in &answer.warnings {
         let _ = writeln!(text, "  note: {}", say::visible(warning));
     }
@@ -111,4 +108,35 @@ fn part_in_words(trace: &PartTrace) -> String {
         say::visible(&rule.unwrap_or_default())
     );
     text
+}
+
+/// The rules that would let the call through, for each part from the narrowest to the widest.
+fn widths(offer: &Offer) -> impl Iterator<Item = (&str, &Width, &str)> {
+    offer.always.iter().flat_map(|part| {
+        part.widths.iter().filter_map(|width| Some((part.part.as_str(), width, width.rule.as_ref()?.text())))
+    })
+}
+
+fn widths_in_words(offer: &Offer) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for (part, width, rule) in widths(offer) {
+        if last != Some(part) {
+            let _ = writeln!(text, "  what could be added for {}, the narrowest first:", say::visible(part));
+            last = Some(part);
+        }
+        let command = format!("pinfold rules add allow {}", pinfold_tools::quoted(rule));
+        let _ = writeln!(text, "    {}", say::visible(&command));
+        for (label, calls) in [("also allows", &width.also), ("still asks ", &width.still_asks)] {
+            for call in calls {
+                let _ = writeln!(text, "      {label}  {}", say::visible(call));
+            }
+        }
+    }
+    text
+}
+
+fn widths_as_json(offer: &Offer) -> Vec<Value> {
+    let width = |(part, width, rule): (&str, &Width, &str)| json!({"part": part, "rule": rule, "also": width.also, "still_asks": width.still_asks});
+    widths(offer).map(width).collect()
 }

@@ -114,6 +114,34 @@ fn what_was_decided_is_counted() {
 }
 
 #[test]
+fn a_call_that_is_asked_about_and_then_allowed_counts_once() {
+    let bed = Bed::new();
+    bed.pinfold(&["call", "LS", "{}"]);
+    let record = bed.state.join("pinfold/record/record.jsonl");
+    let call =
+        r#"{"v":2,"at":"2026-01-02T03:04:05Z","session":"s","id":1,"principal":"main","tool":"Bash","kind""#;
+    let decided = r#""decision","decision":"ask","step":"ask-rule","rule":"Bash(make)","ruling""#;
+    let lines = [
+        format!(r#"{call}:{decided}:"question"}}"#),
+        format!(r#"{call}:"answer","choice":"yes","by":{{"via":"terminal"}},"digest":"","waited_ms":40}}"#),
+        format!(r#"{call}:{decided}:"permit"}}"#),
+        "{\"v\":2,\"kind\":7}".to_owned(),
+    ];
+    fs::write(&record, fs::read_to_string(&record).unwrap() + &lines.join("\n") + "\n").unwrap();
+    let counts: Value = serde_json::from_str(&bed.log(&["stats", "--json"])).unwrap();
+    assert_eq!((&counts["decisions"], &counts["asked"]), (&2.into(), &1.into()), "{counts}");
+    assert_eq!(counts["rulings"], serde_json::json!({"permit": 2}), "{counts}");
+    assert_eq!(counts["rules"]["Bash(make)"], 1, "{counts}");
+    assert_eq!((&counts["answers"]["yes"], &counts["waited_ms"]), (&1.into(), &40.into()), "{counts}");
+    let asked: Value = serde_json::from_str(&bed.log(&["stats", "--json", "--asked"])).unwrap();
+    assert_eq!(asked["decisions"], 1);
+    // What no journal wrote is told, with its place.
+    let output = bed.pinfold(&["log"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("record.jsonl:6: invalid type"), "{told}");
+}
+
+#[test]
 fn an_empty_record_is_no_error() {
     let bed = Bed::new();
     assert_eq!(bed.log(&[]), "");

@@ -2,8 +2,8 @@
 
 use pinfold_paths::Freshness;
 use pinfold_policy::{
-    BadCall, Case, Claims, Decision, Facts, HookWord, Interaction, Origin, PartId, PathClaim, PathFact,
-    PathText, RawCall, ShellClaim, ToolCall, Verdict, judge,
+    BadCall, Case, Claims, Decision, Facts, HookWord, Interaction, Offer, Origin, PartId, PathClaim,
+    PathFact, PathText, RawCall, ShellClaim, ToolCall, Verdict, judge,
 };
 
 use serde_json::Value;
@@ -94,10 +94,18 @@ impl Session {
     /// # Errors
     /// When the call is not understood.
     pub fn consider(&self, raw: &RawCall) -> Result<Considered, BadCall> {
+        self.consider_after(raw, None)
+    }
+
+    /// The same, after hooks have spoken.
+    ///
+    /// # Errors
+    /// When the call is not understood.
+    pub fn consider_after(&self, raw: &RawCall, word: Option<HookWord>) -> Result<Considered, BadCall> {
         let call = ToolCall::parse_for_verdict(raw)?;
         let by = self.shared().judged_by();
         let (cwd, input, interaction) = (raw.cwd.clone(), Some(&raw.input), self.interaction());
-        let said = Said { id: 0, call, cwd, input, word: None, interaction, process: None };
+        let said = Said { id: 0, call, cwd, input, word, interaction, process: None };
         let judged = self.judged(&by, said);
         let refusal = match judged.verdict.decision {
             Decision::Allow => None,
@@ -107,6 +115,14 @@ impl Session {
         Ok(Considered { call, claims, facts: survey.facts, verdict, refusal })
     }
 
+    /// What a person could grant for a call, and how wide, beside this one time: empty where it is not asked about, or has
+    /// to be asked about each time.
+    pub fn offer(&self, considered: &Considered) -> Offer {
+        let Considered { call, claims, facts, verdict, .. } = considered;
+        let by = self.shared().judged_by();
+        Offer::of(&self.case(&by, call, claims, facts), verdict, self.bases())
+    }
+
     /// Looks at the world and judges. One decision sees one state of rules, mode and grants.
     pub(crate) fn judged<'a>(&self, by: &JudgedBy, said: Said<'a>) -> Judged<'a> {
         let Said { id, call, cwd, input, word, interaction, process } = said;
@@ -114,8 +130,8 @@ impl Session {
         let survey = survey(self.shared(), &by.policy, &call, cwd.as_ref(), &claims);
         let case = self.case(by, &call, &claims, &survey.facts);
         let verdict = judge(&Case { hook: word.as_ref(), interaction, ..case });
-        let mode = by.policy.mode;
-        Judged { id, call, cwd, input, word, interaction, process, mode, claims, survey, verdict }
+        let (mode, bash) = (by.policy.mode, by.policy.bash);
+        Judged { id, call, cwd, input, word, interaction, process, mode, bash, claims, survey, verdict }
     }
 
     /// What a call is judged by before hooks have spoken.

@@ -211,8 +211,7 @@ impl<'a> Seen<'a> {
     }
 
     fn offer(&self) -> Offer {
-        let policy = self.session.policy();
-        Offer::of(&self.case(&policy, &Grants::default()), &self.considered.verdict, self.session.bases())
+        self.session.offer(&self.considered)
     }
 }
 

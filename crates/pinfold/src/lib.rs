@@ -53,6 +53,7 @@ mod profile;
 mod question;
 mod recording;
 mod refusal;
+pub mod replay;
 mod ruling;
 mod session;
 pub mod settings;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinfold_policy::{
-    BadCall, Decision, HookWord, Interaction, PathFact, PathText, RawCall, Rule, ShellClaim, TrailEntry,
+    Access, BadCall, BashMode, Decision, HookWord, Interaction, PathFact, PathText, RawCall, Rule,
+    ShellClaim, TrailEntry,
 };
 
 use crate::audit::record::VERSION;
@@ -99,6 +100,8 @@ impl Session {
         DecisionTold {
             folder: shown(shared.line.display_path()),
             root: (scope.root != scope.display_root).then(|| shown(&scope.root)),
+            added: shared.roots.iter().skip(1).take(MOST).cloned().collect(),
+            read_only: shared.access == Access::ReadOnly,
             headless: shared.interaction == Interaction::Headless,
             armed: scope.enforce_write,
             ..DecisionTold::default()
@@ -204,7 +207,7 @@ impl Verbal<'_> {
         let why = || reason.map(|reason| kept_text(&words::clause(reason)));
         let parts: Vec<&TrailEntry> =
             self.verdict.trail.iter().filter(|entry| entry.opinion.decision != Decision::Allow).collect();
-        let hosts = &self.claims.hosts;
+        let (hosts, shell) = (&self.claims.hosts, self.claims.shell.is_some());
         let more = [self.facts.paths.len(), hosts.len(), parts.len()].map(|count| count.saturating_sub(MOST));
         DecisionTold {
             decision: Some(self.verdict.decision),
@@ -216,6 +219,7 @@ impl Verbal<'_> {
             source,
             cwd: judged.cwd.as_ref().map(path_text),
             mode: Some(judged.mode.word()),
+            bash: Some(judged.bash).filter(|bash| shell && *bash != BashMode::Ask).map(BashMode::word),
             shell: self.shell(),
             input,
             cut,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinfold::Ambient;
-use pinfold::audit::ledger::files;
+use pinfold::audit::ledger::{files, opened};
 use pinfold::audit::{Hash, Journal as _, Ledger, Limits, OutcomeTold, Record, RecordKind, Verified, verify};
 
 /// `DIRECTORY\nMAX_SIZE\nLINES\nNAME`: a process that does nothing but append.
@@ -66,7 +66,7 @@ fn said(mut child: Child) -> String {
 }
 
 fn verified(directory: &Path) -> Verified {
-    verify(&files(directory).unwrap(), None).unwrap().unwrap_or_else(|misfit| panic!("{misfit}"))
+    verify(&opened(directory).unwrap(), None).unwrap().unwrap_or_else(|misfit| panic!("{misfit}"))
 }
 
 fn texts(directory: &Path) -> Vec<String> {
@@ -201,7 +201,7 @@ impl Chain {
     }
 
     fn holds(&self, known: Option<Hash>) -> Result<Verified, pinfold::audit::Misfit> {
-        verify(&files(self.folder.path()).unwrap(), known).unwrap()
+        verify(&opened(self.folder.path()).unwrap(), known).unwrap()
     }
 }
 

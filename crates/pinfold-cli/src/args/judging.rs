@@ -35,13 +35,16 @@ pub(crate) struct Check {
 
 /// Say why a call, path, host or command is allowed, asked about or refused, step by step
 ///
-/// WHAT is a call written like a rule, a path, a host or an address, or a command. `last` is the last no in the record,
-/// and SESSION:ID any of its calls: it is judged once more, and compared with what was decided then.
+/// WHAT is a call written like a rule, a path, a host or an address, or a command; or a name that pinfold has printed.
+/// `last` is the last no in the record, of whatever layer; SESSION:ID a call, SESSION:ID:N what the kernel refused to its
+/// shell, SESSION:kN what it refused to a run, SESSION a run. The name of a session can be shortened. What was decided
+/// then is shown, with who answered and how it ended; then it is judged once more, in the folder and the mode of then.
 ///
-/// Exit code: as for `pinfold check`.
+/// Exit code: as for `pinfold check`, by what would be decided now; by what was decided then where that cannot be told.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  pinfold why git push --force\n  pinfold why 'Edit(./.env)'\n  \
-                       pinfold why ~/.ssh/config\n  pinfold why github.com\n  pinfold why last")]
+                       pinfold why ~/.ssh/config\n  pinfold why github.com\n  pinfold why last\n  \
+                       pinfold why run-e9q:k1")]
 pub(crate) struct Why {
     #[command(flatten)]
     pub(crate) judging: Judging,
@@ -70,7 +73,7 @@ pub(crate) enum WhyKind {
     Host,
     /// A command line
     Command,
-    /// A call in the record: `last`, or SESSION:ID
+    /// A name in the record: `last`, SESSION:ID, SESSION:ID:N, SESSION:kN or SESSION
     Record,
 }
 

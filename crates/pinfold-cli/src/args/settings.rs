@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use pinfold::policy::Layer;
-use pinfold::policy::rule::Effect;
+use pinfold::policy::rule::{Effect, Rule};
 use pinfold::policy::settings::Flags;
+
+use super::Filters;
 
 /// Flags that stand for settings, for one session.
 #[derive(Clone, Debug, Args, Default)]
@@ -151,6 +153,13 @@ pub(crate) enum RulesCommand {
     /// launcher, a command that destroys something or reaches other machines, nor for what a safeguard asked about, and
     /// none that would let through what you said no to.
     Learn(Learn),
+    /// Judge the calls of the record once more, and show which would be decided otherwise
+    ///
+    /// By the settings as they are, or as they would be with the flags. Nothing is done and nobody is asked: hooks are
+    /// taken at their word of then. Calls that the record does not hold whole are told, with the reason.
+    ///
+    /// Exit code: 0 when all would be decided as they were, 1 when one would not, 2 when a file cannot be read.
+    Replay(Box<Replay>),
     /// Add a rule to a settings file, and leave all else in it as it is
     Add(OneRule),
     /// Remove a rule from a settings file, and leave all else in it as it is
@@ -178,6 +187,64 @@ pub(crate) struct Learn {
 
     #[command(flatten)]
     pub(crate) file: FileChoice,
+}
+
+/// What is judged once more, and by what.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  pinfold rules replay --since 24h\n  \
+                       pinfold rules replay --add 'deny Bash(git push *)' --add 'allow Bash(make *)'\n  \
+                       pinfold rules replay --settings new-settings.json --json")]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
+pub(crate) struct Replay {
+    /// Judge by this file in place of your own settings and the project's; managed settings stay
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) settings: Option<PathBuf>,
+
+    /// As if this stood in settings: 'allow RULE', 'ask RULE' or 'deny RULE'
+    #[arg(long, value_name = "EFFECT RULE", value_parser = parse_added)]
+    pub(crate) add: Vec<Added>,
+
+    /// Judge each call in the mode that it was made in, also where settings choose one
+    #[arg(long, conflicts_with = "permission_mode")]
+    pub(crate) mode_as_then: bool,
+
+    /// Calls in every folder, each by the settings that hold there; not those of this project alone
+    #[arg(long)]
+    pub(crate) everywhere: bool,
+
+    /// Show too what would be decided the same by another step or rule
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Another record
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) flags: SettingsFlags,
+
+    #[command(flatten)]
+    pub(crate) filters: Filters,
+}
+
+/// A rule that is tried.
+#[derive(Debug, Clone)]
+pub(crate) struct Added {
+    pub(crate) effect: Effect,
+    pub(crate) rule: Rule,
+}
+
+fn parse_added(text: &str) -> Result<Added, String> {
+    let (word, rule) = text.trim().split_once(' ').unwrap_or((text, ""));
+    let effects = [Effect::Allow, Effect::Ask, Effect::Deny];
+    let effect = effects.into_iter().find(|effect| effect.word() == word);
+    let effect = effect.ok_or("write `allow`, `ask` or `deny`, and then a rule: 'allow Bash(npm test)'")?;
+    let rule = Rule::parse(rule.trim()).map_err(|e| crate::say::visible(&e.to_string()))?;
+    Ok(Added { effect, rule })
 }
 
 /// One rule of one file.

@@ -1,6 +1,6 @@
 //! Where calls are judged that are not made: the settings and the line that stand for a command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinfold::Ambient;
 use pinfold::check::Desk;
@@ -13,6 +13,11 @@ use crate::{settings, surroundings};
 
 /// A desk with the settings that were asked for. They are read for the project that a line names.
 pub(crate) fn desk(wanted: &Judging) -> Result<Desk, Failure> {
+    desk_by(wanted, None)
+}
+
+/// The same by one file in place of the person's settings and the project's, where one is named.
+pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<Desk, Failure> {
     let here = surroundings::current_dir()?;
     let home = surroundings::home();
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| here.join(dir)).collect();
@@ -20,10 +25,11 @@ pub(crate) fn desk(wanted: &Judging) -> Result<Desk, Failure> {
     let (config, state) = (surroundings::config_home(), surroundings::state_home());
     let (no_settings, of_home) = (wanted.no_settings, home.clone());
     let layers = move |project: &Path| {
-        let locations = if no_settings {
-            Locations::default()
-        } else {
-            Locations::usual(project, of_home.clone(), config.as_deref(), state.as_deref())
+        let usual = || Locations::usual(project, of_home.clone(), config.as_deref(), state.as_deref());
+        let locations = match &instead {
+            _ if no_settings => Locations::default(),
+            Some(_) => Locations { project: None, user: instead.clone(), ..usual() },
+            None => usual(),
         };
         load(&Ambient::claim(), &locations, &flags).map(|loaded| loaded.layers).map_err(|bad| bad.to_string())
     };

@@ -2,13 +2,13 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
-use serde_json::Value;
+use pinfold::audit::read::{Call, DecisionRead, Line, RulingRead, Says};
 
 use crate::args::{Filters, When};
 use crate::exit::{Failure, USAGE};
 
 /// Which lines are shown: all conditions hold.
-pub(super) struct Filter<'a> {
+pub(crate) struct Filter<'a> {
     said: &'a Filters,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -17,7 +17,7 @@ pub(super) struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    pub(super) fn new(said: &'a Filters) -> Result<Self, Failure> {
+    pub(crate) fn new(said: &'a Filters) -> Result<Self, Failure> {
         let now = Timestamp::now();
         let moment = |when: When| match when {
             When::At(at) => at,
@@ -41,43 +41,57 @@ impl<'a> Filter<'a> {
     }
 
     /// Decisions and refusals alone.
-    pub(super) fn only_decisions(self, only: bool) -> Self {
+    pub(crate) fn only_decisions(self, only: bool) -> Self {
         Self { only_decisions: only, ..self }
     }
 
-    pub(super) fn takes(&self, record: &Value) -> bool {
+    /// Whether a line is shown.
+    pub(crate) fn takes(&self, line: &Line) -> bool {
         let said = self.said;
-        let is = |key: &str, wanted: &Option<String>| {
-            wanted.as_ref().is_none_or(|wanted| record[key].as_str() == Some(wanted))
+        let decision = line.decision();
+        let ruling = decision.map(|decision| decision.ruling);
+        let (refused, place) = match &line.says {
+            Says::Refusal(denial) => (true, denial.place.as_deref()),
+            _ => (ruling == Some(RulingRead::Refusal), None),
         };
-        let kind = record["kind"].as_str().unwrap_or_default();
-        (!self.only_decisions || matches!(kind, "decision" | "refusal"))
-            && self.in_time(record)
-            && is("session", &said.session)
-            && is("tool", &said.tool)
-            && is("principal", &said.agent)
-            && is("decision", &said.decision)
-            && is("step", &said.step)
-            && (!said.asked || record["ruling"] == "question")
-            && (!said.refused || record["ruling"] == "refusal" || kind == "refusal")
-            && self.path.as_ref().is_none_or(|glob| places(record).any(|place| glob.is_match(place)))
+        (!self.only_decisions || matches!(line.says, Says::Decision(_) | Says::Refusal(_)))
+            && self.is_of(line.at, &line.session, &line.tool, &line.principal)
+            && self.is_decided(decision)
+            && (!said.asked || ruling == Some(RulingRead::Question))
+            && (!said.refused || refused)
+            && self.path.as_ref().is_none_or(|glob| {
+                let places = decision.into_iter().flat_map(DecisionRead::places);
+                places.chain(place).any(|place| glob.is_match(place))
+            })
     }
 
-    fn in_time(&self, record: &Value) -> bool {
-        if self.since.is_none() && self.until.is_none() {
-            return true;
-        }
-        let at = record["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
-        at.is_some_and(|at| {
-            self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at <= until)
-        })
+    /// Whether a call is counted.
+    pub(crate) fn takes_call(&self, call: &Call) -> bool {
+        let said = self.said;
+        self.is_of(call.at, &call.session, &call.tool, &call.principal)
+            && self.is_decided(Some(&call.judged))
+            && (!said.asked || call.asked > 0)
+            && (!said.refused || call.ruling == RulingRead::Refusal)
+            && self.path.as_ref().is_none_or(|glob| call.judged.places().any(|place| glob.is_match(place)))
     }
-}
 
-/// The places that a line is about, under each of their names.
-pub(super) fn places(record: &Value) -> impl Iterator<Item = &str> {
-    let paths = record["paths"].as_array().into_iter().flatten();
-    let named = paths.flat_map(|path| [path["asked"].as_str(), path["real"].as_str()]);
-    let refused = record.pointer("/denial/place").and_then(Value::as_str);
-    named.chain([refused]).flatten()
+    fn is_of(&self, at: Option<Timestamp>, session: &str, tool: &str, principal: &str) -> bool {
+        let said = self.said;
+        let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
+        let in_time = match at {
+            Some(at) => {
+                self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at <= until)
+            }
+            None => self.since.is_none() && self.until.is_none(),
+        };
+        in_time && is(&said.session, session) && is(&said.tool, tool) && is(&said.agent, principal)
+    }
+
+    fn is_decided(&self, decision: Option<&DecisionRead>) -> bool {
+        let is = |wanted: &Option<String>, found: Option<&String>| {
+            wanted.as_ref().is_none_or(|wanted| found == Some(wanted))
+        };
+        is(&self.said.decision, decision.and_then(|decision| decision.decision.as_ref()))
+            && is(&self.said.step, decision.and_then(|decision| decision.step.as_ref()))
+    }
 }

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use pinfold::audit::read::{Call, Calls, Says};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::filter::Filter;
-use super::lines::Reader;
 use crate::args::Stats;
 use crate::exit::{DONE, Failure};
 use crate::{record, say};
@@ -16,9 +15,11 @@ use crate::{record, say};
 /// What was counted.
 #[derive(Debug, Default, Serialize)]
 struct Counts {
-    /// Calls that were decided about.
+    /// Calls that were decided about, each once.
     decisions: u64,
-    /// How the gate answered.
+    /// Those of them that were asked about.
+    asked: u64,
+    /// What the gate answered in the end; `question`: nobody has answered.
     rulings: BTreeMap<String, u64>,
     /// Which tools.
     tools: BTreeMap<String, u64>,
@@ -30,19 +31,25 @@ struct Counts {
     answers: BTreeMap<String, u64>,
     /// How long answers were waited for, in milliseconds, all together.
     waited_ms: u64,
-    /// What the kernel refused to runs.
+    /// What the kernel refused to runs, and to shells of calls.
     refused_by_the_kernel: u64,
 }
 
 pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
     let filter = Filter::new(&asked.filters)?;
-    let mut counts = Counts::default();
-    Reader::open(&record::directory()?).each(|line| {
-        if filter.takes(&line.record) {
-            counts.add(&line.record);
+    let (mut counts, mut calls) = (Counts::default(), Calls::default());
+    record::each_line(&mut record::reader()?, |line, _| {
+        counts.refused_by_the_kernel += match &line.says {
+            Says::Refusal(_) if filter.takes(&line) => 1,
+            Says::Outcome(outcome) if filter.takes(&line) => outcome.denials.len() as u64,
+            _ => 0,
+        };
+        if let Some(call) = calls.take(line).filter(|call| filter.takes_call(call)) {
+            counts.add(&call);
         }
         Ok(())
     })?;
+    calls.open().iter().filter(|call| filter.takes_call(call)).for_each(|call| counts.add(call));
     let text = if asked.json {
         serde_json::to_string(&counts).unwrap_or_default() + "\n"
     } else {
@@ -53,31 +60,25 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
 }
 
 impl Counts {
-    fn add(&mut self, record: &Value) {
-        let mut count = |list: fn(&mut Self) -> &mut BTreeMap<String, u64>, key: &str| {
-            if let Some(text) = record[key].as_str() {
-                *list(self).entry(text.to_owned()).or_default() += 1;
-            }
+    fn add(&mut self, call: &Call) {
+        let count = |list: &mut BTreeMap<String, u64>, what: &str| {
+            *list.entry(what.to_owned()).or_default() += 1;
         };
-        match record["kind"].as_str().unwrap_or_default() {
-            "decision" => {
-                count(|counts| &mut counts.rulings, "ruling");
-                count(|counts| &mut counts.tools, "tool");
-                count(|counts| &mut counts.steps, "step");
-                count(|counts| &mut counts.rules, "rule");
-                self.decisions += 1;
-            }
-            "answer" => {
-                count(|counts| &mut counts.answers, "choice");
-                self.waited_ms += record["waited_ms"].as_u64().unwrap_or(0);
-            }
-            "refusal" => self.refused_by_the_kernel += 1,
-            _ => {}
+        self.decisions += 1;
+        self.asked += u64::from(call.asked > 0);
+        count(&mut self.rulings, call.ruling.word());
+        count(&mut self.tools, &call.tool);
+        call.judged.step.iter().for_each(|step| count(&mut self.steps, step));
+        call.judged.rule.iter().for_each(|rule| count(&mut self.rules, rule));
+        for answer in &call.answers {
+            count(&mut self.answers, &answer.choice);
+            self.waited_ms += answer.waited_ms;
         }
     }
 
     fn in_words(&self) -> String {
-        let mut text = format!("{} decisions\n", self.decisions);
+        let mut text =
+            format!("{} calls were decided about, {} of them asked about\n", self.decisions, self.asked);
         let lists = [
             ("rulings", &self.rulings),
             ("tools", &self.tools),
@@ -101,7 +102,7 @@ impl Counts {
             let _ = writeln!(text, "\nan answer took {mean} ms on average");
         }
         if self.refused_by_the_kernel > 0 {
-            let _ = writeln!(text, "\n{} refusals of the kernel to runs", self.refused_by_the_kernel);
+            let _ = writeln!(text, "\n{} refusals of the kernel", self.refused_by_the_kernel);
         }
         text
     }

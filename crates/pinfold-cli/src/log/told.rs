@@ -2,82 +2,86 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use pinfold::audit::read::{DecisionRead, Line, Says};
 
-use super::filter::places;
 use crate::say::visible;
 
 /// The longest piece of a call that is shown on its line.
 const LONGEST: usize = 120;
 
-/// A record for a person: when, who, what, how it was decided and why; with `verbose` its parts and its input.
-pub(super) fn told(record: &Value, verbose: bool) -> String {
-    let text = |key: &str| record[key].as_str().unwrap_or_default();
-    let at = text("at").get(..19).unwrap_or_default().replace('T', " ");
-    let mut line = format!("{at}  {:<28}  {}", visible(&name(record)), what(record));
-    if let Some(reason) = record["reason"].as_str() {
-        let _ = write!(line, ": {}", visible(reason));
-    }
-    if let Some(rule) = record["rule"].as_str() {
-        let source = record["source"].as_str().map(|source| format!(" ({source})")).unwrap_or_default();
-        let _ = write!(line, "  [{}{}]", visible(rule), visible(&source));
-    }
-    line.push('\n');
-    if verbose {
-        for part in record["parts"].as_array().into_iter().flatten() {
-            let piece = |key: &str| part[key].as_str().unwrap_or_default();
-            let words =
-                format!("{} {} {}: {}", piece("part"), piece("decision"), piece("step"), piece("reason"));
-            let _ = writeln!(line, "      {}", visible(&words));
-        }
-        if !record["input"].is_null() {
-            let _ = writeln!(line, "      {}", visible(&record["input"].to_string()));
-        }
-    }
-    line
-}
-
-/// The name of the call, as `pinfold why` takes it.
-fn name(record: &Value) -> String {
-    let session = record["session"].as_str().unwrap_or_default();
-    match (&record["id"], record.pointer("/denial/id").and_then(Value::as_str)) {
-        (_, Some(id)) => id.to_owned(),
-        (Value::Number(id), None) => format!("{session}:{id}"),
-        (_, None) => session.to_owned(),
-    }
-}
-
-fn what(record: &Value) -> String {
-    let text = |key: &str| record[key].as_str().unwrap_or_default();
-    let said = match record["kind"].as_str().unwrap_or_default() {
-        "decision" => {
-            let step = if text("step").is_empty() { String::new() } else { format!(" ({})", text("step")) };
-            format!("{:<8} {} {}{step}", text("ruling"), text("tool"), about(record))
-        }
-        "refusal" => {
-            let denial = &record["denial"];
-            let piece = |key: &str| denial[key].as_str().unwrap_or_default();
-            format!("refused  {} {} {}", piece("who"), piece("what"), piece("place"))
-        }
-        "answer" => {
-            let by = &record["by"];
-            format!("answer   {} by {}", text("choice"), by["via"].as_str().unwrap_or_default())
-        }
-        "outcome" => format!("{:<8} {} {} ms", text("end"), text("tool"), record["ms"]),
-        "start" => format!("start    {}", text("program")),
-        "end" => format!("end      {} {}", text("end"), record["exit"]),
-        other => other.to_owned(),
+/// A line for a person: when, who, what, how it was decided and why; with `verbose` its parts and its input.
+pub(super) fn told(line: &Line, verbose: bool) -> String {
+    let at = line.at.map(moment).unwrap_or_default();
+    let mut text = format!("{at}  {:<28}  {}", visible(&name(line)), visible(what(line).trim_end()));
+    let (reason, rule, source) = match &line.says {
+        Says::Decision(decision) => (&decision.reason, &decision.rule, &decision.source),
+        Says::Refusal(denial) => (&None, &denial.rule, &denial.source),
+        Says::Outcome(outcome) => (&outcome.reason, &None, &None),
+        _ => (&None, &None, &None),
     };
-    visible(said.trim_end())
+    if let Some(reason) = reason {
+        let _ = write!(text, ": {}", visible(reason));
+    }
+    if let Some(rule) = rule {
+        let source = source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
+        let _ = write!(text, "  [{}{}]", visible(rule), visible(&source));
+    }
+    text.push('\n');
+    if let (true, Some(decision)) = (verbose, line.decision()) {
+        for part in &decision.parts {
+            let words = format!("{} {} {}: {}", part.part, part.decision, part.step, part.reason);
+            let _ = writeln!(text, "      {}", visible(&words));
+        }
+        if let Some(input) = decision.input_text() {
+            let _ = writeln!(text, "      {}", visible(input));
+        }
+    }
+    text
+}
+
+/// A moment, to the second.
+pub(crate) fn moment(at: jiff::Timestamp) -> String {
+    let text = at.to_string();
+    text.get(..19).unwrap_or(&text).replace('T', " ")
+}
+
+/// The name of what it is about, as `pinfold why` takes it.
+fn name(line: &Line) -> String {
+    match &line.says {
+        Says::Refusal(denial) => denial.id.clone(),
+        _ => line.call().unwrap_or_else(|| line.session.clone()),
+    }
+}
+
+fn what(line: &Line) -> String {
+    match &line.says {
+        Says::Decision(decision) => {
+            let step = decision.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default();
+            format!("{:<8} {} {}{step}", decision.ruling.word(), line.tool, about(decision))
+        }
+        Says::Refusal(denial) => {
+            format!("refused  {} {} {}", denial.who, denial.what, denial.place.as_deref().unwrap_or_default())
+        }
+        Says::Answer(answer) => format!("answer   {} by {}", answer.choice, answer.by.via),
+        Says::NotWritten(told) => format!("not written: {}: {}", told.rules.join(", "), told.failed),
+        Says::Outcome(outcome) => format!("{:<8} {} {} ms", outcome.end, line.tool, outcome.ms),
+        Says::Start(start) => format!("start    {}", start.program),
+        Says::End(end) => {
+            let exit = end.exit.map(|exit| exit.to_string()).unwrap_or_default();
+            format!("end      {} {exit}", end.end)
+        }
+        Says::Note(note) => format!("note     {}", note.note),
+        Says::Other(kind) => kind.clone(),
+    }
 }
 
 /// What a call is about: its command, or its first place.
-fn about(record: &Value) -> String {
-    let command =
-        record.pointer("/input/command").and_then(Value::as_str).or_else(|| record["shell"].as_str());
-    let said = command.or_else(|| places(record).next()).unwrap_or_default();
+pub(crate) fn about(decision: &DecisionRead) -> String {
+    let command = decision.input().and_then(|input| Some(input.get("command")?.as_str()?.to_owned()));
+    let said = command.or_else(|| decision.shell.clone());
+    let said = said.or_else(|| decision.places().next().map(str::to_owned)).unwrap_or_default();
     let mut short: String = said.chars().take(LONGEST).collect::<String>().replace('\n', "\\n");
-    if short.len() < said.len() {
+    if said.chars().nth(LONGEST).is_some() {
         short.push('…');
     }
     short

@@ -1,65 +1,51 @@
 //! How often a rule decided, by the record.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::Path;
 
-use pinfold::audit::ledger;
+use pinfold::audit::Reader;
+use pinfold::audit::read::{Call, Calls, Read};
 use pinfold::policy::{Layer, SourcedRule};
-use serde::Deserialize;
 
 /// How many calls each rule had a say in.
 pub(crate) struct Counts(HashMap<(String, String), u64>);
 
-/// A decision, as far as it is needed here.
-#[derive(Deserialize)]
-struct Decision<'a> {
-    #[serde(borrow, default)]
-    folder: Cow<'a, str>,
-    #[serde(borrow, flatten)]
-    deciding: Spoke<'a>,
-    #[serde(borrow, default)]
-    parts: Vec<Spoke<'a>>,
-}
-
-/// A rule that spoke, and where it stands.
-#[derive(Deserialize)]
-struct Spoke<'a> {
-    #[serde(borrow)]
-    rule: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    source: Option<Cow<'a, str>>,
-}
-
 impl Counts {
-    /// Counts in the record of a directory. What stands in settings of a project is counted for calls in that project.
-    pub(crate) fn read(directory: &Path, project: Option<&Path>) -> io::Result<Self> {
-        let mut counts = Self(HashMap::new());
-        for file in ledger::files(directory)? {
-            for line in BufReader::new(File::open(file)?).split(b'\n') {
-                let line = line?;
-                // Half a line is what a full disk leaves behind; it hides no other.
-                if let Some(decision) = decision(&line) {
-                    counts.add(&decision, project);
-                }
+    /// Counts in a record. What stands in settings of a project is counted for calls in that project. A damaged line
+    /// counts for nothing; `pinfold log` tells of it.
+    pub(crate) fn read(reader: &mut Reader, project: Option<&Path>) -> io::Result<Self> {
+        let (mut counts, mut calls) = (Self(HashMap::new()), Calls::default());
+        reader.each(|read| {
+            let call = match read {
+                Read::Line(line, _) => calls.take(line),
+                Read::Damaged(_) => None,
+            };
+            if let Some(call) = &call {
+                counts.add(call, project);
             }
-        }
+            Ok::<(), io::Error>(())
+        })?;
+        calls.open().iter().for_each(|call| counts.add(call, project));
         Ok(counts)
     }
 
-    fn add(&mut self, decision: &Decision<'_>, project: Option<&Path>) {
-        let here = project.is_some_and(|project| Path::new(&*decision.folder).starts_with(project));
-        let mut counted: Vec<(&str, String)> = Vec::new();
-        for spoke in std::iter::once(&decision.deciding).chain(&decision.parts) {
-            let (Some(rule), Some(source)) = (&spoke.rule, &spoke.source) else { continue };
+    /// A call counts once for a rule, however many of its parts it covers and however often it was asked about.
+    fn add(&mut self, call: &Call, project: Option<&Path>) {
+        let here = project.is_some_and(|project| Path::new(&call.judged.folder).starts_with(project));
+        let mut counted: Vec<(&str, &str)> = Vec::new();
+        let decisions = std::iter::once(&call.judged).chain(&call.settled);
+        let spoke = decisions.flat_map(|decision| {
+            let parts = decision.parts.iter().map(|part| (&part.rule, &part.source));
+            parts.chain([(&decision.rule, &decision.source)])
+        });
+        for (rule, source) in spoke {
+            let (Some(rule), Some(source)) = (rule, source) else { continue };
             let place = place(source);
             let of_project = [Layer::Local, Layer::Project].iter().any(|layer| is_of(*layer, place));
-            // A call counts once for a rule, however many of its parts it covers.
-            if (here || !of_project) && !counted.iter().any(|(r, p)| *r == &**rule && p == place) {
-                counted.push((rule, place.to_owned()));
-                *self.0.entry(((**rule).to_owned(), place.to_owned())).or_default() += 1;
+            if (here || !of_project) && !counted.contains(&(rule, place)) {
+                counted.push((rule, place));
+                *self.0.entry((rule.clone(), place.to_owned())).or_default() += 1;
             }
         }
     }
@@ -70,11 +56,6 @@ impl Counts {
         let key = (rule.rule.text().to_owned(), place(&source).to_owned());
         self.0.get(&key).copied().unwrap_or(0)
     }
-}
-
-fn decision(line: &[u8]) -> Option<Decision<'_>> {
-    let text = std::str::from_utf8(line).ok()?;
-    text.contains(r#""kind":"decision""#).then(|| serde_json::from_str(text).ok())?
 }
 
 fn is_of(layer: Layer, place: &str) -> bool {
@@ -111,18 +92,24 @@ mod tests {
     fn calls_are_counted_once_for_each_rule_that_spoke() {
         let folder = tempfile::tempdir().unwrap();
         let lines = [
-            r#"{"v":2,"kind":"decision","rule":"Bash(git push *)","source":"user ~/s.json:4:7","folder":"/p"}"#,
-            r#"{"v":2,"kind":"decision","rule":"Bash(git push *)","source":"user ~/s.json:9:7","folder":"/q",
+            r#"{"id":1,"kind":"decision","ruling":"permit","rule":"Bash(git push *)","source":"user ~/s.json:4:7","folder":"/p"}"#,
+            r#"{"id":2,"kind":"decision","ruling":"question","rule":"Bash(git push *)","source":"user ~/s.json:9:7","folder":"/q",
                "parts":[{"rule":"Bash(git push *)","source":"user ~/s.json:9:7"}]}"#,
-            r#"{"v":2,"kind":"decision","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/p/sub"}"#,
-            r#"{"v":2,"kind":"decision","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/q"}"#,
-            r#"{"v":2,"kind":"answer","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/p"}"#,
-            r#"{"v":2,"kind":"decision","step":"mode-default","folder":"/p","parts":[{"rule":"Edit(a)","source":"local l:1:2"}]}"#,
-            r#"{"v":2,"kind":"decision","rule":"Bash(ma"#,
+            // Asked about and then let through: the same call.
+            r#"{"id":2,"kind":"decision","ruling":"permit","rule":"Bash(git push *)","source":"user ~/s.json:9:7","folder":"/q"}"#,
+            r#"{"id":3,"kind":"decision","ruling":"permit","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/p/sub"}"#,
+            r#"{"id":4,"kind":"decision","ruling":"permit","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/q"}"#,
+            r#"{"id":5,"kind":"answer","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/p"}"#,
+            // Asked about, and nobody has answered.
+            r#"{"id":6,"kind":"decision","ruling":"question","step":"mode-default","folder":"/p","parts":[{"rule":"Edit(a)","source":"local l:1:2"}]}"#,
+            r#"{"id":7,"kind":"decision","rule":"Bash(ma"#,
         ];
-        let lines = lines.map(|line| line.replace("\n               ", "")).join("\n");
-        std::fs::write(folder.path().join("record.jsonl"), lines).unwrap();
-        let counts = Counts::read(folder.path(), Some(Path::new("/p"))).unwrap();
+        let lines = lines
+            .map(|line| line.replace("\n               ", "").replacen('{', r#"{"v":2,"session":"s","#, 1));
+        let file = folder.path().join("record.jsonl");
+        std::fs::write(&file, lines.join("\n")).unwrap();
+        let mut reader = Reader::of_file(&pinfold::Ambient::claim(), &file);
+        let counts = Counts::read(&mut reader, Some(Path::new("/p"))).unwrap();
         for (text, layer, file, count) in [
             ("Bash(git push *)", Layer::User, "~/s.json", 2),
             ("Bash(git push *)", Layer::Managed, "~/s.json", 0),

@@ -32,9 +32,9 @@ impl Held {
         let (grants, unreached) = Running::all().grants();
         let trusted = locations.trust.as_deref();
         let trust = trusted.and_then(|path| Trust::read(&ambient, path).ok()).unwrap_or_default();
-        let counts = record::directory()
+        let counts = record::reader()
             .ok()
-            .and_then(|directory| Counts::read(&directory, locations.project.as_deref()).ok());
+            .and_then(|mut reader| Counts::read(&mut reader, locations.project.as_deref()).ok());
         Ok(Self {
             decided: counts.map(|counts| merged.rules.iter().map(|rule| counts.of(rule)).collect()),
             grants,

@@ -1,14 +1,13 @@
 //! `pinfold rules learn`: rules that past answers speak for. Written is only what somebody confirms, one by one.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pinfold::audit::{Discard, ledger, verify};
-use pinfold::learn::past::past;
+use pinfold::audit::{Discard, Reader, ledger, verify};
+use pinfold::learn::past::Questions;
 use pinfold::learn::{Learned, Proposal, learn};
 use pinfold::policy::settings::{Change, Flags};
 use pinfold::policy::{Effect, Rule, ShellHold};
@@ -31,7 +30,12 @@ pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Fai
     }
     let project = locations.project.clone().unwrap_or_default();
     let project = project.canonicalize().unwrap_or(project);
-    let past = past(lines(wanted.record.as_deref())?, &project);
+    let mut questions = Questions::in_folder(&project);
+    record::each_line(&mut reader(wanted.record.as_deref())?, |line, _| {
+        questions.take(&line);
+        Ok(())
+    })?;
+    let past = questions.past();
     let answered = past.len();
     let learned = learn(&sessions(locations, &project)?, past, wanted.least.max(1));
     if wanted.apply {
@@ -46,34 +50,18 @@ pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Fai
     Ok(ExitCode::from(DONE))
 }
 
-/// The lines of the record: of the one that is named, else of the machine's, if nobody has changed it.
-fn lines(named: Option<&Path>) -> Result<Vec<Value>, Failure> {
+/// The record: the one that is named, else the machine's, if nobody has changed it.
+fn reader(named: Option<&Path>) -> Result<Reader, Failure> {
     if let Some(named) = named {
-        return read(named, Vec::new());
+        return record::named_reader(named);
     }
-    let home = record::directory()?;
-    let files = ledger::files(&home).map_err(|e| unreadable(&home, &e))?;
-    if let Err(misfit) = verify(&files, None).map_err(|e| unreadable(&home, &e))? {
+    let files = ledger::opened(&record::directory()?).map_err(|e| record::unreadable(&e))?;
+    if let Err(misfit) = verify(&files, None).map_err(|e| record::unreadable(&e))? {
         let what = say::visible(&misfit.to_string());
         return Err(Failure::new(FAILED, format!("the record was changed: {what}"))
             .mend("nothing is learnt from it; see `pinfold log verify`"));
     }
-    files.iter().try_fold(Vec::new(), |lines, file| read(file, lines))
-}
-
-/// The lines of a file, behind others.
-fn read(path: &Path, mut lines: Vec<Value>) -> Result<Vec<Value>, Failure> {
-    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
-    for line in BufReader::new(file).lines() {
-        // Half a line is what a full disk leaves behind; it hides no other.
-        lines.extend(serde_json::from_str::<Value>(&line.map_err(|e| unreadable(path, &e))?).ok());
-    }
-    Ok(lines)
-}
-
-fn unreadable(path: &Path, e: &io::Error) -> Failure {
-    let shown = say::visible(&path.display().to_string());
-    Failure::new(USAGE, format!("the record `{shown}` cannot be read: {e}"))
+    record::reader()
 }
 
 /// The sessions that a call of the past could have been asked in: where the folder is granted, and where it is not.

@@ -1,113 +1,173 @@
-//! Calls of the past: what the record says about them, and the call again as far as the record has it.
+//! What has a name in the record: what was decided about it then, and what would be decided now.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::fmt::Write as _;
+use std::process::ExitCode;
 
-use pinfold::RawCall;
-use pinfold::check::Answer;
+use pinfold::audit::read::{Call, DenialRead, Found, Name, NotFound, Ran, RulingRead, Told, last_no};
+use pinfold::policy::{Mode, Offer};
+use pinfold::replay::{Again, Changed, Compared, ModeNow, NotAgain, Replay};
+use pinfold::{Ambient, RawCall};
 use serde_json::{Value, json};
 
-use super::Wanted;
-use crate::exit::{Failure, USAGE};
-use crate::{record, say};
+use super::held::{self, Now};
+use super::then;
+use super::{in_words, widths_as_json};
+use crate::args::{Judging, Why};
+use crate::check::code;
+use crate::check::desk::desk;
+use crate::exit::{ASKED, DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::{record, say, surroundings};
 
-/// What was decided when a call was made.
-pub(super) struct Earlier {
-    at: String,
-    pub(super) decision: Option<String>,
-    pub(super) step: Option<String>,
-    pub(super) reason: Option<String>,
-}
-
-impl Earlier {
-    /// Whether the same is decided now.
-    pub(super) fn is_same(&self, answer: &Answer) -> bool {
-        self.decision.as_deref() == Some(answer.decision.word()) && self.step.as_deref() == Some(answer.step)
-    }
-
-    pub(super) fn in_words(&self, answer: &Answer) -> String {
-        let decided = self.decision.as_deref().unwrap_or("not understood");
-        let by = self.step.as_deref().map(|step| format!(" by {step}")).unwrap_or_default();
-        let reason = self.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let now = if self.is_same(answer) { "it would be the same now" } else { "it would be otherwise now" };
-        format!("\n  {}: {decided}{by}{reason}\n  {now}, for the settings and folders as they are\n", self.at)
-    }
-}
-
-/// Whether a text names a call of the record: `last`, or `SESSION:ID`.
-pub(super) fn is_name(text: &str) -> bool {
-    text == "last"
-        || text.rsplit_once(':').is_some_and(|(session, id)| {
-            session.starts_with("call-") && !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit())
-        })
-}
-
-/// The call of that name.
-pub(super) fn find(name: &str) -> Result<Wanted, Failure> {
-    let path = record::directory()?.join("record.jsonl");
-    let unreadable = |e: std::io::Error| {
-        Failure::new(USAGE, format!("the record `{}` cannot be read: {e}", path.display()))
-    };
-    let mut found = None;
-    for line in BufReader::new(File::open(&path).map_err(unreadable)?).lines() {
-        // Half a line is what a full disk leaves behind; it hides no other.
-        let Ok(record) = serde_json::from_str::<Value>(&line.map_err(unreadable)?) else { continue };
-        if is_meant(name, &record) {
-            found = Some(record);
+pub(super) fn why(asked: &Why, text: &str) -> Result<ExitCode, Failure> {
+    let told = match find(text)? {
+        Found::Call(told) => of_call(&asked.judging, &told)?,
+        Found::OfCall(denial, told) => {
+            let judged = &told.call.judged;
+            of_kernel(&denial, judged.root.as_deref().unwrap_or(&judged.folder), &then::call_line(&told.call))
         }
-    }
-    let record = found.ok_or_else(|| {
-        Failure::new(USAGE, format!("the record has no call `{}`", say::visible(name)))
-            .mend("name it as SESSION:ID, or say `last` for the last that was refused")
-    })?;
-    wanted(&record)
-}
-
-fn is_meant(name: &str, record: &Value) -> bool {
-    if record["kind"] != "decision" {
-        return false;
-    }
-    let (session, id) = (record["session"].as_str().unwrap_or_default(), &record["id"]);
-    if name == "last" { record["ruling"] != "permit" } else { format!("{session}:{id}") == name }
-}
-
-fn wanted(record: &Value) -> Result<Wanted, Failure> {
-    let text = |key: &str| record[key].as_str().map(str::to_owned);
-    let tool = text("tool").unwrap_or_default();
-    let input = input(&tool, record).ok_or_else(|| {
-        Failure::new(
-            USAGE,
-            format!("the record does not hold the input of this call of {}", say::visible(&tool)),
-        )
-        .mend("ask about the call itself: pinfold why 'Tool(…)'")
-    })?;
-    let earlier = Earlier {
-        at: text("at").unwrap_or_default(),
-        decision: text("decision"),
-        step: text("step"),
-        reason: text("reason"),
-    };
-    Ok(Wanted { call: RawCall::new(tool, input), earlier: Some(earlier) })
-}
-
-/// The input, from what the record keeps: a command, or the paths of a file tool.
-fn input(tool: &str, record: &Value) -> Option<Value> {
-    if let Some(input) = record.get("input") {
-        return Some(input.clone());
-    }
-    if let Some(command) = record["shell"].as_str() {
-        return Some(json!({"command": command}));
-    }
-    let paths: Vec<&str> =
-        record["paths"].as_array()?.iter().filter_map(|path| path["asked"].as_str()).collect();
-    match (tool, paths.as_slice()) {
-        ("ApplyPatch", _) => None,
-        ("Grep" | "Glob", [path]) => Some(json!({"path": path, "pattern": "*"})),
-        ("NotebookEdit", [path]) => Some(json!({"notebook_path": path})),
-        (_, [path]) => Some(json!({"path": path})),
-        ("MoveFile" | "CopyFile", [source, destination]) => {
-            Some(json!({"source": source, "destination": destination}))
+        Found::OfRun(denial, ran) => {
+            let folder = ran.start.as_ref().map(|start| start.folder.as_str());
+            of_kernel(&denial, folder.unwrap_or_default(), &then::run_line(&ran))
         }
-        _ => None,
+        Found::Run(ran) => of_run(&ran),
+    };
+    let text = if asked.json { format!("{}\n", json!([told.json])) } else { told.text };
+    say::out(&text)?;
+    Ok(ExitCode::from(told.code))
+}
+
+/// The call of that name, as far as the record has it.
+pub(super) fn call(text: &str) -> Result<RawCall, Failure> {
+    let told = match find(text)? {
+        Found::Call(told) | Found::OfCall(_, told) => told,
+        Found::OfRun(..) | Found::Run(_) => {
+            return Err(Failure::new(USAGE, format!("`{}` is no call", say::visible(text))));
+        }
+    };
+    told.call.judged.call(&told.call.tool).map_err(|why| {
+        Failure::new(USAGE, format!("this call cannot be judged once more: {why}"))
+            .mend("ask about the call itself: pinfold why 'Tool(…)'")
+    })
+}
+
+fn find(text: &str) -> Result<Found, Failure> {
+    let name = match text {
+        "last" => last_no(&mut record::reader()?)
+            .map_err(|e| record::unreadable(&e))?
+            .ok_or_else(|| Failure::new(USAGE, "nothing was refused yet"))?,
+        name => name.to_owned(),
+    };
+    let directory = record::directory()?;
+    let reader = || pinfold::audit::Reader::of_record(&Ambient::claim(), &directory);
+    let parsed = Name::parse(&name).ok_or_else(|| NotFound::NoName(name.clone()));
+    parsed.and_then(|parsed| parsed.find(&name, reader)).map_err(|e| match e {
+        NotFound::Unreadable(e) => record::unreadable(&e),
+        NotFound::Several { .. } => {
+            Failure::new(USAGE, say::visible(&e.to_string())).mend("write more of the name")
+        }
+        NotFound::NoName(_) | NotFound::Nothing(_) => Failure::new(USAGE, say::visible(&e.to_string()))
+            .mend("name it as `pinfold log` shows it, or say `last` for the last that was refused"),
+    })
+}
+
+/// What is said in the end.
+struct Said {
+    text: String,
+    json: Value,
+    code: u8,
+}
+
+/// Judged as `judging` says, else where and how it was made.
+pub(crate) fn replay(judging: &Judging, changed: Changed) -> Result<Replay, Failure> {
+    let here = surroundings::current_dir()?;
+    let folder = judging.folder.as_ref().map(|folder| here.join(folder));
+    Ok(Replay::new(desk(judging)?, surroundings::home(), changed).in_folder(folder))
+}
+
+/// The mode that is said, if one is.
+pub(crate) fn chosen(judging: &Judging) -> Result<ModeNow, Failure> {
+    let Some(word) = &judging.settings.permission_mode else { return Ok(ModeNow::Settings) };
+    let mode = Mode::parse_chosen(word).map_err(|why| Failure::new(USAGE, why))?;
+    Ok(ModeNow::Chosen(mode))
+}
+
+fn of_call(judging: &Judging, told: &Told) -> Result<Said, Failure> {
+    let call = &told.call;
+    let changed = Changed {
+        mode: chosen(judging)?,
+        headless: judging.headless,
+        allow_bash: judging.allow_bash,
+        ..Changed::default()
+    };
+    let again = replay(judging, changed)?.judge_with_offer(call);
+    let mut text = then::call_in_words(told);
+    let json = match &again {
+        Ok((again, offer)) => {
+            let _ = writeln!(text, "\n  now, for the settings and folders as they are:");
+            text.push_str(&in_words(&again.answer, offer));
+            let _ = writeln!(text, "  {}", compared(again));
+            json!({
+                "record": then::call_as_json(told),
+                "answer": again.answer,
+                "trace": again.answer.trace(),
+                "change": again.answer.change(),
+                "could_be_added": widths_as_json(offer),
+                "same": again.compared != Compared::Differs,
+                "moved": again.moved,
+            })
+        }
+        Err(why) => {
+            let _ = writeln!(text, "\n  it cannot be judged once more: {}", say::visible(&why.to_string()));
+            json!({"record": then::call_as_json(told), "not_judged": why.to_string()})
+        }
+    };
+    Ok(Said { text, json, code: ended(call, &again) })
+}
+
+fn compared(again: &Again) -> String {
+    let now = match again.compared {
+        Compared::Same => "it would be the same now",
+        Compared::Otherwise => "it would be the same now, for another reason",
+        Compared::Differs => "it would be otherwise now",
+    };
+    let moved = if again.moved { "; what it would touch is another place than then" } else { "" };
+    format!("{now}{moved}")
+}
+
+/// What would be decided now; where that cannot be told, what was decided then.
+fn ended(call: &Call, again: &Result<(Again, Offer), NotAgain>) -> u8 {
+    match (again, call.ruling) {
+        (Ok((again, _)), _) => code(again.answer.decision),
+        (Err(_), RulingRead::Permit) => DONE,
+        (Err(_), RulingRead::Question) => ASKED,
+        (Err(_), RulingRead::Refusal) => REFUSED,
+        (Err(_), RulingRead::Other) => FAILED,
     }
+}
+
+fn of_kernel(denial: &DenialRead, folder: &str, of: &str) -> Said {
+    let now = held::now(denial, folder);
+    let mut text = then::denial_in_words(denial);
+    let _ = writeln!(text, "  of {}", say::visible(of));
+    let _ = writeln!(text, "\n  now: {}", say::visible(&now.in_words()));
+    let code = if matches!(now, Now::Passes) { DONE } else { REFUSED };
+    let json = json!({"record": {"denial": denial, "of": of}, "passes": now.passes(), "now": now.in_words()});
+    Said { text, json, code }
+}
+
+fn of_run(ran: &Ran) -> Said {
+    let refused: Vec<&str> = ran.refused.iter().map(|denial| denial.id.as_str()).collect();
+    let end = ran.end.as_ref();
+    let json = json!({"record": {
+        "session": ran.session,
+        "at": ran.at.map(|at| at.to_string()),
+        "folder": ran.start.as_ref().map(|start| &start.folder),
+        "command": then::command(ran),
+        "tier": end.and_then(|end| end.tier.as_ref()),
+        "end": end.map(|end| &end.end),
+        "exit": end.and_then(|end| end.exit),
+        "refused": refused,
+        "calls": ran.calls,
+    }});
+    Said { text: then::run_in_words(ran), json, code: DONE }
 }

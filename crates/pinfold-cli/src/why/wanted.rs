@@ -3,35 +3,40 @@
 use std::path::Path;
 
 use pinfold::RawCall;
+use pinfold::audit::read::Name;
 use serde_json::json;
 
-use super::{Wanted, recorded};
+use super::recorded;
 use crate::args::{Why, WhyKind};
 use crate::exit::{Failure, USAGE};
 use crate::say;
 
+/// The name in the record that is meant, if it is one.
+pub(super) fn name(asked: &Why) -> Option<String> {
+    let text = asked.what.join(" ");
+    let kind = asked.kind.unwrap_or_else(|| taken_for(&text, asked.what.len()));
+    (kind == WhyKind::Record).then_some(text)
+}
+
 /// The calls that are meant.
-pub(super) fn calls(asked: &Why) -> Result<Vec<Wanted>, Failure> {
+pub(super) fn calls(asked: &Why) -> Result<Vec<RawCall>, Failure> {
     let text = asked.what.join(" ");
     let kind = asked.kind.unwrap_or_else(|| taken_for(&text, asked.what.len()));
     calls_of(&text, kind)
 }
 
 /// The calls that a text means by itself.
-pub(super) fn said(text: &str) -> Result<Vec<Wanted>, Failure> {
+pub(super) fn said(text: &str) -> Result<Vec<RawCall>, Failure> {
     calls_of(text, taken_for(text, text.split_whitespace().count()))
 }
 
-fn calls_of(text: &str, kind: WhyKind) -> Result<Vec<Wanted>, Failure> {
-    let plain = |call| vec![Wanted { call, earlier: None }];
+fn calls_of(text: &str, kind: WhyKind) -> Result<Vec<RawCall>, Failure> {
     Ok(match kind {
-        WhyKind::Call => plain(RawCall::spoken(text).map_err(|mend| no_call(text, &mend))?),
-        WhyKind::Path => ["Read", "Write"]
-            .map(|tool| Wanted { call: RawCall::new(tool, json!({"file_path": text})), earlier: None })
-            .into(),
-        WhyKind::Host => plain(RawCall::new("WebFetch", json!({"url": address(text)}))),
-        WhyKind::Command => plain(RawCall::new("Bash", json!({"command": text}))),
-        WhyKind::Record => vec![recorded::find(text)?],
+        WhyKind::Call => vec![RawCall::spoken(text).map_err(|mend| no_call(text, &mend))?],
+        WhyKind::Path => ["Read", "Write"].map(|tool| RawCall::new(tool, json!({"file_path": text}))).into(),
+        WhyKind::Host => vec![RawCall::new("WebFetch", json!({"url": address(text)}))],
+        WhyKind::Command => vec![RawCall::new("Bash", json!({"command": text}))],
+        WhyKind::Record => vec![recorded::call(text)?],
     })
 }
 
@@ -46,7 +51,7 @@ fn taken_for(text: &str, words: usize) -> WhyKind {
         let named = !tool.is_empty() && tool.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         (named && tool.starts_with(|c: char| c.is_ascii_uppercase()) && rest.ends_with(')')).then_some(())
     };
-    if words == 1 && recorded::is_name(text) {
+    if words == 1 && (text == "last" || Name::parse(text).is_some_and(|name| name.is_plain())) {
         WhyKind::Record
     } else if is_call().is_some() || text.starts_with("mcp__") {
         WhyKind::Call
@@ -99,6 +104,10 @@ mod tests {
             ("https://github.com/x", WhyKind::Host),
             ("last", WhyKind::Record),
             ("call-4711:3", WhyKind::Record),
+            ("call-4711:3:1", WhyKind::Record),
+            ("run-47:k1", WhyKind::Record),
+            ("run-e9qryy4sncxt", WhyKind::Record),
+            ("run-parts", WhyKind::Command),
             ("rm -rf (x)", WhyKind::Command),
         ] {
             let words = if text.contains(' ') { 2 } else { 1 };

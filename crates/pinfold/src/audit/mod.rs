@@ -4,6 +4,7 @@ pub mod journal;
 mod keep;
 pub mod ledger;
 mod names;
+pub mod read;
 pub mod record;
 #[cfg(test)]
 mod schema;
@@ -14,6 +15,7 @@ pub use journal::{Discard, Journal, JsonLines, Memory};
 pub use keep::kept_text;
 pub use ledger::{Ledger, Limits};
 pub use names::session_name;
+pub use read::Reader;
 pub use record::{
     AnswerTold, Cut, DecisionTold, EndTold, HookTold, NotWrittenTold, NoteTold, OutcomeTold, PartTold,
     Record, RecordKind, RecordedPath, Ruled, RunDenial, Seal, StartTold,

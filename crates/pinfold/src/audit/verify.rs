@@ -52,14 +52,15 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Walks along the files of a record, in the order of the chain. `known` is a head that was kept elsewhere.
+/// Walks along the files of a record, as [`ledger::opened`](super::ledger::opened) hands them out. `known` is a head
+/// that was kept elsewhere.
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn verify(files: &[PathBuf], known: Option<Hash>) -> io::Result<Result<Verified, Misfit>> {
+pub fn verify(files: &[(PathBuf, File)], known: Option<Hash>) -> io::Result<Result<Verified, Misfit>> {
     let mut walk = Walk { known, ..Walk::default() };
-    for file in files {
-        if let Err(misfit) = walk.file(file)? {
+    for (path, file) in files {
+        if let Err(misfit) = walk.file(path, file)? {
             return Ok(Err(misfit));
         }
     }
@@ -101,8 +102,8 @@ struct Note {
 }
 
 impl Walk {
-    fn file(&mut self, path: &Path) -> io::Result<Result<(), Misfit>> {
-        let mut reader = BufReader::with_capacity(1 << 18, File::open(path)?);
+    fn file(&mut self, path: &Path, file: &File) -> io::Result<Result<(), Misfit>> {
+        let mut reader = BufReader::with_capacity(1 << 18, file);
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
@@ -201,7 +202,7 @@ impl Walk {
         }
     }
 
-    fn end(self, files: &[PathBuf]) -> Result<Verified, Misfit> {
+    fn end(self, files: &[(PathBuf, File)]) -> Result<Verified, Misfit> {
         if let Some((_, misfit)) = self.suspect {
             return Err(misfit);
         }
@@ -210,7 +211,7 @@ impl Walk {
         if self.known.is_some() && found.known.is_none() {
             let why = "the head that was kept is in no line: lines at the end are missing or were changed, or it \
                        was put aside long ago";
-            let file = files.last().cloned().unwrap_or_default();
+            let file = files.last().map(|(path, _)| path.clone()).unwrap_or_default();
             return Err(Misfit { file, line: found.lines + found.old + found.torn, why: why.to_owned() });
         }
         Ok(found)

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_paths::Ambient;
-use pinfold_policy::merge::{Layered, Merged};
-use pinfold_policy::{Decision, PathText, RawCall, is_visible};
+use pinfold_policy::merge::{Layered, Merged, merge};
+use pinfold_policy::{Decision, HookWord, Offer, is_visible};
 
 use super::answer::Answer;
 use super::line::{BadLine, Line};
@@ -117,8 +117,7 @@ impl Desk {
         self.burst += 1;
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
-        let cwd = Some(PathText::new(opened.cwd.as_os_str()));
-        let call = RawCall { tool: line.tool, input: line.input, cwd };
+        let call = opened.call(line.tool, line.input);
         let Decided { outcome, context, stop, .. } = opened.session.decide(&call);
         let refusal = outcome.err().map(|refusal| *refusal);
         let decision = match &refusal {
@@ -144,12 +143,44 @@ impl Desk {
     /// # Errors
     /// As [`Desk::answer`].
     pub fn answer_with_last(&mut self, line: &[u8]) -> Result<Answer, BadLine> {
+        self.answer_after(line, None)
+    }
+
+    /// The same as if hooks had spoken.
+    ///
+    /// # Errors
+    /// As [`Desk::answer`].
+    pub fn answer_after(&mut self, line: &[u8], word: Option<HookWord>) -> Result<Answer, BadLine> {
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
-        let cwd = Some(PathText::new(opened.cwd.as_os_str()));
-        let call = RawCall { tool: line.tool, input: line.input, cwd };
-        let asks = opened.session.policy().ask_rules_in_bypass;
-        Ok(Answer::new(line.id, opened.session.consider(&call), &opened.warnings, asks))
+        let considered = opened.session.consider_after(&opened.call(line.tool, line.input), word);
+        Ok(opened.answer(line.id, considered))
+    }
+
+    /// Answers one line as if hooks had spoken, and says what a person could grant for its call.
+    ///
+    /// # Errors
+    /// As [`Desk::answer`].
+    pub fn answer_with_offer(
+        &mut self,
+        line: &[u8],
+        word: Option<HookWord>,
+    ) -> Result<(Answer, Offer), BadLine> {
+        self.burst += 1;
+        let line = Line::read(line)?;
+        let opened = self.open(&line)?;
+        let considered = opened.session.consider_after(&opened.call(line.tool, line.input), word);
+        let offer = considered.as_ref().map(|considered| opened.session.offer(considered));
+        let offer = offer.unwrap_or_default();
+        Ok((opened.answer(line.id, considered), offer))
+    }
+
+    /// The settings behind the lines of a project, merged.
+    ///
+    /// # Errors
+    /// What is wrong in them.
+    pub fn settings(&self, project: &Path) -> Result<Merged, BadLine> {
+        Ok(merge(&self.layers(project)?))
     }
 
     /// Which of `all` tools the agent of a line is shown.

@@ -8,14 +8,19 @@ use pinfold_paths::{Ambient, Imagined, Line};
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
-    Bases, Effect, Grant, Interaction, Layer, Located, Mode, Policy, Principal, Rule, Scope, ShellHold,
-    Source, SourcedRule, ToolCall,
+    BadCall, Bases, Effect, Grant, Interaction, Layer, Located, Mode, PathText, Policy, Principal, RawCall,
+    Rule, Scope, ShellHold, Source, SourcedRule, ToolCall,
 };
 
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::answer::Answer;
 use super::desk::MakeHooks;
 use super::line::BadLine;
 use super::setup::Setup;
 use crate::audit::Discard;
+use crate::gate::Considered;
 use crate::profile::Profile;
 use crate::session::{Plan, Session};
 use crate::settings::Situation;
@@ -74,6 +79,16 @@ impl Opened {
             warnings,
             burst: 0,
         })
+    }
+
+    /// The call of a line.
+    pub(super) fn call(&self, tool: String, input: Value) -> RawCall {
+        RawCall { tool, input, cwd: Some(PathText::new(self.cwd.as_os_str())) }
+    }
+
+    /// The answer to a line, from what was considered about its call.
+    pub(super) fn answer(&self, id: Option<&RawValue>, considered: Result<Considered, BadCall>) -> Answer {
+        Answer::new(id, considered, &self.warnings, self.session.policy().ask_rules_in_bypass)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    Case, Claims, Decision, HookWord, Interaction, Mode, Offer, PathText, Reason, ToolCall, Touch,
+    BashMode, Case, Claims, Decision, HookWord, Interaction, Mode, Offer, PathText, Reason, ToolCall, Touch,
     TrailEntry, Verdict, Width,
 };
 use serde_json::Value;
@@ -35,6 +35,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) process: Option<ProcessShown>,
     /// The mode that it was judged in.
     pub(crate) mode: Mode,
+    /// Which commands needed no question.
+    pub(crate) bash: BashMode,
     pub(crate) claims: Claims,
     pub(crate) survey: Survey,
     pub(crate) verdict: Verdict,

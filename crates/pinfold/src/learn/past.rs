@@ -3,90 +3,82 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use pinfold_policy::{PathText, RawCall};
-use serde_json::Value;
+use pinfold_policy::RawCall;
 
 use super::{Past, PastAnswer};
+use crate::audit::read::{AnswerRead, DecisionRead, Line, RulingRead, Says};
 
-/// The questions that people answered for calls in `folder`, in the order of their answers, and what hooks refused
-/// there. Left out is what cannot be judged again as it was: calls of processes, inputs that were cut where it matters,
-/// texts that held secrets. What a safeguard asked about, and what a hook said yes to, speaks for nothing.
-pub fn past(lines: impl IntoIterator<Item = Value>, folder: &Path) -> Vec<Past> {
-    let mut asked: HashMap<String, Question> = HashMap::new();
-    let mut past = Vec::new();
-    for line in lines {
-        let Some(name) = name(&line) else { continue };
-        match text(&line, "kind") {
-            Some("decision") => {
-                let Some(call) = call(&line, folder) else { continue };
-                match (text(&line, "ruling"), text(&line, "step")) {
-                    (Some("question"), _) => {
-                        asked.insert(name, Question { call, guarded: is_guarded(&line) });
-                    }
-                    (Some("refusal"), Some("hook-deny")) => {
-                        past.push(Past { name, call, answer: PastAnswer::No });
-                    }
-                    _ => {}
-                }
-            }
-            Some("answer") => {
-                let Some(Question { call, guarded }) = asked.remove(&name) else { continue };
-                let by_hook = line.get("by").and_then(|by| text(by, "via")) == Some("hook");
-                match text(&line, "choice") {
-                    Some("yes" | "session" | "always") if !guarded && !by_hook => {
-                        past.push(Past { name, call, answer: PastAnswer::Yes });
-                    }
-                    Some("no") => past.push(Past { name, call, answer: PastAnswer::No }),
-                    // Silence is nobody's word.
-                    _ => {}
-                }
-            }
-            _ => {}
-        }
-    }
-    past
+/// Questions of the past, put together from lines as they come: those that people answered for calls in one folder, in
+/// the order of their answers, and what hooks refused there.
+///
+/// Left out is what cannot be judged again as it was: calls of processes, inputs that were cut where it matters, texts
+/// that held secrets. What a safeguard asked about, and what a hook said yes to, speaks for nothing.
+#[derive(Debug)]
+pub struct Questions<'a> {
+    folder: &'a Path,
+    asked: HashMap<String, Question>,
+    past: Vec<Past>,
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key)?.as_str()
-}
-
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
+#[derive(Debug)]
 struct Question {
     call: RawCall,
     guarded: bool,
 }
 
-fn name(line: &Value) -> Option<String> {
-    Some(format!("{}:{}", text(line, "session")?, line.get("id")?.as_u64()?))
-}
-
-/// Where a text that was cut would be missed by a verdict.
-const JUDGED: [&str; 5] = ["", "/command", "/file_path", "/path", "/patch"];
-
-/// What the call was, if the record has all of it that a verdict needs.
-fn call(line: &Value, folder: &Path) -> Option<RawCall> {
-    let here = Path::new(text(line, "folder")?).starts_with(folder);
-    let input = line.get("input").filter(|_| here && line.get("process").is_none())?;
-    let cut = list(line, "cut").iter().any(|cut| text(cut, "at").is_none_or(|at| JUDGED.contains(&at)));
-    if cut || input.to_string().contains("[REDACTED") {
-        return None;
+impl<'a> Questions<'a> {
+    /// None yet, of calls in this folder.
+    pub fn in_folder(folder: &'a Path) -> Self {
+        Self { folder, asked: HashMap::new(), past: Vec::new() }
     }
-    let cwd = text(line, "cwd").map(PathText::new);
-    Some(RawCall { tool: text(line, "tool")?.to_owned(), input: input.clone(), cwd })
-}
 
-/// Whether a safeguard asked about any part of it.
-fn is_guarded(line: &Value) -> bool {
-    list(line, "parts").iter().chain([line]).any(|part| text(part, "step") == Some("safeguard"))
+    /// Takes the next line.
+    pub fn take(&mut self, line: &Line) {
+        let Some(name) = line.call() else { return };
+        match &line.says {
+            Says::Decision(decision) => self.decided(name, &line.tool, decision),
+            Says::Answer(answer) => self.answered(name, answer),
+            _ => {}
+        }
+    }
+
+    fn decided(&mut self, name: String, tool: &str, decision: &DecisionRead) {
+        if !Path::new(&decision.folder).starts_with(self.folder) {
+            return;
+        }
+        let Ok(call) = decision.call(tool) else { return };
+        match (decision.ruling, decision.step.as_deref()) {
+            (RulingRead::Question, _) => {
+                self.asked.insert(name, Question { call, guarded: decision.is_guarded() });
+            }
+            (RulingRead::Refusal, Some("hook-deny")) => {
+                self.past.push(Past { name, call, answer: PastAnswer::No });
+            }
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, name: String, answer: &AnswerRead) {
+        let Some(Question { call, guarded }) = self.asked.remove(&name) else { return };
+        match answer.choice.as_str() {
+            "yes" | "session" | "always" if !guarded && answer.by.via != "hook" => {
+                self.past.push(Past { name, call, answer: PastAnswer::Yes });
+            }
+            "no" => self.past.push(Past { name, call, answer: PastAnswer::No }),
+            // Silence is nobody's word.
+            _ => {}
+        }
+    }
+
+    /// All of them.
+    pub fn past(self) -> Vec<Past> {
+        self.past
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -101,8 +93,13 @@ mod tests {
     }
 
     fn told(lines: Vec<Value>) -> Vec<(String, PastAnswer)> {
-        let past = past(lines, Path::new("/w"));
-        past.into_iter()
+        let mut questions = Questions::in_folder(Path::new("/w"));
+        for line in lines {
+            questions.take(&Line::parse(line.to_string().as_bytes()).unwrap());
+        }
+        questions
+            .past()
+            .into_iter()
             .map(|past| (past.call.input["command"].as_str().unwrap().to_owned(), past.answer))
             .collect()
     }
@@ -128,6 +125,7 @@ mod tests {
         for (field, value) in [
             ("step", json!("safeguard")),
             ("parts", json!([{"part": "x", "step": "mode-default"}, {"part": "y", "step": "safeguard"}])),
+            ("cut", json!([{"at": "", "bytes": 99999, "sha256": ""}])),
             ("folder", json!("/elsewhere")),
             ("folder", json!("/w-2")),
             ("cut", json!([{"at": "/command", "bytes": 9, "sha256": ""}])),

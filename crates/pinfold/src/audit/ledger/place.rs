@@ -182,3 +182,38 @@ pub fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     found.sort_unstable();
     Ok(found.into_iter().map(|(_, path)| path).chain(current).collect())
 }
+
+/// The files of the record in `directory`, open, in the order of the chain. One that is put aside meanwhile is among
+/// them all the same.
+///
+/// # Errors
+/// When the directory or a file cannot be read, or they are replaced all the time.
+pub fn opened(directory: &Path) -> io::Result<Vec<(PathBuf, File)>> {
+    use std::os::unix::fs::MetadataExt as _;
+    /// Rotation takes milliseconds, and happens once in many thousand lines.
+    const MOST_TRIES: usize = 100;
+    let identity = |file: &File| file.metadata().map(|stat| (stat.dev(), stat.ino()));
+    for _ in 0..MOST_TRIES {
+        let listed = files(directory)?;
+        let opened = listed.into_iter().map(|path| File::open(&path).map(|file| (path, file)));
+        let opened = match opened.collect::<io::Result<Vec<_>>>() {
+            // Taken away or put aside since it was listed.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        let names = |opened: &[(PathBuf, File)]| {
+            opened
+                .iter()
+                .map(|(path, file)| Ok((path.clone(), identity(file)?)))
+                .collect::<io::Result<Vec<_>>>()
+        };
+        let again: io::Result<Vec<_>> = files(directory)?
+            .into_iter()
+            .map(|path| std::fs::metadata(&path).map(|stat| (path, (stat.dev(), stat.ino()))))
+            .collect();
+        if again.is_ok_and(|again| names(&opened).is_ok_and(|names| names == again)) {
+            return Ok(opened);
+        }
+    }
+    Err(io::Error::other("the files of the record are replaced all the time"))
+}

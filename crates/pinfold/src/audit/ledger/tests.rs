@@ -29,7 +29,7 @@ impl Bed {
     }
 
     fn verified(&self) -> Verified {
-        verify(&self.files(), None).unwrap().unwrap()
+        verify(&opened(&self.directory()).unwrap(), None).unwrap().unwrap()
     }
 
     fn text(&self) -> String {
@@ -254,7 +254,7 @@ fn a_record_of_version_1_is_gone_on_with() {
         bed.text().replacen("{\"v\":1,\"kind\":\"outcome\"}\n{\"v\":2", "{\"v\":1}\n{\"v\":2", 1),
     )
     .unwrap();
-    assert!(verify(&bed.files(), None).unwrap().is_err());
+    assert!(verify(&opened(&bed.directory()).unwrap(), None).unwrap().is_err());
 }
 
 #[test]

@@ -40,12 +40,21 @@ pub struct DecisionTold {
     /// The folder that may be written, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// More places that may be written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
     /// The folder that relative paths of the input start from, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The mode that held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<&'static str>,
+    /// Which commands need no question in that session, where that is said: `read-only` or `sandboxed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bash: Option<&'static str>,
+    /// Nothing could be changed.
+    #[serde(skip_serializing_if = "is_false")]
+    pub read_only: bool,
     /// Nobody could be asked.
     #[serde(skip_serializing_if = "is_false")]
     pub headless: bool,

@@ -1,0 +1,62 @@
+//! What the kernel refused once: whether a run in the same folder would be refused it now. The boundary of such a run
+//! says so, as it would to the kernel.
+
+use std::path::Path;
+
+use pinfold::audit::read::DenialRead;
+use pinfold_boundary::Standing;
+
+use crate::exit::Failure;
+use crate::run;
+
+/// What would come of it now, in a run without options.
+pub(super) enum Now {
+    /// It could be done.
+    Passes,
+    /// It would be refused, for this reason.
+    Refused(String),
+    /// It cannot be told, for this reason.
+    Unknown(String),
+}
+
+impl Now {
+    pub(super) fn in_words(&self) -> String {
+        match self {
+            Self::Passes => "a run in that folder can do it now, without any option".to_owned(),
+            Self::Refused(why) => {
+                format!("a run in that folder is refused it now too, without options: {why}")
+            }
+            Self::Unknown(why) => format!("it cannot be told: {why}"),
+        }
+    }
+
+    /// Whether it could be done now, where that can be told.
+    pub(super) fn passes(&self) -> Option<bool> {
+        match self {
+            Self::Passes => Some(true),
+            Self::Refused(_) => Some(false),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// What would come of what was refused, in a run in this folder.
+pub(super) fn now(denial: &DenialRead, folder: &str) -> Now {
+    let folder = Path::new(folder);
+    let place = denial.place.as_deref().map(Path::new).filter(|place| place.is_absolute());
+    let (true, Some(place)) = (denial.layer == "kernel" && denial.what != "connect", place) else {
+        return Now::Unknown("it is no deed at a place".to_owned());
+    };
+    if !folder.is_dir() {
+        return Now::Unknown("the folder is gone".to_owned());
+    }
+    let boundary = match run::boundary(folder) {
+        Ok(boundary) => boundary,
+        Err(Failure { message, .. }) => return Now::Unknown(message),
+    };
+    match boundary.standing(place) {
+        Standing::Writable => Now::Passes,
+        Standing::Outside => Now::Refused("it lies outside the folder".to_owned()),
+        Standing::ReadOnly(held) | Standing::Hidden(held) => Now::Refused(held.why().to_owned()),
+    }
+}

@@ -1,0 +1,231 @@
+//! What the record says about a call, a refusal of the kernel, or a run: as it was then.
+
+use std::fmt::Write as _;
+
+use pinfold::audit::read::{AnswerRead, Call, DecisionRead, DenialRead, OutcomeRead, Ran, RulingRead, Told};
+use serde_json::{Value, json};
+
+use crate::check::with_source;
+use crate::log::told::moment;
+use crate::say::visible;
+
+/// A call on one line.
+pub(super) fn call_line(call: &Call) -> String {
+    let said = call.judged.input_text().or(call.judged.shell.as_deref()).unwrap_or_default();
+    format!("{}  {} {said}", call.name, call.tool).trim_end().to_owned()
+}
+
+/// All that the record says about a call.
+pub(super) fn call_in_words(told: &Told) -> String {
+    let Told { call, not_written, outcome } = told;
+    let judged = &call.judged;
+    let mut text = format!("{}\n", visible(&call_line(call)));
+    let at = call.at.map(moment).unwrap_or_default();
+    let mode = judged.mode.as_ref().map(|mode| format!(", mode {mode}")).unwrap_or_default();
+    let _ = writeln!(
+        text,
+        "  {at} by {} in {}{}",
+        visible(&call.principal),
+        visible(&judged.folder),
+        visible(&mode)
+    );
+    let _ = writeln!(text, "  then: {}", visible(&verdict(judged)));
+    for part in judged.parts.iter().filter(|_| judged.parts.len() > 1) {
+        let rule =
+            part.rule.as_deref().map(|rule| format!("  {}", with_source(rule, part.source.as_deref())));
+        let words = format!("{}: {} ({}: {})", part.part, part.decision, part.step, part.reason);
+        let _ = writeln!(text, "    {}{}", visible(&words), visible(&rule.unwrap_or_default()));
+    }
+    if let Some(hook) = &judged.hook {
+        let _ = writeln!(
+            text,
+            "  hook: {}",
+            visible(&format!("{} by {}: {}", hook.decision, hook.by, hook.reason))
+        );
+    }
+    for answer in &call.answers {
+        text.push_str(&answer_in_words(answer));
+    }
+    for rules in not_written {
+        let words = format!("{}: {}", rules.rules.join(", "), rules.failed);
+        let _ = writeln!(text, "    not written: {}", visible(&words));
+    }
+    text.push_str(&end_in_words(call, outcome.as_ref()));
+    text
+}
+
+/// What was decided, by which step and rule, and where that stands.
+fn verdict(judged: &DecisionRead) -> String {
+    let Some(decision) = &judged.decision else {
+        return format!("not understood: {}", judged.reason.as_deref().unwrap_or_default());
+    };
+    let step = judged.step.as_deref().unwrap_or_default();
+    let rule =
+        judged.rule.as_deref().map(|rule| format!("  {}", with_source(rule, judged.source.as_deref())));
+    let reason = judged.reason.as_deref().unwrap_or_default();
+    format!("{decision} ({step}: {reason}){}", rule.unwrap_or_default())
+}
+
+fn answer_in_words(answer: &AnswerRead) -> String {
+    let who = answer.by.who.as_ref().map(|who| format!(" ({who})")).unwrap_or_default();
+    let lasts = match answer.lasts.as_deref() {
+        None => String::new(),
+        Some("call") => ", for this call".to_owned(),
+        Some("session") => ", for the session".to_owned(),
+        Some("always") => ", for good".to_owned(),
+        Some(other) => format!(", for {other}"),
+    };
+    let waited = answer.waited_ms;
+    let words = format!("{} by {}{who} after {waited} ms{lasts}", answer.choice, answer.by.via);
+    let mut text = format!("  answered: {}\n", visible(&words));
+    if let Some(message) = &answer.message {
+        let _ = writeln!(text, "    told the model: {}", visible(message));
+    }
+    for (label, list) in [("granted", &answer.grants), ("rule", &answer.rules)] {
+        for one in list {
+            let _ = writeln!(text, "    {label}: {}", visible(one));
+        }
+    }
+    text
+}
+
+fn end_in_words(call: &Call, outcome: Option<&OutcomeRead>) -> String {
+    let denial = call.settled.as_ref().unwrap_or(&call.judged).denial.as_ref();
+    match (call.ruling, outcome, denial) {
+        (RulingRead::Question, ..) => "  nobody has answered\n".to_owned(),
+        (RulingRead::Refusal, _, Some(denial)) => no_in_words(denial),
+        (RulingRead::Refusal, _, None) => "  refused\n".to_owned(),
+        (RulingRead::Permit | RulingRead::Other, Some(outcome), _) => outcome_in_words(outcome),
+        (RulingRead::Permit | RulingRead::Other, None, _) => {
+            "  how it ended is not in the record\n".to_owned()
+        }
+    }
+}
+
+fn outcome_in_words(outcome: &OutcomeRead) -> String {
+    let why = outcome.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    let mut text =
+        format!("  outcome: {} after {} ms\n", visible(&format!("{}{why}", outcome.end)), outcome.ms);
+    for denial in &outcome.denials {
+        let _ = writeln!(text, "    {}", visible(&denial_line(denial)));
+    }
+    text
+}
+
+fn denial_line(denial: &DenialRead) -> String {
+    let place = denial.place.as_deref().unwrap_or_default();
+    let often = if denial.times > 1 { format!(", {} times", denial.times) } else { String::new() };
+    format!("{}  {} {place} by {}{often}", denial.id, denial.what, denial.who)
+}
+
+/// A no: which layer said it, why, what could be done, what could be added.
+fn no_in_words(denial: &DenialRead) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "  refused by the {}: {}", visible(layer(&denial.layer)), visible(&denial.why));
+    if let Some(rule) = &denial.rule {
+        let _ = writeln!(text, "    {}", visible(&with_source(rule, denial.source.as_deref())));
+    }
+    let retry = match denial.retry.as_str() {
+        "never" => "the same will not work in that session",
+        "allowed" => "the same works once somebody allows it",
+        "mended" => "the same works once it is changed as said",
+        other => other,
+    };
+    let _ = writeln!(text, "    the model was told: {}; {retry}", visible(&denial.instead));
+    for width in &denial.to_allow {
+        let _ = writeln!(text, "    to allow it: {}", visible(width));
+    }
+    text
+}
+
+fn layer(word: &str) -> &str {
+    match word {
+        "rule" => "gate",
+        other => other,
+    }
+}
+
+/// A refusal of the kernel.
+pub(super) fn denial_in_words(denial: &DenialRead) -> String {
+    format!("{}\n{}", visible(&denial_line(denial)), no_in_words(denial))
+}
+
+/// The command of a run, where it is told.
+pub(super) fn command(ran: &Ran) -> Option<&str> {
+    let start = ran.start.as_ref();
+    let said = start.and_then(|start| start.command.as_deref());
+    said.or_else(|| ran.end.as_ref()?.command.as_deref()).or_else(|| Some(start?.program.as_str()))
+}
+
+/// A run on one line.
+pub(super) fn run_line(ran: &Ran) -> String {
+    let folder = ran.start.as_ref().map(|start| start.folder.as_str()).unwrap_or_default();
+    format!("{}  `{}` in {folder}", ran.session, command(ran).unwrap_or("…"))
+}
+
+/// All that the record says about a run.
+pub(super) fn run_in_words(ran: &Ran) -> String {
+    let mut text = format!("{}\n", visible(&run_line(ran)));
+    let at = ran.at.map(moment).unwrap_or_default();
+    let tier = ran.end.as_ref().and_then(|end| end.tier.as_deref());
+    let tier = tier.or_else(|| Some(ran.start.as_ref()?.tier.as_str())).unwrap_or_default();
+    let _ = writeln!(text, "  {at}, held by {}", visible(tier));
+    match &ran.end {
+        None => text.push_str("  it runs, or how it ended is not in the record\n"),
+        Some(end) => {
+            let exit = end.exit.map(|exit| format!(" {exit}")).unwrap_or_default();
+            let _ = writeln!(text, "  ended: {}{exit} after {} ms", visible(&end.end), end.ms);
+        }
+    }
+    for denial in &ran.refused {
+        let _ = writeln!(text, "  refused: {}: {}", visible(&denial_line(denial)), visible(&denial.why));
+    }
+    if let Some(more) = ran.end.as_ref().map(|end| end.more).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  {more} more refusals are not recorded one by one");
+    }
+    for call in &ran.calls {
+        let _ = writeln!(text, "  decided about: {}", visible(call));
+    }
+    text
+}
+
+/// All that the record says about a call, for a program.
+pub(super) fn call_as_json(told: &Told) -> Value {
+    let Told { call, not_written, outcome } = told;
+    let judged = &call.judged;
+    let answer = |answer: &AnswerRead| {
+        json!({
+            "choice": answer.choice, "via": answer.by.via, "who": answer.by.who, "lasts": answer.lasts,
+            "waited_ms": answer.waited_ms, "message": answer.message, "grants": answer.grants, "rules": answer.rules,
+        })
+    };
+    let parts = judged.parts.iter().map(|part| {
+        json!({"part": part.part, "decision": part.decision, "step": part.step, "reason": part.reason,
+               "rule": part.rule, "source": part.source})
+    });
+    json!({
+        "name": call.name,
+        "at": call.at.map(|at| at.to_string()),
+        "principal": call.principal,
+        "agents": call.agents,
+        "tool": call.tool,
+        "input": judged.input(),
+        "folder": judged.folder,
+        "mode": judged.mode,
+        "decision": judged.decision,
+        "step": judged.step,
+        "reason": judged.reason,
+        "rule": judged.rule,
+        "source": judged.source,
+        "parts": parts.collect::<Vec<_>>(),
+        "ruling": call.ruling.word(),
+        "hook": judged.hook.as_ref().map(|hook| json!({"decision": hook.decision, "by": hook.by, "reason": hook.reason})),
+        "answers": call.answers.iter().map(answer).collect::<Vec<_>>(),
+        "not_written": not_written.iter().map(|told| json!({"rules": told.rules, "failed": told.failed})).collect::<Vec<_>>(),
+        "denial": call.settled.as_ref().unwrap_or(judged).denial,
+        "outcome": outcome.as_ref().map(|outcome| json!({
+            "end": outcome.end, "code": outcome.code, "reason": outcome.reason, "ms": outcome.ms,
+            "denials": outcome.denials,
+        })),
+    })
+}

@@ -1,0 +1,203 @@
+//! Calls, from the lines about them. A call that is asked about has a line for the question and one for what came of
+//! it: it is one call all the same.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::{AnswerRead, DecisionRead, Line, RulingRead, Says};
+
+/// A call that was decided about.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Its name: `SESSION:ID`.
+    pub name: String,
+    /// When it was first decided about.
+    pub at: Option<Timestamp>,
+    /// Which session.
+    pub session: String,
+    /// Who called.
+    pub principal: String,
+    /// The agents from the main loop down to who called; empty where that is the main loop.
+    pub agents: Vec<String>,
+    /// The tool.
+    pub tool: String,
+    /// How it was judged, with all its parts: as it was last asked about, or as it was let through or refused without.
+    pub judged: DecisionRead,
+    /// What the gate answered in the end. A question: nobody has answered it.
+    pub ruling: RulingRead,
+    /// The line that settled the question, where there was one and it was settled.
+    pub settled: Option<DecisionRead>,
+    /// How often it was asked about: more than once where it changed while somebody thought.
+    pub asked: u64,
+    /// What was answered.
+    pub answers: Vec<AnswerRead>,
+}
+
+/// What the lines about a call have in common.
+struct About {
+    at: Option<Timestamp>,
+    session: String,
+    principal: String,
+    agents: Vec<String>,
+    tool: String,
+}
+
+impl Call {
+    fn of(name: String, about: About, judged: DecisionRead) -> Self {
+        let About { at, session, principal, agents, tool } = about;
+        let (ruling, asked) = (judged.ruling, u64::from(judged.ruling == RulingRead::Question));
+        let (settled, answers) = (None, Vec::new());
+        Self { name, at, session, principal, agents, tool, judged, ruling, settled, asked, answers }
+    }
+
+    /// One more decision about what was asked about.
+    fn decided(&mut self, decision: DecisionRead) {
+        self.ruling = decision.ruling;
+        if decision.ruling == RulingRead::Question {
+            self.asked += 1;
+            self.judged = decision;
+            return;
+        }
+        // Rules changed while somebody thought: it was judged anew.
+        if decision.decision != self.judged.decision {
+            self.judged = decision.clone();
+        }
+        self.settled = Some(decision);
+    }
+}
+
+/// Puts the lines about a call together, as they come.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// Those that are asked about, in the order in which they were.
+    open: HashMap<String, (u64, Call)>,
+    next: u64,
+}
+
+impl Calls {
+    /// Takes the next line. Comes back with a call that is decided for good.
+    pub fn take(&mut self, line: Line) -> Option<Call> {
+        let name = line.call();
+        let Line { at, session, principal, agents, tool, says, .. } = line;
+        match says {
+            Says::Decision(decision) => {
+                self.decided(name, About { at, session, principal, agents, tool }, *decision)
+            }
+            Says::Answer(answer) => {
+                let (_, call) = self.open.get_mut(&name?)?;
+                call.answers.push(*answer);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn decided(&mut self, name: Option<String>, about: About, decision: DecisionRead) -> Option<Call> {
+        let known = name.as_ref().and_then(|name| self.open.remove(name));
+        let (at, call) = if let Some((at, mut call)) = known {
+            call.decided(decision);
+            (at, call)
+        } else {
+            self.next += 1;
+            let called = name.clone().unwrap_or_else(|| about.session.clone());
+            (self.next, Call::of(called, about, decision))
+        };
+        match name {
+            Some(name) if call.ruling == RulingRead::Question => {
+                self.open.insert(name, (at, call));
+                None
+            }
+            _ => Some(call),
+        }
+    }
+
+    /// The calls that were asked about and never decided: nobody has answered, or not yet.
+    pub fn open(self) -> Vec<Call> {
+        let mut open: Vec<(u64, Call)> = self.open.into_values().collect();
+        open.sort_unstable_by_key(|(at, _)| *at);
+        open.into_iter().map(|(_, call)| call).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn line(id: u64, more: &Value) -> Line {
+        let mut line = json!({"v": 2, "session": "s", "id": id, "tool": "Bash"});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Line::parse(line.to_string().as_bytes()).unwrap()
+    }
+
+    fn decision(id: u64, decision: &str, ruling: &str, rule: &str) -> Line {
+        line(id, &json!({"kind": "decision", "decision": decision, "ruling": ruling, "rule": rule}))
+    }
+
+    fn answer(id: u64, choice: &str) -> Line {
+        line(id, &json!({"kind": "answer", "choice": choice}))
+    }
+
+    /// Name, ruling, rule, how often asked and answered, of each call in the order in which they are settled.
+    fn told(lines: &[Line]) -> Vec<(String, RulingRead, String, u64, usize)> {
+        let mut calls = Calls::default();
+        let mut all: Vec<Call> = lines.iter().filter_map(|line| calls.take(line.clone())).collect();
+        all.extend(calls.open());
+        all.into_iter()
+            .map(|call| {
+                (call.name, call.ruling, call.judged.rule.unwrap_or_default(), call.asked, call.answers.len())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_call_is_one_however_many_lines_it_has() {
+        use RulingRead::{Permit, Question, Refusal};
+        let lines = [
+            decision(1, "ask", "question", "a"),
+            decision(2, "allow", "permit", "b"),
+            decision(3, "ask", "question", "c"),
+            answer(1, "yes"),
+            decision(1, "ask", "permit", "a"),
+            answer(3, "no"),
+            // What is said with a no has no rule.
+            decision(3, "ask", "refusal", ""),
+            decision(4, "deny", "refusal", "d"),
+            // Changed meanwhile, and asked again.
+            decision(5, "ask", "question", "e"),
+            answer(5, "yes"),
+            decision(5, "ask", "question", "f"),
+            answer(5, "no"),
+            decision(5, "ask", "refusal", ""),
+            // A rule came meanwhile.
+            decision(6, "ask", "question", "g"),
+            decision(6, "allow", "permit", "h"),
+            decision(8, "ask", "question", "i"),
+            decision(7, "ask", "question", "j"),
+            line(2, &json!({"kind": "outcome", "end": "done"})),
+        ];
+        let expected = [
+            (2, Permit, "b", 0, 0),
+            (1, Permit, "a", 1, 1),
+            (3, Refusal, "c", 1, 1),
+            (4, Refusal, "d", 0, 0),
+            (5, Refusal, "f", 2, 2),
+            (6, Permit, "h", 1, 0),
+            (8, Question, "i", 1, 0),
+            (7, Question, "j", 1, 0),
+        ];
+        let expected = expected.map(|(id, ruling, rule, asked, answers)| {
+            (format!("s:{id}"), ruling, rule.to_owned(), asked, answers)
+        });
+        assert_eq!(told(&lines), expected);
+    }
+
+    #[test]
+    fn a_decision_without_a_name_is_a_call_of_its_own() {
+        let mut one = decision(1, "allow", "permit", "a");
+        one.id = None;
+        assert_eq!(told(&[one.clone(), one]).len(), 2);
+    }
+}

@@ -1,0 +1,426 @@
+//! What a name means that was printed somewhere: a call, what the kernel refused, a run.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use jiff::Timestamp;
+
+use super::{
+    Call, Calls, DenialRead, EndRead, Line, NotWrittenRead, OutcomeRead, Read, Reader, RulingRead, Says,
+    StartRead,
+};
+
+/// A name, taken apart. The name of the session can be shortened as long as it fits one alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    session: String,
+    of: Of,
+}
+
+/// What of the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// `SESSION`: a run.
+    Session,
+    /// `SESSION:ID`: a call.
+    Call(u64),
+    /// `SESSION:ID:N`: what the kernel refused to the shell of a call.
+    Shell(u64, u64),
+    /// `SESSION:kN`: what it refused to a run.
+    Run(u64),
+}
+
+/// What has a name.
+#[derive(Debug, Clone)]
+pub enum Found {
+    /// A call, and all that was recorded about it.
+    Call(Box<Told>),
+    /// What the kernel refused to the shell of a call.
+    OfCall(Box<DenialRead>, Box<Told>),
+    /// What it refused to a run.
+    OfRun(Box<DenialRead>, Box<Ran>),
+    /// A run.
+    Run(Box<Ran>),
+}
+
+/// A call, and all that was recorded about it.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// The call.
+    pub call: Call,
+    /// Rules that were given for good and not written.
+    pub not_written: Vec<NotWrittenRead>,
+    /// How its deed ended.
+    pub outcome: Option<OutcomeRead>,
+}
+
+/// A run, and all that was recorded about it.
+#[derive(Debug, Clone, Default)]
+pub struct Ran {
+    /// Its name.
+    pub session: String,
+    /// When it began.
+    pub at: Option<Timestamp>,
+    /// How it began.
+    pub start: Option<StartRead>,
+    /// What was refused to it.
+    pub refused: Vec<DenialRead>,
+    /// The calls that its processes made, by name.
+    pub calls: Vec<String>,
+    /// How it ended; none while it runs.
+    pub end: Option<EndRead>,
+}
+
+/// Why a name means nothing, or too much.
+#[derive(Debug, thiserror::Error)]
+pub enum NotFound {
+    /// It is no name.
+    #[error("`{0}` is no name of the record")]
+    NoName(String),
+    /// Nothing has that name.
+    #[error("the record has nothing called `{0}`")]
+    Nothing(String),
+    /// The beginning of the name fits several.
+    #[error("`{text}` fits several: {}", .names.join(", "))]
+    Several {
+        /// The name.
+        text: String,
+        /// Some that it fits.
+        names: Vec<String>,
+    },
+    /// The record cannot be read.
+    #[error("the record cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+}
+
+/// How many names are told that a beginning fits.
+const MOST_NAMES: usize = 8;
+
+impl Name {
+    /// Takes a name apart; `None` for a text that cannot be one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            digits.then(|| text.parse().ok()).flatten()
+        };
+        let name =
+            |session: &str, of: Of| (!session.is_empty()).then(|| Self { session: session.to_owned(), of });
+        let Some((rest, last)) = text.rsplit_once(':') else { return name(text, Of::Session) };
+        if let Some(n) = last.strip_prefix('k').and_then(number) {
+            return name(rest, Of::Run(n));
+        }
+        let last = number(last)?;
+        match rest.rsplit_once(':').and_then(|(session, id)| Some((session, number(id)?))) {
+            Some((session, id)) => name(session, Of::Shell(id, last)),
+            None => name(rest, Of::Call(last)),
+        }
+    }
+
+    /// Whether the text is certainly a name: it says which of a session that is called as pinfold calls them, or is the
+    /// whole name of one.
+    pub fn is_plain(&self) -> bool {
+        const RANDOM: usize = 12;
+        let random = ["call-", "run-"].iter().find_map(|kind| self.session.strip_prefix(kind));
+        random.is_some_and(|random| {
+            let plain = random.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
+            plain && (self.of != Of::Session || random.len() == RANDOM)
+        })
+    }
+
+    /// What it means in a record. `reader`: makes a reader that begins at the beginning.
+    ///
+    /// # Errors
+    /// [`NotFound`].
+    pub fn find(&self, text: &str, reader: impl Fn() -> Reader) -> Result<Found, NotFound> {
+        let session = self.session(text, &mut reader())?;
+        let mut about = About::new(&session);
+        each(&mut reader(), |line| about.take(self.of, line))?;
+        about.found(self.of).ok_or_else(|| NotFound::Nothing(text.to_owned()))
+    }
+
+    /// The one session that is meant.
+    fn session(&self, text: &str, reader: &mut Reader) -> Result<String, NotFound> {
+        let mut fits = BTreeSet::new();
+        each(reader, |line| {
+            if line.session.starts_with(&self.session)
+                && self.is_meant(&line)
+                && !fits.contains(&line.session)
+            {
+                fits.insert(line.session);
+            }
+        })?;
+        let mut names: Vec<String> = fits.into_iter().collect();
+        match names.as_slice() {
+            [] => Err(NotFound::Nothing(text.to_owned())),
+            [one] => Ok(one.clone()),
+            // Another may begin with the whole name of one.
+            all if all.contains(&self.session) => Ok(self.session.clone()),
+            _ => {
+                let more = names.len() > MOST_NAMES;
+                names.truncate(MOST_NAMES);
+                names.extend(more.then(|| "…".to_owned()));
+                Err(NotFound::Several { text: text.to_owned(), names })
+            }
+        }
+    }
+
+    /// Whether a line of a fitting session is about what is meant.
+    fn is_meant(&self, line: &Line) -> bool {
+        match (self.of, &line.says) {
+            (Of::Session, Says::Start(_) | Says::End(_)) => true,
+            (Of::Call(id), Says::Decision(_)) => line.id == Some(id),
+            (Of::Shell(id, n), Says::Outcome(outcome)) => {
+                line.id == Some(id) && outcome.denials.iter().any(|denial| is_nth(denial, ':', n))
+            }
+            (Of::Run(n), Says::Refusal(denial)) => is_nth(denial, 'k', n),
+            _ => false,
+        }
+    }
+}
+
+fn is_nth(denial: &DenialRead, before: char, n: u64) -> bool {
+    denial.id.strip_suffix(&n.to_string()).is_some_and(|rest| rest.ends_with(before))
+}
+
+fn each(reader: &mut Reader, mut take: impl FnMut(Line)) -> io::Result<()> {
+    reader.each(|read| {
+        if let Read::Line(line, _) = read {
+            take(line);
+        }
+        Ok(())
+    })
+}
+
+/// The name of the last no: a refusal of the gate or the kernel, or a question that nobody has answered. `None` where
+/// there is none.
+///
+/// # Errors
+/// When the record cannot be read.
+pub fn last_no(reader: &mut Reader) -> io::Result<Option<String>> {
+    let (mut calls, mut number, mut last) = (Calls::default(), 0_u64, None);
+    let mut asked = std::collections::HashMap::new();
+    each(reader, |line| {
+        number += 1;
+        let no = match &line.says {
+            Says::Refusal(denial) => Some(denial.id.clone()),
+            Says::Outcome(outcome) => outcome.denials.last().map(|denial| denial.id.clone()),
+            Says::Decision(decision) if decision.ruling == RulingRead::Question => {
+                asked.extend(line.call().map(|name| (name, number)));
+                None
+            }
+            _ => None,
+        };
+        let refused =
+            calls.take(line).filter(|call| call.ruling == RulingRead::Refusal).map(|call| call.name);
+        last = no.or(refused).map(|name| (number, name)).or(last.take());
+    })?;
+    let open = calls.open().into_iter().filter_map(|call| Some((*asked.get(&call.name)?, call.name)));
+    Ok(open.chain(last).max().map(|(_, name)| name))
+}
+
+/// The lines of one session that are about what is meant.
+struct About<'a> {
+    session: &'a str,
+    calls: Calls,
+    call: Option<Call>,
+    not_written: Vec<NotWrittenRead>,
+    outcome: Option<OutcomeRead>,
+    ran: Ran,
+}
+
+impl<'a> About<'a> {
+    fn new(session: &'a str) -> Self {
+        let ran = Ran { session: session.to_owned(), ..Ran::default() };
+        Self { session, calls: Calls::default(), call: None, not_written: Vec::new(), outcome: None, ran }
+    }
+
+    fn take(&mut self, of: Of, line: Line) {
+        if line.session != self.session {
+            return;
+        }
+        match of {
+            Of::Call(id) | Of::Shell(id, _) if line.id == Some(id) => self.of_call(line),
+            Of::Session | Of::Run(_) => self.of_run(line),
+            Of::Call(_) | Of::Shell(..) => {}
+        }
+    }
+
+    fn of_call(&mut self, line: Line) {
+        match line.says {
+            Says::NotWritten(told) => self.not_written.push(*told),
+            Says::Outcome(outcome) => self.outcome = Some(*outcome),
+            _ => self.call = self.calls.take(line).or(self.call.take()),
+        }
+    }
+
+    fn of_run(&mut self, line: Line) {
+        let (at, name) = (line.at, line.call());
+        match line.says {
+            Says::Start(start) => {
+                self.ran.at = at;
+                self.ran.start = Some(*start);
+            }
+            Says::End(end) => self.ran.end = Some(*end),
+            Says::Refusal(denial) => self.ran.refused.push(*denial),
+            Says::Decision(_) => {
+                self.ran.calls.extend(name.filter(|name| self.ran.calls.last() != Some(name)));
+            }
+            _ => {}
+        }
+    }
+
+    fn found(self, of: Of) -> Option<Found> {
+        let Self { calls, call, not_written, outcome, ran, .. } = self;
+        let told = || {
+            let call = call.or_else(|| calls.open().pop())?;
+            Some(Box::new(Told { call, not_written, outcome: outcome.clone() }))
+        };
+        Some(match of {
+            Of::Call(_) => Found::Call(told()?),
+            Of::Shell(_, n) => {
+                let mut denials = outcome.iter().flat_map(|outcome| &outcome.denials);
+                let denial = denials.find(|denial| is_nth(denial, ':', n))?.clone();
+                Found::OfCall(Box::new(denial), told()?)
+            }
+            Of::Run(n) => {
+                let denial = ran.refused.iter().find(|denial| is_nth(denial, 'k', n))?.clone();
+                Found::OfRun(Box::new(denial), Box::new(ran))
+            }
+            Of::Session => Found::Run(Box::new(ran)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use pinfold_paths::Ambient;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart() {
+        let name = |session: &str, of: Of| Some(Name { session: session.to_owned(), of });
+        for (text, expected) in [
+            ("call-abc:3", name("call-abc", Of::Call(3))),
+            ("call-abc:3:2", name("call-abc", Of::Shell(3, 2))),
+            ("run-abc:k12", name("run-abc", Of::Run(12))),
+            ("run-abc", name("run-abc", Of::Session)),
+            ("a:b:3", name("a:b", Of::Call(3))),
+            ("a:3:k1", name("a:3", Of::Run(1))),
+            (":3", None),
+            ("a:x", None),
+            ("a:", None),
+            ("a:k", None),
+            ("a:-3", None),
+            ("a:99999999999999999999", None),
+            ("", None),
+        ] {
+            assert_eq!(Name::parse(text), expected, "{text}");
+        }
+        for (text, plain) in [
+            ("call-abc:3", true),
+            ("run-a:k1", true),
+            ("run-e9qryy4sncxt", true),
+            ("run-parts", false),
+            ("call-center", false),
+            ("github.com:443", false),
+            ("localhost:80", false),
+        ] {
+            assert_eq!(Name::parse(text).unwrap().is_plain(), plain, "{text}");
+        }
+    }
+
+    fn line(session: &str, more: &Value) -> String {
+        let mut line = json!({"v": 2, "session": session});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("{line}\n")
+    }
+
+    /// A record of two files.
+    fn record() -> tempfile::TempDir {
+        let bed = tempfile::tempdir().unwrap();
+        let denial = |id: &str| json!({"id": id, "layer": "kernel", "why": "outside"});
+        let asked =
+            json!({"id": 1, "kind": "decision", "decision": "ask", "ruling": "question", "rule": "R"});
+        let aside = [
+            line("call-abc", &asked),
+            line("call-abc", &json!({"id": 1, "kind": "answer", "choice": "no"})),
+            line("call-abc", &json!({"id": 1, "kind": "decision", "decision": "ask", "ruling": "refusal"})),
+            line("call-abd", &json!({"id": 2, "kind": "decision", "decision": "allow", "ruling": "permit"})),
+        ];
+        let written = [
+            line(
+                "call-abd",
+                &json!({"id": 2, "kind": "outcome", "end": "done", "denials": [denial("call-abd:2:1"), denial("call-abd:2:11")]}),
+            ),
+            line("run-x", &json!({"kind": "start", "folder": "/w"})),
+            line("run-x", &json!({"id": 1, "kind": "decision", "decision": "allow", "ruling": "permit"})),
+            line("run-x", &json!({"kind": "refusal", "denial": denial("run-x:k1")})),
+            line("run-x", &json!({"kind": "end", "end": "code", "exit": 3})),
+            line("call-abcd", &json!({"id": 9, "kind": "decision", "decision": "allow", "ruling": "permit"})),
+        ];
+        fs::write(bed.path().join("record-000001.jsonl"), aside.concat()).unwrap();
+        fs::write(bed.path().join("record.jsonl"), written.concat()).unwrap();
+        bed
+    }
+
+    fn found(bed: &tempfile::TempDir, text: &str) -> Result<Found, NotFound> {
+        let reader = || Reader::of_record(&Ambient::claim(), bed.path());
+        Name::parse(text).unwrap().find(text, reader)
+    }
+
+    #[test]
+    fn each_kind_of_name_is_found_in_every_file() {
+        let bed = record();
+        let Ok(Found::Call(told)) = found(&bed, "call-abc:1") else { panic!() };
+        assert_eq!((told.call.ruling, told.call.answers.len()), (RulingRead::Refusal, 1));
+        assert_eq!(told.call.judged.rule.as_deref(), Some("R"));
+        let Ok(Found::OfCall(denial, told)) = found(&bed, "call-abd:2:1") else { panic!() };
+        assert_eq!((denial.id.as_str(), told.call.name.as_str()), ("call-abd:2:1", "call-abd:2"));
+        let Ok(Found::OfRun(denial, ran)) = found(&bed, "run-x:k1") else { panic!() };
+        assert_eq!((denial.id.as_str(), ran.start.unwrap().folder.as_str()), ("run-x:k1", "/w"));
+        let Ok(Found::Run(ran)) = found(&bed, "run-x") else { panic!() };
+        assert_eq!(
+            (ran.refused.len(), ran.calls, ran.end.unwrap().exit),
+            (1, vec!["run-x:1".to_owned()], Some(3))
+        );
+        assert!(matches!(found(&bed, "run-x:1"), Ok(Found::Call(_))), "what a process was asked about");
+    }
+
+    #[test]
+    fn the_beginning_of_a_name_does_where_it_fits_one() {
+        let bed = record();
+        assert!(matches!(found(&bed, "call-a:1"), Ok(Found::Call(_))), "one alone has a first call");
+        assert!(matches!(found(&bed, "call-abd:2:11"), Ok(Found::OfCall(..))));
+        assert!(matches!(found(&bed, "r:k1"), Ok(Found::OfRun(..))));
+        assert!(matches!(found(&bed, "call-a:3"), Err(NotFound::Nothing(_))));
+        assert!(matches!(found(&bed, "call-abd:2:2"), Err(NotFound::Nothing(_))));
+        let more = line("call-abe", &json!({"id": 1, "kind": "decision", "ruling": "permit"}));
+        let text = fs::read_to_string(bed.path().join("record.jsonl")).unwrap();
+        fs::write(bed.path().join("record.jsonl"), text + &more).unwrap();
+        let Err(NotFound::Several { names, .. }) = found(&bed, "call-a:1") else { panic!() };
+        assert_eq!(names, ["call-abc", "call-abe"]);
+        // A whole name is meant, though another begins with it.
+        assert!(matches!(found(&bed, "call-abc:1"), Ok(Found::Call(_))));
+    }
+
+    #[test]
+    fn the_last_no_is_the_last_of_any_layer() {
+        let bed = record();
+        let last = || last_no(&mut Reader::of_record(&Ambient::claim(), bed.path())).unwrap();
+        assert_eq!(last().as_deref(), Some("run-x:k1"));
+        let add = |more: &Value| {
+            let text = fs::read_to_string(bed.path().join("record.jsonl")).unwrap();
+            fs::write(bed.path().join("record.jsonl"), text + &line("call-z", more)).unwrap();
+        };
+        add(&json!({"id": 1, "kind": "decision", "decision": "ask", "ruling": "question"}));
+        assert_eq!(last().as_deref(), Some("call-z:1"), "nobody has answered");
+        add(&json!({"id": 1, "kind": "decision", "decision": "ask", "ruling": "permit"}));
+        assert_eq!(last().as_deref(), Some("run-x:k1"));
+        add(&json!({"id": 2, "kind": "decision", "decision": "deny", "ruling": "refusal"}));
+        assert_eq!(last().as_deref(), Some("call-z:2"));
+    }
+}
