@@ -58,6 +58,8 @@ pub enum ShellHold {
     Full,
     /// The kernel, with gaps that the owner of the session has accepted.
     Degraded,
+    /// Whoever made the call runs it, and what holds it is not ours to say: it is judged by what it says alone.
+    Theirs,
     /// Nothing that was accepted.
     Nothing,
 }

@@ -68,6 +68,11 @@ pub(crate) const KNOWN: &[(&str, Level)] = &[
     ("TaskList", Level::ReadOnly),
     ("TaskUpdate", Level::ReadOnly),
     ("AskUserQuestion", Level::ReadOnly),
+    ("TodoWrite", Level::ReadOnly),
+    ("ToolSearch", Level::ReadOnly),
+    // Dialogs of an agent with its person: they change what the agent is about to do, and no file.
+    ("EnterPlanMode", Level::ReadOnly),
+    ("ExitPlanMode", Level::ReadOnly),
     ("CronList", Level::ReadOnly),
     ("CronCreate", Level::Dangerous),
     ("CronDelete", Level::Dangerous),

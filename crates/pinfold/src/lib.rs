@@ -76,6 +76,6 @@ pub use profile::{Profile, ProfileError};
 pub use question::Question;
 pub use refusal::{Refusal, RefusalCode};
 pub use ruling::Ruling;
-pub use session::{Plan, Session, SessionError, WeakSession};
+pub use session::{Deeds, Plan, Session, SessionError, WeakSession};
 pub use shell::ShellHost;
 pub use target::{LeftOut, ReadTarget, Targets, WriteTarget};

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pinfold_policy::ToolCall;
 
 use crate::denial::Denial;
 use crate::outcome::Outcome;
-use crate::session::Shared;
+use crate::session::{Deeds, Shared};
 use crate::target::Targets;
 
 /// The right to carry out one call, once. Only the gate mints it; it cannot be cloned.
@@ -49,12 +49,21 @@ pub struct Receipt {
 
 impl Receipt {
     pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: Cow<'static, str>) -> Self {
-        Self { shared, id, tool, started: Instant::now(), open: true, denials: Vec::new() }
+        // How an agent's own deed ends is told later, by another process, or never.
+        let open = shared.deeds == Deeds::Ours;
+        Self { shared, id, tool, started: Instant::now(), open, denials: Vec::new() }
     }
 
     /// `SESSION:CALL`: the name of the call in the record.
     pub fn name(&self) -> String {
         format!("{}:{}", self.shared.id, self.id)
+    }
+
+    /// The same for a deed that took so long, with tools that are not ours.
+    pub(crate) fn of_theirs(shared: Arc<Shared>, id: u64, tool: String, lasted: Duration) -> Self {
+        let now = Instant::now();
+        let started = now.checked_sub(lasted).unwrap_or(now);
+        Self { shared, id, tool: tool.into(), started, open: true, denials: Vec::new() }
     }
 
     /// What the kernel refused to the shell of the call; recorded with its end.

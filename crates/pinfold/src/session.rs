@@ -52,6 +52,20 @@ pub struct Plan {
     pub rules_locked: bool,
     /// Hooks may answer questions although nobody watches, and those of subagents.
     pub headless_hooks: bool,
+    /// Who carries out what is let through.
+    pub deeds: Deeds,
+}
+
+/// Who carries out what is let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Deeds {
+    /// Whoever spends the permit.
+    #[default]
+    Ours,
+    /// The agent, with tools of its own: it is asked here before, and tells how it ended afterwards, if it does. What it
+    /// has read is its own to know, what it calls may be a tool that we do not have, texts that only the deed would use
+    /// may be missing, and its shell starts where the call says.
+    Theirs,
 }
 
 impl Plan {
@@ -82,6 +96,7 @@ impl Plan {
             bypass_locked: false,
             rules_locked: false,
             headless_hooks: false,
+            deeds: Deeds::Ours,
         }
     }
 }
@@ -151,6 +166,7 @@ pub(crate) struct Shared {
     pub(crate) bypass_locked: bool,
     pub(crate) rules_locked: bool,
     pub(crate) headless_hooks: bool,
+    pub(crate) deeds: Deeds,
     pub(crate) journal: Arc<dyn Journal>,
     /// The folders that may be written, as the caller knows them: for the words of a refusal.
     pub(crate) line_shown: String,
@@ -208,13 +224,19 @@ impl Session {
         {
             return Err(SessionError::ShellsElsewhere(shells.folder().to_owned()));
         }
-        Ok(Self::over(map(line), plan, journal, ToolCall::parse))
+        let parse = match plan.deeds {
+            Deeds::Ours => ToolCall::parse,
+            Deeds::Theirs => ToolCall::parse_for_verdict,
+        };
+        Ok(Self::over(map(line), plan, journal, parse))
     }
 
     /// The session of a plan over its line. `parse`: how much of a call has to be there.
     pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: Parse) -> Self {
         let Plan { id, scope, principal, access, interaction, guards, shells, policy, .. } = plan;
-        let Plan { bases, asking, hooks, parents, bypass_locked, rules_locked, headless_hooks, .. } = plan;
+        let Plan {
+            bases, asking, hooks, parents, bypass_locked, rules_locked, headless_hooks, deeds, ..
+        } = plan;
         let lineage = parents.into_iter().chain([principal.name().to_owned()]).collect();
         let shared = Shared {
             id: id.into(),
@@ -234,6 +256,7 @@ impl Session {
             bypass_locked,
             rules_locked,
             headless_hooks,
+            deeds,
             journal,
             line_shown: shown(&line),
             roots: line.roots().map(|root| root.display().to_string()).collect(),

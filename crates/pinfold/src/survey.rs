@@ -13,7 +13,7 @@ use pinfold_policy::{
 use crate::asked::Asked;
 use crate::elsewhere;
 use crate::guarded;
-use crate::session::Shared;
+use crate::session::{Deeds, Shared};
 
 /// What one look found.
 pub(crate) struct Survey {
@@ -46,8 +46,12 @@ pub(crate) fn survey(
     claims: &Claims,
 ) -> Survey {
     let own = working_folder(shared, cwd);
-    // A command starts where its shell does, whatever folder the call works in.
-    let of_shells = shared.shells.as_ref().map_or(shared.scope.root.as_path(), |shells| shells.folder());
+    // A command starts where its shell does: ours whatever folder the call works in, an agent's own where the call says.
+    let of_shells = match (shared.deeds, &shared.shells) {
+        (Deeds::Theirs, _) => own.as_path(),
+        (Deeds::Ours, Some(shells)) => shells.folder(),
+        (Deeds::Ours, None) => shared.scope.root.as_path(),
+    };
     let start_of = |claim: &PathClaim| match claim.origin {
         Origin::Call | Origin::Foreign | Origin::Process => own.as_path(),
         Origin::Command(_) | Origin::Aside(_) => of_shells,
@@ -82,7 +86,9 @@ pub(crate) fn survey(
             fact.declared = declared.path(claim.operation, resolution);
         }
         facts.paths.push(fact);
-        if unread.is_none() && claim.origin == Origin::Call && claim.operation.needs_read() {
+        // What an agent has read with tools of its own is not known here.
+        let ours = shared.deeds == Deeds::Ours;
+        if ours && unread.is_none() && claim.origin == Origin::Call && claim.operation.needs_read() {
             unread = freshness(shared, resolution).map(|how| (index, how));
         }
     }

@@ -103,7 +103,7 @@ pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         Part::Path(claim, fact) => unresolved_path(claim.operation, fact),
         Part::Shell(fact) => match fact.held {
             ShellHold::Nothing => Some(deny(Reason::ShellNotHeld)),
-            ShellHold::Full | ShellHold::Degraded => None,
+            ShellHold::Full | ShellHold::Degraded | ShellHold::Theirs => None,
         },
         Part::Command(..) | Part::Host(_) | Part::Tool => None,
     }
@@ -341,7 +341,8 @@ fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
 fn is_held(case: &Case<'_>) -> bool {
     let ruled = [Effect::Deny, Effect::Ask].into_iter().any(|effect| case.policy.rules(effect).has_hosts());
     let known = case.claims.bars.is_empty() && case.claims.hosts.iter().all(|host| host.host.is_some());
-    let held = |fact: &ShellFact| fact.held != ShellHold::Nothing && (!fact.open_network || !ruled || known);
+    let by_us = |fact: &ShellFact| matches!(fact.held, ShellHold::Full | ShellHold::Degraded);
+    let held = |fact: &ShellFact| by_us(fact) && (!fact.open_network || !ruled || known);
     case.policy.bash == BashMode::Sandboxed && case.facts.shell.as_ref().is_some_and(held)
 }
 

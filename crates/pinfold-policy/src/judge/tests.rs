@@ -282,7 +282,7 @@ fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
 #[test]
 fn a_shell_runs_only_where_it_was_switched_on_and_something_holds_it() {
     let mut world = every_combination().remove(0);
-    for held in [ShellHold::Full, ShellHold::Degraded, ShellHold::Nothing] {
+    for held in [ShellHold::Full, ShellHold::Degraded, ShellHold::Theirs, ShellHold::Nothing] {
         for allow_bash in [true, false] {
             for interaction in [Interaction::Interactive, Interaction::Headless] {
                 for access in [Access::ReadWrite, Access::ReadOnly] {

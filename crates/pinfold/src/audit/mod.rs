@@ -14,7 +14,7 @@ pub mod verify;
 pub use journal::{Discard, Journal, JsonLines, Memory};
 pub use keep::kept_text;
 pub use ledger::{Ledger, Limits};
-pub use names::session_name;
+pub use names::{call_number, session_name};
 pub use read::Reader;
 pub use record::{
     AnswerTold, Cut, DecisionTold, EndTold, HookTold, NotWrittenTold, NoteTold, OutcomeTold, PartTold,

@@ -14,6 +14,7 @@ mod kept;
 pub mod request;
 mod road;
 mod scrubbed;
+mod theirs;
 
 pub use answer::{Answer, By, Choice, Via};
 pub use approver::{Approver, Asking, Heard};
@@ -23,6 +24,7 @@ pub use request::{
     Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, WhyAsked, WidthShown,
 };
 pub use road::Decided;
+pub use theirs::{Asks, Theirs};
 
 pub(crate) use ask::{Judged, offer, request};
 pub(crate) use digest::digest;

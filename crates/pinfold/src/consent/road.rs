@@ -188,7 +188,7 @@ impl Given {
 
 impl<'a> Walk<'a> {
     /// One that nobody said in JSON.
-    fn of_embedder(session: &'a Session) -> Self {
+    pub(super) fn of_embedder(session: &'a Session) -> Self {
         Walk {
             session,
             id: 0,
@@ -213,7 +213,7 @@ impl Walk<'_> {
     }
 
     /// Asks until there is an answer, and ends.
-    fn end(mut self, mut ruling: Ruling) -> Decided {
+    pub(super) fn end(mut self, mut ruling: Ruling) -> Decided {
         for _ in 0..MOST_QUESTIONS {
             ruling = match ruling {
                 Ruling::Question(question) => self.settle(*question),
