@@ -1,0 +1,125 @@
+//! GitHub Copilot CLI: its own words under the key `preToolUse`, the common ones under `PreToolUse`. Ours is installed
+//! under the first; both are understood.
+//!
+//! Seen with 1.0.102: `permissionDecision` on top is honoured, allow, ask and deny alike; a question where nobody sits is
+//! a no. Alone among all it stops a call whose hook fails, though not one whose hook is late or talks nonsense.
+
+use std::time::Duration;
+
+use pinfold_policy::Decision;
+use serde_json::{Value, json};
+
+use super::Dialect;
+use super::shaped::{self, Shape, call_of};
+use crate::answer::{Answer, Said};
+use crate::event::{Ended, Event, Moment, NotHeard};
+use crate::json::Sent;
+use crate::table::{Tool, key, tool};
+
+/// Copilot CLI.
+#[derive(Debug)]
+pub(super) struct Copilot;
+
+const SHAPE: Shape = Shape::usual("copilot", TOOLS);
+
+const TOOLS: &[Tool] = &[
+    tool("bash", "Bash", &[("command", "command")], &["description", "mode", "shellId", "sessionId"]),
+    tool("Bash", "Bash", &[("command", "command")], &["description", "mode", "shellId", "sessionId"]),
+    tool("read_bash", "BashOutput", &[("shellId", "bash_id"), ("sessionId", "shell_id")], &[]),
+    tool(
+        "write_bash",
+        "BashInput",
+        &[("shellId", "bash_id"), ("sessionId", "shell_id"), ("input", "text")],
+        &[],
+    ),
+    tool("stop_bash", "KillBash", &[("shellId", "shell_id"), ("sessionId", "bash_id")], &[]),
+    tool("view", "Read", &[("path", "file_path")], &["view_range"]),
+    tool("create", "Write", &[("path", "file_path"), ("file_text", "content")], &[]),
+    tool("edit", "Edit", &[("path", "file_path"), ("old_str", "old_string"), ("new_str", "new_string")], &[]),
+    tool("glob", "Glob", &[("pattern", "pattern"), ("path", "path")], &[]),
+    tool("web_fetch", "WebFetch", &[("url", "url")], &[]),
+    tool("task", "Agent", &[("agent_type", "subagent_type")], &["description", "prompt", "name"]),
+    tool("skill", "Skill", &[("skill", "skill")], &[]),
+    tool("report_intent", "TodoWrite", &[], &["intent"]),
+    tool("update_todo", "TodoWrite", &[], &["todos"]),
+    tool("ask_user", "AskUserQuestion", &[], &["question", "choices"]).is_a_dialog(),
+];
+
+impl Dialect for Copilot {
+    fn name(&self) -> &'static str {
+        SHAPE.agent
+    }
+
+    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+        let sent = Sent::read(SHAPE.agent, input)?;
+        if sent.has("hook_event_name") { SHAPE.event(&sent, |_, call| call) } else { own(&sent) }
+    }
+
+    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+        match (moment, answer.decision) {
+            (Moment::Before(_), Some(decision)) => {
+                let word = decision.word();
+                let why = answer.why();
+                Said::json(&json!({"permissionDecision": word, "permissionDecisionReason": why}))
+            }
+            (Moment::Permission(_), Some(Decision::Deny)) => shaped::say(moment, answer),
+            _ => Said::nothing(),
+        }
+    }
+
+    fn closed(&self, why: &str) -> Said {
+        // The reason is lost with an exit code of 2, and the no with one of 0 where it is not read: both are said.
+        let said = json!({"permissionDecision": "deny", "permissionDecisionReason": why});
+        Said { stderr: format!("{why}\n"), code: 2, ..Said::json(&said) }
+    }
+
+    fn asks(&self) -> bool {
+        true
+    }
+
+    fn folder_variables(&self) -> &'static [&'static str] {
+        &["COPILOT_PROJECT_DIR"]
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+}
+
+/// An event in its own words: it does not say which one it is, but each has fields of its own.
+fn own(sent: &Sent) -> Result<Event, NotHeard> {
+    let cwd = sent.maybe_text("cwd")?;
+    let moment = if sent.has("toolName") {
+        let name = sent.text("toolName")?;
+        let input = arguments(sent)?;
+        let call = call_of(TOOLS, name, &input, cwd, key(None, name, &input));
+        match sent.get("toolResult") {
+            Some(result) => Moment::After(call, ended(result)),
+            None => Moment::Before(call),
+        }
+    } else if sent.has("source") {
+        Moment::Start(sent.text("source")?.to_owned())
+    } else {
+        return Err(sent.bad("it names neither an event nor a tool"));
+    };
+    let session = sent.maybe_text("sessionId")?.map(str::to_owned);
+    Ok(Event { session, cwd: cwd.map(str::to_owned), subagent: None, strict: false, moment })
+}
+
+/// The arguments come as an object, or as the text of one.
+fn arguments(sent: &Sent) -> Result<Value, NotHeard> {
+    match sent.get("toolArgs") {
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).map_err(|_| sent.bad("`toolArgs` is a text, and no JSON"))
+        }
+        Some(input) => Ok(input.clone()),
+        None => Err(sent.bad("`toolArgs` is missing")),
+    }
+}
+
+fn ended(result: &Value) -> Ended {
+    let done = result.get("resultType").and_then(Value::as_str).is_none_or(|kind| kind == "success");
+    let text = result.get("textResultForLlm").and_then(Value::as_str);
+    let message = text.filter(|_| !done).map(str::to_owned);
+    Ended { done, took_ms: 0, message, result: result.clone() }
+}

@@ -1,0 +1,111 @@
+//! Hermes Agent: events in snake case, a no on top, and no exit code that means anything.
+//!
+//! Seen with 0.19.0: only `{"decision":"block"}` and `{"action":"block"}` on standard output stop a call, so a failure
+//! has to be said that way too. A question lets the call run and is said as a no.
+
+use std::time::Duration;
+
+use pinfold_policy::{Decision, RawCall};
+use serde_json::{Value, json};
+
+use super::Dialect;
+use super::shaped::call_of;
+use crate::answer::{Answer, Said};
+use crate::event::{Ended, Event, Moment, NotHeard, TheirCall};
+use crate::json::Sent;
+use crate::table::{Tool, key, tool};
+
+/// Hermes Agent.
+#[derive(Debug)]
+pub(super) struct Hermes;
+
+const TOOLS: &[Tool] = &[
+    tool("terminal", "Bash", &[("command", "command")], &[]).starts_in("workdir"),
+    tool("read_file", "Read", &[("path", "file_path")], &[]),
+    tool("write_file", "Write", &[("path", "file_path"), ("content", "content")], &[]),
+    tool(
+        "patch",
+        "Edit",
+        &[
+            ("path", "file_path"),
+            ("old_string", "old_string"),
+            ("new_string", "new_string"),
+            ("replace_all", "replace_all"),
+        ],
+        &["mode"],
+    ),
+    tool(
+        "search_files",
+        "search_files",
+        &[("path", "path")],
+        &["pattern", "target", "file_glob", "output_mode"],
+    ),
+    tool("execute_code", "execute_code", &[("code", "code")], &[]),
+    tool("web_search", "WebSearch", &[], &["query"]),
+    tool("todo", "TodoWrite", &[], &["todos"]),
+    tool("clarify", "AskUserQuestion", &[], &["question", "choices"]).is_a_dialog(),
+];
+
+impl Dialect for Hermes {
+    fn name(&self) -> &'static str {
+        "hermes"
+    }
+
+    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+        let sent = Sent::read("hermes", input)?;
+        let cwd = sent.maybe_text("cwd")?;
+        let moment = match sent.text("hook_event_name")? {
+            "pre_tool_call" => Moment::Before(call(&sent, cwd)?),
+            "post_tool_call" => Moment::After(call(&sent, cwd)?, ended(&sent)),
+            "on_session_start" => Moment::Start("startup".to_owned()),
+            other => Moment::Other(other.to_owned()),
+        };
+        let session = sent.maybe_text("session_id")?.map(str::to_owned);
+        Ok(Event { session, cwd: cwd.map(str::to_owned), subagent: None, strict: false, moment })
+    }
+
+    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+        match (moment, answer.decision) {
+            (Moment::Before(_), Some(Decision::Ask | Decision::Deny)) => self.closed(answer.why()),
+            _ => Said::nothing(),
+        }
+    }
+
+    fn closed(&self, why: &str) -> Said {
+        Said::json(&json!({"decision": "block", "reason": why}))
+    }
+
+    fn asks(&self) -> bool {
+        false
+    }
+
+    fn folder_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_mins(1)
+    }
+}
+
+fn call(sent: &Sent, cwd: Option<&str>) -> Result<TheirCall, NotHeard> {
+    let name = sent.text("tool_name")?;
+    let input = sent.get("tool_input").ok_or_else(|| sent.bad("`tool_input` is missing"))?;
+    let id = sent.get("extra").and_then(|extra| extra.get("tool_call_id")).and_then(Value::as_str);
+    let key = key(id, name, input);
+    // A patch of several files comes through the same tool, as a text.
+    if let Some(patch) = input.get("patch").filter(|patch| name == "patch" && !patch.is_null()) {
+        let call = call_of(TOOLS, "", &Value::Null, cwd, key);
+        let raw =
+            RawCall { cwd: call.raw.cwd.clone(), ..RawCall::new("ApplyPatch", json!({"patch": patch})) };
+        return Ok(TheirCall { raw, ..call });
+    }
+    Ok(call_of(TOOLS, name, input, cwd, key))
+}
+
+fn ended(sent: &Sent) -> Ended {
+    let extra = sent.get("extra");
+    let field = |name: &str| sent.get(name).or_else(|| extra.and_then(|extra| extra.get(name)));
+    let result = field("result").or_else(|| field("tool_result")).cloned().unwrap_or_default();
+    Ended { done: true, took_ms: sent.ms("duration_ms"), message: None, result }
+}

@@ -1,0 +1,79 @@
+//! Qwen Code: the common words, tools like Gemini's. Its hook is asked only about what its own rules let through.
+//!
+//! Seen with 0.24.4: a no and a question both stop the call, the question where nobody sits too; rewriting is not
+//! honoured.
+
+use std::time::Duration;
+
+use pinfold_policy::Decision;
+
+use super::Dialect;
+use super::shaped::{self, Shape};
+use crate::answer::{Answer, Said};
+use crate::event::{Event, Moment, NotHeard};
+use crate::table::{Tool, tool};
+
+/// Qwen Code.
+#[derive(Debug)]
+pub(super) struct Qwen;
+
+const SHAPE: Shape = Shape::usual("qwen", TOOLS);
+
+const TOOLS: &[Tool] = &[
+    tool("run_shell_command", "Bash", &[("command", "command")], &["description"]).starts_in("directory"),
+    tool("read_file", "Read", &[("file_path", "file_path"), ("absolute_path", "absolute_path")], &["pages"]),
+    tool("write_file", "Write", &[("file_path", "file_path"), ("content", "content")], &[]),
+    tool(
+        "edit",
+        "Edit",
+        &[
+            ("file_path", "file_path"),
+            ("old_string", "old_string"),
+            ("new_string", "new_string"),
+            ("replace_all", "replace_all"),
+        ],
+        &[],
+    ),
+    tool("list_directory", "LS", &[("path", "path")], &["ignore", "file_filtering_options"]),
+    tool("glob", "Glob", &[("pattern", "pattern"), ("path", "path")], &[]),
+    tool("grep_search", "Grep", &[("pattern", "pattern"), ("path", "path"), ("glob", "glob")], &[]),
+    tool("todo_write", "TodoWrite", &[], &["todos"]),
+    tool("web_fetch", "WebFetch", &[("url", "url")], &["prompt"]),
+    tool("skill", "Skill", &[("skill", "skill")], &[]),
+    tool("task", "Agent", &[("subagent_type", "subagent_type")], &["description", "prompt"]),
+    tool("agent", "Agent", &[("subagent_type", "subagent_type")], &["description", "prompt"]),
+    tool("ask_user_question", "AskUserQuestion", &[], &["questions"]).is_a_dialog(),
+    tool("exit_plan_mode", "ExitPlanMode", &[], &["plan"]).is_a_dialog(),
+];
+
+impl Dialect for Qwen {
+    fn name(&self) -> &'static str {
+        SHAPE.agent
+    }
+
+    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+        SHAPE.hear(input)
+    }
+
+    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+        // It was asked by its own rules before: there is nothing that a yes would save.
+        let silent = answer.decision == Some(Decision::Allow) && answer.context.is_none();
+        if silent { Said::nothing() } else { shaped::say(moment, answer) }
+    }
+
+    fn closed(&self, why: &str) -> Said {
+        Said::exit_2(why)
+    }
+
+    fn asks(&self) -> bool {
+        true
+    }
+
+    fn folder_variables(&self) -> &'static [&'static str] {
+        &["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"]
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_mins(1)
+    }
+}

@@ -1,0 +1,122 @@
+//! opencode and pi have no hooks that are commands: a few lines of ours run in them as a plugin, call us, and let nothing
+//! run that we did not allow in so many words. What they send is in the common shape.
+
+use std::time::Duration;
+
+use pinfold_policy::{Decision, RawCall};
+use serde_json::Value;
+
+use super::Dialect;
+use super::shaped::{self, Shape};
+use crate::answer::{Answer, Said};
+use crate::event::{Event, Moment, NotHeard, TheirCall};
+use crate::json::Sent;
+use crate::table::{Tool, tool};
+
+/// An agent that our own lines speak for.
+#[derive(Debug)]
+pub(super) struct Shimmed {
+    name: &'static str,
+    tools: &'static [Tool],
+}
+
+pub(super) const OPENCODE: Shimmed = Shimmed { name: "opencode", tools: OPENCODE_TOOLS };
+pub(super) const PI: Shimmed = Shimmed { name: "pi", tools: PI_TOOLS };
+
+/// Seen with 1.18.33.
+const OPENCODE_TOOLS: &[Tool] = &[
+    tool("bash", "Bash", &[("command", "command")], &["description"]).starts_in("workdir"),
+    tool("read", "Read", &[("filePath", "file_path")], &[]),
+    tool("write", "Write", &[("filePath", "file_path"), ("content", "content")], &[]),
+    tool(
+        "edit",
+        "Edit",
+        &[
+            ("filePath", "file_path"),
+            ("oldString", "old_string"),
+            ("newString", "new_string"),
+            ("replaceAll", "replace_all"),
+        ],
+        &[],
+    ),
+    tool("patch", "ApplyPatch", &[("patchText", "patch")], &[]),
+    tool("apply_patch", "ApplyPatch", &[("patchText", "patch")], &[]),
+    tool("list", "LS", &[("path", "path")], &["ignore"]),
+    tool("glob", "Glob", &[("pattern", "pattern"), ("path", "path")], &[]),
+    tool("grep", "Grep", &[("pattern", "pattern"), ("path", "path"), ("include", "glob")], &[]),
+    tool("webfetch", "WebFetch", &[("url", "url")], &["format"]),
+    tool("websearch", "WebSearch", &[], &["query", "type", "livecrawl"]),
+    tool("todowrite", "TodoWrite", &[], &["todos"]),
+    tool("todoread", "TodoWrite", &[], &[]),
+    tool(
+        "task",
+        "Agent",
+        &[("subagent_type", "subagent_type")],
+        &["description", "prompt", "session_id", "command"],
+    ),
+    tool("skill", "Skill", &[("name", "skill")], &[]),
+    tool("question", "AskUserQuestion", &[], &["questions"]).is_a_dialog(),
+];
+
+/// Seen with 0.73.1.
+const PI_TOOLS: &[Tool] = &[
+    tool("bash", "Bash", &[("command", "command")], &[]),
+    tool("read", "Read", &[("path", "file_path")], &[]),
+    tool("write", "Write", &[("path", "file_path"), ("content", "content")], &[]),
+    tool(
+        "edit",
+        "Edit",
+        &[("path", "file_path"), ("oldText", "old_string"), ("newText", "new_string"), ("edits", "edits")],
+        &[],
+    ),
+    tool("ls", "LS", &[("path", "path")], &[]),
+    tool("find", "Glob", &[("pattern", "pattern"), ("path", "path")], &[]),
+    tool("grep", "Grep", &[("pattern", "pattern"), ("path", "path"), ("glob", "glob")], &[]),
+];
+
+impl Dialect for Shimmed {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+        Shape::usual(self.name, self.tools).event(&Sent::read(self.name, input)?, |_, call| several(call))
+    }
+
+    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+        match (moment, answer.decision) {
+            (Moment::Before(_), Some(Decision::Allow)) => shaped::say(moment, answer),
+            // Nobody asks for us there, and where our lines read nothing they let nothing run.
+            (Moment::Before(_) | Moment::Permission(_), _) => {
+                let no = Answer { decision: Some(Decision::Deny), ..answer.clone() };
+                shaped::say(moment, &no)
+            }
+            _ => shaped::say(moment, answer),
+        }
+    }
+
+    fn closed(&self, why: &str) -> Said {
+        Said::exit_2(why)
+    }
+
+    fn asks(&self) -> bool {
+        false
+    }
+
+    fn folder_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_mins(1)
+    }
+}
+
+/// An edit with several steps is another tool here.
+fn several(call: TheirCall) -> TheirCall {
+    let steps = call.raw.input.get("edits").and_then(Value::as_array);
+    if call.raw.tool != "Edit" || steps.is_none() {
+        return call;
+    }
+    TheirCall { raw: RawCall { tool: "MultiEdit".to_owned(), ..call.raw }, ..call }
+}

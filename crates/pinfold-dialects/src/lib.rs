@@ -1,0 +1,40 @@
+//! What other agents say when they ask a hook, and how they want to be answered.
+//!
+//! Bytes of an agent in, an [`Event`] out; an [`Answer`] in, bytes and an exit code out. Agents differ in what they call
+//! their tools, in what they send, and most of all in which answers they honour: the same words that deny with one let
+//! the call run with another. Each has a file of its own here, and each form was tried against the agent itself.
+//!
+//! ```
+//! use pinfold_dialects::{Answer, Moment, dialect};
+//!
+//! let claude = dialect("claude").ok_or("it is known")?;
+//! let event = claude.hear(br#"{"session_id":"s","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash",
+//!     "tool_input":{"command":"ls","description":"look"},"tool_use_id":"t"}"#)?;
+//! let Moment::Before(call) = &event.moment else { return Err("it asks before".into()) };
+//! assert_eq!((call.raw.tool.as_str(), call.raw.input.to_string()), ("Bash", r#"{"command":"ls"}"#.to_owned()));
+//!
+//! let said = claude.say(&event.moment, &Answer::deny("no"));
+//! assert!(said.stdout.contains(r#""permissionDecision":"deny""#));
+//! assert!(claude.hear(b"{}").is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Vocabulary
+//! [`Dialect`], [`Event`], [`Moment`], [`TheirCall`], [`Answer`], [`Said`].
+//!
+//! # Invariants
+//! 1. Pure: no file, no clock, no environment, no process, and no decision.
+//! 2. What an agent sends that is not understood is an error, or a doubt that the judge is told of; it is never left out
+//!    silently when it could name a place or a command.
+//! 3. A no is said in a form that the agent was seen to honour. Where it does not honour a question, a question is said
+//!    as a no.
+
+mod agents;
+mod answer;
+mod event;
+mod json;
+mod table;
+
+pub use agents::{DIALECTS, Dialect, dialect};
+pub use answer::{Answer, Said};
+pub use event::{Ended, Event, Moment, NotHeard, TheirCall};

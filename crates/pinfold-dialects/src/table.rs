@@ -1,0 +1,113 @@
+//! The tools of an agent as a table: which of ours each is, and what its fields are called.
+//!
+//! Trap: an agent grows. A field that is not in its row here may be a place or a command, so it raises a doubt; only what
+//! is a number or a switch is let go, since it can be neither.
+
+use pinfold_policy::{PathText, RawCall};
+use serde_json::{Map, Value};
+
+use crate::event::TheirCall;
+
+/// A tool of an agent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tool {
+    /// Its name there.
+    pub(crate) theirs: &'static str,
+    /// Its name here.
+    pub(crate) ours: &'static str,
+    /// Its fields that matter: as they are called there and here.
+    pub(crate) fields: &'static [(&'static str, &'static str)],
+    /// Its fields that name nothing that is touched.
+    pub(crate) aside: &'static [&'static str],
+    /// The field that names the folder it runs in.
+    pub(crate) cwd: Option<&'static str>,
+    /// Switches that take a protection of the agent's own away.
+    pub(crate) weakens: &'static [&'static str],
+    /// It is a dialog with the person.
+    pub(crate) own_dialog: bool,
+}
+
+/// A row with fields of the same names there and here.
+pub(crate) const fn tool(
+    theirs: &'static str,
+    ours: &'static str,
+    fields: &'static [(&'static str, &'static str)],
+    aside: &'static [&'static str],
+) -> Tool {
+    Tool { theirs, ours, fields, aside, cwd: None, weakens: &[], own_dialog: false }
+}
+
+impl Tool {
+    pub(crate) const fn starts_in(self, field: &'static str) -> Self {
+        Self { cwd: Some(field), ..self }
+    }
+
+    pub(crate) const fn weakened_by(self, switches: &'static [&'static str]) -> Self {
+        Self { weakens: switches, ..self }
+    }
+
+    pub(crate) const fn is_a_dialog(self) -> Self {
+        Self { own_dialog: true, ..self }
+    }
+
+    /// The call in our words. `cwd`: the folder that the agent works in.
+    pub(crate) fn call(&self, input: &Value, cwd: Option<&str>, key: String) -> TheirCall {
+        let mut raw = RawCall { cwd: cwd.map(PathText::new), ..RawCall::new(self.ours, input.clone()) };
+        let mut doubt = None;
+        if let Value::Object(said) = input {
+            let mut ours = Map::new();
+            for (field, value) in said {
+                match self.fields.iter().find(|(theirs, _)| theirs == field) {
+                    Some((_, name)) => drop(ours.insert((*name).to_owned(), value.clone())),
+                    None if self.cwd == Some(field.as_str()) => raw.cwd = started_in(value, cwd, &mut doubt),
+                    None => doubt = doubt.or_else(|| self.doubt(field, value)),
+                }
+            }
+            raw.input = Value::Object(ours);
+        }
+        TheirCall { raw, key, doubt, own_dialog: self.own_dialog }
+    }
+
+    /// What a field that is not in the table leaves open.
+    fn doubt(&self, field: &str, value: &Value) -> Option<String> {
+        if self.weakens.contains(&field) {
+            let off = matches!(value, Value::Null | Value::Bool(false));
+            return (!off).then(|| format!("`{field}` takes a protection of the agent's own away"));
+        }
+        let plain = matches!(value, Value::Null | Value::Bool(_) | Value::Number(_));
+        let known = plain || self.aside.contains(&field);
+        (!known).then(|| format!("the field `{}` of {} is not known", shortened(field), self.theirs))
+    }
+}
+
+/// The folder that a call names for itself, below the one that the agent works in.
+fn started_in(value: &Value, cwd: Option<&str>, doubt: &mut Option<String>) -> Option<PathText> {
+    match value {
+        Value::Null => cwd.map(PathText::new),
+        Value::String(folder) if folder.is_empty() => cwd.map(PathText::new),
+        Value::String(folder) => {
+            let below = |cwd: &str| format!("{}/{folder}", cwd.trim_end_matches('/'));
+            let there = cwd.filter(|_| !folder.starts_with('/')).map_or_else(|| folder.clone(), below);
+            Some(PathText::new(there))
+        }
+        _ => {
+            *doubt = Some("the folder that it runs in is no text".to_owned());
+            cwd.map(PathText::new)
+        }
+    }
+}
+
+/// A call of a tool that is in no table: it is judged as a tool that nobody knows.
+pub(crate) fn unknown(name: &str, input: &Value, cwd: Option<&str>, key: String) -> TheirCall {
+    let raw = RawCall { cwd: cwd.map(PathText::new), ..RawCall::new(name, input.clone()) };
+    TheirCall { raw, key, doubt: None, own_dialog: false }
+}
+
+fn shortened(name: &str) -> String {
+    name.chars().take(60).collect()
+}
+
+/// What tells a call from others: its own name where it has one, or what it says.
+pub(crate) fn key(id: Option<&str>, tool: &str, input: &Value) -> String {
+    id.map_or_else(|| format!("{tool} {input}"), str::to_owned)
+}

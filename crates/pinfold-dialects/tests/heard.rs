@@ -1,0 +1,146 @@
+//! What each agent was recorded to send, and what is understood of it. `PINFOLD_BLESS=1` writes down what is understood
+//! now; what changes has to be read.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where it fails"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinfold_dialects::{DIALECTS, Dialect, Event, Moment, TheirCall};
+use serde_json::{Value, json};
+
+fn file(agent: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/heard/{agent}.jsonl"))
+}
+
+fn call(call: &TheirCall) -> Value {
+    let cwd = call.raw.cwd.as_ref().map(|cwd| cwd.as_os_str().to_string_lossy().into_owned());
+    let mut told = json!({"tool": call.raw.tool, "input": call.raw.input, "cwd": cwd, "key": call.key});
+    if let Some(doubt) = &call.doubt {
+        told["doubt"] = json!(doubt);
+    }
+    if call.own_dialog {
+        told["own_dialog"] = json!(true);
+    }
+    told
+}
+
+fn told(event: &Event) -> Value {
+    let mut told = match &event.moment {
+        Moment::Start(source) => json!({"moment": "start", "source": source}),
+        Moment::Before(made) => json!({"moment": "before", "call": call(made)}),
+        Moment::Permission(made) => json!({"moment": "permission", "call": call(made)}),
+        Moment::After(made, ended) => {
+            json!({"moment": "after", "call": call(made), "done": ended.done, "took_ms": ended.took_ms, "message": ended.message})
+        }
+        Moment::Other(name) => json!({"moment": "other", "name": name}),
+    };
+    told["session"] = json!(event.session);
+    if let Some(subagent) = &event.subagent {
+        told["subagent"] = json!(subagent);
+    }
+    if event.strict {
+        told["strict"] = json!(true);
+    }
+    told
+}
+
+fn heard(dialect: &dyn Dialect, payload: &Value) -> Value {
+    match dialect.hear(payload.to_string().as_bytes()) {
+        Ok(event) => told(&event),
+        Err(bad) => json!({"error": bad.to_string()}),
+    }
+}
+
+#[test]
+fn what_was_recorded_is_understood_as_it_was_meant() {
+    for dialect in DIALECTS {
+        let path = file(dialect.name());
+        let text = fs::read_to_string(&path).expect("each agent has cases");
+        let mut lines = Vec::new();
+        for line in text.lines() {
+            let mut case: Value = serde_json::from_str(line).expect("a case");
+            let heard = heard(*dialect, &case["payload"]);
+            if std::env::var_os("PINFOLD_BLESS").is_some() {
+                case["heard"] = heard;
+            } else {
+                assert_eq!(heard, case["heard"], "{}: {}", dialect.name(), case["payload"]);
+            }
+            lines.push(case.to_string() + "\n");
+        }
+        assert!(lines.len() >= 4, "{}", dialect.name());
+        if std::env::var_os("PINFOLD_BLESS").is_some() {
+            fs::write(&path, lines.concat()).expect("written");
+        }
+    }
+}
+
+/// What is not understood is an error, whatever is missing.
+#[test]
+fn without_a_part_that_matters_nothing_is_understood() {
+    for dialect in DIALECTS {
+        let text = fs::read_to_string(file(dialect.name())).unwrap();
+        let before = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .find(|case| case["heard"]["moment"] == "before");
+        let payload = before.expect("a call is asked about")["payload"].clone();
+        for field in ["tool_name", "toolName", "tool_input", "toolArgs"] {
+            let mut less = payload.clone();
+            if less.as_object_mut().unwrap().remove(field).is_some() {
+                assert!(
+                    dialect.hear(less.to_string().as_bytes()).is_err(),
+                    "{} without {field}",
+                    dialect.name()
+                );
+            }
+        }
+        for bytes in [
+            &b""[..],
+            b"null",
+            b"[]",
+            b"{}",
+            b"\xff",
+            b"{\"hook_event_name\":1}",
+            b"{\"tool_name\":\"Bash\"}",
+        ] {
+            assert!(dialect.hear(bytes).is_err(), "{}: {bytes:?}", dialect.name());
+        }
+    }
+}
+
+/// A field that nobody knows could name a place: it is a doubt. One that cannot is nothing.
+#[test]
+fn a_field_that_nobody_knows_is_a_doubt_only_where_it_could_name_something() {
+    for dialect in DIALECTS {
+        let text = fs::read_to_string(file(dialect.name())).unwrap();
+        let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let shell = cases
+            .into_iter()
+            .find(|case| case["heard"]["moment"] == "before" && case["heard"]["call"]["tool"] == "Bash");
+        let payload = shell.expect("a shell is asked about")["payload"].clone();
+        let input = if payload.get("toolArgs").is_some() { "toolArgs" } else { "tool_input" };
+        for (value, doubted) in [
+            (json!(true), false),
+            (json!(3), false),
+            (Value::Null, false),
+            (json!("/etc"), true),
+            (json!(["/etc"]), true),
+            (json!({"a": "b"}), true),
+        ] {
+            let mut more = payload.clone();
+            more[input]["something_new"] = value.clone();
+            let Moment::Before(call) = dialect.hear(more.to_string().as_bytes()).unwrap().moment else {
+                panic!("before")
+            };
+            assert_eq!(call.doubt.is_some(), doubted, "{}: {value}", dialect.name());
+            assert!(call.raw.input.get("something_new").is_none());
+        }
+    }
+}
