@@ -44,16 +44,9 @@ pub struct Desk {
     patience: Duration,
     terminal: bool,
     place: Option<Place>,
-    opened: Arc<OnceLock<Opened>>,
-    /// Other terminals are waited for although nobody is there yet.
-    waits: bool,
+    listening: Arc<OnceLock<Listening>>,
+    standing: Option<Standing>,
     has_webhook: bool,
-}
-
-/// What is open from the first question on.
-struct Opened {
-    listening: Listening,
-    _standing: Option<Standing>,
 }
 
 impl Desk {
@@ -64,7 +57,7 @@ impl Desk {
     pub fn open(wanted: &Wanted) -> Result<Self, DeskError> {
         let ApprovalSettings { timeout, terminal, socket, webhook } = &wanted.settings;
         let (broker, sessions) = (Arc::new(Broker::default()), Sessions::default());
-        let opened = Arc::<OnceLock<Opened>>::default();
+        let listening = Arc::new(OnceLock::new());
         let said = socket.as_ref().map(|socket| socket.value);
         let place = match said {
             Some(true) => Some(Place::open(&wanted.homes)?),
@@ -73,26 +66,23 @@ impl Desk {
             Some(false) => None,
         };
         if let Some(here) = place.clone() {
-            let opened = Arc::clone(&opened);
-            // Whoever is here gets nowhere where there is no socket.
-            broker.elsewhere(move || opened.get().is_some() && here.is_anybody_here());
+            broker.elsewhere(move || here.is_anybody_here());
         }
         let webhook = webhook.as_ref().map(|webhook| Webhook::new(&webhook.value, &wanted.environment));
         let webhook = webhook.transpose()?;
         let has_webhook = webhook.is_some();
-        let waits = said == Some(true);
-        let (name, sessions_of_ways) = (wanted.name.clone(), sessions.clone());
-        let ways = Ways { place: place.clone(), name, sessions: sessions_of_ways, webhook, waits };
-        let kept = Arc::clone(&opened);
+        let ways =
+            Ways { place: place.clone(), name: wanted.name.clone(), sessions: sessions.clone(), webhook };
+        let kept = Arc::clone(&listening);
         broker.at_first(move |broker| ways.open(broker, &kept));
         Ok(Self {
+            standing: (said == Some(true)).then(|| broker.stand()),
             patience: timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0),
             terminal: terminal.as_ref().is_none_or(|terminal| terminal.value),
             broker,
             sessions,
             place,
-            opened,
-            waits,
+            listening,
             has_webhook,
         })
     }
@@ -116,7 +106,7 @@ impl Desk {
     /// person watches somewhere.
     pub fn is_reached_elsewhere(&self) -> bool {
         let here = || self.place.as_ref().is_some_and(Place::is_anybody_here);
-        self.waits || self.has_webhook || here()
+        self.standing.is_some() || self.has_webhook || here()
     }
 
     /// How long an answer is waited for.
@@ -133,7 +123,7 @@ impl Desk {
 
     /// The name under which this process is found on other terminals, once it has asked something.
     pub fn name(&self) -> Option<&str> {
-        self.opened.get().map(|opened| opened.listening.name())
+        self.listening.get().map(Listening::name)
     }
 }
 
@@ -166,21 +156,15 @@ struct Ways {
     name: String,
     sessions: Sessions,
     webhook: Option<Webhook>,
-    waits: bool,
 }
 
 impl Ways {
-    /// Opens them. Where one cannot be, those who are reached in another way answer, and nobody is waited for in vain.
-    fn open(self, broker: &Broker, kept: &OnceLock<Opened>) {
-        match self.place.as_ref().map(|place| broker.listen(place, &self.name, &self.sessions)) {
-            Some(Ok(listening)) => {
-                let _ = kept.set(Opened { listening, _standing: self.waits.then(|| broker.stand()) });
-            }
-            Some(Err(error)) => {
-                let trouble = format!("other terminals cannot be reached: {error}");
-                broker.shared().queue().trouble = Some(trouble);
-            }
-            None => {}
+    /// Opens them. Where one cannot be, those who are reached in another way answer.
+    fn open(self, broker: &Broker, kept: &OnceLock<Listening>) {
+        if let Some(place) = &self.place
+            && let Ok(opened) = broker.listen(place, &self.name, &self.sessions)
+        {
+            let _ = kept.set(opened);
         }
         if let Some(webhook) = self.webhook {
             let _ = crate::webhook::start(broker.shared(), webhook);

@@ -83,8 +83,6 @@ pub(crate) struct Queue {
     /// How often something changed that threads which ask have to see.
     pub(crate) turns: u64,
     pub(crate) closed: bool,
-    /// Why somebody cannot be reached who should be.
-    pub(crate) trouble: Option<String>,
 }
 
 impl Queue {
@@ -227,8 +225,7 @@ impl Queue {
         let told = self.notes.iter().rev().find(|note| note.id == request.id);
         let usual =
             if self.responders.is_empty() { "nobody is there to be asked" } else { "nobody answered" };
-        let said = told.map(|note| &note.text).or(self.trouble.as_ref());
-        said.cloned().unwrap_or_else(|| usual.to_owned())
+        told.map_or_else(|| usual.to_owned(), |note| note.text.clone())
     }
 
     /// Takes a request out: whoever asked has heard, or is gone.

@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+mod agents;
 mod approvals;
 mod asking;
 mod judging;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub(crate) use agents::Hook;
 pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
@@ -41,18 +43,24 @@ pub(crate) struct Pinfold {
 impl Pinfold {
     /// What was asked for on the command line. Ends the program with a message when that is not to be understood.
     ///
-    /// `run` stands before every command of an agent, so it is tried alone first: the parsers of all other commands
-    /// would be built only to be thrown away. Whatever is odd is for the whole parser, which explains it.
+    /// `run` stands before every command of an agent and `hook` is started for every call of one, so they are tried
+    /// alone first: the parsers of all other commands would be built only to be thrown away. Whatever is odd is for the
+    /// whole parser, which explains it.
     pub(crate) fn asked() -> Command {
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-        if words.first().is_some_and(|first| first == "run") {
-            let alone = Run::augment_args(clap::Command::new("run")).try_get_matches_from(words);
-            if let Ok(run) = alone.and_then(|matches| Run::from_arg_matches(&matches)) {
-                return Command::Run(Box::new(run));
-            }
-        }
-        Self::parse().command
+        let alone = match words.first().and_then(|first| first.to_str()) {
+            Some("run") => alone(words).map(|run| Command::Run(Box::new(run))),
+            Some("hook") => alone(words).map(|hook| Command::Hook(Box::new(hook))),
+            _ => None,
+        };
+        alone.unwrap_or_else(|| Self::parse().command)
     }
+}
+
+/// One command by its own parser, if it understands the words.
+fn alone<C: Args>(words: Vec<OsString>) -> Option<C> {
+    let parser = C::augment_args(clap::Command::new("pinfold"));
+    C::from_arg_matches(&parser.try_get_matches_from(words).ok()?).ok()
 }
 
 #[derive(Debug, Subcommand)]
@@ -60,6 +68,7 @@ pub(crate) enum Command {
     Run(Box<Run>),
     Call(Call),
     Check(Check),
+    Hook(Box<Hook>),
     Why(Why),
     Log(Box<Log>),
     Tools(Tools),

@@ -10,6 +10,7 @@ mod completions;
 mod deny;
 mod doctor;
 mod exit;
+mod hook;
 mod hooks;
 mod init;
 mod log;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run),
         Command::Call(call) => call::call(&call),
         Command::Check(wanted) => check::check(&wanted),
+        Command::Hook(wanted) => return hook::hook(&wanted),
         Command::Why(wanted) => why::why(&wanted),
         Command::Log(wanted) => log::log(&wanted),
         Command::Tools(tools) => tools::list(&tools),

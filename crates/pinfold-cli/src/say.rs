@@ -7,18 +7,21 @@ use crate::exit::{FAILED, Failure, USAGE};
 
 /// Writes to standard output.
 pub(crate) fn out(text: &str) -> Result<(), Failure> {
-    // Whoever read it has read enough.
-    out_to_reader(text).map(drop)
-}
-
-/// Writes to standard output. `false` when nobody reads it any more: what would go on for ever ends then.
-pub(crate) fn out_to_reader(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        // Whoever read it has read enough.
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(e) => Err(Failure::new(FAILED, format!("standard output: {e}"))),
-        Ok(()) => Ok(true),
+        Ok(()) => Ok(()),
     }
+}
+
+/// Writes to standard output, for as long as somebody reads: without a reader, what goes on for ever ends.
+pub(crate) fn out_or_end(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| Failure::new(FAILED, format!("standard output: {e}")))
 }
 
 /// Writes a line to standard error, under our name, and in one piece. There is nobody to tell when that fails.
@@ -47,4 +50,12 @@ pub(crate) fn standard_input() -> Result<String, Failure> {
         .read_to_string(&mut text)
         .map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
     Ok(text)
+}
+
+/// The same, whatever bytes it is.
+pub(crate) fn standard_input_bytes() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(LONGEST).read_to_end(&mut bytes);
+    read.map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
+    Ok(bytes)
 }

@@ -15,6 +15,11 @@ pub(crate) fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
+/// The place that a variable names, if it is absolute.
+pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
 /// Where the command was started.
 pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
     env::current_dir().map_err(|e| {

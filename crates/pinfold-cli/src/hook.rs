@@ -1,0 +1,126 @@
+//! `pinfold hook`: another agent asks about a call that it will make itself.
+//!
+//! Promise: there is one answer, and it is a no unless a session was opened and the call was judged and recorded. What is
+//! late, what is not understood, what panics: all of it ends in the form of a no that this agent honours.
+
+mod mouth;
+mod session;
+
+use std::process::ExitCode;
+
+use pinfold::audit::call_number;
+use pinfold::consent::{Asks, Theirs};
+use pinfold::policy::{Decision, HookEvent, HookWord};
+use pinfold::{Failure as Failed, Outcome, Refusal, RefusalCode, Ruling};
+use pinfold_dialects::{Answer, Dialect, Ended, Event, Moment, TheirCall, dialect};
+use serde_json::{Value, json};
+
+use crate::args::Hook;
+use crate::exit::{Failure, USAGE};
+use crate::say;
+use mouth::Mouth;
+use session::Opened;
+
+pub(crate) fn hook(wanted: &Hook) -> ExitCode {
+    let Some(dialect) = dialect(&wanted.agent) else {
+        return Failure::new(USAGE, format!("`{}` is no agent that is known", wanted.agent)).tell();
+    };
+    let mouth = Mouth::of(dialect, wanted.timeout);
+    let said = match answered(wanted, dialect) {
+        Ok(said) => said,
+        Err(failure) => dialect.closed(&told(&failure)),
+    };
+    mouth.say(&said)
+}
+
+/// A failure as the reason of a no.
+fn told(failure: &Failure) -> String {
+    let mend = failure.mend.as_ref().map(|mend| format!("; {mend}")).unwrap_or_default();
+    format!("pinfold: nothing is allowed, since nothing could be judged: {}{mend}", failure.message)
+}
+
+fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Said, Failure> {
+    let input = say::standard_input_bytes()?;
+    let event = dialect.hear(&input).map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
+    if let Moment::Other(_) = event.moment {
+        return Ok(dialect.say(&event.moment, &Answer::silence()));
+    }
+    let opened = session::opened(wanted, dialect, &event)?;
+    let answer = match &event.moment {
+        Moment::Start(source) => begun(&opened, source),
+        Moment::Before(call) => judged(&opened, dialect, &event, call, call_number(&call.key)),
+        // The agent asks about a call that was judged before, or would have been: it has a number of its own.
+        Moment::Permission(call) => {
+            let number = call_number(&format!("permission {}", call.key));
+            only_no(judged(&opened, dialect, &event, call, number))
+        }
+        Moment::After(call, ended) => after(&opened, call, ended)?,
+        Moment::Other(_) => Answer::silence(),
+    };
+    Ok(dialect.say(&event.moment, &answer))
+}
+
+/// Where the agent's own rules want its person to be asked, a yes of ours is not that person's. A no of ours stands.
+fn only_no(answer: Answer) -> Answer {
+    if answer.decision == Some(Decision::Deny) { answer } else { Answer::silence() }
+}
+
+/// A session begins: the model is told where its line is.
+fn begun(opened: &Opened, source: &str) -> Answer {
+    let said = opened.session.event(HookEvent::SessionStart, &json!({"source": source}));
+    let line: Vec<String> = opened.session.line().roots().map(|root| root.display().to_string()).collect();
+    let own = format!(
+        "pinfold judges each tool call of this session. Files can be read anywhere; writes belong in {}. A refusal says \
+         why, and what to do instead; the same call will not succeed by another way.",
+        line.join(", ")
+    );
+    let all: Vec<String> = [own].into_iter().chain(said.context).collect();
+    Answer::silence().with_context(Some(all.join("\n")))
+}
+
+/// A call is about to be made.
+fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCall, number: u64) -> Answer {
+    let doubt = call.doubt.as_ref().map(|doubt| HookWord {
+        decision: Decision::Ask,
+        reason: doubt.clone(),
+        by: format!("what is known of {}", dialect.name()),
+        only: Vec::new(),
+    });
+    let asks = if opened.asks { Asks::Them } else { Asks::Us };
+    let Theirs { ruling, context, stop } = opened.session.decide_theirs(&call.raw, number, doubt, asks);
+    let context = (!context.is_empty()).then(|| context.join("\n"));
+    let answer = match ruling {
+        // What the person is to choose, or what the agent is to decide in a stricter mode of its own, is left to them.
+        Ruling::Permit(_) if call.own_dialog || event.strict => Answer::silence(),
+        Ruling::Permit(_) => Answer::allow("pinfold allows it"),
+        Ruling::Question(question) => Answer::ask(reason(question.refusal())),
+        Ruling::Refusal(refusal) => {
+            Answer::deny([reason(&refusal)].into_iter().chain(stop).collect::<Vec<_>>().join("\n"))
+        }
+    };
+    answer.with_context(context)
+}
+
+/// A no for the model: which, where the line is, what to do instead, and its name in the record.
+fn reason(refusal: &Refusal) -> String {
+    let code = serde_json::to_value(refusal.code).ok();
+    let code = code.as_ref().and_then(Value::as_str).unwrap_or("Denied");
+    let name = refusal.id.as_ref().map(|id| format!(" (pinfold why {id})")).unwrap_or_default();
+    format!("{code}: {}{name}", refusal.message)
+}
+
+/// A call was made: how it ended is recorded beside what was decided.
+fn after(opened: &Opened, call: &TheirCall, ended: &Ended) -> Result<Answer, Failure> {
+    let outcome = if ended.done {
+        Outcome::Done
+    } else {
+        let message = ended.message.as_deref().unwrap_or("the agent says that it failed");
+        Outcome::Failed(Failed::plain(RefusalCode::Io, message, "see what the agent says about it"))
+    };
+    let took = std::time::Duration::from_millis(ended.took_ms);
+    let number = call_number(&call.key);
+    let said = opened.session.ended_theirs(&call.raw, number, took, &outcome, &ended.result);
+    let said = said.map_err(|e| Failure::new(USAGE, format!("how it ended could not be recorded: {e}")))?;
+    let context: Vec<String> = said.context.into_iter().chain(said.blocked).chain(said.stop).collect();
+    Ok(Answer::silence().with_context((!context.is_empty()).then(|| context.join("\n"))))
+}

@@ -1,0 +1,69 @@
+//! The one answer of a hook. Whoever comes first says it: the judge, the clock, or a panic.
+
+use std::io::{self, Write as _};
+use std::process::{ExitCode, exit};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use pinfold_dialects::{Dialect, Said};
+
+/// Whether an answer was given.
+static SAID: AtomicBool = AtomicBool::new(false);
+
+/// What speaks to the agent.
+pub(super) struct Mouth;
+
+impl Mouth {
+    /// From now on there is an answer whatever happens: when the time is over, and when the program panics.
+    pub(super) fn of(dialect: &'static dyn Dialect, time: Duration) -> Self {
+        std::panic::set_hook(Box::new(move |panic| {
+            let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
+            last(
+                &dialect.closed(&format!("pinfold: nothing is allowed, since pinfold itself failed{place}")),
+            );
+        }));
+        let late =
+            format!("pinfold: nothing is allowed, since judging took longer than {} s", time.as_secs_f32());
+        let clock = thread::Builder::new().name("clock".to_owned()).spawn(move || {
+            thread::sleep(time);
+            last(&dialect.closed(&late));
+        });
+        if clock.is_err() {
+            last(&dialect.closed("pinfold: nothing is allowed, since no clock could be started"));
+        }
+        Self
+    }
+
+    /// Says the answer, unless there is one.
+    #[expect(clippy::unused_self, reason = "only who has made sure of an answer may give one")]
+    pub(super) fn say(self, said: &Said) -> ExitCode {
+        if SAID.swap(true, Ordering::SeqCst) {
+            // Another one is being said, and ends the program.
+            thread::sleep(Duration::from_mins(1));
+        }
+        ExitCode::from(spoken(said))
+    }
+}
+
+/// The last word: says it, unless there is an answer, and ends the program.
+fn last(said: &Said) {
+    if SAID.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    exit(i32::from(spoken(said)));
+}
+
+/// The exit code that goes with what was said. What cannot be said on standard output is a no, for those who read one
+/// there.
+fn spoken(said: &Said) -> u8 {
+    let _ = io::stderr().write_all(said.stderr.as_bytes());
+    let mut out = io::stdout().lock();
+    match out.write_all(said.stdout.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => said.code,
+        Err(e) => {
+            let _ = writeln!(io::stderr(), "pinfold: nothing is allowed, since nothing could be said: {e}");
+            2
+        }
+    }
+}

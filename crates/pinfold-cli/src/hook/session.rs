@@ -1,0 +1,153 @@
+//! The session that a call of another agent is judged in.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold::audit::{Discard, Journal, Limits};
+use pinfold::policy::merge::Merged;
+use pinfold::policy::rule::Effect;
+use pinfold::policy::settings::Flags;
+use pinfold::policy::{BashMode, Interaction, Layer, Principal, Scope, ShellHold};
+use pinfold::settings::{Locations, Situation, project_root};
+use pinfold::{Ambient, Deeds, Plan, Session, ShellHost};
+use pinfold_dialects::{Dialect, Event};
+
+use crate::args::Hook;
+use crate::exit::{Failure, USAGE};
+use crate::{asking, hooks, record, settings, surroundings};
+
+/// A session, and who puts its questions.
+pub(super) struct Opened {
+    pub(super) session: Session,
+    /// The agent asks its person itself.
+    pub(super) asks: bool,
+}
+
+/// The shell of an agent: it runs it, and what holds it is not ours to say.
+#[derive(Debug)]
+struct Its {
+    folder: PathBuf,
+}
+
+impl ShellHost for Its {
+    fn held(&self) -> ShellHold {
+        ShellHold::Theirs
+    }
+
+    fn opens_network(&self) -> bool {
+        true
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Result<Opened, Failure> {
+    let folder = folder(wanted, dialect, event)?;
+    let home = surroundings::home();
+    let locations = locations(wanted, &folder, home.clone());
+    let merged = merged(wanted, &locations, &folder, event)?;
+    // A subagent has nobody to ask, and where the agent itself cannot ask, nobody is asked.
+    let watched = !wanted.headless && event.subagent.is_none();
+    let asks = watched && dialect.asks();
+    let situation = Situation {
+        project: locations.project.clone().unwrap_or_else(|| folder.clone()),
+        cwd: None,
+        variables: surroundings::variables(),
+        profile: settings::profile(wanted.settings.profile.as_deref())?,
+    };
+    let plan = Plan {
+        id: name(dialect, event)?,
+        scope: Scope {
+            root: folder.clone(),
+            display_root: folder.clone(),
+            enforce_write: event.subagent.is_some(),
+            // Its shell is there already; settings can still take it away.
+            allow_bash: merged.allow_bash.as_ref().is_none_or(|said| said.value),
+        },
+        home,
+        principal: event.subagent.clone().map_or(Principal::Main, Principal::Subagent),
+        interaction: if asks { Interaction::Interactive } else { Interaction::Headless },
+        shells: Some(Arc::new(Its { folder: folder.clone() })),
+        deeds: Deeds::Theirs,
+        ..Plan::for_folder(&folder)
+    };
+    let plan = applied(plan, &merged, &situation)?;
+    let hooks = hooks::of_settings(&merged, &plan, &situation)?;
+    let journal = journal(wanted, Limits::from(&merged.record))?;
+    // The record is there by now, so that it can be guarded.
+    let plan = Plan { hooks, guards: record::guarded(plan.guards.clone()), ..plan };
+    let session = Session::open(&Ambient::claim(), plan, journal)
+        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
+    Ok(Opened { session, asks })
+}
+
+/// The folder that was granted: what the person said, what the agent says it was started for, or where it works.
+fn folder(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Result<PathBuf, Failure> {
+    let here = surroundings::current_dir()?;
+    let said = || dialect.folder_variables().iter().find_map(|name| surroundings::absolute(name));
+    let works = || event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
+    let folder = match &wanted.folder {
+        Some(folder) => here.join(folder),
+        None => said().or_else(works).unwrap_or(here),
+    };
+    let failed = |e| Failure::new(USAGE, format!("the folder {}: {e}", folder.display()));
+    folder.canonicalize().map_err(failed).map_err(|e| e.mend("start the agent in a folder that exists"))
+}
+
+fn locations(wanted: &Hook, folder: &Path, home: Option<PathBuf>) -> Locations {
+    if wanted.no_settings {
+        return Locations { home, ..Locations::default() };
+    }
+    let (config, state) = (surroundings::config_home(), surroundings::state_home());
+    let project = match &wanted.folder {
+        Some(_) => folder.to_owned(),
+        None => project_root(folder, home.as_deref()),
+    };
+    Locations::usual(&project, home, config.as_deref(), state.as_deref())
+}
+
+/// What settings say. Of rules a subagent inherits those that deny.
+fn merged(wanted: &Hook, locations: &Locations, folder: &Path, event: &Event) -> Result<Merged, Failure> {
+    let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| folder.join(dir)).collect();
+    let flags: Flags = wanted.settings.flags(&add_dir, false);
+    let mut merged = settings::read_quietly(locations, &flags)?.merged;
+    if event.subagent.is_some() {
+        merged.rules.retain(|rule| rule.effect == Effect::Deny);
+    }
+    merged.rules.extend(asking::closed_places());
+    Ok(merged)
+}
+
+/// The folder is granted where nobody chose a mode, and a command needs no question where it only reads: nothing of ours
+/// holds it, so that more than that cannot be told.
+fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, Failure> {
+    let plan = plan.with_settings(&Ambient::claim(), merged, situation);
+    let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?;
+    let mut plan = plan.where_the_folder_is_granted(merged);
+    if merged.bash.source.layer == Layer::BuiltIn {
+        plan.policy.bash = BashMode::ReadOnly;
+    }
+    Ok(plan)
+}
+
+/// The agent's name for its session, so that all its calls stand together in the record.
+fn name(dialect: &dyn Dialect, event: &Event) -> Result<String, Failure> {
+    const LONGEST: usize = 80;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    match &event.session {
+        Some(session) if session.len() <= LONGEST && session.chars().all(plain) => {
+            Ok(format!("{}-{session}", dialect.name()))
+        }
+        _ => record::session(dialect.name()),
+    }
+}
+
+/// No record, no deed.
+fn journal(wanted: &Hook, limits: Limits) -> Result<Arc<dyn Journal>, Failure> {
+    if wanted.no_record {
+        return Ok(Arc::new(Discard));
+    }
+    Ok(Arc::new(record::ledger(limits)?))
+}

@@ -1,0 +1,255 @@
+//! `pinfold hook`: what each agent is answered, and that whatever goes wrong is a no in its own form.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops where it fails"
+)]
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// A home, a folder to work in and one beside it.
+struct Bed {
+    dir: tempfile::TempDir,
+}
+
+impl Bed {
+    /// Not below /tmp, which is a place of its own for shells.
+    fn new() -> Self {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        for name in ["home/.config/pinfold", "ws/sub", "out"] {
+            fs::create_dir_all(dir.path().join(name)).unwrap();
+        }
+        Self { dir }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    fn filled(&self, text: &str) -> String {
+        let place = |name: &str| self.at(name).display().to_string();
+        text.replace("${WS}", &place("ws")).replace("${OUT}", &place("out"))
+    }
+
+    fn settings(&self, text: &str) {
+        fs::write(self.at("home/.config/pinfold/settings.json"), text).unwrap();
+    }
+
+    fn pinfold(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
+        command.args(args).current_dir(self.at("ws")).env_clear().env("HOME", self.at("home"));
+        command.env("PATH", "/usr/bin:/bin");
+        command
+    }
+
+    fn hook(&self, agent: &str, args: &[&str], payload: &str) -> Output {
+        said(self.pinfold(&[&["hook", agent], args].concat()), payload)
+    }
+
+    fn record(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.at("home/.local/state/pinfold/record/record.jsonl")).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+fn said(mut command: Command, payload: &str) -> Output {
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
+    // One that ends early need not read all.
+    let _ = child.stdin.take().unwrap().write_all(payload.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// Whether an answer is what was expected; `~` before a text means that it is somewhere in it.
+fn fits(found: &Value, expected: &Value) -> bool {
+    match (found, expected) {
+        (Value::Object(found), Value::Object(expected)) => {
+            found.len() == expected.len()
+                && expected
+                    .iter()
+                    .all(|(name, value)| found.get(name).is_some_and(|found| fits(found, value)))
+        }
+        (Value::String(found), Value::String(expected)) => match expected.strip_prefix('~') {
+            Some(part) => found.contains(part),
+            None => found == expected,
+        },
+        (found, expected) => found == expected,
+    }
+}
+
+#[test]
+fn each_agent_is_answered_in_the_words_that_it_honours() {
+    let cases: Vec<Value> =
+        include_str!("agents/cases.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let bed = Bed::new();
+        match &case["settings"] {
+            Value::Null => {}
+            Value::String(text) => bed.settings(text),
+            settings => bed.settings(&settings.to_string()),
+        }
+        let args = case["args"].as_array().cloned().unwrap_or_default();
+        let args: Vec<String> = args.iter().map(|arg| bed.filled(arg.as_str().unwrap())).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let agent = case["agent"].as_str().unwrap();
+        let output = bed.hook(agent, &args, &bed.filled(&case["payload"].to_string()));
+        let expect: Value = serde_json::from_str(&bed.filled(&case["expect"].to_string())).unwrap();
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let found: Value = if out.is_empty() { Value::Null } else { serde_json::from_str(&out).unwrap() };
+        let code = output.status.code().map(i64::from);
+        let says = err.contains(expect["stderr"].as_str().unwrap_or(""));
+        if !fits(&found, &expect["stdout"]) || code != expect["exit"].as_i64() || !says {
+            wrong.push(format!("{}\n{code:?} {out}{err}", case["about"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn claude(event: &str, tool: &str, input: &Value) -> Value {
+    json!({"session_id": "abc", "cwd": "${WS}", "hook_event_name": event, "tool_name": tool, "tool_input": input, "tool_use_id": "toolu_1"})
+}
+
+#[test]
+fn a_call_is_recorded_before_and_after_under_one_number() {
+    let bed = Bed::new();
+    let input = json!({"file_path": "a.txt", "content": "x"});
+    let before = claude("PreToolUse", "Write", &input).to_string();
+    let mut after = claude("PostToolUse", "Write", &input);
+    (after["tool_response"], after["duration_ms"]) = (json!({"type": "create"}), json!(23));
+    assert_eq!(bed.hook("claude", &[], &bed.filled(&before)).status.code(), Some(0));
+    let one = bed.record();
+    assert_eq!(one.len(), 1, "nothing is abandoned: {one:?}");
+    assert_eq!(bed.hook("claude", &[], &bed.filled(&after.to_string())).status.code(), Some(0));
+    let both = bed.record();
+    assert_eq!(both.len(), 2);
+    assert_eq!((&both[0]["session"], &both[0]["id"]), (&both[1]["session"], &both[1]["id"]));
+    assert_eq!((&both[0]["session"], &both[0]["kind"]), (&json!("claude-abc"), &json!("decision")));
+    assert_eq!((&both[1]["kind"], &both[1]["end"]), (&json!("outcome"), &json!("done")));
+    assert!(both[1]["ms"].as_u64().unwrap() >= 23, "{}", both[1]);
+}
+
+#[test]
+fn a_call_that_failed_is_recorded_as_failed() {
+    let bed = Bed::new();
+    let mut failed = claude("PostToolUseFailure", "Bash", &json!({"command": "false"}));
+    failed["error"] = json!("exit 1");
+    assert_eq!(bed.hook("claude", &[], &bed.filled(&failed.to_string())).status.code(), Some(0));
+    let log = bed.record();
+    assert_eq!((&log[0]["end"], &log[0]["reason"]), (&json!("failed"), &json!("exit 1")));
+}
+
+/// Nothing is touched: the deed is the agent's.
+#[test]
+fn nothing_is_done_here() {
+    let bed = Bed::new();
+    let write = claude("PreToolUse", "Write", &json!({"file_path": "new/a.txt", "content": "x"}));
+    bed.hook("claude", &[], &bed.filled(&write.to_string()));
+    let names: Vec<_> = fs::read_dir(bed.at("ws")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["sub"]);
+}
+
+const CLOSED: &[(&str, bool)] = &[
+    ("claude", false),
+    ("codex", false),
+    ("gemini", false),
+    ("qwen", false),
+    ("copilot", true),
+    ("hermes", true),
+    ("opencode", false),
+    ("pi", false),
+];
+
+/// Each of them in the form in which that agent reads a no: on standard output, or with the code 2 and a reason.
+fn is_closed(agent: &str, on_stdout: bool, output: &Output, says: &str) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if on_stdout {
+        let said: Value = serde_json::from_str(&out).unwrap();
+        let no = said["decision"] == "block" || said["permissionDecision"] == "deny";
+        assert!(no && out.contains(says), "{agent}: {out}{err}");
+    } else {
+        assert_eq!((output.status.code(), out.as_ref()), (Some(2), ""), "{agent}: {err}");
+        assert!(err.contains(says), "{agent}: {err}");
+    }
+}
+
+#[test]
+fn without_a_record_nothing_is_allowed() {
+    for (agent, on_stdout) in CLOSED {
+        let bed = Bed::new();
+        fs::write(bed.at("home/.local"), "no folder").unwrap();
+        let payload = payload(&bed, agent);
+        is_closed(agent, *on_stdout, &bed.hook(agent, &[], &payload), "nothing can be recorded");
+    }
+}
+
+#[test]
+fn what_takes_too_long_is_a_no_in_time() {
+    for (agent, on_stdout) in CLOSED {
+        let bed = Bed::new();
+        bed.settings(
+            &json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sleep 20"}]}]}})
+                .to_string(),
+        );
+        let started = Instant::now();
+        let output = bed.hook(agent, &["--timeout", "1s"], &payload(&bed, agent));
+        assert!(started.elapsed() < Duration::from_secs(10));
+        is_closed(agent, *on_stdout, &output, "judging took longer than 1 s");
+    }
+}
+
+fn payload(bed: &Bed, agent: &str) -> String {
+    let path = bed.at("ws/a").display().to_string();
+    let cwd = bed.at("ws");
+    let event = match agent {
+        "copilot" => {
+            let call = json!({"sessionId": "s", "cwd": cwd, "toolName": "view", "toolArgs": {"path": path}});
+            return call.to_string();
+        }
+        "gemini" => "BeforeTool",
+        "hermes" => "pre_tool_call",
+        _ => "PreToolUse",
+    };
+    json!({"session_id": "s", "cwd": cwd, "hook_event_name": event, "tool_name": "unknown", "tool_input": {}})
+        .to_string()
+}
+
+/// A hook of ours that writes another input cannot be obeyed: the agent would carry out its own.
+#[test]
+fn a_hook_that_rewrites_is_a_no() {
+    let bed = Bed::new();
+    let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"file_path": "b", "content": "x"}}});
+    let command = format!("echo '{answer}'");
+    bed.settings(
+        &json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}}).to_string(),
+    );
+    let write = claude("PreToolUse", "Write", &json!({"file_path": "a", "content": "x"}));
+    let output = bed.hook("claude", &[], &bed.filled(&write.to_string()));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("\"permissionDecision\":\"deny\"") && said.contains("wrote another input"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_answer_that_nobody_can_read_is_a_no() {
+    let bed = Bed::new();
+    let mut command = bed.pinfold(&["hook", "claude"]);
+    let full = fs::OpenOptions::new().write(true).open(Path::new("/dev/full")).unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let write = claude("PreToolUse", "Write", &json!({"file_path": "a", "content": "x"}));
+    child.stdin.take().unwrap().write_all(bed.filled(&write.to_string()).as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("nothing could be said"));
+}
