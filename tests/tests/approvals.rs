@@ -171,6 +171,7 @@ fn confinements() -> Vec<(&'static str, &'static [&'static str])> {
     vec![
         ("plain", &[]),
         ("sockets are open", &["--open", "unix-sockets"]),
+        ("namespaces too", &["--open", "user-namespaces", "--open", "unix-sockets"]),
         ("anywhere can be written", &["--sandbox", "default-write", "--open", "unix-sockets"]),
         ("the network is open", &["--network", "host", "--open", "unix-sockets"]),
     ]
@@ -312,6 +313,43 @@ fn a_call_that_is_killed_leaves_nothing_to_answer() {
 }
 
 #[test]
+fn of_many_answers_one_counts() {
+    let bed = waiting(Who::Ordinary);
+    let asking = Asking::start(&bed, &[]);
+    let answer = |i: usize| {
+        let mut answer = bed.free(pinfold());
+        match i % 2 {
+            0 => answer.args(["approve", &asking.id, "--yes"]),
+            _ => answer.args(["deny", &asking.id]),
+        };
+        answer.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("an answer")
+    };
+    let answers: Vec<Child> = (0..8).map(answer).collect();
+    let outputs: Vec<Output> =
+        answers.into_iter().map(|child| child.wait_with_output().expect("an end")).collect();
+    let counted: Vec<usize> = (0..8).filter(|i| outputs[*i].status.success()).collect();
+    let all = || outputs.iter().map(told).collect::<String>();
+    let [first] = counted[..] else { panic!("{counted:?} counted: {}", all()) };
+    // Too late is not understood to be a success, nor a fault of the command line where it was still seen to wait.
+    let others = outputs.iter().filter(|output| !output.status.success());
+    assert!(others.into_iter().all(|output| matches!(output.status.code(), Some(1 | 2))), "{}", all());
+    let (reply, code) = asking.end();
+    assert_eq!(code, Some(if first % 2 == 0 { 0 } else { 3 }), "{reply}");
+}
+
+#[test]
+fn silence_is_no_and_an_answer_that_comes_too_late_does_not_count() {
+    let bed = settled(Who::Ordinary, r#"{"approvals": {"socket": true, "timeout": "1s"}}"#);
+    let asking = Asking::start(&bed, &[]);
+    let id = asking.id.clone();
+    let (reply, code) = asking.end();
+    assert!(code == Some(3) && !bed.outside().join("asked").exists(), "{reply}");
+    let late = pinfold_there(&bed, &[], &["approve", &id, "--yes"]);
+    assert!(!late.status.success(), "{}", told(&late));
+    assert!(!bed.outside().join("asked").exists());
+}
+
+#[test]
 fn whoever_watches_is_waited_for_and_hears_what_becomes_of_it() {
     let bed = Bed::new(Who::Ordinary);
     // Nobody is there: refused at once.
@@ -384,6 +422,41 @@ fn whoever_answers_in_the_dialog_of_another_terminal_can_leave_afterwards() {
     }
     view.type_in("\u{3}");
     view.end();
+}
+
+/// Where a process of the run could draw over a dialog none is shown: the question is left to others, is refused where
+/// there are none, and what was wrong is told when the terminal is ours again.
+#[test]
+fn a_question_that_cannot_be_asked_here_is_left_to_others() {
+    let who = Who::Ordinary;
+    for waits in [false, true] {
+        let bed = if waits { waiting(who) } else { Bed::new(who) };
+        let script = r#"exec 7>"$(cat name)" && echo open; echo x > "$1"; echo rc=$?; exit 4"#;
+        let mut outer = bed.free("sh");
+        // As after a login the terminal is the user's.
+        let login = "tty > name; chown $(id -u) $(cat name); exec \"$@\"";
+        outer.args(["-c", login, "sh"]).arg(pinfold()).arg("run").args(Tier::LandlockOnly.options());
+        outer.args(["--ask", "terminal", "--", "sh", "-c", script, "sh"]).arg(bed.outside().join("asked"));
+        outer.env("TERM", "xterm-256color");
+        let mut terminal = Terminal::start(&outer);
+        terminal.expect("open");
+        if waits {
+            let end = Instant::now() + PATIENCE;
+            let id = loop {
+                if let [only] = &listed(&bed, &[])[..] {
+                    break only["waiting"]["id"].as_str().expect("a text").to_owned();
+                }
+                assert!(Instant::now() < end, "it does not wait");
+                std::thread::sleep(Duration::from_millis(20));
+            };
+            let yes = pinfold_there(&bed, &[], &["approve", &id, "--yes"]);
+            assert!(yes.status.success(), "{}", told(&yes));
+        }
+        terminal.expect(if waits { "rc=0" } else { "rc=2" });
+        terminal.expect("nobody could be asked at this terminal: process ");
+        assert_eq!(terminal.end().code(), Some(4));
+        assert_eq!(bed.outside().join("asked").exists(), waits);
+    }
 }
 
 #[test]

@@ -44,9 +44,16 @@ pub struct Desk {
     patience: Duration,
     terminal: bool,
     place: Option<Place>,
-    listening: Arc<OnceLock<Listening>>,
-    standing: Option<Standing>,
+    opened: Arc<OnceLock<Opened>>,
+    /// Other terminals are waited for although nobody is there yet.
+    waits: bool,
     has_webhook: bool,
+}
+
+/// What is open from the first question on.
+struct Opened {
+    listening: Listening,
+    _standing: Option<Standing>,
 }
 
 impl Desk {
@@ -57,7 +64,7 @@ impl Desk {
     pub fn open(wanted: &Wanted) -> Result<Self, DeskError> {
         let ApprovalSettings { timeout, terminal, socket, webhook } = &wanted.settings;
         let (broker, sessions) = (Arc::new(Broker::default()), Sessions::default());
-        let listening = Arc::new(OnceLock::new());
+        let opened = Arc::<OnceLock<Opened>>::default();
         let said = socket.as_ref().map(|socket| socket.value);
         let place = match said {
             Some(true) => Some(Place::open(&wanted.homes)?),
@@ -66,23 +73,26 @@ impl Desk {
             Some(false) => None,
         };
         if let Some(here) = place.clone() {
-            broker.elsewhere(move || here.is_anybody_here());
+            let opened = Arc::clone(&opened);
+            // Whoever is here gets nowhere where there is no socket.
+            broker.elsewhere(move || opened.get().is_some() && here.is_anybody_here());
         }
         let webhook = webhook.as_ref().map(|webhook| Webhook::new(&webhook.value, &wanted.environment));
         let webhook = webhook.transpose()?;
         let has_webhook = webhook.is_some();
-        let ways =
-            Ways { place: place.clone(), name: wanted.name.clone(), sessions: sessions.clone(), webhook };
-        let kept = Arc::clone(&listening);
+        let waits = said == Some(true);
+        let (name, sessions_of_ways) = (wanted.name.clone(), sessions.clone());
+        let ways = Ways { place: place.clone(), name, sessions: sessions_of_ways, webhook, waits };
+        let kept = Arc::clone(&opened);
         broker.at_first(move |broker| ways.open(broker, &kept));
         Ok(Self {
-            standing: (said == Some(true)).then(|| broker.stand()),
             patience: timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0),
             terminal: terminal.as_ref().is_none_or(|terminal| terminal.value),
             broker,
             sessions,
             place,
-            listening,
+            opened,
+            waits,
             has_webhook,
         })
     }
@@ -106,7 +116,7 @@ impl Desk {
     /// person watches somewhere.
     pub fn is_reached_elsewhere(&self) -> bool {
         let here = || self.place.as_ref().is_some_and(Place::is_anybody_here);
-        self.standing.is_some() || self.has_webhook || here()
+        self.waits || self.has_webhook || here()
     }
 
     /// How long an answer is waited for.
@@ -123,7 +133,7 @@ impl Desk {
 
     /// The name under which this process is found on other terminals, once it has asked something.
     pub fn name(&self) -> Option<&str> {
-        self.listening.get().map(Listening::name)
+        self.opened.get().map(|opened| opened.listening.name())
     }
 }
 
@@ -156,15 +166,21 @@ struct Ways {
     name: String,
     sessions: Sessions,
     webhook: Option<Webhook>,
+    waits: bool,
 }
 
 impl Ways {
-    /// Opens them. Where one cannot be, those who are reached in another way answer.
-    fn open(self, broker: &Broker, kept: &OnceLock<Listening>) {
-        if let Some(place) = &self.place
-            && let Ok(opened) = broker.listen(place, &self.name, &self.sessions)
-        {
-            let _ = kept.set(opened);
+    /// Opens them. Where one cannot be, those who are reached in another way answer, and nobody is waited for in vain.
+    fn open(self, broker: &Broker, kept: &OnceLock<Opened>) {
+        match self.place.as_ref().map(|place| broker.listen(place, &self.name, &self.sessions)) {
+            Some(Ok(listening)) => {
+                let _ = kept.set(Opened { listening, _standing: self.waits.then(|| broker.stand()) });
+            }
+            Some(Err(error)) => {
+                let trouble = format!("other terminals cannot be reached: {error}");
+                broker.shared().queue().trouble = Some(trouble);
+            }
+            None => {}
         }
         if let Some(webhook) = self.webhook {
             let _ = crate::webhook::start(broker.shared(), webhook);

@@ -83,6 +83,8 @@ pub(crate) struct Queue {
     /// How often something changed that threads which ask have to see.
     pub(crate) turns: u64,
     pub(crate) closed: bool,
+    /// Why somebody cannot be reached who should be.
+    pub(crate) trouble: Option<String>,
 }
 
 impl Queue {
@@ -225,7 +227,8 @@ impl Queue {
         let told = self.notes.iter().rev().find(|note| note.id == request.id);
         let usual =
             if self.responders.is_empty() { "nobody is there to be asked" } else { "nobody answered" };
-        told.map_or_else(|| usual.to_owned(), |note| note.text.clone())
+        let said = told.map(|note| &note.text).or(self.trouble.as_ref());
+        said.cloned().unwrap_or_else(|| usual.to_owned())
     }
 
     /// Takes a request out: whoever asked has heard, or is gone.

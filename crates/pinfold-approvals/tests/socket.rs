@@ -16,12 +16,14 @@ use std::{fs, thread};
 
 use pinfold::audit::Memory;
 use pinfold::consent::{Approver, By, Choice, Heard, Lasts, Request, Via};
-use pinfold::policy::Grant;
+use pinfold::policy::settings::ApprovalSettings;
+use pinfold::policy::source::{Layer, Source};
+use pinfold::policy::{Grant, Located};
 use pinfold::{Ambient, Plan, Session};
-use pinfold_approvals::Broker;
 use pinfold_approvals::socket::{
     Client, ClientError, Everywhere, Homes, Listening, Place, PlaceError, Sessions, TroubleKind, What,
 };
+use pinfold_approvals::{Broker, Desk, DeskError, Wanted};
 
 use kit::{no, request};
 
@@ -375,6 +377,22 @@ fn that_somebody_is_here_is_known_from_the_moment_that_it_is_said() {
         assert!(!place.is_anybody_here());
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+#[test]
+fn nobody_is_waited_for_who_cannot_come() {
+    let bed = tempfile::tempdir().unwrap();
+    let homes = Homes { runtime: Some(bed.path().to_owned()), state: None };
+    let here = || Located { value: true, source: Source::plain(Layer::User) };
+    let settings = ApprovalSettings { socket: Some(here()), ..ApprovalSettings::default() };
+    let wanted = Wanted { settings, name: "s".to_owned(), homes, ..Wanted::default() };
+    let desk = Desk::open(&wanted).unwrap();
+    assert!(desk.is_reached_elsewhere());
+    // The directory goes before the first question.
+    fs::remove_dir(bed.path().join("pinfold")).unwrap();
+    let Heard::Nobody(why) = desk.ask(&request("s:1", LONG), &|| true) else { panic!("somebody answered") };
+    assert!(why.starts_with("other terminals cannot be reached"), "{why}");
+    assert!(matches!(Desk::open(&Wanted { homes: Homes::default(), ..wanted }), Err(DeskError::NoPlace(_))));
 }
 
 /// A process of its own: this program again, as what `another_process` is told to be.

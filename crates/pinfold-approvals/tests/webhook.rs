@@ -286,6 +286,8 @@ fn whatever_goes_wrong_is_no_answer() {
         let silent = matches!(&heard, Heard::Answer(answer) if answer.by.via == Via::Silence);
         assert!(matches!(heard, Heard::Nobody(_)) || silent, "{name}: {heard:?}");
         if name != "a width that was not offered" {
+            let Heard::Nobody(why) = &heard else { panic!("{name}: nobody else was waited for") };
+            assert!(why.starts_with("the webhook did not answer"), "{name}: {why}");
             let notes = watch.next(LONG).notes;
             assert!(notes[0].text.starts_with("the webhook did not answer"), "{name}: {notes:?}");
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{Choice, Request};
-use pinfold_approvals::socket::{Client, ClientError, Everywhere, Found, TroubleKind};
+use pinfold_approvals::socket::{Client, ClientError, Everywhere, Found, NotFound, TroubleKind};
 use rustix::termios::{QueueSelector, tcflush};
 
 use crate::approvals::whole;
@@ -40,8 +40,10 @@ pub(crate) fn approve(wanted: &Approve) -> Result<ExitCode, Failure> {
 /// The process in which a request waits, and the request.
 pub(crate) fn open(id: &str) -> Result<(Client, Found), Failure> {
     let everywhere = Everywhere::new(&surroundings::socket_homes());
-    let found = everywhere.find(id).map_err(|e| {
-        Failure::new(USAGE, say::visible(&e.to_string())).mend("`pinfold approvals --list` shows what waits")
+    let found = everywhere.find(id).map_err(|e| match &e {
+        NotFound::Unreached(error) => failed(error),
+        NotFound::None(_) | NotFound::Many { .. } => Failure::new(USAGE, say::visible(&e.to_string()))
+            .mend("`pinfold approvals --list` shows what waits"),
     })?;
     let client = everywhere.connect(&found.name).map_err(|e| failed(&e))?;
     Ok((client.named(surroundings::user()), found))

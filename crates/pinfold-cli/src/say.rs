@@ -7,21 +7,18 @@ use crate::exit::{FAILED, Failure, USAGE};
 
 /// Writes to standard output.
 pub(crate) fn out(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Whoever read it has read enough.
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(e) => Err(Failure::new(FAILED, format!("standard output: {e}"))),
-        Ok(()) => Ok(()),
-    }
+    // Whoever read it has read enough.
+    out_to_reader(text).map(drop)
 }
 
-/// Writes to standard output, for as long as somebody reads: without a reader, what goes on for ever ends.
-pub(crate) fn out_or_end(text: &str) -> Result<(), Failure> {
+/// Writes to standard output. `false` when nobody reads it any more: what would go on for ever ends then.
+pub(crate) fn out_to_reader(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|e| Failure::new(FAILED, format!("standard output: {e}")))
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(e) => Err(Failure::new(FAILED, format!("standard output: {e}"))),
+        Ok(()) => Ok(true),
+    }
 }
 
 /// Writes a line to standard error, under our name, and in one piece. There is nobody to tell when that fails.

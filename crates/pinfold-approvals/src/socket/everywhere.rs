@@ -15,6 +15,8 @@ use super::protocol::{Heard, Waiting};
 
 /// How soon a process that begins to ask is noticed.
 const LOOK: Duration = Duration::from_millis(150);
+/// How many are asked at once what waits there.
+const AT_ONCE: usize = 32;
 /// How long one that could not be reached is left alone.
 const AGAIN: Duration = Duration::from_secs(5);
 
@@ -39,6 +41,9 @@ pub enum NotFound {
     /// None is called like that.
     #[error("nothing waits that is called `{0}`")]
     None(String),
+    /// None of those that were reached; it may wait where we did not get.
+    #[error(transparent)]
+    Unreached(ClientError),
     /// More than one is.
     #[error("more than one request begins with `{said}`: {}", names(.found))]
     Many {
@@ -115,14 +120,20 @@ impl Everywhere {
     /// What waits anywhere, in the order in which it was asked, and which processes could not be reached.
     pub fn list(&self) -> (Vec<Found>, Vec<ClientError>) {
         let (mut found, mut failed) = (Vec::new(), Vec::new());
-        for (place, name) in self.names() {
-            match Client::connect(&place, &name).and_then(|mut client| client.list()) {
-                Ok(list) => {
-                    found.extend(list.into_iter().map(|waiting| Found { name: name.clone(), waiting }));
+        for of in self.names().chunks(AT_ONCE) {
+            // Side by side: one that is stopped makes nobody wait for the others.
+            let came: Vec<_> = thread::scope(|scope| {
+                let ask = |(place, name)| scope.spawn(move || waits_in(place, name));
+                let asked: Vec<_> = of.iter().map(|(place, name)| ask((place, name))).collect();
+                asked.into_iter().filter_map(|one| one.join().ok()).collect()
+            });
+            for one in came {
+                match one {
+                    Ok(list) => found.extend(list),
+                    // It has ended meanwhile.
+                    Err(ClientError::Io { error, .. }) if is_gone(&error) => {}
+                    Err(error) => failed.push(error),
                 }
-                // It has ended meanwhile.
-                Err(ClientError::Io { error, .. }) if is_gone(&error) => {}
-                Err(error) => failed.push(error),
             }
         }
         found.sort_by_key(|one| one.waiting.asked_at);
@@ -135,7 +146,11 @@ impl Everywhere {
     /// # Errors
     /// When it is none, or more than one.
     pub fn find(&self, said: &str) -> Result<Found, NotFound> {
-        choose(self.list().0, said)
+        let (found, mut failed) = self.list();
+        match (choose(found, said), failed.pop()) {
+            (Err(NotFound::None(_)), Some(failed)) => Err(NotFound::Unreached(failed)),
+            (chosen, _) => chosen,
+        }
     }
 
     /// Follows all of them, those that come later too, until the answer is dropped.
@@ -174,6 +189,12 @@ impl Everywhere {
             }
         }
     }
+}
+
+/// What waits in one process.
+fn waits_in(place: &Place, name: &str) -> Result<Vec<Found>, ClientError> {
+    let list = Client::connect(place, name)?.list()?;
+    Ok(list.into_iter().map(|waiting| Found { name: name.to_owned(), waiting }).collect())
 }
 
 /// Hears one process, on a thread of its own.

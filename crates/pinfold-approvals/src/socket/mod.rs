@@ -5,6 +5,7 @@
 //! this one, lives in other namespaces or descends from this one is turned away by the kernel's word about it.
 
 mod client;
+mod draft;
 mod everywhere;
 mod frame;
 mod peer;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, fstat, openat, unlinkat};
 use rustix::process::geteuid;
 
-use super::{presence, seat};
+use super::{draft, presence, seat};
 
 /// Where such a directory can be, best first. Whoever reads the environment says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -130,7 +130,11 @@ impl Place {
     /// # Errors
     /// When the directory cannot be read.
     pub fn names(&self) -> io::Result<Vec<String>> {
-        let mut names: Vec<String> = self.files()?.iter().filter_map(|file| seat::name_of(file)).collect();
+        let files = self.files()?;
+        for file in &files {
+            draft::clear_if_left(self, file);
+        }
+        let mut names: Vec<String> = files.iter().filter_map(|file| seat::name_of(file)).collect();
         names.retain(|name| !seat::clear_if_left(self, name));
         names.sort();
         Ok(names)

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io;
 
-use rustix::fs::{OFlags, RenameFlags, renameat_with};
+use rustix::fs::OFlags;
 
+use super::draft;
 use super::place::Place;
 use super::secret::Secret;
 
@@ -20,21 +21,9 @@ pub struct Presence {
 
 impl Presence {
     pub(super) fn new(place: Place) -> io::Result<Self> {
-        let secret = Secret::new()?;
-        let (draft, name) = (format!("new-{}", secret.short()), format!("{PREFIX}{}", secret.short()));
-        let file = place.open_file(&draft, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
-        // Whoever finds it by its name finds it locked.
-        let made = file
-            .try_lock()
-            .map_err(io::Error::from)
-            .and_then(|()| Ok(renameat_with(&place, &draft, &place, &name, RenameFlags::NOREPLACE)?));
-        match made {
-            Ok(()) => Ok(Self { place, name, file }),
-            Err(error) => {
-                place.remove(&draft);
-                Err(error)
-            }
-        }
+        let name = format!("{PREFIX}{}", Secret::new()?.short());
+        let file = draft::publish(&place, &name, |_| Ok(()))?;
+        Ok(Self { place, name, file })
     }
 }
 

@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, chmodat, renameat_with, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, statat};
 
+use super::draft;
 use super::place::Place;
 use super::secret::Secret;
 
@@ -42,18 +43,7 @@ impl Seat {
 
     fn named(place: &Place, name: &str, secret: &Secret) -> io::Result<(Self, UnixListener)> {
         clear_if_left(place, name);
-        // Made under a name that nobody looks for, so that whoever finds the key finds it locked and whole.
-        let draft = format!("new-{}-{}", std::process::id(), Secret::new()?.short());
-        let mut key = place.open_file(&draft, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
-        let made = key
-            .try_lock()
-            .map_err(io::Error::from)
-            .and_then(|()| key.write_all(secret.text().as_bytes()))
-            .and_then(|()| Ok(renameat_with(place, &draft, place, key_of(name), RenameFlags::NOREPLACE)?));
-        if let Err(error) = made {
-            place.remove(&draft);
-            return Err(error);
-        }
+        let key = draft::publish(place, &key_of(name), |key| key.write_all(secret.text().as_bytes()))?;
         let seat = Self { place: place.clone(), name: name.to_owned(), key };
         let socket = socket_of(name);
         place.remove(&socket);

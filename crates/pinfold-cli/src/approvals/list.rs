@@ -70,8 +70,8 @@ pub(super) fn watch(everywhere: &Everywhere, as_json: bool) -> Result<ExitCode, 
                 }
             }
         };
-        if !text.is_empty() {
-            say::out_or_end(&text)?;
+        if !text.is_empty() && !say::out_to_reader(&text)? {
+            return Ok(ExitCode::from(DONE));
         }
     }
 }

@@ -1,13 +1,13 @@
 //! One request after the other, in the dialog, until somebody ends it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::io;
+use std::mem;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use pinfold::consent::{Choice, Request};
-use pinfold_approvals::socket::{Event, Everywhere, Following, Waiting, What};
+use pinfold_approvals::socket::{ClientError, Event, Everywhere, Following, Heard, Waiting, What};
 use pinfold_terminal::dialog::{Look, Meanwhile, Shown, show as show_dialog};
 use pinfold_terminal::{Alone, visible};
 
@@ -26,7 +26,9 @@ pub(super) fn show(everywhere: &Everywhere) -> Result<ExitCode, Failure> {
     loop {
         desk.hear(LOOK);
         while let Some((name, waiting)) = desk.next() {
-            match desk.ask(&name, &waiting) {
+            let asked = desk.ask(&name, &waiting);
+            desk.tell();
+            match asked {
                 Ok(Asked::Settled) => {}
                 Ok(Asked::Busy) => {
                     desk.known.borrow_mut().open.push((name, waiting));
@@ -36,6 +38,7 @@ pub(super) fn show(everywhere: &Everywhere) -> Result<ExitCode, Failure> {
                 Err(why) => say::warn(visible(&why)),
             }
         }
+        desk.tell();
     }
 }
 
@@ -54,8 +57,39 @@ enum Asked {
 struct Known {
     /// The process, the request.
     open: Vec<(String, Waiting)>,
-    /// What became of those that are over, by process and digest.
-    over: HashMap<(String, String), String>,
+    /// The one that is on the screen, by its process and its digest.
+    shown: Option<(String, String)>,
+    /// What became of that one.
+    over: Option<String>,
+    /// What is to be told when no dialog has the terminal.
+    told: Vec<String>,
+}
+
+impl Known {
+    fn take(&mut self, Event { name, what }: Event) {
+        match what {
+            What::Came => {}
+            What::Trouble(error) => self.told.push(error.to_string()),
+            What::Went => {
+                self.open.retain(|(of, _)| *of != name);
+                if self.shown.as_ref().is_some_and(|(of, _)| *of == name) {
+                    self.over = Some("whoever asked is gone".to_owned());
+                }
+            }
+            What::Heard(heard) => self.heard(&name, heard),
+        }
+    }
+
+    fn heard(&mut self, name: &str, heard: Heard) {
+        self.open.extend(heard.asked.into_iter().map(|waiting| (name.to_owned(), waiting)));
+        for over in heard.over {
+            self.open.retain(|(of, waiting)| of != name || waiting.digest != over.digest);
+            if self.shown.as_ref().is_some_and(|(of, digest)| of == name && *digest == over.digest) {
+                self.over = Some(over.how.words());
+            }
+        }
+        self.told.extend(heard.notes.into_iter().map(|note| format!("{}: {}", note.id, note.text)));
+    }
 }
 
 struct Desk<'a> {
@@ -68,33 +102,16 @@ impl Desk<'_> {
     /// Takes in what is new, waiting for it no longer than `most`.
     fn hear(&self, most: Duration) {
         let mut most = most;
-        while let Some(Event { name, what }) = self.following.next(most) {
+        while let Some(event) = self.following.next(most) {
             most = Duration::ZERO;
-            let mut known = self.known.borrow_mut();
-            match what {
-                What::Came => {}
-                What::Trouble(error) => say::warn(visible(&error.to_string())),
-                What::Went => {
-                    let (gone, rest) = known.open.drain(..).partition(|(of, _)| *of == name);
-                    known.open = rest;
-                    let gone: Vec<(String, Waiting)> = gone;
-                    let told = |(of, waiting): (String, Waiting)| {
-                        ((of, waiting.digest), "whoever asked is gone".to_owned())
-                    };
-                    known.over.extend(gone.into_iter().map(told));
-                }
-                What::Heard(heard) => {
-                    known.open.extend(heard.asked.into_iter().map(|waiting| (name.clone(), waiting)));
-                    for over in heard.over {
-                        known.open.retain(|(of, waiting)| *of != name || waiting.digest != over.digest);
-                        known.over.insert((name.clone(), over.digest), over.how.words());
-                    }
-                    for note in heard.notes {
-                        say::warn(format_args!("{}: {}", visible(&note.id), visible(&note.text)));
-                    }
-                }
-            }
+            self.known.borrow_mut().take(event);
         }
+    }
+
+    /// Tells what was kept back while a dialog had the terminal.
+    fn tell(&self) {
+        let told = mem::take(&mut self.known.borrow_mut().told);
+        told.into_iter().map(|text| visible(&text)).for_each(say::warn);
     }
 
     /// The one that was asked first; it is taken off the list, so that one that is left alone is not shown again and
@@ -108,7 +125,7 @@ impl Desk<'_> {
     /// Asks about one.
     fn ask(&self, name: &str, waiting: &Waiting) -> Result<Asked, String> {
         let connect = || self.everywhere.connect(name).map(|client| client.named(surroundings::user()));
-        let text = |e: pinfold_approvals::socket::ClientError| e.to_string();
+        let text = |e: ClientError| e.to_string();
         // It may be over by the time that it would be shown.
         let Ok(request) = connect().and_then(|mut client| client.show(&waiting.id)) else {
             return Ok(Asked::Settled);
@@ -116,17 +133,11 @@ impl Desk<'_> {
         if request.digest != waiting.digest {
             return Ok(Asked::Settled);
         }
-        let mut stage = match Alone::open() {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Asked::Busy),
-            opened => opened.map_err(|e| format!("this terminal cannot be used: {e}"))?,
-        };
-        let look = Look { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
-        let shown = show_dialog(&mut stage, &request, look, &|| self.meanwhile(name, &request));
-        drop(stage);
-        match shown.map_err(|e| format!("this terminal cannot be used: {e}"))? {
-            Shown::Gone => Ok(Asked::Gone),
-            Shown::Over | Shown::Silence => Ok(Asked::Settled),
-            Shown::Chosen(choice) => {
+        match self.dialog(name, &request).map_err(|e| format!("this terminal cannot be used: {e}"))? {
+            None => Ok(Asked::Busy),
+            Some(Shown::Gone) => Ok(Asked::Gone),
+            Some(Shown::Over | Shown::Silence) => Ok(Asked::Settled),
+            Some(Shown::Chosen(choice)) => {
                 let words = said(&choice);
                 connect().and_then(|mut c| c.answer(&request.id, &request.digest, choice)).map_err(text)?;
                 say::out(&format!("{}: {words}\n", visible(&request.id))).map_err(|e| e.message)?;
@@ -135,11 +146,27 @@ impl Desk<'_> {
         }
     }
 
-    fn meanwhile(&self, name: &str, request: &Request) -> Meanwhile {
+    /// Shows one; `None` when the terminal is another program's at the moment.
+    fn dialog(&self, name: &str, request: &Request) -> io::Result<Option<Shown>> {
+        let mut stage = match Alone::open() {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let mark = |shown| {
+            let known = &mut *self.known.borrow_mut();
+            (known.shown, known.over) = (shown, None);
+        };
+        mark(Some((name.to_owned(), request.digest.clone())));
+        let look = Look { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
+        let shown = show_dialog(&mut stage, request, look, &|| self.meanwhile());
+        mark(None);
+        shown.map(Some)
+    }
+
+    fn meanwhile(&self) -> Meanwhile {
         self.hear(Duration::ZERO);
         let known = self.known.borrow();
-        let over = known.over.get(&(name.to_owned(), request.digest.clone())).cloned();
-        Meanwhile { waiting: known.open.len() + 1, over }
+        Meanwhile { waiting: known.open.len() + 1, over: known.over.clone() }
     }
 }
 
