@@ -63,6 +63,11 @@ impl<'a> Block<'a> {
         Self { kind: Kind::Lines, ..Self::inline(label, text) }
     }
 
+    /// Its text, piece by piece, as it is shown.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
+        Piece::all(&self.text).map(|piece| self.kind.shown(piece))
+    }
+
     /// The same in another tone.
     #[must_use]
     pub fn tone(self, tone: Tone) -> Self {

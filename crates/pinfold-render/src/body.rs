@@ -26,7 +26,7 @@ impl<'a> Body<'a> {
     pub fn of(request: &'a Request) -> Self {
         let length = length(request);
         if length > LONGEST {
-            return Self { blocks: too_long(request, length), what: 0, is_whole: false };
+            return Self::too_long(request, length);
         }
         let mut blocks = deed(request);
         let asker = &request.asker;
@@ -38,6 +38,13 @@ impl<'a> Body<'a> {
         blocks.extend(reasons(request));
         blocks.push(Block::inline("call", &request.id).tone(Tone::Faint));
         Self { blocks, what, is_whole: true }
+    }
+
+    /// That a request of so many bytes is not shown, and gets no yes.
+    pub fn too_long(request: &'a Request, length: usize) -> Self {
+        let words = format!("this is too long to be shown ({length} bytes), so it cannot be said yes to");
+        let blocks = vec![Block::prose("", words).tone(Tone::Strong), Block::inline("call", &request.id)];
+        Self { blocks, what: 0, is_whole: false }
     }
 }
 
@@ -152,11 +159,6 @@ fn reason<'a>(group: &[&'a WhyAsked], request: &'a Request) -> Vec<Block<'a>> {
 /// Words of ours, between the blocks.
 pub fn note(words: &'static str) -> Block<'static> {
     Block::prose("", words).tone(Tone::Faint).sign('*')
-}
-
-fn too_long(request: &Request, length: usize) -> Vec<Block<'_>> {
-    let words = format!("this is too long to be shown ({length} bytes), so it cannot be said yes to");
-    vec![Block::prose("", words).tone(Tone::Strong), Block::inline("call", &request.id)]
 }
 
 /// The bytes of all that would be shown.

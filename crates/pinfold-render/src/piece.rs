@@ -3,7 +3,7 @@
 //! Two different texts never look the same: what stands for something else stands between `‹` and `›`, or is `⇥` or
 //! `↵`, and these four stand for themselves nowhere.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write as _};
 
 use unicode_width::UnicodeWidthChar;
 
@@ -53,6 +53,16 @@ impl Piece {
         })
     }
 
+    /// The pieces of a text, one after the other.
+    pub fn all(text: &str) -> impl Iterator<Item = Self> {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            let (piece, bytes) = Self::first(rest)?;
+            rest = rest.get(bytes..).unwrap_or_default();
+            Some(piece)
+        })
+    }
+
     /// How many cells it takes.
     pub fn width(self) -> usize {
         match self {
@@ -87,10 +97,10 @@ impl Display for Piece {
 /// A text on one line, with everything in it visible: control characters, what reorders or cannot be seen, spaces at
 /// its end.
 pub fn visible(text: &str) -> String {
-    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((piece, bytes)) = Piece::first(rest) {
-        shown.push_str(&piece.on_one_line().to_string());
-        rest = rest.get(bytes..).unwrap_or_default();
+    let mut shown = String::with_capacity(text.len());
+    for piece in Piece::all(text) {
+        // Writing to a text does not fail.
+        let _ = write!(shown, "{}", piece.on_one_line());
     }
     shown
 }

@@ -36,7 +36,6 @@ mod track;
 pub use alone::Alone;
 pub use beside::{Beside, Handle, Own};
 pub use paused::Paused;
-pub use pinfold_render::visible;
 pub use ratatui_core::buffer::Buffer;
 pub use reach::Reach;
 pub use sheet::Painter;

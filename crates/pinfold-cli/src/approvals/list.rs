@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use pinfold_approvals::socket::{ClientError, Event, Everywhere, Found, Waiting, What};
-use pinfold_terminal::visible;
+use pinfold_render::visible;
 use serde::Serialize;
 use serde_json::json;
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use pinfold::consent::{Choice, Request};
 use pinfold_approvals::socket::{ClientError, Event, Everywhere, Following, Heard, Waiting, What};
+use pinfold_render::visible;
+use pinfold_terminal::Alone;
 use pinfold_terminal::dialog::{Look, Meanwhile, Shown, show as show_dialog};
-use pinfold_terminal::{Alone, visible};
 
 use crate::exit::{DONE, FAILED, Failure};
 use crate::say;
