@@ -5,6 +5,7 @@
 //! could not be tried here.
 
 pub mod bed;
+pub mod browser;
 pub mod expected;
 pub mod gate;
 pub mod git_bed;

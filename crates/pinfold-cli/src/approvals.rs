@@ -2,6 +2,7 @@
 
 mod list;
 mod view;
+mod web;
 pub(crate) mod whole;
 
 use std::io::{IsTerminal as _, stderr, stdin, stdout};
@@ -15,6 +16,10 @@ use crate::surroundings;
 
 pub(crate) fn approvals(wanted: &Approvals) -> Result<ExitCode, Failure> {
     let homes = surroundings::socket_homes();
+    if wanted.web {
+        let _here = present()?;
+        return web::serve(Everywhere::new(&homes), wanted.port);
+    }
     if wanted.watch {
         let _here = present()?;
         return list::watch(&Everywhere::new(&homes), wanted.json);

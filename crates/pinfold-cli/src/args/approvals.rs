@@ -8,7 +8,8 @@ use clap::Args;
 /// waits, and ends.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  pinfold approvals\n  pinfold approvals --list\n  \
-                             pinfold approvals --json --watch | jq -c .")]
+                             pinfold approvals --json --watch | jq -c .\n  pinfold approvals --web --port 8765")]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Approvals {
     /// Print what waits, and end
     #[arg(long)]
@@ -21,6 +22,14 @@ pub(crate) struct Approvals {
     /// Go on printing what is asked, and what becomes of it
     #[arg(long, conflicts_with = "list")]
     pub(crate) watch: bool,
+
+    /// Serve a page on this machine, where requests are answered in a browser
+    #[arg(long, conflicts_with_all = ["list", "json", "watch"])]
+    pub(crate) web: bool,
+
+    /// The port of the page [default: one that is free]
+    #[arg(long, value_name = "N", requires = "web", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
 }
 
 /// Answer yes to a request that waits, after it was shown

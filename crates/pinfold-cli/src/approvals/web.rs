@@ -1,0 +1,55 @@
+//! The page, and the codes with which browsers are paired.
+
+use std::io::{BufRead as _, ErrorKind, stdin};
+use std::process::ExitCode;
+use std::thread;
+
+use pinfold_approvals::socket::Everywhere;
+use pinfold_page::{News, Page};
+
+use crate::exit::{FAILED, Failure, USAGE};
+use crate::say;
+use crate::surroundings;
+
+/// Serves until somebody ends it.
+pub(super) fn serve(everywhere: Everywhere, port: Option<u16>) -> Result<ExitCode, Failure> {
+    let page = Page::open(everywhere, port, surroundings::user(), tell).map_err(|e| cannot(&e, port))?;
+    say::out(&format!("{}\n", page.address()))?;
+    code(&page)?;
+    for line in stdin().lock().lines() {
+        if line.is_err() {
+            break;
+        }
+        code(&page)?;
+    }
+    // Nobody can ask for a code any more; whoever is paired goes on.
+    loop {
+        thread::park();
+    }
+}
+
+fn code(page: &Page) -> Result<(), Failure> {
+    let code = page.new_code().map_err(|e| Failure::new(FAILED, format!("there is no pairing code: {e}")))?;
+    say::out(&format!(
+        "pairing code: {code}  (once, within five minutes; Enter makes another, Ctrl-C ends)\n"
+    ))
+}
+
+fn tell(news: News) {
+    say::warn(match news {
+        News::Paired => "a browser was paired",
+        News::CodeDied => "wrong codes were said, and this one is dead now\npress Enter for another",
+    });
+}
+
+fn cannot(error: &std::io::Error, port: Option<u16>) -> Failure {
+    match (port, error.kind()) {
+        (Some(port), ErrorKind::AddrInUse) => {
+            Failure::new(USAGE, format!("port {port} is taken")).mend("name another with --port")
+        }
+        (Some(port), ErrorKind::PermissionDenied) => {
+            Failure::new(USAGE, format!("port {port} is not for this user")).mend("name one above 1023")
+        }
+        _ => Failure::new(FAILED, format!("the page cannot be served: {error}")),
+    }
+}

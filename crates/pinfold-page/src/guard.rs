@@ -1,0 +1,147 @@
+//! Who may say what: names of this machine, the page's own origin, and whoever is paired.
+
+use hyper::header::{self, HeaderMap};
+use hyper::{Method, Request};
+
+use crate::files;
+use crate::pairing::{Browser, Pairing};
+
+/// The header with the half of the keys that goes to no other port.
+pub(crate) const TOKEN: &str = "x-pinfold-token";
+
+/// What is said to a page elsewhere.
+const OTHERS: &str = "only the page itself says this";
+
+/// Why a request is refused before anything of it is looked at. A page elsewhere whose name is made to lead here has
+/// another `Host`; a page elsewhere that sends something here has another `Origin`.
+pub(crate) fn refusal<T>(port: u16, request: &Request<T>) -> Option<&'static str> {
+    let headers = request.headers();
+    let Some(host) = single(headers, header::HOST.as_str()).filter(|host| is_ours(host, port)) else {
+        return Some("this is not the name of the page");
+    };
+    let reads = request.method() == Method::GET;
+    if reads && files::find(request.uri().path()).is_some() {
+        return None;
+    }
+    let is_said = |name| headers.contains_key(name);
+    if is_said("sec-fetch-site") && single(headers, "sec-fetch-site") != Some("same-origin") {
+        return Some(OTHERS);
+    }
+    // Browsers say no origin where the page itself reads; they always do where something is sent.
+    let origin = single(headers, header::ORIGIN.as_str()).and_then(|origin| origin.strip_prefix("http://"));
+    if origin != Some(host) && (!reads || is_said(header::ORIGIN.as_str())) {
+        return Some(OTHERS);
+    }
+    let is_json = single(headers, header::CONTENT_TYPE.as_str()) == Some("application/json");
+    (!reads && !is_json).then_some("only JSON is said here")
+}
+
+/// The names that lead here. Any other is somebody else's idea.
+fn is_ours(host: &str, port: u16) -> bool {
+    // Where the port is the usual one, browsers do not say it.
+    let (name, said) = match host.rsplit_once(':') {
+        Some((name, said)) if !said.ends_with(']') => (name, Some(said)),
+        Some(_) | None => (host, None),
+    };
+    let is_port = match said {
+        Some(said) => said == port.to_string(),
+        None => port == 80,
+    };
+    is_port && (matches!(name, "127.0.0.1" | "[::1]") || name.eq_ignore_ascii_case("localhost"))
+}
+
+/// What the cookie is called: two pages on one machine do not take each other's for theirs.
+pub(crate) fn cookie_name(port: u16) -> String {
+    format!("pinfold-approvals-{port}")
+}
+
+/// The browser that sent both halves of its keys.
+pub(crate) fn browser(pairing: &Pairing, port: u16, headers: &HeaderMap) -> Option<Browser> {
+    let wanted = cookie_name(port);
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut named = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
+    // Another port of this machine can add a cookie of that name: then it is not known which is ours.
+    let (Some(cookie), None) = (named.next(), named.next()) else { return None };
+    pairing.find(cookie, single(headers, TOKEN)?)
+}
+
+/// A header that stands once.
+fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut all = headers.get_all(name).iter();
+    match (all.next(), all.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        (Some(_), Some(_)) | (None, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_lead_here() {
+        for host in ["127.0.0.1:8765", "[::1]:8765", "localhost:8765", "LocalHost:8765"] {
+            assert!(is_ours(host, 8765), "{host}");
+        }
+        let others = [
+            "127.0.0.1",
+            "127.0.0.1:8766",
+            "[::1]",
+            "localhost",
+            "example.com:8765",
+            "127.0.0.1.example.com:8765",
+            "localhost.:8765",
+            "127.0.0.2:8765",
+            "0.0.0.0:8765",
+            "[::]:8765",
+            "127.1:8765",
+            "2130706433:8765",
+            "user@127.0.0.1:8765",
+            "127.0.0.1:08765",
+            "",
+            ":8765",
+            "localhost:8765:8765",
+        ];
+        for host in others {
+            assert!(!is_ours(host, 8765), "{host}");
+        }
+        assert!(is_ours("127.0.0.1", 80) && is_ours("[::1]", 80) && is_ours("localhost:80", 80));
+    }
+
+    type Headers = &'static [(&'static str, &'static str)];
+
+    #[test]
+    fn only_the_page_itself_says_more_than_show_me_the_page() {
+        const HOST: (&str, &str) = ("host", "localhost:1");
+        const ORIGIN: (&str, &str) = ("origin", "http://localhost:1");
+        const JSON: (&str, &str) = ("content-type", "application/json");
+        let cases: [(bool, &str, &str, Headers); 17] = [
+            (true, "GET", "/", &[HOST]),
+            (true, "GET", "/page.js", &[HOST, ("sec-fetch-site", "cross-site")]),
+            (false, "GET", "/", &[]),
+            (false, "GET", "/", &[HOST, HOST]),
+            (false, "GET", "/", &[("host", "example.com:1")]),
+            (true, "GET", "/events", &[HOST]),
+            (true, "GET", "/events", &[HOST, ("sec-fetch-site", "same-origin")]),
+            (false, "GET", "/events", &[HOST, ("sec-fetch-site", "same-site")]),
+            (false, "GET", "/events", &[HOST, ("origin", "http://localhost:2")]),
+            (true, "POST", "/answer", &[HOST, ORIGIN, JSON]),
+            (false, "POST", "/answer", &[HOST, JSON]),
+            (false, "POST", "/", &[HOST, JSON]),
+            (false, "POST", "/answer", &[HOST, ("origin", "null"), JSON]),
+            (false, "POST", "/answer", &[HOST, ("origin", "https://localhost:1"), JSON]),
+            (false, "POST", "/answer", &[HOST, ("origin", "http://127.0.0.1:1"), JSON]),
+            (false, "POST", "/answer", &[HOST, ORIGIN, ORIGIN, JSON]),
+            (false, "POST", "/answer", &[HOST, ORIGIN, ("content-type", "text/plain")]),
+        ];
+        for (is_heard, method, path, headers) in cases {
+            let mut request = Request::builder().method(method).uri(path);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let found = refusal(1, &request.body(()).unwrap());
+            assert_eq!(found.is_none(), is_heard, "{method} {path} {headers:?}: {found:?}");
+        }
+    }
+}

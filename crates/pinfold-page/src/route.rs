@@ -1,0 +1,190 @@
+//! What is said to whom.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::channel::Channel;
+use http_body_util::{BodyExt, Either, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use pinfold::consent::Choice;
+use pinfold_approvals::socket::{ClientError, Everywhere, TroubleKind};
+use pinfold_render::visible;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use crate::board::Board;
+use crate::files;
+use crate::guard::{browser, cookie_name, refusal};
+use crate::page::News;
+use crate::pairing::{NotPaired, Pairing};
+use crate::stream::feed;
+
+/// The longest that is said here: an answer with a message.
+const LONGEST: usize = 64 << 10;
+/// How long saying it may take.
+const SAID: Duration = Duration::from_secs(5);
+/// How long a wrong code takes.
+const WRONG: Duration = Duration::from_millis(300);
+
+/// What every request is answered from.
+pub(crate) struct Desk {
+    pub(crate) pairing: Pairing,
+    pub(crate) board: Arc<Board>,
+    pub(crate) everywhere: Everywhere,
+    pub(crate) who: Option<String>,
+    pub(crate) port: u16,
+    pub(crate) told: Box<dyn Fn(News) + Send + Sync>,
+    /// The places of those who listen.
+    pub(crate) listening: Arc<Semaphore>,
+}
+
+pub(crate) type Reply = Response<Either<Full<Bytes>, Channel<Bytes>>>;
+
+/// Answers one request, whatever it is.
+pub(crate) async fn route(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
+    files::guarded(match refusal(desk.port, &request) {
+        Some(why) => error(StatusCode::FORBIDDEN, why),
+        None => answered(desk, request).await,
+    })
+}
+
+async fn answered(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
+    let path = request.uri().path().to_owned();
+    match (request.method(), path.as_str()) {
+        (&Method::GET, "/events") => events(desk, &request),
+        (&Method::POST, "/pair") => pair(&desk, request).await,
+        (&Method::POST, "/answer") => answer(desk, request).await,
+        (&Method::GET, path) => match files::find(path) {
+            Some((kind, text)) => reply(StatusCode::OK, kind, text.into()),
+            None => error(StatusCode::NOT_FOUND, "there is nothing here"),
+        },
+        _ => error(StatusCode::NOT_FOUND, "there is nothing here"),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Code {
+    code: String,
+}
+
+async fn pair(desk: &Desk, request: Request<Incoming>) -> Reply {
+    let Code { code } = match said(request).await {
+        Ok(said) => said,
+        Err(reply) => return reply,
+    };
+    let why = match desk.pairing.pair(&code) {
+        Ok(keys) => {
+            (desk.told)(News::Paired);
+            // For as long as the browser runs: it need not be written to a disk.
+            let name = cookie_name(desk.port);
+            let cookie = format!("{name}={}; HttpOnly; SameSite=Strict; Path=/", keys.cookie.text());
+            let paired = json(StatusCode::OK, &json!({"token": keys.token.text()}));
+            return with(paired, header::SET_COOKIE, &cookie);
+        }
+        Err(why) => why,
+    };
+    if why == NotPaired::WrongAndDead {
+        (desk.told)(News::CodeDied);
+    }
+    sleep(WRONG).await;
+    match why {
+        NotPaired::Wrong => error(StatusCode::FORBIDDEN, "that is not the code"),
+        NotPaired::WrongAndDead | NotPaired::NoCode => {
+            error(StatusCode::FORBIDDEN, "there is no code any more: press Enter at the terminal for another")
+        }
+        NotPaired::NoKeys => error(StatusCode::INTERNAL_SERVER_ERROR, "this machine has no randomness"),
+    }
+}
+
+fn events(desk: Arc<Desk>, request: &Request<Incoming>) -> Reply {
+    let Some(browser) = browser(&desk.pairing, desk.port, request.headers()) else { return not_paired() };
+    let Ok(place) = Arc::clone(&desk.listening).try_acquire_owned() else {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open");
+    };
+    let (to, body) = Channel::new(1);
+    tokio::spawn(feed(desk, browser, to, place));
+    let stream = Response::new(Either::Right(body));
+    with(stream, header::CONTENT_TYPE, "text/event-stream")
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    name: String,
+    id: String,
+    digest: String,
+    answer: Choice,
+}
+
+async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
+    if browser(&desk.pairing, desk.port, request.headers()).is_none() {
+        return not_paired();
+    }
+    let Said { name, id, digest, answer } = match said(request).await {
+        Ok(said) => said,
+        Err(reply) => return reply,
+    };
+    let given = tokio::task::spawn_blocking(move || {
+        let client = desk.everywhere.connect(&name)?;
+        client.named(desk.who.clone()).on_the_page().answer(&id, &digest, answer)
+    });
+    match given.await {
+        Ok(Ok(())) => json(StatusCode::OK, &json!({})),
+        Ok(Err(why)) => error(status(&why), &visible(&why.to_string())),
+        Err(_) => error(StatusCode::INTERNAL_SERVER_ERROR, "the answer was not given"),
+    }
+}
+
+fn status(why: &ClientError) -> StatusCode {
+    match why {
+        ClientError::Trouble(trouble) if trouble.code == TroubleKind::NotFound => StatusCode::NOT_FOUND,
+        ClientError::Trouble(_) => StatusCode::CONFLICT,
+        ClientError::Io { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+            StatusCode::NOT_FOUND
+        }
+        ClientError::Io { .. } | ClientError::Unclear(_) => StatusCode::BAD_GATEWAY,
+    }
+}
+
+/// What was said, or the reply to what was not: in time, not too long, and understood in full.
+async fn said<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Reply> {
+    let body = Limited::new(request.into_body(), LONGEST);
+    match timeout(SAID, body.collect()).await {
+        Ok(Ok(body)) => serde_json::from_slice(&body.to_bytes())
+            .map_err(|_| error(StatusCode::BAD_REQUEST, "that was not understood")),
+        Ok(Err(_)) => Err(error(StatusCode::PAYLOAD_TOO_LARGE, "that is too long, or was cut short")),
+        Err(_) => Err(error(StatusCode::REQUEST_TIMEOUT, "that took too long")),
+    }
+}
+
+fn not_paired() -> Reply {
+    error(StatusCode::UNAUTHORIZED, "this browser is not paired")
+}
+
+fn error(status: StatusCode, why: &str) -> Reply {
+    json(status, &json!({"error": why}))
+}
+
+fn json(status: StatusCode, what: &Value) -> Reply {
+    reply(status, "application/json", what.to_string().into())
+}
+
+fn reply(status: StatusCode, kind: &'static str, text: Bytes) -> Reply {
+    let mut reply = Response::new(Either::Left(Full::new(text)));
+    *reply.status_mut() = status;
+    with(reply, header::CONTENT_TYPE, kind)
+}
+
+/// The same with one more header; what cannot stand there is left out.
+fn with(mut reply: Reply, name: HeaderName, value: &str) -> Reply {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        reply.headers_mut().insert(name, value);
+    }
+    reply
+}

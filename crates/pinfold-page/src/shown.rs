@@ -1,0 +1,270 @@
+//! A request as it is sent to the page: every text of others in pieces that can be seen.
+//!
+//! A text is a list of lines, a line a list of runs: a text that stands for itself in ASCII, or the name of a look and
+//! what is shown (`["mark", "‹U+202E›"]`). The page makes text of them and nothing else.
+
+use hyper::body::Bytes;
+use pinfold::consent::{PartShown, Request, WidthShown};
+use pinfold_approvals::socket::Waiting;
+use pinfold_render::{Answerable, Block, Body, Kind, Piece, Tone, at_rest, offered, title};
+use serde::Serialize;
+
+/// More than this is not sent: no browser draws it before the deadline, and others wait behind it.
+const LONGEST: usize = 2 << 20;
+
+/// A request that waits, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Item {
+    /// A number that none had before.
+    pub(crate) number: u64,
+    /// The process that asks, by the name of its socket.
+    pub(crate) name: String,
+    /// Which request, by what it is about.
+    pub(crate) digest: String,
+    /// The event, as it stands in the stream.
+    pub(crate) event: Bytes,
+}
+
+impl Item {
+    pub(crate) fn of(number: u64, name: &str, waiting: &Waiting, request: &Request) -> Self {
+        let event = |body: Body<'_>| event("asked", &Shown::of(number, name, waiting, request, &body));
+        let mut whole = event(Body::of(request));
+        if whole.len() > LONGEST {
+            whole = event(Body::too_long(request, whole.len()));
+        }
+        Self { number, name: name.to_owned(), digest: request.digest.clone(), event: whole }
+    }
+}
+
+/// An event of a stream. JSON has no line feeds, so it is one line.
+/// [HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
+pub(crate) fn event(kind: &str, what: &impl Serialize) -> Bytes {
+    // Nothing of ours fails to be JSON; if it did, nothing would be shown.
+    let what = serde_json::to_string(what).unwrap_or_default();
+    format!("event: {kind}\ndata: {what}\n\n").into()
+}
+
+/// What the page is told about a request. `name`, `id` and `digest` are sent back as they are, and not shown.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    number: u64,
+    name: &'a str,
+    id: &'a str,
+    digest: &'a str,
+    title: &'static str,
+    tool: Line,
+    brief: Line,
+    /// In milliseconds, as browsers count.
+    deadline: i64,
+    blocks: Vec<BlockShown>,
+    /// So many of the blocks have to be seen.
+    what: usize,
+    answers: Vec<&'static str>,
+    at_rest: &'static str,
+    /// A plain yes keeps something until the session ends.
+    keeps: bool,
+    session: Vec<Width>,
+    always: Vec<Rule>,
+    files: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct BlockShown {
+    label: &'static str,
+    sign: char,
+    kind: &'static str,
+    tone: &'static str,
+    lines: Vec<Line>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Width {
+    says: Line,
+    also: Vec<Line>,
+    still_asks: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Rule {
+    part: Line,
+    usual: usize,
+    widths: Vec<Width>,
+}
+
+type Line = Vec<Run>;
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+enum Run {
+    /// What stands for itself.
+    Plain(String),
+    /// What looks otherwise, and how.
+    Look(&'static str, String),
+}
+
+impl<'a> Shown<'a> {
+    fn of(number: u64, name: &'a str, waiting: &Waiting, request: &'a Request, body: &Body<'_>) -> Self {
+        let answers = offered(request, body.is_whole);
+        let is_offered = |answer| answers.contains(&answer);
+        let offer = &request.offer;
+        let widths = |widths: &[WidthShown]| widths.iter().map(Width::of).collect();
+        Self {
+            number,
+            name,
+            id: &request.id,
+            digest: &request.digest,
+            title: title(request),
+            tool: line(&request.tool),
+            brief: line(&waiting.brief),
+            deadline: request.deadline.as_millisecond(),
+            blocks: body.blocks.iter().map(BlockShown::of).collect(),
+            what: body.what,
+            at_rest: word(at_rest(request)),
+            keeps: !offer.kept.is_empty(),
+            session: if is_offered(Answerable::Session) { widths(&offer.session) } else { Vec::new() },
+            always: if is_offered(Answerable::Always) {
+                offer.always.iter().map(Rule::of).collect()
+            } else {
+                Vec::new()
+            },
+            files: offer.files.iter().map(|file| line(file)).collect(),
+            answers: answers.into_iter().map(word).collect(),
+        }
+    }
+}
+
+impl BlockShown {
+    fn of(block: &Block<'_>) -> Self {
+        Self {
+            label: block.label,
+            sign: block.sign,
+            kind: match block.kind {
+                Kind::Exact => "exact",
+                Kind::Lines => "lines",
+                Kind::Inline => "inline",
+                Kind::Prose => "prose",
+            },
+            tone: match block.tone {
+                Tone::Plain => "plain",
+                Tone::Strong => "strong",
+                Tone::Gone => "gone",
+                Tone::Come => "come",
+                Tone::Faint => "faint",
+            },
+            lines: lines(block),
+        }
+    }
+}
+
+impl Width {
+    fn of(width: &WidthShown) -> Self {
+        let all = |texts: &[String]| texts.iter().map(|text| line(text)).collect();
+        Self { says: line(&width.says), also: all(&width.also), still_asks: all(&width.still_asks) }
+    }
+}
+
+impl Rule {
+    fn of(part: &PartShown) -> Self {
+        let usual = part.usual.min(part.widths.len().saturating_sub(1));
+        Self { part: line(&part.part), usual, widths: part.widths.iter().map(Width::of).collect() }
+    }
+}
+
+fn word(answer: Answerable) -> &'static str {
+    match answer {
+        Answerable::Yes => "yes",
+        Answerable::Session => "session",
+        Answerable::Always => "always",
+        Answerable::No => "no",
+    }
+}
+
+/// A text on one line.
+fn line(text: &str) -> Line {
+    lines(&Block::inline("", text)).into_iter().next().unwrap_or_default()
+}
+
+/// The lines of a block. One that ends with a line break has no empty line behind it.
+fn lines(block: &Block<'_>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut line = Vec::new();
+    for piece in block.pieces() {
+        let is_break = matches!(piece, Piece::Breaks(_));
+        if !(piece == Piece::Breaks(1) && block.kind == Kind::Lines) {
+            push(&mut line, piece);
+        }
+        if is_break {
+            lines.push(std::mem::take(&mut line));
+        }
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Adds a piece to a line, to the last run where it looks the same.
+fn push(line: &mut Line, piece: Piece) {
+    let look = match piece {
+        Piece::Plain(c, _) if c.is_ascii() => None,
+        // A letter of another script may look like one of this.
+        Piece::Plain(..) => Some("other"),
+        Piece::Tab | Piece::Breaks(1) => Some("faint"),
+        Piece::Breaks(_) | Piece::Spaces(_) | Piece::Hidden(..) => Some("mark"),
+    };
+    let text = piece.to_string();
+    match (line.last_mut(), look) {
+        (Some(Run::Plain(before)), None) => before.push_str(&text),
+        (Some(Run::Look(same, before)), Some(look)) if *same == look => before.push_str(&text),
+        (_, None) => line.push(Run::Plain(text)),
+        (_, Some(look)) => line.push(Run::Look(look, text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> Run {
+        Run::Plain(text.to_owned())
+    }
+
+    fn look(look: &'static str, text: &str) -> Run {
+        Run::Look(look, text.to_owned())
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_a_run_of_its_own() {
+        let shown = line("rm\u{202e}\u{1b}[2J <b>\n\u{430}\t.");
+        let wanted = vec![
+            plain("rm"),
+            look("mark", "‹U+202E›‹ESC›"),
+            plain("[2J <b>"),
+            look("mark", "‹LF›"),
+            look("other", "\u{430}"),
+            look("faint", "⇥   "),
+            plain("."),
+        ];
+        assert_eq!(shown, wanted);
+    }
+
+    #[test]
+    fn lines_are_those_of_the_text() {
+        let block = |kind, text| Block { kind, ..Block::lines("", text) };
+        assert_eq!(lines(&block(Kind::Lines, "a\n\nb\n")), [vec![plain("a")], vec![], vec![plain("b")]]);
+        let exact = lines(&block(Kind::Exact, "a\nb"));
+        assert_eq!(exact, [vec![plain("a"), look("faint", "↵")], vec![plain("b")]]);
+        assert_eq!(lines(&block(Kind::Lines, "")), [Vec::<Run>::new()]);
+        let far = lines(&block(Kind::Lines, &format!("a{}b", "\n".repeat(500))));
+        assert_eq!(far, [vec![plain("a"), look("mark", "‹500 line breaks›")], vec![plain("b")]]);
+    }
+
+    #[test]
+    fn an_event_is_one_line_whatever_is_in_it() {
+        let text = event("note", &"a\n\ndata: b\r\u{2028}");
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        assert_eq!((text.matches('\n').count(), text.matches('\r').count()), (3, 0), "{text}");
+    }
+}
