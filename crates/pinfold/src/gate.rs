@@ -1,5 +1,7 @@
 //! The road of one call, top to bottom. Every way in goes down here and nowhere else.
 
+use std::cell::OnceCell;
+
 use pinfold_paths::Freshness;
 use pinfold_policy::{
     BadCall, Case, Claims, Decision, Facts, HookWord, Interaction, Offer, Origin, PartId, PathClaim,
@@ -131,7 +133,21 @@ impl Session {
         let case = self.case(by, &call, &claims, &survey.facts);
         let verdict = judge(&Case { hook: word.as_ref(), interaction, ..case });
         let (mode, bash) = (by.policy.mode, by.policy.bash);
-        Judged { id, call, cwd, input, word, interaction, process, mode, bash, claims, survey, verdict }
+        Judged {
+            id,
+            call,
+            cwd,
+            input,
+            word,
+            interaction,
+            process,
+            mode,
+            bash,
+            claims,
+            survey,
+            verdict,
+            secrets: OnceCell::new(),
+        }
     }
 
     /// What a call is judged by before hooks have spoken.
@@ -192,7 +208,7 @@ impl Session {
         let case = Case { hook: judged.word.as_ref(), interaction: judged.interaction, ..case };
         let offer = offer(shared, &case, &judged.verdict);
         let request = request(shared, &judged, &digest, &offer);
-        let Judged { call, cwd, input, word, interaction, process, verdict, .. } = judged;
+        let Judged { id, call, cwd, input, word, interaction, process, verdict, secrets, .. } = judged;
         Ruling::Question(Box::new(Question {
             call,
             cwd,
@@ -200,8 +216,9 @@ impl Session {
             refusal,
             request,
             offer,
-            id: judged.id,
+            id,
             input: input.cloned(),
+            secrets: secrets.into_inner().unwrap_or_default(),
             word,
             interaction,
             process,
@@ -210,13 +227,18 @@ impl Session {
 
     /// The permit of a call that was judged and let through.
     pub(crate) fn permit(&self, judged: Judged<'_>) -> Ruling {
-        let Judged { id, call, claims, survey, .. } = judged;
+        let Judged { id, call, claims, survey, secrets, .. } = judged;
         // What a command would touch is the kernel's to hold, not a tool's to open.
         let own = |claim: &PathClaim| matches!(claim.origin, Origin::Call | Origin::Process);
         let held = claims.paths.iter().zip(survey.found).filter(|(claim, _)| own(claim));
         let found = held.map(|(claim, found)| (claim.operation, found)).collect();
         let tool = call.name().to_owned();
-        let receipt = Receipt::new(self.shared().clone(), id, tool.clone().into());
+        let receipt = Receipt::new(
+            self.shared().clone(),
+            id,
+            tool.clone().into(),
+            secrets.into_inner().unwrap_or_default(),
+        );
         match Targets::hold(self.shared(), found, claims.shell.is_some()) {
             Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt))),
             // The judge allowed what cannot be held: the type system's last word is no.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use pinfold_policy::ToolCall;
 
+use crate::audit::Secrets;
 use crate::denial::Denial;
 use crate::outcome::Outcome;
 use crate::session::{Deeds, Shared};
@@ -45,13 +46,15 @@ pub struct Receipt {
     pub(crate) started: Instant,
     open: bool,
     pub(crate) denials: Vec<Denial>,
+    /// The secrets of the call: how it ended is told without them.
+    pub(crate) secrets: Secrets,
 }
 
 impl Receipt {
-    pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: Cow<'static, str>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: Cow<'static, str>, secrets: Secrets) -> Self {
         // How an agent's own deed ends is told later, by another process, or never.
         let open = shared.deeds == Deeds::Ours;
-        Self { shared, id, tool, started: Instant::now(), open, denials: Vec::new() }
+        Self { shared, id, tool, started: Instant::now(), open, denials: Vec::new(), secrets }
     }
 
     /// `SESSION:CALL`: the name of the call in the record.
@@ -60,10 +63,16 @@ impl Receipt {
     }
 
     /// The same for a deed that took so long, with tools that are not ours.
-    pub(crate) fn of_theirs(shared: Arc<Shared>, id: u64, tool: String, lasted: Duration) -> Self {
+    pub(crate) fn of_theirs(
+        shared: Arc<Shared>,
+        id: u64,
+        tool: String,
+        lasted: Duration,
+        secrets: Secrets,
+    ) -> Self {
         let now = Instant::now();
         let started = now.checked_sub(lasted).unwrap_or(now);
-        Self { shared, id, tool: tool.into(), started, open: true, denials: Vec::new() }
+        Self { shared, id, tool: tool.into(), started, open: true, denials: Vec::new(), secrets }
     }
 
     /// What the kernel refused to the shell of the call; recorded with its end.

@@ -4,6 +4,7 @@
 use pinfold_policy::{Decision, HookWord, Interaction, Offer, PathText, ToolCall, Verdict};
 use serde_json::Value;
 
+use crate::audit::Secrets;
 use crate::consent::{ProcessShown, Request};
 use crate::refusal::Refusal;
 
@@ -26,6 +27,8 @@ pub struct Question {
     pub(crate) offer: Offer,
     /// The input as it came in.
     pub(crate) input: Option<Value>,
+    /// The secrets of the call.
+    pub(crate) secrets: Secrets,
     /// What hooks said before.
     pub(crate) word: Option<HookWord>,
     /// Whether somebody could answer: a person, or hooks in their place.

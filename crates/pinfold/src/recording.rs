@@ -5,15 +5,16 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use pinfold_paths::Line;
 use pinfold_policy::{
-    Access, BadCall, BashMode, Decision, HookWord, Interaction, PathFact, PathText, RawCall, Rule,
+    Access, BadCall, BashMode, Decision, HookWord, Interaction, PathFact, PathText, RawCall, Rule, Scope,
     ShellClaim, TrailEntry,
 };
 
 use crate::audit::record::VERSION;
 use crate::audit::{
-    AnswerTold, DecisionTold, HookTold, NotWrittenTold, OutcomeTold, PartTold, Record, RecordKind,
-    RecordedPath, Ruled, kept_input, kept_text,
+    AnswerTold, DecisionTold, HookTold, Kept, NotWrittenTold, OutcomeTold, PartTold, Record, RecordKind,
+    RecordedPath, Ruled, Secrets, kept_text,
 };
 use crate::consent::{Answer, By, Choice, Given, ProcessShown, Via};
 use crate::denial::{Denial, DeniedBy, Retry};
@@ -23,7 +24,7 @@ use crate::permit::Receipt;
 use crate::question::Question;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::ruling::Ruling;
-use crate::session::{Session, Shared};
+use crate::session::{Deeds, Session, Shared};
 use crate::words::{self, Said};
 
 /// How many paths, hosts, parts or commands of one call are recorded one by one.
@@ -59,13 +60,13 @@ impl Session {
     /// A call that was not understood.
     pub(crate) fn not_understood(&self, id: u64, raw: &RawCall, bad: &BadCall) -> Ruling {
         let refusal = self.named(id, Refusal::invalid(bad));
-        let (input, cut) = kept_input(&raw.input);
+        let Kept { input, cut, secrets } = Kept::of(&raw.input);
         let told = DecisionTold {
             input,
             cut,
             cwd: raw.cwd.as_ref().map(path_text),
-            denial: Some(self.denial(id, &refusal, Vec::new())),
-            ..self.refused(&refusal)
+            denial: Some(self.denial(id, &refusal, Vec::new(), &secrets)),
+            ..self.refused(&refusal, &secrets)
         };
         let recorded = self.append(id, bad.tool(), RecordKind::Decision(Box::new(told)));
         Ruling::Refusal(recorded.map_or_else(|unrecorded| unrecorded, |()| Box::new(refusal)))
@@ -76,19 +77,19 @@ impl Session {
         let told = DecisionTold {
             decision: Some(Decision::Ask),
             step: Some(question.verdict.step),
-            denial: Some(self.denial(question.id, &refusal, Vec::new())),
-            ..self.refused(&refusal)
+            denial: Some(self.denial(question.id, &refusal, Vec::new(), &question.secrets)),
+            ..self.refused(&refusal, &question.secrets)
         };
         // It stays a no, recorded or not.
         let _ = self.append(question.id, question.call.name(), RecordKind::Decision(Box::new(told)));
         Box::new(refusal)
     }
 
-    fn refused(&self, refusal: &Refusal) -> DecisionTold {
+    fn refused(&self, refusal: &Refusal, secrets: &Secrets) -> DecisionTold {
         DecisionTold {
             ruling: Ruled::Refusal,
             code: Some(refusal.code),
-            reason: Some(kept_text(&refusal.reason)),
+            reason: Some(secrets.kept(&refusal.reason)),
             ..self.place()
         }
     }
@@ -96,32 +97,34 @@ impl Session {
     /// Where the session stands.
     fn place(&self) -> DecisionTold {
         let shared = self.shared();
-        let scope = &shared.scope;
+        let RecordedPlace { folder, root, added } = shared.place.clone();
         DecisionTold {
-            folder: shown(shared.line.display_path()),
-            root: (scope.root != scope.display_root).then(|| shown(&scope.root)),
-            added: shared.roots.iter().skip(1).take(MOST).cloned().collect(),
+            folder,
+            root,
+            added,
             read_only: shared.access == Access::ReadOnly,
+            theirs: shared.deeds == Deeds::Theirs,
             headless: shared.interaction == Interaction::Headless,
-            armed: scope.enforce_write,
+            armed: shared.scope.enforce_write,
             ..DecisionTold::default()
         }
     }
 
     /// A refusal in the shape that every layer has.
-    fn denial(&self, id: u64, refusal: &Refusal, to_allow: Vec<String>) -> Denial {
+    fn denial(&self, id: u64, refusal: &Refusal, to_allow: Vec<String>, secrets: &Secrets) -> Denial {
         let shared = self.shared();
+        let kept = |text: &String| secrets.kept(text);
         Denial {
             id: format!("{}:{id}", shared.id),
             layer: DeniedBy::Rule,
             who: shared.principal_name.to_string(),
-            what: kept_text(&refusal.tool_name),
-            place: refusal.path.as_deref().map(kept_text),
+            what: kept(&refusal.tool_name),
+            place: refusal.path.as_ref().map(kept),
             code: Some(refusal.code),
-            rule: refusal.rule.as_deref().map(kept_text),
-            source: refusal.source.clone(),
-            why: kept_text(&refusal.reason),
-            instead: refusal.hint.clone(),
+            rule: refusal.rule.as_ref().map(kept),
+            source: refusal.source.as_ref().map(kept),
+            why: kept(&refusal.reason),
+            instead: kept(&refusal.hint),
             retry: retry(refusal),
             times: 1,
             to_allow,
@@ -142,6 +145,7 @@ impl Session {
             Choice::No { message } if answer.by.via == Via::Silence => ("silence", None, message.as_deref()),
             Choice::No { message } => ("no", None, message.as_deref()),
         };
+        let kept = |text: &dyn std::fmt::Display| question.secrets.kept(&text.to_string());
         let waited = jiff::Timestamp::now().duration_since(question.request.asked_at);
         let told = AnswerTold {
             choice,
@@ -149,17 +153,17 @@ impl Session {
             digest: answer.digest.clone(),
             lasts,
             waited_ms: u64::try_from(waited.as_millis()).unwrap_or_default(),
-            message: message.map(kept_text),
-            grants: given.grants.iter().map(|grant| kept_text(&grant.to_string())).collect(),
-            rules: given.rules.iter().map(|rule| kept_text(&rule.to_string())).collect(),
+            message: message.map(|message| kept(&message)),
+            grants: given.grants.iter().map(|grant| kept(grant)).collect(),
+            rules: given.rules.iter().map(|rule| kept(rule)).collect(),
         };
         self.append(question.id, question.call.name(), RecordKind::Answer(Box::new(told)))
     }
 
     /// Rules that were given for good are not there.
     pub(crate) fn record_not_written(&self, question: &Question, rules: &[Rule], failed: &str) {
-        let rules = rules.iter().map(|rule| kept_text(&rule.to_string())).collect();
-        let told = NotWrittenTold { rules, failed: failed.to_owned() };
+        let rules = rules.iter().map(|rule| question.secrets.kept(&rule.to_string())).collect();
+        let told = NotWrittenTold { rules, failed: question.secrets.kept(failed) };
         // They are not there, recorded or not.
         let _ = self.append(question.id, question.call.name(), RecordKind::NotWritten(told));
     }
@@ -175,12 +179,28 @@ fn retry(refusal: &Refusal) -> Retry {
     }
 }
 
-fn shown(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+/// Where a session stands, as its lines say it.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordedPlace {
+    folder: String,
+    root: Option<String>,
+    added: Vec<String>,
+}
+
+impl RecordedPlace {
+    /// Put into words once, since every decision says it.
+    pub(crate) fn of(line: &Line, scope: &Scope) -> Self {
+        let shown = |path: &Path| kept_text(&path.to_string_lossy());
+        Self {
+            folder: shown(line.display_path()),
+            root: (scope.root != scope.display_root).then(|| shown(&scope.root)),
+            added: line.roots().skip(1).take(MOST).map(|root| shown(&root)).collect(),
+        }
+    }
 }
 
 fn path_text(path: &PathText) -> String {
-    path.as_os_str().to_string_lossy().into_owned()
+    kept_text(&path.as_os_str().to_string_lossy())
 }
 
 impl Verbal<'_> {
@@ -199,12 +219,13 @@ impl Verbal<'_> {
 
     fn told(&self, ruling: Ruled, refusal: Option<&Refusal>) -> DecisionTold {
         let judged = self.judged;
-        let (input, cut) = judged.input.map(kept_input).unwrap_or_default();
+        let Kept { input, cut, secrets } = judged.input.map_or_else(|| self.not_input(), Kept::of);
+        let secrets = judged.secrets.get_or_init(|| secrets);
         let deciding = self.verdict.deciding();
         let reason = deciding.map(|entry| &entry.opinion.reason);
         let (rule, source) = reason.map(words::rule).unwrap_or_default();
         let rule = rule.or_else(|| reason.and_then(words::safeguard).map(str::to_owned));
-        let why = || reason.map(|reason| kept_text(&words::clause(reason)));
+        let why = || reason.map(|reason| secrets.kept(&words::clause(reason)));
         let parts: Vec<&TrailEntry> =
             self.verdict.trail.iter().filter(|entry| entry.opinion.decision != Decision::Allow).collect();
         let (hosts, shell) = (&self.claims.hosts, self.claims.shell.is_some());
@@ -214,24 +235,28 @@ impl Verbal<'_> {
             step: Some(self.verdict.step),
             ruling,
             code: refusal.map(|refusal| refusal.code),
-            reason: refusal.map(|refusal| kept_text(&refusal.reason)).or_else(why),
-            rule: rule.as_deref().map(kept_text),
-            source,
+            reason: refusal.map(|refusal| secrets.kept(&refusal.reason)).or_else(why),
+            rule: rule.map(|rule| secrets.kept(&rule)),
+            source: source.map(|source| secrets.kept(&source)),
             cwd: judged.cwd.as_ref().map(path_text),
             mode: Some(judged.mode.word()),
             bash: Some(judged.bash).filter(|bash| shell && *bash != BashMode::Ask).map(BashMode::word),
-            shell: self.shell(),
+            shell: self.shell(secrets),
             input,
             cut,
-            paths: self.facts.paths.iter().take(MOST).map(|fact| self.path(fact)).collect(),
-            hosts: hosts.iter().take(MOST).map(|claim| claim.host.as_deref().map(kept_text)).collect(),
-            opaque: self.opaque(),
-            parts: self.parts(&parts),
+            paths: self.facts.paths.iter().take(MOST).map(|fact| self.path(fact, secrets)).collect(),
+            hosts: hosts
+                .iter()
+                .take(MOST)
+                .map(|claim| claim.host.as_deref().map(|host| secrets.kept(host)))
+                .collect(),
+            opaque: self.opaque(secrets),
+            parts: self.parts(&parts, secrets),
             more: more.into_iter().map(|count| count as u64).sum(),
             hook: judged.word.as_ref().map(hook),
             process: judged.process.as_ref().map(process),
             digest: None,
-            denial: refusal.filter(|_| ruling == Ruled::Refusal).map(|refusal| self.denial(refusal)),
+            denial: refusal.filter(|_| ruling == Ruled::Refusal).map(|refusal| self.denial(refusal, secrets)),
             ..self.session.place()
         }
     }
@@ -240,48 +265,55 @@ impl Verbal<'_> {
         Said { call: &self.judged.call, claims: self.claims, facts: self.facts }
     }
 
-    fn denial(&self, refusal: &Refusal) -> Denial {
-        let change = self.verdict.deciding().map(|entry| kept_text(&self.said().change(entry)));
-        self.session.denial(self.judged.id, refusal, change.into_iter().collect())
+    /// What is kept where there is no input: an embedder or a process said it in other words.
+    fn not_input(&self) -> Kept {
+        let said = self.claims.shell.as_ref().and_then(ShellClaim::said);
+        let said = said.or_else(|| Some(self.judged.process.as_ref()?.command_line.as_str()));
+        Kept { secrets: said.map(Secrets::of_text).unwrap_or_default(), ..Kept::default() }
     }
 
-    fn path(&self, fact: &PathFact) -> RecordedPath {
+    fn denial(&self, refusal: &Refusal, secrets: &Secrets) -> Denial {
+        let change = self.verdict.deciding().map(|entry| secrets.kept(&self.said().change(entry)));
+        self.session.denial(self.judged.id, refusal, change.into_iter().collect(), secrets)
+    }
+
+    fn path(&self, fact: &PathFact, secrets: &Secrets) -> RecordedPath {
         RecordedPath {
             operation: fact.operation.word(),
-            asked: kept_text(&fact.shown),
+            asked: secrets.kept(&fact.shown),
             real: fact
                 .real
                 .as_ref()
                 .map(|real| self.shared().show(real))
                 .filter(|real| *real != fact.shown)
-                .map(|real| kept_text(&real)),
+                .map(|real| secrets.kept(&real)),
         }
     }
 
     /// What a shell is told, where the input does not say it.
-    fn shell(&self) -> Option<String> {
+    fn shell(&self, secrets: &Secrets) -> Option<String> {
         let said = self.claims.shell.as_ref().and_then(ShellClaim::said)?;
-        self.judged.input.is_none().then(|| kept_text(said))
+        self.judged.input.is_none().then(|| secrets.kept(said))
     }
 
-    fn opaque(&self) -> Vec<String> {
-        self.claims.bars.iter().take(MOST).map(|bar| kept_text(&bar.why)).collect()
+    fn opaque(&self, secrets: &Secrets) -> Vec<String> {
+        self.claims.bars.iter().take(MOST).map(|bar| secrets.kept(&bar.why)).collect()
     }
 
     /// The parts that ask or deny, the one that decides first.
-    fn parts(&self, parts: &[&TrailEntry]) -> Vec<PartTold> {
+    fn parts(&self, parts: &[&TrailEntry], secrets: &Secrets) -> Vec<PartTold> {
         let said = self.said();
         let told = |entry: &TrailEntry| {
             let reason = &entry.opinion.reason;
             let (rule, source) = words::rule(reason);
             let rule = rule.or_else(|| words::safeguard(reason).map(str::to_owned));
             PartTold {
-                part: kept_text(&said.part(entry.part)),
+                part: secrets.kept(&said.part(entry.part)),
                 decision: entry.opinion.decision,
                 step: entry.step,
-                reason: kept_text(&words::clause(reason)),
-                rule: rule.as_deref().map(kept_text),
-                source,
+                reason: secrets.kept(&words::clause(reason)),
+                rule: rule.map(|rule| secrets.kept(&rule)),
+                source: source.map(|source| secrets.kept(&source)),
             }
         };
         let deciding = self.verdict.deciding();
@@ -311,7 +343,7 @@ impl Receipt {
         let told = OutcomeTold {
             end,
             code: failure.map(|failure| failure.code),
-            reason: failure.map(|failure| kept_text(&failure.message)),
+            reason: failure.map(|failure| self.secrets.kept(&failure.message)),
             ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             denials: self.denials.clone(),
         };

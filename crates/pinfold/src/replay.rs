@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_paths::show;
 use pinfold_policy::merge::Merged;
-use pinfold_policy::{Decision, HookWord, Layer, Located, Mode, Offer, RawCall, ToolCall};
+use pinfold_policy::{BashMode, Decision, HookWord, Layer, Located, Mode, Offer, RawCall, ToolCall};
 use serde_json::{Value, json};
 
 use crate::audit::read::{Call, DecisionRead, HookRead};
@@ -129,7 +129,7 @@ pub struct Replay {
 #[derive(Debug, Clone, Copy)]
 struct Chosen {
     mode: bool,
-    bash: bool,
+    bash: Option<BashMode>,
     allow_bash: bool,
 }
 
@@ -237,7 +237,7 @@ impl Replay {
             },
             "headless": was.headless || *headless,
             "mode": self.mode(was, chosen),
-            "bash": was.bash.as_deref().filter(|_| !chosen.bash),
+            "bash": bash(was, chosen),
             "additional_directories": was.added.iter().chain(add).collect::<Vec<_>>(),
             "rules": {"allow": allow, "ask": ask, "deny": deny},
         });
@@ -265,11 +265,21 @@ impl Replay {
         let merged: Merged = self.desk.settings(project).map_err(|bad| unjudged(&bad))?;
         let chosen = Chosen {
             mode: is_said(&merged.mode),
-            bash: is_said(&merged.bash),
+            bash: is_said(&merged.bash).then_some(merged.bash.value),
             allow_bash: merged.allow_bash.is_some_and(|allowed| allowed.value),
         };
         self.projects.insert(project.to_owned(), chosen);
         Ok(chosen)
+    }
+}
+
+/// Which commands need no question, where that is not for the settings to say. Nothing of ours holds what an agent runs
+/// itself, so that it being held excuses no question.
+fn bash(was: &DecisionRead, chosen: Chosen) -> Option<&str> {
+    match chosen.bash {
+        Some(BashMode::Sandboxed) if was.theirs => Some(BashMode::Ask.word()),
+        Some(_) => None,
+        None => was.bash.as_deref().filter(|bash| !was.theirs || *bash != BashMode::Sandboxed.word()),
     }
 }
 

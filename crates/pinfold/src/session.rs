@@ -11,8 +11,9 @@ use pinfold_policy::{
     Scope, SourcedRule, ToolCall,
 };
 
-use crate::audit::Journal;
+use crate::audit::{Journal, kept_text};
 use crate::consent::{Asking, By, Hooks, Keeper, Kept, Lasts};
+use crate::recording::RecordedPlace;
 use crate::shell::ShellHost;
 
 /// What a session is to be, before any folder is opened.
@@ -161,6 +162,8 @@ pub(crate) struct Shared {
     pub(crate) keeper: Keeper,
     pub(crate) asking: Option<Asking>,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    /// Where it stands, for the record.
+    pub(crate) place: RecordedPlace,
     /// From the main loop down to who acts here.
     pub(crate) lineage: Arc<[String]>,
     pub(crate) bypass_locked: bool,
@@ -237,10 +240,13 @@ impl Session {
         let Plan {
             bases, asking, hooks, parents, bypass_locked, rules_locked, headless_hooks, deeds, ..
         } = plan;
-        let lineage = parents.into_iter().chain([principal.name().to_owned()]).collect();
+        // Whoever starts an agent names it, and may be a model.
+        let name = kept_text(principal.name());
+        let lineage = parents.iter().map(|parent| kept_text(parent)).chain([name.clone()]).collect();
         let shared = Shared {
             id: id.into(),
-            principal_name: principal.name().into(),
+            principal_name: name.into(),
+            place: RecordedPlace::of(&line, &scope),
             lineage,
             scope,
             principal,

@@ -19,33 +19,50 @@ const LOOKED_THROUGH: usize = 4 * LONGEST_TEXT;
 const DEEPEST: usize = 128;
 
 /// The input of a call, as it is recorded, and what was left out.
-pub(crate) fn kept_input(input: &Value) -> (Option<Value>, Vec<Cut>) {
-    let mut keep = Keep { left: LONGEST_INPUT, at: String::new(), cuts: Vec::new() };
-    match keep.value(input, DEEPEST) {
-        Some(mut kept) => {
-            // Once more, now with the names under which texts stand: a value behind `password` is one.
-            Scrubber::default().scrub_json(&mut kept);
-            (Some(kept), keep.cuts)
-        }
-        None => (None, vec![cut(String::new(), input.to_string().as_bytes())]),
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Kept {
+    pub(crate) input: Option<Value>,
+    pub(crate) cut: Vec<Cut>,
+    /// What of it is secret.
+    pub(crate) secrets: Secrets,
+}
+
+impl Kept {
+    pub(crate) fn of(input: &Value) -> Self {
+        let mut keep = Keep { left: LONGEST_INPUT, at: String::new(), cuts: Vec::new(), found: false };
+        let Some(mut kept) = keep.value(input, DEEPEST) else {
+            let cut = vec![cut(String::new(), input.to_string().as_bytes())];
+            return Self { input: None, cut, secrets: Secrets::of(input) };
+        };
+        // Once more, now with the names under which texts stand: a value behind `password` is one.
+        let by_name = Scrubber::default().scrub_json(&mut kept);
+        let found = keep.found || !by_name.is_empty();
+        let secrets = if found { Secrets::of(input) } else { Secrets::default() };
+        Self { input: Some(kept), cut: keep.cuts, secrets }
     }
 }
 
 /// A text of somebody else as it is recorded: without secrets, and cut where it is long.
 pub fn kept_text(text: &str) -> String {
-    kept(text, LONGEST_TEXT).into_owned()
+    kept(text, LONGEST_TEXT).0.into_owned()
 }
 
-fn kept(text: &str, longest: usize) -> Cow<'_, str> {
+/// What is kept of a text, and whether there was a secret in it.
+fn kept(text: &str, longest: usize) -> (Cow<'_, str>, bool) {
     if text.len() <= LONGEST_TEXT.min(longest) {
         return scrubbed(text);
     }
-    let looked_through = text.get(..text.floor_char_boundary(LOOKED_THROUGH)).unwrap_or_default();
-    Cow::Owned(shortened(&scrubbed(looked_through), longest))
+    let (text, found) = scrubbed(looked_through(text));
+    (Cow::Owned(shortened(&text, longest)), found)
 }
 
-fn scrubbed(text: &str) -> Cow<'_, str> {
-    Scrubber::default().scrub(text).text
+fn looked_through(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LOOKED_THROUGH)).unwrap_or_default()
+}
+
+fn scrubbed(text: &str) -> (Cow<'_, str>, bool) {
+    let scrubbed = Scrubber::default().scrub(text);
+    (scrubbed.text, !scrubbed.found.is_empty())
 }
 
 struct Keep {
@@ -54,6 +71,8 @@ struct Keep {
     /// Where in the input.
     at: String,
     cuts: Vec<Cut>,
+    /// There was a secret.
+    found: bool,
 }
 
 impl Keep {
@@ -77,7 +96,8 @@ impl Keep {
                 let mut kept = serde_json::Map::with_capacity(fields.len());
                 for (key, value) in fields {
                     self.takes(key.len())?;
-                    let key = scrubbed(key);
+                    let (key, found) = scrubbed(key);
+                    self.found |= found;
                     let name = key.replace('~', "~0").replace('/', "~1");
                     kept.insert(key.into_owned(), self.below(&name, value, deeper)?);
                 }
@@ -102,14 +122,98 @@ impl Keep {
             self.takes(128 + self.at.len())?;
             self.cuts.push(cut(self.at.clone(), text.as_bytes()));
         }
-        let kept = kept(text, LONGEST_TEXT.min(self.left / 8)).into_owned();
+        let (kept, found) = kept(text, LONGEST_TEXT.min(self.left / 8));
+        self.found |= found;
         self.takes(kept.len())?;
-        Some(kept)
+        Some(kept.into_owned())
     }
 
     fn takes(&mut self, bytes: usize) -> Option<()> {
         self.left = self.left.checked_sub(bytes)?;
         Some(())
+    }
+}
+
+/// The secrets of a call. What is told of its parts, places and rules is made from its words: cut out of what stood
+/// around it, a secret may not look like one any more, but it is the same text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Secrets(Vec<(String, &'static str)>);
+
+/// A shorter text is more likely a word than a secret.
+const SHORTEST: usize = 4;
+/// A shorter line of a secret with several says nothing by itself.
+const SHORTEST_LINE: usize = 8;
+
+impl Secrets {
+    /// Those of an input.
+    pub(crate) fn of(input: &Value) -> Self {
+        let mut secrets = Self::default();
+        // By hand, not by calls: an input may be nested as deep as whoever wrote it liked.
+        let mut rest = vec![(None, input)];
+        while let Some((name, value)) = rest.pop() {
+            match value {
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+                Value::String(text) => secrets.look_at(name, text),
+                Value::Array(values) => rest.extend(values.iter().map(|value| (None, value))),
+                Value::Object(fields) => {
+                    fields.keys().for_each(|name| secrets.look_at(None, name));
+                    rest.extend(fields.iter().map(|(name, value)| (Some(name.as_str()), value)));
+                }
+            }
+        }
+        secrets.in_order()
+    }
+
+    /// Those of a text.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let mut secrets = Self::default();
+        secrets.look_at(None, text);
+        secrets.in_order()
+    }
+
+    fn look_at(&mut self, name: Option<&str>, text: &str) {
+        let text = looked_through(text);
+        let hits = Scrubber::default().hits(text.as_bytes());
+        if let (true, Some(name)) = (hits.is_empty(), name) {
+            let mut named =
+                Value::Object([(name.to_owned(), Value::String(text.to_owned()))].into_iter().collect());
+            if !Scrubber::default().scrub_json(&mut named).is_empty() {
+                self.add(text, "secret");
+            }
+        }
+        for hit in hits {
+            self.add(text.get(hit.range).unwrap_or_default(), hit.kind);
+        }
+    }
+
+    fn add(&mut self, secret: &str, kind: &'static str) {
+        let lines = secret.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_LINE);
+        let whole = Some(secret).filter(|secret| secret.len() >= SHORTEST);
+        self.0.extend(lines.chain(whole).map(|text| (text.to_owned(), kind)));
+    }
+
+    /// The longest first: a short one may be a part of it.
+    fn in_order(mut self) -> Self {
+        self.0.sort_unstable_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        self.0.dedup();
+        self
+    }
+
+    /// A text about the call, without them.
+    pub(crate) fn taken_out<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let is_there = |(secret, _): &&(String, &str)| text.contains(secret.as_str());
+        if !self.0.iter().any(|secret| is_there(&secret)) {
+            return Cow::Borrowed(text);
+        }
+        let without = |text: String, (secret, kind): &(String, &str)| {
+            text.replace(secret.as_str(), &format!("[REDACTED:{kind}]"))
+        };
+        Cow::Owned(self.0.iter().fold(text.to_owned(), without))
+    }
+
+    /// A text about the call, as it is recorded.
+    pub(crate) fn kept(&self, text: &str) -> String {
+        kept_text(&self.taken_out(text))
     }
 }
 
@@ -137,14 +241,14 @@ mod tests {
     #[test]
     fn what_is_short_is_kept_as_it_is() {
         let input = json!({"command": "ls", "deep": [{"a~/b": [1, null, true, "ä"]}]});
-        assert_eq!(kept_input(&input), (Some(input), Vec::new()));
+        assert_eq!(Kept::of(&input), Kept { input: Some(input), ..Kept::default() });
     }
 
     #[test]
     fn a_long_text_is_cut_at_a_character_and_told_whole() {
         let text = "ä".repeat(LONGEST_TEXT);
         let input = json!({"edits": [{"x": 1}, {"new/string": text}]});
-        let (kept, cuts) = kept_input(&input);
+        let Kept { input: kept, cut: cuts, .. } = Kept::of(&input);
         let kept = kept.unwrap();
         let kept = kept["edits"][1]["new/string"].as_str().unwrap();
         assert!(kept.len() <= LONGEST_TEXT && kept.len() > LONGEST_TEXT - 8 && kept.ends_with("ä…"));
@@ -164,7 +268,7 @@ mod tests {
             (many(json!([])), false),
             (json!({"k".repeat(LONGEST_INPUT): 1}), false),
         ] {
-            let (kept, cuts) = kept_input(&input);
+            let Kept { input: kept, cut: cuts, .. } = Kept::of(&input);
             assert_eq!(kept.is_some(), is_kept);
             let size = kept.map_or(0, |kept| kept.to_string().len());
             assert!(size <= LONGEST_INPUT + 1024 && !cuts.is_empty(), "{size}");
@@ -194,10 +298,32 @@ mod tests {
             json!(secret),
             json!({ secret.clone(): 1 }),
         ] {
-            let (kept, _) = kept_input(&input);
-            let kept = kept.unwrap().to_string();
+            let kept = Kept::of(&input).input.unwrap().to_string();
             assert!(!kept.contains(&secret[..12]), "{kept}");
         }
         assert!(!kept_text(&format!("no such tool: {secret}")).contains(&secret[..12]));
+    }
+
+    #[test]
+    fn a_secret_is_known_again_where_nothing_around_it_tells() {
+        let secret = secret(0);
+        for (input, told) in [
+            (
+                json!({"command": "login --password hunter2hunter2 && echo hunter2hunter2"}),
+                "echo hunter2hunter2",
+            ),
+            (json!({"password": "Tr0ub4dor&3xyz"}), "`Tr0ub4dor&3xyz`"),
+            (json!({"a": [{ secret.clone(): 1 }]}), secret.as_str()),
+            (
+                json!({"command": "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA04up8hoqzS1\nabcdefgh12345678\n-----END RSA PRIVATE KEY-----"}),
+                "MIIEpAIBAAKCAQEA04up8hoqzS1",
+            ),
+        ] {
+            let secrets = Kept::of(&input).secrets;
+            let kept = secrets.kept(told);
+            assert!(kept.contains("[REDACTED:"), "{input}: {kept}");
+            assert_eq!(secrets.kept("plain words"), "plain words");
+        }
+        assert_eq!(Kept::of(&json!({"command": "echo hunter2hunter2"})).secrets, Secrets::default());
     }
 }

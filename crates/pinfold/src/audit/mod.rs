@@ -23,4 +23,4 @@ pub use record::{
 pub use seal::Hash;
 pub use verify::{Misfit, Verified, verify};
 
-pub(crate) use keep::kept_input;
+pub(crate) use keep::{Kept, Secrets};

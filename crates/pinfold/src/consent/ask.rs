@@ -1,5 +1,6 @@
 //! From a judged call to a request, and from an answer to a ruling.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -15,6 +16,7 @@ use super::request::{
     WidthShown,
 };
 use super::scrubbed::scrubbed;
+use crate::audit::Secrets;
 use crate::gate;
 use crate::session::Shared;
 use crate::survey::Survey;
@@ -40,6 +42,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) claims: Claims,
     pub(crate) survey: Survey,
     pub(crate) verdict: Verdict,
+    /// The secrets of the call, once it was put into words.
+    pub(crate) secrets: OnceCell<Secrets>,
 }
 
 impl<'a> Judged<'a> {
@@ -65,7 +69,7 @@ pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer:
     let now = Timestamp::now();
     let patience = shared.asking.as_ref().map_or(super::approver::PATIENCE, |asking| asking.patience);
     let deadline = now.checked_add(patience).unwrap_or(Timestamp::MAX);
-    scrubbed(Request {
+    let request = Request {
         v: VERSION,
         id: format!("{}:{}", shared.id, judged.id),
         digest: digest.to_owned(),
@@ -83,7 +87,8 @@ pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer:
         immune: is_immune(&judged.verdict),
         destructive: is_destructive(&judged.verdict),
         offer: shown(shared, offer),
-    })
+    };
+    scrubbed(request, judged.secrets.get())
 }
 
 /// The parts that are asked about, the one that decides first.

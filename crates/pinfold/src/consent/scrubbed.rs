@@ -1,14 +1,22 @@
 //! A request without the secrets in its texts: it goes to screens, sockets and other machines. What is approved stays
 //! exact, by its digest.
 
+use std::borrow::Cow;
+
 use pinfold_scrub::Scrubber;
+
+use crate::audit::Secrets;
 
 use super::request::{Asker, Change, Deed, Hunk, OfferShown, Request, WidthShown};
 
-/// The same request with `[REDACTED:kind]` in place of each secret.
-pub(crate) fn scrubbed(mut request: Request) -> Request {
+/// The same request with `[REDACTED:kind]` in place of each secret: of those that a text shows by itself, and of those
+/// that the call is known to hold.
+pub(crate) fn scrubbed(mut request: Request, known: Option<&Secrets>) -> Request {
     let scrubber = Scrubber::default();
     texts(&mut request, &|text| {
+        if let Some(Cow::Owned(without)) = known.map(|known| known.taken_out(text)) {
+            *text = without;
+        }
         let found = scrubber.scrub(text);
         if !found.found.is_empty() {
             *text = found.text.into_owned();

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::hooks::{Afterwards, Told};
 use super::road::{Decided, Walk};
+use crate::audit::Secrets;
 use crate::outcome::Outcome;
 use crate::permit::Receipt;
 use crate::question::Question;
@@ -82,7 +83,8 @@ impl Session {
     ) -> io::Result<Afterwards> {
         let tool =
             ToolCall::parse_for_verdict(raw).map_or_else(|_| raw.tool.clone(), |c| c.name().to_owned());
-        Receipt::of_theirs(self.shared().clone(), id, tool, lasted).close(outcome)?;
+        let secrets = Secrets::of(&raw.input);
+        Receipt::of_theirs(self.shared().clone(), id, tool, lasted, secrets).close(outcome)?;
         let told = Told { id, raw: raw.clone() };
         Ok(self.after(&told, *outcome == Outcome::Done, result))
     }

@@ -89,6 +89,11 @@ impl Calls {
                 call.answers.push(*answer);
                 None
             }
+            // An agent that asks in a dialog of its own tells no answer: that it went on is one.
+            Says::Outcome(_) => {
+                let (_, call) = self.open.remove(&name?)?;
+                Some(Call { ruling: RulingRead::Permit, ..call })
+            }
             _ => None,
         }
     }
@@ -175,6 +180,9 @@ mod tests {
             decision(6, "ask", "question", "g"),
             decision(6, "allow", "permit", "h"),
             decision(8, "ask", "question", "i"),
+            // Asked about by the agent itself, and done.
+            decision(9, "ask", "question", "k"),
+            line(9, &json!({"kind": "outcome", "end": "done"})),
             decision(7, "ask", "question", "j"),
             line(2, &json!({"kind": "outcome", "end": "done"})),
         ];
@@ -185,6 +193,7 @@ mod tests {
             (4, Refusal, "d", 0, 0),
             (5, Refusal, "f", 2, 2),
             (6, Permit, "h", 1, 0),
+            (9, Permit, "k", 1, 0),
             (8, Question, "i", 1, 0),
             (7, Question, "j", 1, 0),
         ];

@@ -116,15 +116,14 @@ impl Name {
         }
     }
 
-    /// Whether the text is certainly a name: it says which of a session that is called as pinfold calls them, or is the
-    /// whole name of one.
+    /// Whether the text is certainly a name, and neither a host with a port nor a program: sessions are called
+    /// `KIND-NAME`, and one that stands alone has to be a whole name of ours.
     pub fn is_plain(&self) -> bool {
         const RANDOM: usize = 12;
-        let random = ["call-", "run-"].iter().find_map(|kind| self.session.strip_prefix(kind));
-        random.is_some_and(|random| {
-            let plain = random.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-            plain && (self.of != Of::Session || random.len() == RANDOM)
-        })
+        let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        let Some((kind, name)) = self.session.split_once('-') else { return false };
+        let ours = ["call", "run"].contains(&kind) && name.len() == RANDOM;
+        plain(kind) && plain(name) && (ours || self.of != Of::Session)
     }
 
     /// What it means in a record. `reader`: makes a reader that begins at the beginning.
@@ -248,7 +247,10 @@ impl<'a> About<'a> {
     fn of_call(&mut self, line: Line) {
         match line.says {
             Says::NotWritten(told) => self.not_written.push(*told),
-            Says::Outcome(outcome) => self.outcome = Some(*outcome),
+            Says::Outcome(ref outcome) => {
+                self.outcome = Some(OutcomeRead::clone(outcome));
+                self.call = self.calls.take(line).or(self.call.take());
+            }
             _ => self.call = self.calls.take(line).or(self.call.take()),
         }
     }
@@ -326,6 +328,7 @@ mod tests {
             ("run-e9qryy4sncxt", true),
             ("run-parts", false),
             ("call-center", false),
+            ("claude-0b9c2f6e-6f0d-4a7e-9a51-0d9f3f6f2a11:41", true),
             ("github.com:443", false),
             ("localhost:80", false),
         ] {

@@ -66,6 +66,8 @@ pub struct DecisionRead {
     pub bash: Option<String>,
     /// Nothing could be changed.
     pub read_only: bool,
+    /// The agent carried it out itself, with tools of its own.
+    pub theirs: bool,
     /// Nobody could be asked.
     pub headless: bool,
     /// A write outside was denied to this agent.

@@ -12,6 +12,7 @@ use crate::refusal::RefusalCode;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Decided"))]
+#[expect(clippy::struct_excessive_bools, reason = "independent fields of a line")]
 pub struct DecisionTold {
     /// What the judgement said; absent for a call that was not understood.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +56,9 @@ pub struct DecisionTold {
     /// Nothing could be changed.
     #[serde(skip_serializing_if = "is_false")]
     pub read_only: bool,
+    /// The agent carries it out itself, with tools of its own: nothing of ours holds it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub theirs: bool,
     /// Nobody could be asked.
     #[serde(skip_serializing_if = "is_false")]
     pub headless: bool,
