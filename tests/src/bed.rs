@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use crate::ground::new_place;
 use crate::product::pinfold;
+use crate::record;
 use crate::{Tier, Who};
 
 /// `folder`, `outside` and `home`, empty, owned by one user, gone at the end.
@@ -37,8 +38,9 @@ impl Bed {
 
     /// The same, where every run has these options too.
     #[must_use]
-    pub fn with_options(self, options: &'static [&'static str]) -> Self {
-        Self { options, ..self }
+    pub fn with_options(mut self, options: &'static [&'static str]) -> Self {
+        self.options = options;
+        self
     }
 
     /// The options that every run has here.
@@ -91,6 +93,14 @@ impl Bed {
     /// When it cannot be started.
     pub fn sh(&self, tier: Tier, script: &str) -> Output {
         self.run(tier, &[]).args(["sh", "-c", script]).output().expect("pinfold can be started")
+    }
+}
+
+impl Drop for Bed {
+    /// Whatever a test did: what was recorded about it is as the published schema says.
+    fn drop(&mut self) {
+        let wrong = record::wrong_lines(&self.home().join(".local/state/pinfold/record"));
+        assert!(wrong.is_empty() || std::thread::panicking(), "lines of the record: {wrong:#?}");
     }
 }
 

@@ -14,6 +14,7 @@ pub mod missing;
 pub mod paths;
 pub mod processes;
 pub mod product;
+pub mod record;
 pub mod terminal;
 pub mod tier;
 pub mod tmux;

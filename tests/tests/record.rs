@@ -6,6 +6,7 @@ use std::process::Command;
 
 use pinfold::audit::{ledger, verify};
 use pinfold_tests::bed::told;
+use pinfold_tests::missing::{all_there, left_out};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Tier, Who};
 use serde_json::Value;
@@ -146,6 +147,59 @@ fn a_run_says_what_was_refused_to_it_under_names_that_are_told() {
     }
     // A command that is not plainly without secrets is said at the end.
     assert!(lines[0]["command"].is_null() && lines[2]["command"].as_str().expect("it").contains("exit 7"));
+}
+
+/// Calls until one is refused, then a run, then with room again; on a disk that is small and full.
+const ON_A_FULL_DISK: &str = r#"
+mount -t tmpfs -o size=64k,mode=700 none "$STATE" || exit 77
+call() {
+  "$PINFOLD" call Write "{\"file_path\":\"$1\",\"content\":\"\"}" > "$STATE/../said"
+}
+call made-before && head -c 1000000 /dev/zero > "$STATE/fill" 2> "$STATE/../errors"
+# What is left of a page takes some lines more.
+for i in 1 2 3 4 5 6 7 8 9; do
+  call "made-$i"; code=$?
+  [ $code = 0 ] || break
+done
+echo "refused $i with $code: $(cat "$STATE/../said")"
+"$PINFOLD" run -- touch made-by-a-run
+echo "run $?"
+rm "$STATE/fill"
+call made-later
+echo "later $?"
+"$PINFOLD" log verify
+"#;
+
+#[test]
+fn a_full_disk_means_no_record_and_no_deed_and_says_so() {
+    const WHAT: &str = "a record on a full disk";
+    if !all_there(WHAT, &["unshare", "mount"]) {
+        return;
+    }
+    if !Who::present().contains(&Who::Superuser) {
+        return left_out(WHAT, "only the superuser can mount a small one");
+    }
+    let bed = Bed::new(Who::Superuser);
+    let state = bed.outside().join("state");
+    fs::create_dir(&state).expect("a directory");
+    let mut shell = bed.free("unshare");
+    shell.args(["--mount", "--propagation", "private", "sh", "-c", ON_A_FULL_DISK]);
+    shell.env("STATE", &state).env("XDG_STATE_HOME", &state).env("PINFOLD", pinfold());
+    let output = shell.output().expect("a shell");
+    if matches!(output.status.code(), Some(77 | 1)) {
+        return left_out(WHAT, "nothing can be mounted here");
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let refused = text.lines().find_map(|line| line.strip_prefix("refused ")).expect("a refusal");
+    let (number, reply) = refused.split_once(" with 3: ").unwrap_or_else(|| panic!("{}", told(&output)));
+    let why = ["no storage space", "No space left on device"];
+    assert!(reply.contains("could not be recorded") && why.iter().any(|why| reply.contains(why)), "{reply}");
+    assert!(!bed.folder().join(format!("made-{number}")).exists(), "no record, no deed: {text}");
+    assert!(text.contains("run 125\n") && !bed.folder().join("made-by-a-run").exists(), "{}", told(&output));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("nothing can be recorded") && errors.contains("set XDG_STATE_HOME"), "{errors}");
+    assert!(text.contains("later 0\n") && bed.folder().join("made-later").exists(), "{}", told(&output));
+    assert!(text.contains("the chain holds"), "{text}");
 }
 
 #[test]

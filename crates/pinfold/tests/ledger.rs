@@ -17,7 +17,10 @@ use std::time::Duration;
 
 use pinfold::Ambient;
 use pinfold::audit::ledger::{files, opened};
-use pinfold::audit::{Hash, Journal as _, Ledger, Limits, OutcomeTold, Record, RecordKind, Verified, verify};
+use pinfold::audit::read::Read;
+use pinfold::audit::{
+    Hash, Journal as _, Ledger, Limits, OutcomeTold, Reader, Record, RecordKind, Verified, verify,
+};
 
 /// `DIRECTORY\nMAX_SIZE\nLINES\nNAME`: a process that does nothing but append.
 const CHILD: &str = "PINFOLD_TEST_APPENDS";
@@ -145,6 +148,48 @@ fn whoever_is_killed_in_the_middle_leaves_a_chain_that_goes_on() {
     ledger.append(&record("after", 1)).unwrap();
     let after = verified(folder.path());
     assert!(after.lines > before.lines && after.unfinished == 0, "{after:?}");
+}
+
+#[test]
+fn whoever_looks_while_others_write_and_put_aside_sees_a_whole_chain() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut children: Vec<Child> =
+        (0..3).map(|i| start(folder.path(), 8 << 10, u64::MAX, &format!("w{i}"))).collect();
+    let (mut reader, mut seen, mut looks) = (Reader::of_record(&Ambient::claim(), folder.path()), 0, 0);
+    while files(folder.path()).unwrap().len() < 60 {
+        // One of them is stopped in the middle now and then, and another goes on.
+        if looks % 16 == 7 {
+            let next = looks % children.len();
+            children[next].kill().unwrap();
+            children[next].wait().unwrap();
+            children[next] = start(folder.path(), 8 << 10, u64::MAX, &format!("again-{looks}"));
+        }
+        looks += 1;
+        verified(folder.path());
+        reader
+            .each(|read| match read {
+                Read::Line(..) => {
+                    seen += 1;
+                    Ok::<(), std::io::Error>(())
+                }
+                Read::Damaged(damage) => panic!("{damage}"),
+            })
+            .unwrap();
+    }
+    for child in &mut children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let mut rest = 0;
+    let count = |_: Read<'_>| {
+        rest += 1;
+        Ok::<(), std::io::Error>(())
+    };
+    reader.each(count).unwrap();
+    assert!(looks > 1);
+    // Nothing was read twice, and nothing passed over but what was left unfinished.
+    let found = verified(folder.path());
+    assert_eq!(seen + rest, found.lines, "{found:?}");
 }
 
 #[test]

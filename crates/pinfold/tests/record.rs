@@ -1,0 +1,404 @@
+//! What the gate writes down, whatever is said to it: every line is as the published schema says, and no secret is in it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold::audit::read::Read;
+use pinfold::audit::{
+    EndTold, Journal, Ledger, Limits, Memory, NotWrittenTold, Reader, Record, RecordKind, RunDenial,
+    StartTold, kept_text,
+};
+use pinfold::consent::{
+    Afterwards, Answer, Approver, Asking, Before, By, Choice, Heard, HookCall, HookMoment, Hooks, OnQuestion,
+    Request, Via,
+};
+use pinfold::policy::{
+    Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Principal, ProcessCall,
+    Rule, ShellHold, Source, SourcedRule, Touch,
+};
+use pinfold::{
+    Ambient, Decided, Denial, DeniedBy, Failure, Outcome, Plan, RawCall, Refusal, RefusalCode, Retry,
+    Session, ShellHost, ToolCall,
+};
+use serde_json::{Value, json};
+
+/// Somebody whose every word is this.
+#[derive(Debug)]
+struct Says(String);
+
+impl Says {
+    fn answer(&self, request: &Request, choice: Choice) -> Heard {
+        let by = By { via: Via::Embedder, who: Some(self.0.clone()) };
+        Heard::Answer(Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by })
+    }
+}
+
+impl Approver for Says {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+        let session = || Choice::Session { width: 0 };
+        match request.tool.as_str() {
+            "Write" => self.answer(request, Choice::No { message: Some(self.0.clone()) }),
+            "Delete" => Heard::Nobody(self.0.clone()),
+            "Bash" => self.answer(request, session()),
+            _ => self.answer(request, Choice::Yes),
+        }
+    }
+}
+
+impl Hooks for Says {
+    fn before(&self, call: &HookCall<'_>) -> Before {
+        let word =
+            |decision| HookWord { decision, reason: self.0.clone(), by: self.0.clone(), only: Vec::new() };
+        let word = match call.tool {
+            "Glob" => Some(word(Decision::Deny)),
+            "MakeDir" => Some(word(Decision::Ask)),
+            _ => None,
+        };
+        Before { word, ..Before::default() }
+    }
+
+    fn on_question(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
+        OnQuestion::default()
+    }
+
+    fn refused(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
+        false
+    }
+
+    fn after(&self, _: &HookCall<'_>, _: bool, _: &Value) -> Afterwards {
+        Afterwards::default()
+    }
+
+    fn event(&self, _: &HookMoment<'_>) -> Afterwards {
+        Afterwards::default()
+    }
+}
+
+#[derive(Debug)]
+struct Held(PathBuf);
+
+impl ShellHost for Held {
+    fn held(&self) -> ShellHold {
+        ShellHold::Full
+    }
+
+    fn opens_network(&self) -> bool {
+        false
+    }
+
+    fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// A journal that keeps what others write, and writes it on.
+struct Both(Arc<Memory>, Ledger);
+
+impl Journal for Both {
+    fn append(&self, record: &Record) -> std::io::Result<()> {
+        self.0.append(record)?;
+        self.1.append(record)
+    }
+}
+
+/// A folder, its record, and sessions whose words are all the same.
+struct Bed {
+    temp: tempfile::TempDir,
+    memory: Arc<Memory>,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("inside")).unwrap();
+        std::fs::write(temp.path().join("inside/a.txt"), "a").unwrap();
+        Self { temp, memory: Arc::default() }
+    }
+
+    fn inside(&self) -> PathBuf {
+        self.temp.path().canonicalize().unwrap().join("inside")
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.temp.path().join("record")
+    }
+
+    fn session(&self, words: &str, rules: &[(Effect, String)], change: impl FnOnce(Plan) -> Plan) -> Session {
+        let inside = self.inside();
+        let bases = Bases { project: inside.clone(), cwd: inside.clone(), ..Bases::default() };
+        let sourced = |(effect, text): &(Effect, String)| {
+            Some(SourcedRule {
+                effect: *effect,
+                rule: Rule::parse(text).ok()?,
+                source: Source::plain(Layer::User),
+            })
+        };
+        let mut policy = Policy::default().with_rules(rules.iter().filter_map(sourced), &bases);
+        policy.mode = Mode::Default;
+        let says = || Says(words.to_owned());
+        let asking = Asking {
+            approver: Arc::new(says()),
+            patience: std::time::Duration::from_mins(10),
+            locations: None,
+        };
+        let plan = Plan {
+            policy,
+            bases,
+            asking: Some(asking),
+            hooks: Some(Arc::new(says())),
+            shells: Some(Arc::new(Held(inside.clone()))),
+            ..Plan::for_folder(inside)
+        };
+        let ledger = Ledger::open(&Ambient::claim(), self.directory(), Limits::default()).unwrap();
+        let journal = Arc::new(Both(Arc::clone(&self.memory), ledger));
+        Session::open(&Ambient::claim(), change(plan), journal).unwrap()
+    }
+
+    /// What is recorded when each field that somebody can write says this.
+    fn says(&self, words: &str) {
+        let rules =
+            [(Effect::Ask, format!("Bash(echo {words})")), (Effect::Deny, format!("Bash(printf {words})"))];
+        let session = self.session(words, &rules, |plan| plan);
+        let outside = format!("/nonexistent/{words}");
+        let deep = json!({"deep": [{"er": words}], words: 1});
+        let mut cwd = RawCall::new("Read", json!({"file_path": "a.txt"}));
+        cwd.cwd = Some(PathText::new(&outside));
+        for raw in [
+            RawCall::new("Bash", json!({"command": words})),
+            RawCall::new("Bash", json!({"command": format!("echo {words}"), "description": words})),
+            RawCall::new("Bash", json!({"command": format!("printf {words}")})),
+            RawCall::new(
+                "Bash",
+                json!({"command": format!("cat '{words}' > \"{words}\" | curl https://{words}/")}),
+            ),
+            RawCall::new("Write", json!({"file_path": "b.txt", "content": words})),
+            RawCall::new("Write", json!({"file_path": outside, "content": "x"})),
+            RawCall::new("Read", json!({"file_path": outside})),
+            RawCall::new("Read", json!({"file_path": words})),
+            RawCall::new("Delete", json!({"path": words})),
+            RawCall::new("Glob", json!({"pattern": words, "path": words})),
+            RawCall::new("MakeDir", json!({"path": words})),
+            RawCall::new("Grep", json!({"pattern": words})),
+            RawCall::new("WebFetch", json!({"url": format!("https://{words}/"), "prompt": words})),
+            RawCall::new("WebFetch", json!({"url": words})),
+            RawCall::new("mcp__a__b", deep.clone()),
+            RawCall::new("ApplyPatch", json!({"patch": words})),
+            RawCall::new(words, json!({})),
+            RawCall::new("Write", deep),
+            RawCall::new("Write", json!(words)),
+            RawCall::new("Read", json!({words: 1})),
+            cwd,
+        ] {
+            Self::end(session.decide(&raw), words);
+        }
+        let touch = Touch {
+            operation: Operation::Write,
+            says: words.to_owned(),
+            place: PathText::new(&outside),
+            named: PathText::new(&outside),
+        };
+        let process =
+            ProcessCall { program: words.to_owned(), command_line: words.to_owned(), touches: vec![touch] };
+        Self::end(session.decide_call(ToolCall::Process(process), None, None), words);
+        let agent = |plan: Plan| Plan {
+            principal: Principal::Subagent(words.to_owned()),
+            parents: vec![words.to_owned()],
+            ..plan
+        };
+        let agent = self.session(words, &[], agent);
+        Self::end(agent.decide(&RawCall::new("Read", json!({"file_path": "a.txt"}))), words);
+        Self::end(
+            agent.decide(&RawCall::new("Write", json!({"file_path": outside, "content": words}))),
+            words,
+        );
+    }
+
+    /// The deed of what was let through fails, and its shell was refused something.
+    fn end(decided: Decided, words: &str) {
+        let Ok(permit) = decided.outcome else { return };
+        let (_, _, mut receipt) = permit.spend();
+        receipt.refused(vec![denial(&format!("{}:1", receipt.name()), words)]);
+        let failure = Failure::at(RefusalCode::Denied, words, words, words);
+        receipt.close(&Outcome::Failed(failure)).unwrap();
+    }
+}
+
+/// A refusal of the kernel, as whoever makes one for the record writes it.
+fn denial(id: &str, words: &str) -> Denial {
+    Denial {
+        id: id.to_owned(),
+        layer: DeniedBy::Kernel,
+        who: kept_text(words),
+        what: "write".to_owned(),
+        place: Some(kept_text(words)),
+        code: None,
+        rule: None,
+        source: None,
+        why: "it lies outside".to_owned(),
+        instead: "write inside".to_owned(),
+        retry: Retry::Never,
+        times: 2,
+        to_allow: vec![kept_text(words)],
+    }
+}
+
+/// Every text of a line, names of fields too.
+fn texts(value: &Value, all: &mut Vec<String>) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => all.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| texts(value, all)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            all.push(name.clone());
+            texts(value, all);
+        }),
+    }
+}
+
+/// The examples of secrets, each with its kind and what of it must not be kept.
+fn examples() -> Vec<(String, String, Vec<String>)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pinfold-scrub/src/kinds.txt");
+    let (mut kind, mut all) = (String::new(), Vec::new());
+    for line in std::fs::read_to_string(path).unwrap().lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            name.clone_into(&mut kind);
+        } else if let Some(("hit", text)) = line.split_once(char::is_whitespace) {
+            let text = unescaped(text.trim_start());
+            let secrets = text.split('⟦').skip(1).filter_map(|part| Some(part.split_once('⟧')?.0.to_owned()));
+            let secrets = secrets.collect();
+            all.push((kind.clone(), text.replace(['⟦', '⟧'], ""), secrets));
+        }
+    }
+    all
+}
+
+fn unescaped(text: &str) -> String {
+    let text = text.replace('¦', "");
+    let pairs = [("\\\\", "\u{0}"), ("\\n", "\n"), ("\\t", "\t"), ("\\e", "\u{1b}"), ("\u{0}", "\\")];
+    pairs.iter().fold(text, |text, (said, meant)| text.replace(said, meant))
+}
+
+#[test]
+fn no_secret_is_recorded_whatever_field_it_stands_in() {
+    let examples = examples();
+    let kinds: BTreeSet<&str> = examples.iter().map(|(kind, ..)| kind.as_str()).collect();
+    assert!(kinds.len() > 40, "{kinds:?}");
+    let mut kept: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (kind, words, secrets) in &examples {
+        let bed = Bed::new();
+        bed.says(words);
+        let records = bed.memory.records();
+        assert!(records.len() > 30);
+        for record in records {
+            let line = serde_json::to_value(&record).unwrap();
+            let mut all = Vec::new();
+            texts(&line, &mut all);
+            let leaks = |secret: &String| all.iter().find(|text| text.contains(secret.as_str()));
+            for text in secrets.iter().filter_map(leaks) {
+                kept.entry(kind.clone()).or_default().insert(format!(
+                    "{} {}: {text}",
+                    record.kind.word(),
+                    record.tool
+                ));
+            }
+        }
+    }
+    assert!(kept.is_empty(), "{kept:#?}");
+}
+
+/// The published schema.
+fn schema() -> jsonschema::Validator {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// Every line of a record, none of which is damaged.
+fn lines(directory: &Path) -> Vec<(String, Value)> {
+    let mut lines = Vec::new();
+    let mut reader = Reader::of_record(&Ambient::claim(), directory);
+    reader
+        .each(|read| match read {
+            Read::Line(line, text) => {
+                lines.push((line.says.word().to_owned(), serde_json::from_str(text).unwrap()));
+                Ok::<(), std::io::Error>(())
+            }
+            Read::Damaged(damage) => panic!("{damage}"),
+        })
+        .unwrap();
+    lines
+}
+
+/// What a run writes, and what rules that could not be written leave.
+fn of_runs(words: &str) -> Vec<RecordKind> {
+    let kept = kept_text(words);
+    let start = |command| StartTold {
+        program: kept.clone(),
+        command,
+        folder: kept.clone(),
+        tier: "full",
+        ..StartTold::default()
+    };
+    let end = EndTold {
+        end: "code",
+        tier: Some("full".to_owned()),
+        exit: Some(-1),
+        more: 3,
+        left: vec![kept.clone()],
+        ..EndTold::default()
+    };
+    vec![
+        RecordKind::Start(Box::new(start(None))),
+        RecordKind::Start(Box::new(StartTold {
+            policy: Some(kept.clone()),
+            pid: u32::MAX,
+            ..start(Some(kept.clone()))
+        })),
+        RecordKind::Refusal(Box::new(RunDenial { denial: denial("run-x:k1", words) })),
+        RecordKind::NotWritten(NotWrittenTold { rules: vec![kept.clone()], failed: kept }),
+        RecordKind::End(Box::new(end)),
+        RecordKind::End(Box::default()),
+    ]
+}
+
+#[test]
+fn every_line_is_as_the_published_schema_says() {
+    let schema = schema();
+    let mut kinds = BTreeSet::new();
+    for words in [
+        "plain",
+        "a\nb\u{1b}[2J\u{0}\u{202e}",
+        "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8",
+        &"ä".repeat(9000),
+        "",
+    ] {
+        let bed = Bed::new();
+        bed.says(words);
+        // A file that is put aside leaves a note, and so does a line that was left unfinished.
+        let limits = Limits { max_size: 1000, keep: 1000 };
+        let ledger = Ledger::open(&Ambient::claim(), bed.directory(), limits).unwrap();
+        let session: Arc<str> = kept_text(words).into();
+        for kind in of_runs(words) {
+            ledger.append(&Record::of_session(&session, &session, kind)).unwrap();
+        }
+        let current = bed.directory().join("record.jsonl");
+        let half = std::fs::read(&current).unwrap();
+        std::fs::write(&current, [half.as_slice(), b"{\"v\":2,"].concat()).unwrap();
+        ledger.append(&Record::of_session(&session, &session, RecordKind::End(Box::default()))).unwrap();
+        for (kind, line) in lines(&bed.directory()) {
+            let wrong: Vec<String> =
+                schema.iter_errors(&line).map(|e| format!("{}: {e}", e.instance_path())).collect();
+            assert!(wrong.is_empty(), "{wrong:?}: {line:#}");
+            kinds.insert(kind);
+        }
+    }
+    let all = ["answer", "decision", "end", "not-written", "note", "outcome", "refusal", "start"];
+    assert_eq!(kinds, all.map(str::to_owned).into());
+    // The control: what no journal writes is seen.
+    for wrong in [json!({}), json!({"v": 2, "kind": "decision", "ruling": "maybe"})] {
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
+}

@@ -1,0 +1,31 @@
+//! The record of a bed beside its published schema.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use pinfold::Ambient;
+use pinfold::audit::Reader;
+use pinfold::audit::read::Read;
+use serde_json::Value;
+
+static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/record.schema.json");
+    let text = std::fs::read_to_string(path).expect("the published schema");
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
+    jsonschema::validator_for(&schema).expect("a schema")
+});
+
+/// What is wrong with lines of a record: where it stands, what it is, and the line. Nothing where there is no record.
+pub fn wrong_lines(directory: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    // A record that cannot be read, or not in full, is what some tests are about.
+    let _ = Reader::of_record(&Ambient::claim(), directory).each(|read| {
+        let Read::Line(_, text) = read else { return Ok(()) };
+        let Ok(line) = serde_json::from_str::<Value>(text) else { return Ok(()) };
+        wrong.extend(
+            SCHEMA.iter_errors(&line).map(|error| format!("{}: {error}: {text}", error.instance_path())),
+        );
+        Ok::<(), std::io::Error>(())
+    });
+    wrong
+}
