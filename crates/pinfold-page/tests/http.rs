@@ -197,7 +197,9 @@ fn one_answer_counts_and_only_what_was_offered() {
     assert_eq!(say("test", "s:1", "another digest", &yes), 409);
     assert_eq!(say("test", "s:1", &asked.digest, &json!({"choice": "session", "width": 9})), 409);
     assert_eq!(say("test", "s:1", &asked.digest, &json!({"choice": "always", "widths": [7]})), 409);
-    for unclear in [json!({"choice": "maybe"}), json!("yes"), json!(null)] {
+    for unclear in
+        [json!({"choice": "maybe"}), json!({"choice": "yes", "by": "me"}), json!("yes"), json!(null)]
+    {
         assert_eq!(say("test", "s:1", &asked.digest, &unclear), 400, "{unclear}");
     }
     assert!(!asking.is_finished());

@@ -20,31 +20,60 @@ pub struct Answer {
 
 /// What was chosen. What was not offered counts as a plain yes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "choice", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "choice", rename_all = "lowercase", from = "Said")]
 pub enum Choice {
     /// This call, once.
     Yes,
     /// All of this kind, until the session ends.
     Session {
         /// Which of the offered widths.
-        #[serde(default)]
         width: usize,
     },
     /// From now on: a rule for each part.
     Always {
         /// Which of the offered widths, for each part in its order; the usual one where none is given.
-        #[serde(default)]
         widths: Vec<usize>,
         /// Whose settings the rules are written to.
-        #[serde(default)]
         file: RuleFile,
     },
     /// No.
     No {
         /// What the model is told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
+}
+
+/// A choice as it is read. With braces, so that what does not belong into a yes is an error there too.
+#[derive(Deserialize)]
+#[serde(tag = "choice", rename_all = "lowercase", deny_unknown_fields)]
+enum Said {
+    Yes {},
+    Session {
+        #[serde(default)]
+        width: usize,
+    },
+    Always {
+        #[serde(default)]
+        widths: Vec<usize>,
+        #[serde(default)]
+        file: RuleFile,
+    },
+    No {
+        #[serde(default)]
+        message: Option<String>,
+    },
+}
+
+impl From<Said> for Choice {
+    fn from(said: Said) -> Self {
+        match said {
+            Said::Yes {} => Self::Yes,
+            Said::Session { width } => Self::Session { width },
+            Said::Always { widths, file } => Self::Always { widths, file },
+            Said::No { message } => Self::No { message },
+        }
+    }
 }
 
 /// Whose settings a rule is written to.
@@ -113,6 +142,44 @@ impl Answer {
             digest: digest.to_owned(),
             choice: Choice::No { message: None },
             by: By::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_understood_in_full_or_not_at_all() {
+        let read = |text: &str| serde_json::from_str::<Choice>(text).ok();
+        let always = Choice::Always { widths: vec![1], file: RuleFile::User };
+        let good = [
+            (r#"{"choice":"yes"}"#, Choice::Yes),
+            (r#"{"choice":"session"}"#, Choice::Session { width: 0 }),
+            (r#"{"choice":"session","width":2}"#, Choice::Session { width: 2 }),
+            (r#"{"choice":"always","widths":[1],"file":"user"}"#, always),
+            (r#"{"choice":"always"}"#, Choice::Always { widths: Vec::new(), file: RuleFile::Local }),
+            (r#"{"choice":"no"}"#, Choice::No { message: None }),
+        ];
+        for (text, choice) in good {
+            assert_eq!(read(text), Some(choice.clone()), "{text}");
+            let written = serde_json::to_string(&choice).unwrap();
+            assert_eq!(read(&written), Some(choice), "{written}");
+        }
+        let bad = [
+            r#"{"choice":"yes","width":1}"#,
+            r#"{"choice":"yes","digest":"another"}"#,
+            r#"{"choice":"session","widths":[1]}"#,
+            r#"{"choice":"session","width":-1}"#,
+            r#"{"choice":"always","file":"project"}"#,
+            r#"{"choice":"no","yes":true}"#,
+            r#"{"choice":"Yes"}"#,
+            r#""yes""#,
+            "{}",
+        ];
+        for text in bad {
+            assert_eq!(read(text), None, "{text}");
         }
     }
 }
