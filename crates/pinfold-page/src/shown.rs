@@ -208,18 +208,23 @@ fn lines(block: &Block<'_>) -> Vec<Line> {
 /// Adds a piece to a line, to the last run where it looks the same.
 fn push(line: &mut Line, piece: Piece) {
     let look = match piece {
-        Piece::Plain(c, _) if c.is_ascii() => None,
+        // Nearly all of a text: no detour.
+        Piece::Plain(c, _) if c.is_ascii() => return push_plain(line, c),
         // A letter of another script may look like one of this.
-        Piece::Plain(..) => Some("other"),
-        Piece::Tab | Piece::Breaks(1) => Some("faint"),
-        Piece::Breaks(_) | Piece::Spaces(_) | Piece::Hidden(..) => Some("mark"),
+        Piece::Plain(..) => "other",
+        Piece::Tab | Piece::Breaks(1) => "faint",
+        Piece::Breaks(_) | Piece::Spaces(_) | Piece::Hidden(..) => "mark",
     };
-    let text = piece.to_string();
-    match (line.last_mut(), look) {
-        (Some(Run::Plain(before)), None) => before.push_str(&text),
-        (Some(Run::Look(same, before)), Some(look)) if *same == look => before.push_str(&text),
-        (_, None) => line.push(Run::Plain(text)),
-        (_, Some(look)) => line.push(Run::Look(look, text)),
+    match line.last_mut() {
+        Some(Run::Look(same, before)) if *same == look => before.push_str(&piece.to_string()),
+        Some(_) | None => line.push(Run::Look(look, piece.to_string())),
+    }
+}
+
+fn push_plain(line: &mut Line, c: char) {
+    match line.last_mut() {
+        Some(Run::Plain(before)) => before.push(c),
+        Some(_) | None => line.push(Run::Plain(c.to_string())),
     }
 }
 
