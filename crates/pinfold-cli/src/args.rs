@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
-pub(crate) use agents::Hook;
+pub(crate) use agents::{Hook, Setup};
 pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
@@ -79,6 +79,7 @@ pub(crate) enum Command {
     Deny(Deny),
     Trust(TrustArgs),
     Init(Init),
+    Setup(Setup),
     Schema(Schema),
     Doctor(Doctor),
     Completions(Completions),

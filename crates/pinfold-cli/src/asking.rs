@@ -74,10 +74,7 @@ impl Asker {
             return Ok(None);
         }
         let wanted = wanted(&reach);
-        let cannot = |e: DeskError| {
-            Failure::new(USAGE, say::visible(&e.to_string())).mend("see `approvals` in your settings")
-        };
-        let desk = Arc::new(Desk::open(&wanted).map_err(cannot)?);
+        let desk = Arc::new(Desk::open(&wanted).map_err(|e| cannot(&e))?);
         let at_terminal = match flags.ask {
             Ask::Auto => stderr().is_terminal() && desk.asks_at_terminal(),
             Ask::Terminal => true,
@@ -133,6 +130,15 @@ impl Asker {
         let failed = |e| Failure::new(USAGE, format!("nobody can be asked at this terminal: {e}"));
         self.desk.broker().add(responder).map(drop).map_err(failed)
     }
+}
+
+/// How a process asks that has no terminal of its own; `None` where nobody else could answer.
+pub(crate) fn elsewhere(reach: Reach<'_>) -> Result<Option<Asking>, Failure> {
+    pinfold_approvals::asking(&wanted(&reach), reach.rules_to).map_err(|e| cannot(&e))
+}
+
+fn cannot(e: &DeskError) -> Failure {
+    Failure::new(USAGE, say::visible(&e.to_string())).mend("see `approvals` in your settings")
 }
 
 /// What no command may have, whatever it is called: the secret of the webhook.

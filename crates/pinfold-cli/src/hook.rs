@@ -93,19 +93,24 @@ fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCal
         // What the person is to choose, or what the agent is to decide in a stricter mode of its own, is left to them.
         Ruling::Permit(_) if call.own_dialog || event.strict => Answer::silence(),
         Ruling::Permit(_) => Answer::allow("pinfold allows it"),
-        Ruling::Question(question) => Answer::ask(reason(question.refusal())),
-        Ruling::Refusal(refusal) => {
-            Answer::deny([reason(&refusal)].into_iter().chain(stop).collect::<Vec<_>>().join("\n"))
-        }
+        Ruling::Question(question) => Answer::ask(reason(opened, question.refusal())),
+        Ruling::Refusal(refusal) => Answer::deny(
+            [format!("pinfold refuses this. {}", reason(opened, &refusal))]
+                .into_iter()
+                .chain(stop)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        ),
     };
     answer.with_context(context)
 }
 
 /// A no for the model: which, where the line is, what to do instead, and its name in the record.
-fn reason(refusal: &Refusal) -> String {
+fn reason(opened: &Opened, refusal: &Refusal) -> String {
     let code = serde_json::to_value(refusal.code).ok();
     let code = code.as_ref().and_then(Value::as_str).unwrap_or("Denied");
-    let name = refusal.id.as_ref().map(|id| format!(" (pinfold why {id})")).unwrap_or_default();
+    let named = refusal.id.as_ref().filter(|_| opened.recorded);
+    let name = named.map(|id| format!(" (pinfold why {id})")).unwrap_or_default();
     format!("{code}: {}{name}", refusal.message)
 }
 

@@ -22,6 +22,7 @@ mod run;
 mod say;
 mod schema;
 mod settings;
+mod setup;
 mod surroundings;
 mod tools;
 mod trust;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Deny(wanted) => deny::deny(&wanted),
         Command::Trust(wanted) => trust::trust(&wanted),
         Command::Init(wanted) => init::init(&wanted),
+        Command::Setup(wanted) => setup::setup(&wanted),
         Command::Schema(_) => schema::print(),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions(wanted) => completions::print(&wanted),

@@ -1,7 +1,7 @@
 //! Words for the person. A closed pipe is no reason to panic.
 
 use std::fmt::Display;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead as _, IsTerminal as _, Read, Write};
 
 use crate::exit::{FAILED, Failure, USAGE};
 
@@ -33,6 +33,18 @@ pub(crate) fn visible(text: &str) -> String {
         if matches!(c, '"' | '\'' | '\\' | '\n') { shown.push(c) } else { shown.extend(c.escape_debug()) }
     }
     shown
+}
+
+/// Asks at the terminal. Anything but a plain yes is no. `mend`: what to do where nobody can be asked.
+pub(crate) fn agreed(question: &str, mend: &str) -> Result<bool, Failure> {
+    let input = io::stdin();
+    if !input.is_terminal() {
+        return Err(Failure::new(USAGE, "nobody can be asked here").mend(mend));
+    }
+    out(&format!("{question} [y/N] "))?;
+    let mut answer = String::new();
+    input.lock().read_line(&mut answer).map_err(|e| Failure::new(FAILED, e.to_string()))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// The longest input that is read from standard input: more than any tool takes.

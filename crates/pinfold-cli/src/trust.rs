@@ -1,6 +1,5 @@
 //! `pinfold trust`: a person says that a project's own settings may widen what an agent can do.
 
-use std::io::{self, BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use pinfold::Ambient;
@@ -38,25 +37,13 @@ fn grant(locations: &Locations, yes: bool) -> Result<ExitCode, Failure> {
     for line in &widening.what {
         say::out(&format!("  {}\n", say::visible(line)))?;
     }
-    if !yes && !agreed()? {
+    if !yes && !say::agreed("Trust it?", "look at the list, then say --yes")? {
         say::out("not trusted\n")?;
         return Ok(ExitCode::from(REFUSED));
     }
     Trust::grant(&Ambient::claim(), locations, &widening).map_err(|e| failed(&e))?;
     say::out("trusted, as the files are now\n")?;
     Ok(ExitCode::from(DONE))
-}
-
-/// Asks at the terminal. Anything but a plain yes is no.
-fn agreed() -> Result<bool, Failure> {
-    let input = io::stdin();
-    if !input.is_terminal() {
-        return Err(Failure::new(USAGE, "nobody can be asked here").mend("look at the list, then say --yes"));
-    }
-    say::out("Trust it? [y/N] ")?;
-    let mut answer = String::new();
-    input.lock().read_line(&mut answer).map_err(|e| Failure::new(FAILED, e.to_string()))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn failed(e: &TrustError) -> Failure {

@@ -253,3 +253,41 @@ fn an_answer_that_nobody_can_read_is_a_no() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("nothing could be said"));
 }
+
+/// Whoever is reached at another terminal answers for an agent that cannot ask.
+#[test]
+fn an_agent_that_cannot_ask_is_answered_from_elsewhere() {
+    let bed = Bed::new();
+    bed.settings(&json!({"approvals": {"socket": true}}).to_string());
+    let call = json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": {"command": "make"}, "tool_use_id": "t"});
+    let payload = bed.filled(&call.to_string());
+    let mut hook = bed.pinfold(&["hook", "codex", "--timeout", "60s"]);
+    let pipes = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut asking = pipes.spawn().unwrap();
+    asking.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+    let id = waiting(&bed);
+    let approved = bed.pinfold(&["approve", &id, "--yes"]).stdin(Stdio::null()).output().unwrap();
+    assert!(approved.status.success(), "{}", String::from_utf8_lossy(&approved.stderr));
+    let output = asking.wait_with_output().unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "{}\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(bed.record().iter().any(|line| line["kind"] == "answer" && line["choice"] == "yes"));
+}
+
+/// The name of the question that waits.
+fn waiting(bed: &Bed) -> String {
+    for _ in 0..200 {
+        let list = bed.pinfold(&["approvals", "--list", "--json"]).output().unwrap();
+        let text = String::from_utf8(list.stdout).unwrap();
+        if let Some(at) = text.find("codex-s:") {
+            return text[at..].split('"').next().unwrap().to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("nothing waits")
+}

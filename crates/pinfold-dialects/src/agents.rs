@@ -10,7 +10,8 @@ mod shaped;
 mod shimmed;
 
 use std::fmt;
-use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::answer::{Answer, Said};
 use crate::event::{Event, Moment, NotHeard};
@@ -38,8 +39,8 @@ pub trait Dialect: fmt::Debug + Sync {
     /// The variables in which it tells its hooks the folder that it was started for.
     fn folder_variables(&self) -> &'static [&'static str];
 
-    /// How long it waits for its hook at most where nobody says otherwise.
-    fn patience(&self) -> Duration;
+    /// A call that would write `path`, as this agent tells its hook: for trying whether the hook answers.
+    fn probe(&self, cwd: &str, path: &str) -> Value;
 }
 
 /// Every agent that is known.

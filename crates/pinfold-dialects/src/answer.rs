@@ -59,6 +59,18 @@ pub struct Said {
 }
 
 impl Said {
+    /// Whether it says the same as `other`, whatever the reasons are.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let shape = |said: &Self| match said.stdout.trim() {
+            "" => Some(Value::Null),
+            text => serde_json::from_str(text).ok().map(|value| without_words(&value)),
+        };
+        let told = |said: &Self| (said.code, said.stderr.trim().is_empty());
+        // Where standard output says it, what stands beside it is for the person.
+        let silent = self.stdout.trim().is_empty();
+        shape(self).is_some() && shape(self) == shape(other) && (!silent || told(self) == told(other))
+    }
+
     /// One object of JSON, and nothing else.
     pub(crate) fn json(value: &Value) -> Self {
         Self { stdout: format!("{value}\n"), stderr: String::new(), code: 0 }
@@ -72,5 +84,19 @@ impl Said {
     /// The code that most agents take for a no, with the reason where they read it.
     pub(crate) fn exit_2(why: &str) -> Self {
         Self { stdout: String::new(), stderr: format!("{why}\n"), code: 2 }
+    }
+}
+
+/// The same with its reasons made alike.
+fn without_words(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let alike = |(name, value): (&String, &Value)| {
+                let words = ["reason", "message", "permissionDecisionReason"].contains(&name.as_str());
+                (name.clone(), if words { Value::Null } else { without_words(value) })
+            };
+            fields.iter().map(alike).collect()
+        }
+        other => other.clone(),
     }
 }

@@ -33,8 +33,10 @@ mod agents;
 mod answer;
 mod event;
 mod json;
+mod shims;
 mod table;
 
 pub use agents::{DIALECTS, Dialect, dialect};
 pub use answer::{Answer, Said};
 pub use event::{Ended, Event, Moment, NotHeard, TheirCall};
+pub use shims::shim;

@@ -144,3 +144,18 @@ fn a_field_that_nobody_knows_is_a_doubt_only_where_it_could_name_something() {
         }
     }
 }
+
+/// What is sent to try a hook is understood as what it is meant to be.
+#[test]
+fn a_probe_is_a_write() {
+    for dialect in DIALECTS {
+        let probe = dialect.probe("/w", "/w/a").to_string();
+        let Moment::Before(call) = dialect.hear(probe.as_bytes()).unwrap().moment else { panic!("before") };
+        let told = call.raw.input.to_string();
+        assert!(
+            ["Write", "ApplyPatch"].contains(&call.raw.tool.as_str()) && told.contains("/w/a"),
+            "{probe}"
+        );
+        assert_eq!(call.doubt, None);
+    }
+}

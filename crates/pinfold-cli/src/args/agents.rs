@@ -58,3 +58,36 @@ pub(crate) struct Hook {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_record: bool,
 }
+
+/// Make pinfold the hook of a coding agent
+///
+/// Shows what would change in the agent's own settings, and writes it after a yes; all else there stays as it is. Each
+/// tool call of the agent is then shown to `pinfold hook`, and is refused too when pinfold cannot be run.
+///
+/// Exit code: 0 when it was done, or holds; 1 when it could not be written, or does not hold; 2 when the command line or
+/// the agent's settings were not understood; 3 when the answer was no.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  pinfold setup claude\n  pinfold setup claude --check\n  pinfold setup claude --undo"
+)]
+pub(crate) struct Setup {
+    /// The agent
+    #[arg(value_name = "AGENT", value_parser = agents())]
+    pub(crate) agent: String,
+
+    /// Take it away again
+    #[arg(long)]
+    pub(crate) undo: bool,
+
+    /// Say whether it holds, by calling it as the agent would
+    #[arg(long, conflicts_with_all = ["undo", "yes"])]
+    pub(crate) check: bool,
+
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    /// How long judging may take, and whoever is asked; then the answer is no. The agent is told to wait longer
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "100s")]
+    pub(crate) timeout: Duration,
+}

@@ -2,17 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use pinfold::audit::{Discard, Journal, Limits};
+use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::rule::Effect;
 use pinfold::policy::settings::Flags;
-use pinfold::policy::{BashMode, Interaction, Layer, Principal, Scope, ShellHold};
+use pinfold::policy::{BashMode, Guards, Interaction, Layer, Principal, Scope, ShellHold};
 use pinfold::settings::{Locations, Situation, project_root};
 use pinfold::{Ambient, Deeds, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event};
 
 use crate::args::Hook;
+use crate::asking::Reach;
 use crate::exit::{Failure, USAGE};
 use crate::{asking, hooks, record, settings, surroundings};
 
@@ -21,6 +24,8 @@ pub(super) struct Opened {
     pub(super) session: Session,
     /// The agent asks its person itself.
     pub(super) asks: bool,
+    /// What is decided can be found again by its name.
+    pub(super) recorded: bool,
 }
 
 /// The shell of an agent: it runs it, and what holds it is not ours to say.
@@ -48,9 +53,11 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let home = surroundings::home();
     let locations = locations(wanted, &folder, home.clone());
     let merged = merged(wanted, &locations, &folder, event)?;
-    // A subagent has nobody to ask, and where the agent itself cannot ask, nobody is asked.
+    let name = name(dialect, event)?;
+    // A subagent has nobody to ask. Where the agent itself cannot ask, those are asked who can be reached elsewhere.
     let watched = !wanted.headless && event.subagent.is_none();
     let asks = watched && dialect.asks();
+    let asking = if watched && !asks { elsewhere(wanted, &name, &locations, &merged)? } else { None };
     let situation = Situation {
         project: locations.project.clone().unwrap_or_else(|| folder.clone()),
         cwd: None,
@@ -58,7 +65,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         profile: settings::profile(wanted.settings.profile.as_deref())?,
     };
     let plan = Plan {
-        id: name(dialect, event)?,
+        id: name,
         scope: Scope {
             root: folder.clone(),
             display_root: folder.clone(),
@@ -68,8 +75,9 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         },
         home,
         principal: event.subagent.clone().map_or(Principal::Main, Principal::Subagent),
-        interaction: if asks { Interaction::Interactive } else { Interaction::Headless },
+        interaction: if asks || asking.is_some() { Interaction::Interactive } else { Interaction::Headless },
         shells: Some(Arc::new(Its { folder: folder.clone() })),
+        asking,
         deeds: Deeds::Theirs,
         ..Plan::for_folder(&folder)
     };
@@ -77,10 +85,26 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
     let journal = journal(wanted, Limits::from(&merged.record))?;
     // The record is there by now, so that it can be guarded.
-    let plan = Plan { hooks, guards: record::guarded(plan.guards.clone()), ..plan };
+    let plan = Plan { hooks, guards: record::guarded(own_program(plan.guards.clone())), ..plan };
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
-    Ok(Opened { session, asks })
+    Ok(Opened { session, asks, recorded: is_recorded(wanted) })
+}
+
+/// How long before the time of the hook is over nobody is waited for any more.
+const BEFORE_THE_END: Duration = Duration::from_secs(2);
+
+/// Who is asked at another terminal or by a webhook, within the time that the hook has.
+fn elsewhere(
+    wanted: &Hook,
+    name: &str,
+    locations: &Locations,
+    merged: &Merged,
+) -> Result<Option<Asking>, Failure> {
+    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
+    let asking = asking::elsewhere(Reach { settings: &merged.approvals, name, rules_to })?;
+    let most = wanted.timeout.saturating_sub(BEFORE_THE_END);
+    Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
 }
 
 /// The folder that was granted: what the person said, what the agent says it was started for, or where it works.
@@ -144,10 +168,20 @@ fn name(dialect: &dyn Dialect, event: &Event) -> Result<String, Failure> {
     }
 }
 
-/// No record, no deed.
-fn journal(wanted: &Hook, limits: Limits) -> Result<Arc<dyn Journal>, Failure> {
-    if wanted.no_record {
-        return Ok(Arc::new(Discard));
+/// Who could write the program that answers would answer itself.
+fn own_program(guards: Guards) -> Guards {
+    match std::env::current_exe() {
+        Ok(program) => guards.with_run(&program, "it is the hook that judges this agent"),
+        Err(_) => guards,
     }
-    Ok(Arc::new(record::ledger(limits)?))
+}
+
+/// No record, no deed. Inside a run there is none that could be written: what is confined does not reach what is said
+/// about it, and the run has a record of its own.
+fn journal(wanted: &Hook, limits: Limits) -> Result<Arc<dyn Journal>, Failure> {
+    if is_recorded(wanted) { Ok(Arc::new(record::ledger(limits)?)) } else { Ok(Arc::new(Discard)) }
+}
+
+fn is_recorded(wanted: &Hook) -> bool {
+    !wanted.no_record && !surroundings::is_inside_another()
 }

@@ -4,7 +4,7 @@
 //! its yes saves the agent's own question and beats neither deny nor ask rules of the agent's settings. A top-level
 //! `decision` of `deny` voids the whole answer.
 
-use std::time::Duration;
+use serde_json::{Value, json};
 
 use super::Dialect;
 use super::shaped::{self, Shape};
@@ -120,7 +120,7 @@ impl Dialect for Claude {
         &["CLAUDE_PROJECT_DIR"]
     }
 
-    fn patience(&self) -> Duration {
-        Duration::from_mins(10)
+    fn probe(&self, cwd: &str, path: &str) -> Value {
+        SHAPE.probe(cwd, "Write", &json!({"file_path": path, "content": ""}))
     }
 }

@@ -4,8 +4,6 @@
 //! code 2 when there is a reason; a question lets the call run, so it is said as a no. A yes is not needed: what is not
 //! refused goes on by its own rules. What is typed into a shell that runs already (`write_stdin`) asks no hook.
 
-use std::time::Duration;
-
 use pinfold_policy::{Decision, RawCall};
 use pinfold_shell::RedirectKind;
 use serde_json::{Value, json};
@@ -63,8 +61,9 @@ impl Dialect for Codex {
         &[]
     }
 
-    fn patience(&self) -> Duration {
-        Duration::from_mins(10)
+    fn probe(&self, cwd: &str, path: &str) -> Value {
+        let text = format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n");
+        SHAPE.probe(cwd, "apply_patch", &json!({"command": text}))
     }
 }
 

@@ -4,8 +4,6 @@
 //! Seen with 1.0.102: `permissionDecision` on top is honoured, allow, ask and deny alike; a question where nobody sits is
 //! a no. Alone among all it stops a call whose hook fails, though not one whose hook is late or talks nonsense.
 
-use std::time::Duration;
-
 use pinfold_policy::Decision;
 use serde_json::{Value, json};
 
@@ -81,8 +79,9 @@ impl Dialect for Copilot {
         &["COPILOT_PROJECT_DIR"]
     }
 
-    fn patience(&self) -> Duration {
-        Duration::from_secs(30)
+    fn probe(&self, cwd: &str, path: &str) -> Value {
+        let call = json!({"path": path, "file_text": ""});
+        json!({"sessionId": "setup", "timestamp": 0, "cwd": cwd, "toolName": "create", "toolArgs": call})
     }
 }
 

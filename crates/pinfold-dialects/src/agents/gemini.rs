@@ -3,8 +3,6 @@
 //! Seen with 0.61.0: `{"decision":"deny"}` on top is honoured, the common words are not. A question hangs a run that
 //! nobody watches, so it is said as a no. What is not refused goes on by its own rules.
 
-use std::time::Duration;
-
 use pinfold_policy::Decision;
 use serde_json::{Value, json};
 
@@ -99,8 +97,8 @@ impl Dialect for Gemini {
         &["GEMINI_PROJECT_DIR"]
     }
 
-    fn patience(&self) -> Duration {
-        Duration::from_mins(1)
+    fn probe(&self, cwd: &str, path: &str) -> Value {
+        SHAPE.probe(cwd, "write_file", &json!({"file_path": path, "content": ""}))
     }
 }
 

@@ -3,8 +3,6 @@
 //! Seen with 0.19.0: only `{"decision":"block"}` and `{"action":"block"}` on standard output stop a call, so a failure
 //! has to be said that way too. A question lets the call run and is said as a no.
 
-use std::time::Duration;
-
 use pinfold_policy::{Decision, RawCall};
 use serde_json::{Value, json};
 
@@ -56,6 +54,8 @@ impl Dialect for Hermes {
         let cwd = sent.maybe_text("cwd")?;
         let moment = match sent.text("hook_event_name")? {
             "pre_tool_call" => Moment::Before(call(&sent, cwd)?),
+            // It tells the end of what was refused too, and that is recorded already.
+            "post_tool_call" if was_refused(&sent) => Moment::Other("blocked".to_owned()),
             "post_tool_call" => Moment::After(call(&sent, cwd)?, ended(&sent)),
             "on_session_start" => Moment::Start("startup".to_owned()),
             other => Moment::Other(other.to_owned()),
@@ -83,8 +83,11 @@ impl Dialect for Hermes {
         &[]
     }
 
-    fn patience(&self) -> Duration {
-        Duration::from_mins(1)
+    fn probe(&self, cwd: &str, path: &str) -> Value {
+        let call = json!({"path": path, "content": ""});
+        let extra = json!({"tool_call_id": "setup"});
+        json!({"hook_event_name": "pre_tool_call", "tool_name": "write_file", "tool_input": call,
+               "session_id": "setup", "cwd": cwd, "extra": extra})
     }
 }
 
@@ -103,9 +106,16 @@ fn call(sent: &Sent, cwd: Option<&str>) -> Result<TheirCall, NotHeard> {
     Ok(call_of(TOOLS, name, input, cwd, key))
 }
 
+fn was_refused(sent: &Sent) -> bool {
+    sent.get("extra").and_then(|extra| extra.get("status")).and_then(Value::as_str) == Some("blocked")
+}
+
+/// How a call ended stands beside what else is told about it.
 fn ended(sent: &Sent) -> Ended {
-    let extra = sent.get("extra");
-    let field = |name: &str| sent.get(name).or_else(|| extra.and_then(|extra| extra.get(name)));
-    let result = field("result").or_else(|| field("tool_result")).cloned().unwrap_or_default();
-    Ended { done: true, took_ms: sent.ms("duration_ms"), message: None, result }
+    let field =
+        |name: &str| sent.get("extra").and_then(|extra| extra.get(name)).filter(|value| !value.is_null());
+    let done = field("status").and_then(Value::as_str).is_none_or(|status| status == "ok");
+    let message = field("error_message").and_then(Value::as_str).filter(|_| !done).map(str::to_owned);
+    let took_ms = field("duration_ms").and_then(Value::as_u64).unwrap_or_default();
+    Ended { done, took_ms, message, result: field("result").cloned().unwrap_or_default() }
 }

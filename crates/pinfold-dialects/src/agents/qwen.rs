@@ -3,9 +3,8 @@
 //! Seen with 0.24.4: a no and a question both stop the call, the question where nobody sits too; rewriting is not
 //! honoured.
 
-use std::time::Duration;
-
 use pinfold_policy::Decision;
+use serde_json::{Value, json};
 
 use super::Dialect;
 use super::shaped::{self, Shape};
@@ -73,7 +72,7 @@ impl Dialect for Qwen {
         &["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"]
     }
 
-    fn patience(&self) -> Duration {
-        Duration::from_mins(1)
+    fn probe(&self, cwd: &str, path: &str) -> Value {
+        SHAPE.probe(cwd, "write_file", &json!({"file_path": path, "content": ""}))
     }
 }

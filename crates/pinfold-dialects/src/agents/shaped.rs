@@ -77,6 +77,18 @@ impl Shape {
         })
     }
 
+    /// A call as this agent tells its hook.
+    pub(super) fn probe(&self, cwd: &str, tool: &str, input: &Value) -> Value {
+        json!({
+            "session_id": "setup",
+            "cwd": cwd,
+            "hook_event_name": self.before,
+            "tool_name": tool,
+            "tool_input": input,
+            "tool_use_id": "setup",
+        })
+    }
+
     fn call(&self, sent: &Sent) -> Result<TheirCall, NotHeard> {
         let name = sent.text("tool_name")?;
         let input = sent.get("tool_input").ok_or_else(|| sent.bad("`tool_input` is missing"))?;

@@ -1,10 +1,8 @@
 //! opencode and pi have no hooks that are commands: a few lines of ours run in them as a plugin, call us, and let nothing
 //! run that we did not allow in so many words. What they send is in the common shape.
 
-use std::time::Duration;
-
 use pinfold_policy::{Decision, RawCall};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Dialect;
 use super::shaped::{self, Shape};
@@ -107,8 +105,10 @@ impl Dialect for Shimmed {
         &[]
     }
 
-    fn patience(&self) -> Duration {
-        Duration::from_mins(1)
+    fn probe(&self, cwd: &str, path: &str) -> Value {
+        let field = if self.name == "pi" { "path" } else { "filePath" };
+        let call = json!({field: path, "content": ""});
+        Shape::usual(self.name, self.tools).probe(cwd, "write", &call)
     }
 }
 

@@ -18,7 +18,7 @@ use super::request::{
 use super::scrubbed::scrubbed;
 use crate::audit::Secrets;
 use crate::gate;
-use crate::session::Shared;
+use crate::session::{Deeds, Shared};
 use crate::survey::Survey;
 use crate::words::{self, Said};
 
@@ -59,6 +59,10 @@ pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offe
     let mut offer = Offer::of(case, verdict, shared.keeper.bases());
     if shared.asking.as_ref().is_none_or(|asking| asking.locations.is_none()) {
         offer.always.clear();
+    }
+    if shared.deeds == Deeds::Theirs {
+        // The next call of an agent's own is judged by another process, which knows nothing of this one.
+        offer.session.clear();
     }
     offer
 }

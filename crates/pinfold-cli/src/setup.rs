@@ -1,0 +1,101 @@
+//! `pinfold setup`: pinfold becomes the hook of an agent, or stops being it, or is tried where it is.
+//!
+//! Promise: what would be changed is shown before it is, all else in a file stays as the person wrote it, and what was
+//! put in is what `--undo` takes out.
+
+mod agents;
+mod file;
+mod json;
+mod probe;
+mod yaml;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use similar::TextDiff;
+
+use crate::args::Setup;
+use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::say;
+use crate::surroundings;
+use agents::{Agent, Form};
+
+pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
+    if surroundings::is_inside_another() {
+        return Err(Failure::new(REFUSED, "agents are not set up from inside a run").mend("say it outside"));
+    }
+    let agent = Agent::named(&wanted.agent, wanted.timeout)?;
+    if wanted.check {
+        return probe::check(&agent);
+    }
+    let path = agent.file.canonicalize().unwrap_or_else(|_| agent.file.clone());
+    let before = file::read(&path)?;
+    let after =
+        if wanted.undo { without(&agent, before.as_deref())? } else { with(&agent, before.as_deref())? };
+    if after == before {
+        say::out(if wanted.undo { "nothing of pinfold is there\n" } else { "it is set up already\n" })?;
+        return Ok(ExitCode::from(DONE));
+    }
+    say::out(&shown(&path, before.as_deref(), after.as_deref()))?;
+    if !wanted.yes && !say::agreed("Write it?", "look at the change, then say --yes")? {
+        say::out("nothing was written\n")?;
+        return Ok(ExitCode::from(REFUSED));
+    }
+    match &after {
+        Some(text) => file::write(&path, text)?,
+        None => file::remove(&path)?,
+    }
+    if !wanted.undo {
+        for note in agent.notes {
+            say::out(&format!("{note}\n"))?;
+        }
+        say::out(&format!("try it: pinfold setup {} --check\n", agent.name))?;
+    }
+    Ok(ExitCode::from(DONE))
+}
+
+/// The text of its file with us in it.
+fn with(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
+    let failed = |why: String| unchanged(agent, &why);
+    match &agent.form {
+        Form::Lists(entries) => json::with(before, agent.name, entries).map(Some).map_err(failed),
+        Form::Block(block) => yaml::with(before, block).map(Some).map_err(failed),
+        Form::Own(text) => match before {
+            Some(there) if !agent.is_ours(there) => Err(failed("the file is not pinfold's".to_owned())),
+            _ => Ok(Some(text.clone())),
+        },
+    }
+}
+
+/// The same without us; `None` where nothing is left of it.
+fn without(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
+    let failed = |why: String| unchanged(agent, &why);
+    let Some(there) = before else { return Ok(None) };
+    match &agent.form {
+        Form::Lists(_) => json::without(there, agent.name).map_err(failed),
+        Form::Block(_) => Ok(yaml::without(there)),
+        Form::Own(_) if agent.is_ours(there) => Ok(None),
+        Form::Own(_) => Ok(Some(there.to_owned())),
+    }
+}
+
+fn unchanged(agent: &Agent, why: &str) -> Failure {
+    let file = say::visible(&agent.file.display().to_string());
+    Failure::new(USAGE, format!("{file} was not changed: {}", say::visible(why)))
+        .mend("mend the file, or put the hook in by hand as docs/agents.md shows")
+}
+
+/// What would change, as a patch.
+fn shown(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+    let name = path.display().to_string();
+    let none = "/dev/null".to_owned();
+    let (old, new) = (before.map_or(&none, |_| &name), after.map_or(&none, |_| &name));
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    let text = diff.unified_diff().context_radius(3).header(old, new).to_string();
+    text.lines().map(|line| format!("{}\n", say::visible(line))).collect()
+}
+
+/// A failure about a file of an agent.
+fn failure(path: &Path, what: impl std::fmt::Display) -> Failure {
+    Failure::new(FAILED, format!("{}: {what}", say::visible(&path.display().to_string())))
+}

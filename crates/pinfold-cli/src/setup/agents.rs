@@ -1,0 +1,310 @@
+//! Where each agent reads its hooks, and what stands there when pinfold is one.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pinfold_dialects::{Dialect, dialect, shim};
+use serde_json::{Value, json};
+
+use crate::exit::{Failure, USAGE};
+use crate::surroundings;
+
+/// An agent as it is set up.
+pub(super) struct Agent {
+    pub(super) name: &'static str,
+    pub(super) dialect: &'static dyn Dialect,
+    /// The file that its hooks stand in.
+    pub(super) file: PathBuf,
+    pub(super) form: Form,
+    /// The command that it runs before a call: by a shell, or its words by no shell.
+    pub(super) command: Run,
+    /// What the person has to do beyond it.
+    pub(super) notes: &'static [&'static str],
+    /// What else in its settings decides whether hooks run at all: what is wrong, if something is.
+    pub(super) stopped: fn(&Value, &Path) -> Option<String>,
+}
+
+/// How it stands there.
+pub(super) enum Form {
+    /// Entries in lists below `hooks`, in a file with other settings.
+    Lists(Vec<Entry>),
+    /// A file of its own.
+    Own(String),
+    /// A block at the end of a file with other settings.
+    Block(String),
+}
+
+/// An entry of one list.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Entry {
+    /// The event, as the agent calls it.
+    pub(super) event: &'static str,
+    pub(super) value: Value,
+}
+
+/// How an agent starts its hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Run {
+    Shell(String),
+    Words(Vec<String>),
+}
+
+/// What an agent waits longer than the hook judges.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// What is said when pinfold is not there, or ends in another way than it means to.
+const GONE: &str = "pinfold: nothing is allowed, since pinfold could not be run";
+
+impl Agent {
+    pub(super) fn named(name: &str, time: Duration) -> Result<Self, Failure> {
+        let unknown = || Failure::new(USAGE, format!("`{name}` is no agent that is known"));
+        let dialect = dialect(name).ok_or_else(unknown)?;
+        let program = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
+        let program = program.ok_or_else(|| {
+            Failure::new(USAGE, "the path of pinfold is no plain text").mend("install it somewhere else")
+        })?;
+        let homes = Homes::here().ok_or_else(|| Failure::new(USAGE, "there is no home").mend("set HOME"))?;
+        let built = Builder { name: dialect.name(), dialect, program, time, homes };
+        Ok(match dialect.name() {
+            "claude" => built.claude(),
+            "codex" => built.codex(),
+            "gemini" => built.gemini(),
+            "qwen" => built.qwen(),
+            "copilot" => built.copilot(),
+            "hermes" => built.hermes(),
+            "opencode" => built.opencode(),
+            "pi" => built.pi(),
+            _ => return Err(unknown()),
+        })
+    }
+
+    /// Whether a file that should be ours alone is.
+    pub(super) fn is_ours(&self, text: &str) -> bool {
+        text.contains("pinfold") && text.contains(&format!("hook {}", self.name))
+            || text.contains(&format!("pinfold setup {}", self.name))
+    }
+}
+
+/// Where agents keep their settings.
+struct Homes {
+    home: PathBuf,
+}
+
+impl Homes {
+    fn here() -> Option<Self> {
+        surroundings::home().map(|home| Self { home })
+    }
+
+    /// The folder that a variable names, or the usual one below home.
+    fn of(&self, variable: &str, usual: &str) -> PathBuf {
+        surroundings::absolute(variable).unwrap_or_else(|| self.home.join(usual))
+    }
+}
+
+struct Builder {
+    name: &'static str,
+    dialect: &'static dyn Dialect,
+    program: String,
+    time: Duration,
+    homes: Homes,
+}
+
+impl Builder {
+    fn words(&self) -> Vec<String> {
+        let time = format!("{}s", self.time.as_secs());
+        [self.program.as_str(), "hook", self.name, "--timeout", &time].map(str::to_owned).to_vec()
+    }
+
+    /// For a shell; a no also when pinfold is not there, or is killed.
+    fn guarded(&self) -> String {
+        format!("{} || {{ echo '{GONE}' >&2; exit 2; }}", self.plain())
+    }
+
+    /// For a shell, where nothing depends on the answer.
+    fn plain(&self) -> String {
+        self.words().iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn waits(&self) -> Duration {
+        self.time + GRACE
+    }
+
+    fn secs(&self) -> u64 {
+        self.waits().as_secs()
+    }
+
+    fn ms(&self) -> u64 {
+        u64::try_from(self.waits().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn agent(self, file: PathBuf, form: Form, command: Run) -> Agent {
+        Agent {
+            name: self.name,
+            dialect: self.dialect,
+            file,
+            form,
+            command,
+            notes: &[],
+            stopped: |_, _| None,
+        }
+    }
+
+    /// Entries in the shape that most agents share. `more`: what each hook has beyond its command.
+    fn lists(
+        &self,
+        matcher: &str,
+        gates: &[&'static str],
+        rest: &[&'static str],
+        more: &Value,
+    ) -> Vec<Entry> {
+        let hook = |command: String, gate: bool| {
+            let mut hook = json!({"type": "command", "command": command});
+            if let (Some(hook), Some(more)) = (hook.as_object_mut(), more.as_object()) {
+                // What a failure means is for those events that can stop a call.
+                let fits = |name: &&String| gate || *name != "onFailure";
+                hook.extend(more.iter().filter(|(name, _)| fits(name)).map(|(k, v)| (k.clone(), v.clone())));
+            }
+            hook
+        };
+        let gate = |event: &&'static str| Entry {
+            event,
+            value: json!({"matcher": matcher, "hooks": [hook(self.guarded(), true)]}),
+        };
+        let told =
+            |event: &&'static str| Entry { event, value: json!({"hooks": [hook(self.plain(), false)]}) };
+        gates.iter().map(gate).chain(rest.iter().map(told)).collect()
+    }
+
+    fn claude(self) -> Agent {
+        let more = json!({"timeout": self.secs(), "onFailure": "block"});
+        let rest = ["PostToolUse", "PostToolUseFailure", "SessionStart"];
+        let entries = self.lists("*", &["PreToolUse", "PermissionRequest"], &rest, &more);
+        let (file, run) =
+            (self.homes.of("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"), self.guarded());
+        Agent {
+            stopped: |settings, _| {
+                is_true(settings, &["disableAllHooks"]).then(|| "`disableAllHooks` is set".into())
+            },
+            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+        }
+    }
+
+    fn codex(self) -> Agent {
+        let more = json!({"timeout": self.secs()});
+        let rest = ["PostToolUse", "SessionStart"];
+        let entries = self.lists(".*", &["PreToolUse", "PermissionRequest"], &rest, &more);
+        let (file, run) = (self.homes.of("CODEX_HOME", ".codex").join("hooks.json"), self.guarded());
+        Agent {
+            notes: &[
+                "Codex runs a hook only once you have trusted it: start codex, and say yes when it asks to review hooks",
+            ],
+            stopped: |_, file| {
+                (!is_trusted(file))
+                    .then(|| "Codex was not told to trust it: start codex and review its hooks".into())
+            },
+            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+        }
+    }
+
+    fn gemini(self) -> Agent {
+        let more = json!({"name": "pinfold", "timeout": self.ms()});
+        let entries = self.lists(".*", &["BeforeTool"], &["AfterTool", "SessionStart"], &more);
+        let (file, run) = (self.homes.home.join(".gemini/settings.json"), self.guarded());
+        Agent {
+            stopped: |settings, _| {
+                let off = at(settings, &["hooksConfig", "enabled"]) == Some(&Value::Bool(false));
+                off.then(|| "`hooksConfig.enabled` is off".into())
+            },
+            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+        }
+    }
+
+    fn qwen(self) -> Agent {
+        let more = json!({"name": "pinfold", "timeout": self.ms()});
+        let rest = ["PostToolUse", "PostToolUseFailure", "SessionStart"];
+        let entries = self.lists("*", &["PreToolUse"], &rest, &more);
+        let (file, run) = (self.homes.home.join(".qwen/settings.json"), self.guarded());
+        Agent {
+            stopped: |settings, _| {
+                is_true(settings, &["disableAllHooks"]).then(|| "`disableAllHooks` is set".into())
+            },
+            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+        }
+    }
+
+    fn copilot(self) -> Agent {
+        let hook = |command: String| json!([{"type": "command", "bash": command, "timeoutSec": self.secs()}]);
+        let (gate, told) = (hook(self.guarded()), hook(self.plain()));
+        let hooks = json!({"preToolUse": gate, "postToolUse": told, "sessionStart": told});
+        let text = serde_json::to_string_pretty(&json!({"version": 1, "hooks": hooks})).unwrap_or_default();
+        let (file, run) = (self.homes.home.join(".copilot/hooks/pinfold.json"), self.guarded());
+        self.agent(file, Form::Own(text + "\n"), Run::Shell(run))
+    }
+
+    fn hermes(self) -> Agent {
+        // It reads a no on standard output alone, and starts no shell by itself.
+        let no = json!({"decision": "block", "reason": GONE});
+        let script = format!("{} || printf '%s\\n' {}", self.plain(), quoted(&no.to_string()));
+        let words = ["/bin/sh".to_owned(), "-c".to_owned(), script];
+        let gate: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        // Longer than that it takes no number.
+        let secs = self.secs().min(300);
+        let entry = |event: &str, command: &str| {
+            let command = Value::from(command);
+            format!("  {event}:\n    - matcher: \".*\"\n      command: {command}\n      timeout: {secs}\n")
+        };
+        let block = format!(
+            "hooks:\n{}{}",
+            entry("pre_tool_call", &gate.join(" ")),
+            entry("post_tool_call", &self.plain())
+        );
+        let file = self.homes.of("HERMES_HOME", ".hermes").join("config.yaml");
+        Agent {
+            notes: &["Hermes asks you about each hook once: start it at a terminal, and say yes"],
+            ..self.agent(file, Form::Block(block), Run::Words(words.to_vec()))
+        }
+    }
+
+    fn opencode(self) -> Agent {
+        let config = self.homes.of("XDG_CONFIG_HOME", ".config");
+        self.shimmed(config.join("opencode/plugin/pinfold.js"))
+    }
+
+    fn pi(self) -> Agent {
+        let file = self.homes.of("PI_CODING_AGENT_DIR", ".pi/agent").join("extensions/pinfold.ts");
+        self.shimmed(file)
+    }
+
+    fn shimmed(self, file: PathBuf) -> Agent {
+        let words = self.words();
+        let text = shim(self.name, &words, self.ms()).unwrap_or_default();
+        self.agent(file, Form::Own(text), Run::Words(words))
+    }
+}
+
+/// A word for a shell, whatever is in it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn at<'a>(settings: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(settings, |value, name| value.get(name))
+}
+
+fn is_true(settings: &Value, path: &[&str]) -> bool {
+    at(settings, path) == Some(&Value::Bool(true))
+}
+
+/// Whether Codex was ever told to trust what stands in this file: it notes so beside it, and asks again when it changes.
+fn is_trusted(hooks: &Path) -> bool {
+    let noted = |config: String| config.contains(&format!("{}:pre_tool_use:", hooks.display()));
+    hooks
+        .parent()
+        .and_then(|folder| std::fs::read_to_string(folder.join("config.toml")).ok())
+        .is_some_and(noted)
+}

@@ -1,0 +1,65 @@
+//! A block at the end of a YAML file, between two comments that say whose it is. A file that has hooks of its own is not
+//! touched: they would have to be joined, and no part of the person's is written anew.
+
+const BEGIN: &str = "# >>> pinfold setup hermes";
+const END: &str = "# <<< pinfold setup hermes";
+
+/// The text with our block at its end.
+pub(super) fn with(before: Option<&str>, block: &str) -> Result<String, String> {
+    let rest = before.and_then(without).unwrap_or_default();
+    if rest.lines().any(|line| {
+        line.starts_with("hooks:") || line.starts_with("\"hooks\"") || line.starts_with("'hooks'")
+    }) {
+        return Err("it has hooks of its own".to_owned());
+    }
+    let plain =
+        |line: &str| line.is_empty() || !line.starts_with(['{', '[', '%']) && line != "..." && line != "---";
+    if !rest.lines().all(plain) {
+        return Err("it is not written as one mapping in lines".to_owned());
+    }
+    let gap = if rest.is_empty() || rest.ends_with('\n') { "" } else { "\n" };
+    Ok(format!("{rest}{gap}{BEGIN}\n{block}{END}\n"))
+}
+
+/// The text without our block; `None` where nothing is left.
+pub(super) fn without(text: &str) -> Option<String> {
+    let cut = || {
+        let (head, rest) = text.split_once(BEGIN)?;
+        let (_, tail) = rest.split_once(END)?;
+        Some(format!("{head}{}", tail.strip_prefix('\n').unwrap_or(tail)))
+    };
+    let rest = cut().unwrap_or_else(|| text.to_owned());
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// The block that stands in a text.
+pub(super) fn standing(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once(BEGIN)?;
+    rest.split_once(END).map(|(block, _)| block.trim_start_matches('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: &str = "hooks:\n  pre_tool_call:\n    - command: x\n";
+
+    #[test]
+    fn what_was_put_in_is_what_is_taken_out() {
+        for before in ["model:\n  default: x  # mine\n", "# only a comment\n"] {
+            let after = with(Some(before), BLOCK).unwrap();
+            assert!(after.starts_with(before) && standing(&after) == Some(BLOCK), "{after}");
+            assert_eq!(with(Some(&after), BLOCK).unwrap(), after);
+            assert_eq!(without(&after).as_deref(), Some(before));
+        }
+        let made = with(None, BLOCK).unwrap();
+        assert_eq!(without(&made), None);
+    }
+
+    #[test]
+    fn hooks_of_others_are_not_joined() {
+        for before in ["hooks:\n  pre_tool_call: []\n", "{a: 1}\n", "a: 1\n---\nb: 2\n", "\"hooks\": {}\n"] {
+            assert!(with(Some(before), BLOCK).is_err(), "{before}");
+        }
+    }
+}

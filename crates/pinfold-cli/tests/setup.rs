@@ -1,0 +1,212 @@
+//! `pinfold setup`: put in, tried, taken out, for each agent, and that nothing else of a file changes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops where it fails"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// Each agent, the file that its hooks stand in, and what stands there before; none where it is a file of ours.
+const AGENTS: &[(&str, &str, Option<&str>)] = &[
+    ("claude", ".claude/settings.json", Some("{\n  \"model\": \"opus\"\n}\n")),
+    ("codex", ".codex/hooks.json", Some("{\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n")),
+    ("gemini", ".gemini/settings.json", Some("{\n  // mine\n  \"theme\": \"dark\"\n}\n")),
+    ("qwen", ".qwen/settings.json", Some("{\n  \"theme\": \"dark\"\n}\n")),
+    ("copilot", ".copilot/hooks/pinfold.json", None),
+    ("hermes", ".hermes/config.yaml", Some("model:\n  default: x  # mine\n")),
+    ("opencode", ".config/opencode/plugin/pinfold.js", None),
+    ("pi", ".pi/agent/extensions/pinfold.ts", None),
+];
+
+struct Bed {
+    home: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        fs::create_dir_all(home.path().join("ws")).unwrap();
+        Self { home }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.home.path().canonicalize().unwrap().join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.at(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn setup(&self, args: &[&str]) -> Output {
+        self.setup_by(Path::new(env!("CARGO_BIN_EXE_pinfold")), args)
+    }
+
+    fn setup_by(&self, pinfold: &Path, args: &[&str]) -> Output {
+        let mut command = Command::new(pinfold);
+        command.arg("setup").args(args).current_dir(self.at("ws")).env_clear();
+        command.env("HOME", self.at("")).env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
+        command.output().unwrap()
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn what_is_set_up_holds_and_goes_without_a_trace() {
+    for (agent, file, before) in AGENTS {
+        let bed = Bed::new();
+        if let Some(text) = before {
+            bed.put(file, text);
+        }
+        let missing = bed.setup(&[agent, "--check"]);
+        assert_eq!(missing.status.code(), Some(1), "{agent}: {}", text(&missing));
+
+        let done = bed.setup(&[agent, "--yes"]);
+        assert_eq!(done.status.code(), Some(0), "{agent}: {}", text(&done));
+        if *agent == "codex" {
+            let untrusted = bed.setup(&[agent, "--check"]);
+            assert!(text(&untrusted).contains("NO   switched on"), "{}", text(&untrusted));
+            let hooks = bed.at(file);
+            bed.put(
+                ".codex/config.toml",
+                &format!("[hooks.state.\"{}:pre_tool_use:0:0\"]\n", hooks.display()),
+            );
+        }
+        let check = bed.setup(&[agent, "--check"]);
+        assert_eq!(check.status.code(), Some(0), "{agent}: {}", text(&check));
+        assert_eq!(text(&bed.setup(&[agent, "--yes"])), "it is set up already\n");
+
+        let undone = bed.setup(&[agent, "--undo", "--yes"]);
+        assert_eq!(undone.status.code(), Some(0), "{agent}: {}", text(&undone));
+        let after = fs::read_to_string(bed.at(file)).ok();
+        assert_eq!(after.as_deref(), *before, "{agent}");
+        assert_eq!(text(&bed.setup(&[agent, "--undo", "--yes"])), "nothing of pinfold is there\n");
+    }
+}
+
+/// Nothing is written that nobody said yes to, and the change is shown.
+#[test]
+fn without_a_yes_nothing_is_written() {
+    let bed = Bed::new();
+    let file = bed.put(".claude/settings.json", "{}\n");
+    let output = bed.setup(&["claude"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output).contains("+    \"PreToolUse\": [") && text(&output).contains("say --yes"),
+        "{}",
+        text(&output)
+    );
+    assert_eq!(fs::read_to_string(file).unwrap(), "{}\n");
+}
+
+#[test]
+fn a_file_that_is_not_understood_stays_as_it_is() {
+    for (agent, file, before) in [
+        ("claude", ".claude/settings.json", "{ nonsense"),
+        ("codex", ".codex/hooks.json", "[]"),
+        ("gemini", ".gemini/settings.json", "{\"hooks\": 1}"),
+        ("hermes", ".hermes/config.yaml", "hooks:\n  pre_tool_call: []\n"),
+        ("pi", ".pi/agent/extensions/pinfold.ts", "// somebody else's\n"),
+    ] {
+        let bed = Bed::new();
+        let path = bed.put(file, before);
+        let output = bed.setup(&[agent, "--yes"]);
+        assert_eq!(output.status.code(), Some(2), "{agent}: {}", text(&output));
+        assert!(text(&output).contains("was not changed"), "{agent}: {}", text(&output));
+        assert_eq!(fs::read_to_string(path).unwrap(), before);
+    }
+}
+
+/// A link to a file elsewhere stays a link, and who may read the file stays as it is.
+#[test]
+fn a_link_is_followed_and_modes_are_kept() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bed = Bed::new();
+    let real = bed.put("dotfiles/claude.json", "{\n  \"a\": 1\n}\n");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::create_dir_all(bed.at(".claude")).unwrap();
+    std::os::unix::fs::symlink(&real, bed.at(".claude/settings.json")).unwrap();
+    assert_eq!(bed.setup(&["claude", "--yes"]).status.code(), Some(0));
+    assert!(bed.at(".claude/settings.json").is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("PreToolUse"));
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+/// Where pinfold is gone, or dies, the command line that stands there says no by itself.
+#[test]
+fn without_pinfold_the_installed_command_is_a_no() {
+    for (agent, file) in [
+        ("claude", ".claude/settings.json"),
+        ("codex", ".codex/hooks.json"),
+        ("gemini", ".gemini/settings.json"),
+        ("qwen", ".qwen/settings.json"),
+        ("copilot", ".copilot/hooks/pinfold.json"),
+    ] {
+        let bed = Bed::new();
+        let own = bed.at("it's a bin/pinfold");
+        fs::create_dir_all(own.parent().unwrap()).unwrap();
+        // Not a copy: a file that was just written may be held open for writing by a child of another test.
+        fs::hard_link(env!("CARGO_BIN_EXE_pinfold"), &own).unwrap();
+        assert_eq!(bed.setup_by(&own, &[agent, "--yes"]).status.code(), Some(0));
+        let settings: Value = serde_json::from_str(&fs::read_to_string(bed.at(file)).unwrap()).unwrap();
+        let line = gate(&settings);
+        for crash in [None, Some("#!/bin/sh\nkill -ABRT $$\n"), Some("#!/bin/sh\nexit 1\n")] {
+            fs::remove_file(&own).unwrap();
+            if let Some(script) = crash {
+                fs::write(&own, script).unwrap();
+                fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            }
+            let output = Command::new("/bin/sh").args(["-c", &line]).stdin(Stdio::null()).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{agent}: {}", text(&output));
+            assert!(
+                output.stdout.is_empty() && text(&output).contains("nothing is allowed"),
+                "{}",
+                text(&output)
+            );
+            fs::write(&own, "").unwrap();
+        }
+    }
+}
+
+/// The command that is run before a call.
+fn gate(settings: &Value) -> String {
+    let hooks = &settings["hooks"];
+    let events = ["PreToolUse", "BeforeTool", "preToolUse"];
+    let entry = events.iter().map(|event| &hooks[event][0]).find(|entry| !entry.is_null()).unwrap();
+    let hook = if entry["hooks"].is_array() { &entry["hooks"][0] } else { entry };
+    let command = if hook["command"].is_string() { &hook["command"] } else { &hook["bash"] };
+    command.as_str().unwrap().to_owned()
+}
+
+/// Where the agent knows a setting that makes a failing hook a no, it stands there.
+#[test]
+fn claude_is_told_to_block_when_the_hook_fails() {
+    let bed = Bed::new();
+    assert_eq!(bed.setup(&["claude", "--yes", "--timeout", "30s"]).status.code(), Some(0));
+    let settings: Value =
+        serde_json::from_str(&fs::read_to_string(bed.at(".claude/settings.json")).unwrap()).unwrap();
+    for event in ["PreToolUse", "PermissionRequest"] {
+        let hook = &settings["hooks"][event][0]["hooks"][0];
+        assert_eq!((&hook["onFailure"], &hook["timeout"]), (&json!("block"), &json!(50)), "{event}");
+    }
+    let off = bed.put(".claude/settings.json", &{
+        let mut off = settings.clone();
+        off["disableAllHooks"] = json!(true);
+        off.to_string()
+    });
+    let check = bed.setup(&["claude", "--check"]);
+    assert!(off.exists() && check.status.code() == Some(1), "{}", text(&check));
+    assert!(text(&check).contains("`disableAllHooks` is set"));
+}

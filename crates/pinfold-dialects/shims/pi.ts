@@ -1,0 +1,56 @@
+// Written by `pinfold setup pi`; `pinfold setup pi --undo` takes it away.
+// Each tool call is shown to pinfold before it is made. What pinfold did not allow in so many words does not run.
+import { spawnSync } from "node:child_process"
+import { randomUUID } from "node:crypto"
+
+const COMMAND: string[] = @COMMAND@
+const PATIENCE_MS = @PATIENCE_MS@
+
+function told(event: object): any {
+  const run = spawnSync(COMMAND[0], COMMAND.slice(1), {
+    input: JSON.stringify(event),
+    encoding: "utf8",
+    timeout: PATIENCE_MS,
+    killSignal: "SIGKILL",
+    maxBuffer: 1 << 24,
+  })
+  if (run.error || run.status !== 0) {
+    throw new Error((run.stderr || "").trim() || `no answer: ${run.error ?? `exit ${run.status}`}`)
+  }
+  return JSON.parse(run.stdout).hookSpecificOutput ?? {}
+}
+
+export default function (pi: any) {
+  const session = randomUUID()
+  const made = new Map<string, object>()
+  const event = (name: string, call: any, cwd: string, input: object) => ({
+    session_id: session,
+    cwd,
+    hook_event_name: name,
+    tool_name: call.toolName,
+    tool_input: input,
+    tool_use_id: call.toolCallId,
+  })
+  pi.on("tool_call", async (call: any, context: any) => {
+    try {
+      const said = told(event("PreToolUse", call, context.cwd, call.input ?? {}))
+      if (said.permissionDecision !== "allow") {
+        return { block: true, reason: said.permissionDecisionReason || "pinfold does not allow it" }
+      }
+      made.set(call.toolCallId, call.input ?? {})
+    } catch (failure: any) {
+      return { block: true, reason: `pinfold: nothing is allowed: ${failure.message}` }
+    }
+  })
+  pi.on("tool_result", async (result: any, context: any) => {
+    const input = made.get(result.toolCallId)
+    if (!input) return
+    made.delete(result.toolCallId)
+    const name = result.isError ? "PostToolUseFailure" : "PostToolUse"
+    try {
+      told(event(name, result, context.cwd, input))
+    } catch (failure: any) {
+      console.error(`pinfold: how a call ended was not recorded: ${failure.message}`)
+    }
+  })
+}
