@@ -1,0 +1,23 @@
+//! What leaves over the network: a relay between a confined process and the hosts that somebody let it reach.
+#![forbid(unsafe_code)]
+
+mod address;
+mod dns;
+mod doorkeeper;
+mod first;
+mod http;
+mod name;
+mod pool;
+mod proxy;
+mod relay;
+mod stream;
+mod synthetic;
+mod upstream;
+
+pub use address::{Named, Near, near};
+pub use dns::{Lookup, answer};
+pub use doorkeeper::{Ask, Doorkeeper, Mismatch, No, Opened, Way};
+pub use name::{Host, Name};
+pub use relay::{Doors, Limits, Relay};
+pub use stream::Passed;
+pub use synthetic::{Addresses, MOST_NAMES, Synthetic};
