@@ -59,7 +59,10 @@ pub use attendant::Attendant;
 pub use command::Command;
 pub use placeholder::{is_placeholder, is_stand_in};
 pub use probe::{Finding, probe, strongest};
-pub use profile::{Detour, Layer, Limits, Network, Openings, Profile, StandIn, Temp, Writes};
+pub use linux::door::Doors;
+pub use profile::{
+    Detour, Entrances, Layer, Limits, MOST_PORTS, Network, Openings, Profile, StandIn, Temp, Writes,
+};
 pub use start::{Confined, End, Remote, Signalling, StartError, start};
 pub use strength::Tier;
 pub use watch::{Attempt, Blind, Call, Caller, Deed, Held, Intent, Opening, Reply, Sync, Time, Watcher};

@@ -108,14 +108,29 @@ pub struct Layer {
 }
 
 /// What the process can talk to over the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Network {
     /// Only itself: a loopback interface of its own.
     #[default]
     Off,
+    /// Only whoever takes the sockets of [`Confined::doors`](crate::Confined::doors): every address is local, and
+    /// whatever is connected to arrives there. Needs the full tier.
+    Relayed(Entrances),
     /// Everything that the host can reach.
     Host,
 }
+
+/// Where connections are taken inside, whatever address they are meant for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entrances {
+    /// Ports, beside the one for names (53). Nobody else inside can listen there.
+    pub ports: Vec<u16>,
+    /// The port on the loopback interface where a relay is asked as a proxy.
+    pub proxy: u16,
+}
+
+/// How many ports [`Entrances`] can have.
+pub const MOST_PORTS: usize = 64;
 
 /// Doors to brokers that act outside on the caller's behalf, and kernel interfaces with a record of holes.
 /// All are closed unless opened by name.

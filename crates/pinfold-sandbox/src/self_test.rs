@@ -5,10 +5,11 @@
 
 use std::ffi::CString;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::profile::{Profile, Writes};
+use crate::profile::{Network, Profile, Writes};
 use crate::sys;
 
 /// One attempt that must fail.
@@ -24,13 +25,26 @@ pub(crate) enum Probe {
     TypeIntoTerminal,
     /// A program could still gain privileges at `exec`.
     NewPrivileges,
+    /// Something sent to this address would leave. No host has it, and nothing is sent.
+    Leave(SocketAddr),
 }
+
+/// Addresses for documents, which no host has, and a port that discards.
+/// [RFC 5737](https://www.rfc-editor.org/rfc/rfc5737), [RFC 3849](https://www.rfc-editor.org/rfc/rfc3849)
+const NOBODY: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+    IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
+];
+const DISCARD: u16 = 9;
 
 impl Probe {
     pub(crate) fn all(profile: &Profile, full: bool) -> Vec<Self> {
         let mut probes = vec![Self::NewPrivileges, Self::TypeIntoTerminal];
         if !profile.openings.unix_sockets {
             probes.push(Self::UnixSocket);
+        }
+        if profile.network != Network::Host {
+            probes.extend(NOBODY.map(|nobody| Self::Leave(SocketAddr::new(nobody, DISCARD))));
         }
         if !profile.openings.user_namespaces {
             probes.push(Self::UserNamespace);
@@ -66,6 +80,8 @@ impl Probe {
                 answer.err().and_then(|e| e.raw_os_error()) == Some(libc::EPERM)
             }
             Self::NewPrivileges => sys::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0)? == 1,
+            // Either there is no way, or it ends at this end.
+            Self::Leave(to) => sys::way_to(*to).map_or(true, |from| from == to.ip() || from.is_loopback()),
         };
         if held { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EPERM)) }
     }
@@ -80,6 +96,7 @@ impl Probe {
             Self::UserNamespace => "a new user namespace could be made".into(),
             Self::TypeIntoTerminal => "text could be typed into the terminal".into(),
             Self::NewPrivileges => "a set-user-id program could gain privileges".into(),
+            Self::Leave(to) => format!("a packet to {to} would leave"),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::attendant::Attendant;
 use crate::command::Command;
+use crate::linux::door::{Doors, Relayed};
 use crate::linux::init::{self, Report, Stage};
 use crate::linux::plan::{Before, Plan};
 use crate::placeholder::Placeholders;
@@ -62,7 +63,13 @@ impl StartError {
     pub fn is_machine(&self) -> bool {
         matches!(
             self.stage,
-            Stage::Identity | Stage::Mount | Stage::Loopback | Stage::Fork | Stage::Landlock | Stage::Seccomp
+            Stage::Identity
+                | Stage::Mount
+                | Stage::Loopback
+                | Stage::Door
+                | Stage::Fork
+                | Stage::Landlock
+                | Stage::Seccomp
         ) && matches!(
             self.error.raw_os_error(),
             Some(libc::EPERM | libc::EACCES | libc::ENOSPC | libc::EINVAL | libc::ENOSYS | libc::EUSERS)
@@ -106,6 +113,8 @@ pub struct Confined {
     asked_to_stop: bool,
     deadline: Option<Instant>,
     tier: Tier,
+    /// What a relay takes connections from, until somebody has taken them.
+    doors: Option<Doors>,
     /// Taken away when the run is over.
     _placeholders: Placeholders,
 }
@@ -189,9 +198,10 @@ pub fn start(
                 asked_to_stop: false,
                 deadline,
                 tier,
+                doors: plan.relayed.as_ref().map(|_| Doors::default()),
                 _placeholders: placeholders,
             };
-            match confined.await_start(&ours) {
+            match confined.await_start(&ours, plan.relayed.as_ref()) {
                 Ok(()) => {
                     // A caller who keeps its signals decides by itself when to stop, and goes on after the command.
                     if signalling == Signalling::PassOn {
@@ -255,6 +265,11 @@ fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
             format!("the walls do not hold: {what}")
         }
         Stage::Terminal => "giving the command its terminal".into(),
+        Stage::Door => {
+            let door = plan.relayed.as_ref().and_then(|relayed| relayed.doors.get(usize::from(index)));
+            let port = door.map_or(0, |door| door.address.port());
+            format!("listening on port {port} inside")
+        }
         Stage::Exec => format!("starting `{program}`"),
     }
 }
@@ -281,6 +296,15 @@ impl Confined {
         self.attendant = Some(attendant);
     }
 
+    /// The sockets inside at which whatever is connected to arrives ([`Network::Relayed`]), once. What their local
+    /// address says is where somebody inside wanted to go. Until they are taken, and when nobody takes them, whoever
+    /// connects waits.
+    ///
+    /// [`Network::Relayed`]: crate::Network::Relayed
+    pub fn doors(&mut self) -> Option<Doors> {
+        self.doors.take()
+    }
+
     /// A handle with which another thread can signal or end the command.
     ///
     /// # Errors
@@ -290,7 +314,11 @@ impl Confined {
     }
 
     /// Waits until the command has become itself, or says why it has not.
-    fn await_start(&mut self, reports: &OwnedFd) -> Result<(), (Option<Report>, io::Error)> {
+    fn await_start(
+        &mut self,
+        reports: &OwnedFd,
+        relayed: Option<&Relayed>,
+    ) -> Result<(), (Option<Report>, io::Error)> {
         let wrap = |error| (None, error);
         let mut testing = false;
         loop {
@@ -315,6 +343,13 @@ impl Confined {
                     let view = Some(errno.cast_unsigned()).filter(|view| *view != 0 && index == 1);
                     self.watch = fd.map(|fd| WatchHandle(Watch::new(fd, view)));
                     testing = true;
+                }
+                (_, Some(Report { stage: Stage::Door, errno: 0, index })) => {
+                    let door = relayed.and_then(|relayed| relayed.doors.get(usize::from(index)));
+                    let (Some(door), Some(doors), Some(fd)) = (door, &mut self.doors, fd) else {
+                        return Err((None, io::Error::from_raw_os_error(libc::EPROTO)));
+                    };
+                    doors.add(door.kind, fd);
                 }
                 (_, Some(Report { stage: Stage::Ready, .. })) => testing = false,
                 (_, Some(Report { stage: Stage::Started, .. })) => return Ok(()),

@@ -29,6 +29,8 @@ enum Test {
     Both([(u32, u32); 2]),
     /// Any of these bits is set.
     AnyOf(u32, u32),
+    /// The family of a socket, and its kind without flags.
+    Socket(c_int, c_int),
 }
 
 /// One system call: the first test that holds decides, else `otherwise`.
@@ -91,6 +93,16 @@ impl Filter {
                 Test::Both([(first, one), (second, other)]) => {
                     self.code.extend([load(ARGS + 8 * first), jump(libc::BPF_JEQ, one, 0, 3)]);
                     self.code.extend([load(ARGS + 8 * second), jump(libc::BPF_JEQ, other, 0, 1)]);
+                }
+                Test::Socket(family, kind) => {
+                    const KIND: u32 = 0xf;
+                    let mask = statement(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, KIND);
+                    self.code.extend([load(ARGS), jump(libc::BPF_JEQ, family.cast_unsigned(), 0, 4)]);
+                    self.code.extend([
+                        load(ARGS + 8),
+                        mask,
+                        jump(libc::BPF_JEQ, kind.cast_unsigned(), 0, 1),
+                    ]);
                 }
                 Test::AnyOf(arg, bits) => {
                     self.code.extend([load(ARGS + 8 * arg), jump(libc::BPF_JSET, bits, 0, 1)]);
@@ -230,13 +242,22 @@ fn watched_calls() -> Vec<Rule> {
 fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     let family = |f: c_int| Test::Equals(0, f.cast_unsigned());
     let mut tests = Vec::new();
-    let internet = match (profile.network, backing) {
-        (Network::Host, _) | (Network::Off, Backing::Namespaces) => Action::Allow,
+    let both = [libc::AF_INET, libc::AF_INET6];
+    match (&profile.network, backing) {
+        (Network::Host, _) | (Network::Off, Backing::Namespaces) => {
+            tests.extend(both.map(|of| (family(of), Action::Allow)));
+        }
+        // What a relay carries, and what names are asked by.
+        (Network::Relayed(_), Backing::Namespaces) => {
+            for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM] {
+                tests.extend(both.map(|of| (Test::Socket(of, kind), Action::Allow)));
+            }
+        }
         // No namespace to be alone in: no socket at all.
-        (Network::Off, Backing::Landlock) => SEEN_AND_REFUSED,
-    };
-    tests.push((family(libc::AF_INET), internet));
-    tests.push((family(libc::AF_INET6), internet));
+        (Network::Off | Network::Relayed(_), Backing::Landlock) => {
+            tests.extend(both.map(|of| (family(of), SEEN_AND_REFUSED)));
+        }
+    }
     let local = if profile.openings.unix_sockets { Action::Allow } else { SEEN_AND_REFUSED };
     tests.push((family(libc::AF_UNIX), local));
     // `getifaddrs` and `ip addr` speak NETLINK_ROUTE; all other protocols are closed.
@@ -253,7 +274,7 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     let routes = [(0, libc::AF_NETLINK.cast_unsigned()), (2, libc::NETLINK_ROUTE.cast_unsigned())];
     tests.push((Test::Both(routes), route));
     rules.push(Rule { number: libc::SYS_socket, tests, otherwise: EACCES });
-    if profile.network == Network::Off {
+    if profile.network != Network::Host {
         rules.push(always(libc::SYS_connect, SEEN));
     }
     rules

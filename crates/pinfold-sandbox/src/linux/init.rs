@@ -6,6 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use super::door::Relayed;
 use super::landlock::{Handles, Ruleset};
 use super::plan::Plan;
 use crate::sys::{self, Ended, Listener, Pid, Signals};
@@ -48,6 +49,8 @@ pub(crate) enum Stage {
     /// place of the supervisor there (0).
     Stopped,
     Terminal,
+    /// With this report comes a socket at which what is sent to other addresses arrives; the index says which.
+    Door,
 }
 
 impl Report {
@@ -57,7 +60,7 @@ impl Report {
     }
 
     pub(crate) fn decode(bytes: [u8; 6]) -> Option<Self> {
-        const STAGES: [Stage; 16] = [
+        const STAGES: [Stage; 17] = [
             Stage::Ready,
             Stage::Closed,
             Stage::Identity,
@@ -74,6 +77,7 @@ impl Report {
             Stage::Started,
             Stage::Stopped,
             Stage::Terminal,
+            Stage::Door,
         ];
         let [stage, index, a, b, c, d] = bytes;
         let stage = *STAGES.get(usize::from(stage))?;
@@ -156,6 +160,9 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
     if plan.loopback {
         sys::loopback_up().map_err(at(Stage::Loopback))?;
     }
+    if let Some(relayed) = &plan.relayed {
+        relay(relayed, to)?;
+    }
     mounts(plan)?;
     sys::change_dir(&plan.cwd).map_err(at(Stage::Folder))?;
     if plan.new_session {
@@ -174,6 +181,31 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
     closed(to, listener.as_ref())?;
     self_test(plan, false)?;
     reached(Stage::Ready, to)
+}
+
+/// Makes every address local and hands out the sockets at which what is sent there arrives. None of them stays here.
+fn relay(relayed: &Relayed, to: BorrowedFd<'_>) -> Result<(), Failed> {
+    sys::route(&relayed.v4).map_err(at(Stage::Loopback))?;
+    // Without it there is no way for an address of version 6, and the other version is used.
+    let _ = sys::route(&relayed.v6);
+    for (index, door) in relayed.doors.iter().enumerate() {
+        let failed = |error| Failed { stage: Stage::Door, index, error };
+        match sys::listen(door.address, door.kind.is_stream()) {
+            Ok(socket) => {
+                let index = u8::try_from(index).unwrap_or(u8::MAX);
+                let report = Report { stage: Stage::Door, index, errno: 0 };
+                sys::send(to, &report.encode(), Some(socket.as_fd())).map_err(failed)?;
+            }
+            // A kernel without version 6, where nobody can use it.
+            Err(e) if door.address.is_ipv6() && is_missing_family(&e) => {}
+            Err(e) => return Err(failed(e)),
+        }
+    }
+    Ok(())
+}
+
+fn is_missing_family(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL))
 }
 
 fn self_test(plan: &Plan, about_files: bool) -> Result<(), Failed> {

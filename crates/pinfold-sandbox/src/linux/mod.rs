@@ -1,5 +1,6 @@
 //! Linux: namespaces and mounts, Landlock, seccomp.
 
+pub(crate) mod door;
 pub(crate) mod filter;
 pub(crate) mod init;
 pub(crate) mod landlock;

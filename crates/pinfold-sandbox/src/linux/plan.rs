@@ -8,6 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::filter::{Backing, Filter};
+use super::door::Relayed;
 use super::landlock::Handles;
 use super::steps::Step;
 use super::view;
@@ -23,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) uid_map: Vec<u8>,
     pub(crate) gid_map: Vec<u8>,
     pub(crate) loopback: bool,
+    /// Makes every address local, and the sockets at which what is sent there arrives.
+    pub(crate) relayed: Option<Relayed>,
     pub(crate) steps: Vec<Step>,
     pub(crate) slots: Vec<Option<OwnedFd>>,
     pub(crate) cwd: CString,
@@ -70,10 +73,11 @@ impl Plan {
         let backing = if full { Backing::Namespaces } else { Backing::Landlock };
         let environment = profile.environment.iter().map(|(name, value)| pair(name, value));
         Ok(Self {
-            namespaces: if full { namespaces(profile.network) } else { 0 },
+            namespaces: if full { namespaces(&profile.network) } else { 0 },
             uid_map: format!("{uid} {uid} 1").into_bytes(),
             gid_map: format!("{gid} {gid} 1").into_bytes(),
-            loopback: full && profile.network == Network::Off,
+            loopback: full && profile.network != Network::Host,
+            relayed: relayed(&profile.network, full)?,
             steps,
             slots: (0..slots).map(|_| None).collect(),
             cwd: c_string(profile.cwd.as_os_str())?,
@@ -107,14 +111,23 @@ impl Plan {
     }
 }
 
-fn namespaces(network: Network) -> u64 {
+/// Fails where nothing keeps a process from going another way than the one that is relayed.
+fn relayed(network: &Network, full: bool) -> io::Result<Option<Relayed>> {
+    match network {
+        Network::Relayed(_) if !full => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        Network::Relayed(entrances) => Relayed::new(entrances).map(Some),
+        Network::Off | Network::Host => Ok(None),
+    }
+}
+
+fn namespaces(network: &Network) -> u64 {
     let mut flags = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWUTS
         | libc::CLONE_NEWCGROUP;
-    if network == Network::Off {
+    if *network != Network::Host {
         flags |= libc::CLONE_NEWNET;
     }
     u64::from(flags.cast_unsigned())
@@ -125,7 +138,7 @@ fn handles(profile: &Profile, full: bool) -> Handles {
         writes: profile.writes != Writes::Anywhere,
         // With mounts, an empty place stands over what cannot be read.
         reads: !full && profile.hidden.iter().chain(&profile.covered).next().is_some(),
-        network: !full && profile.network == Network::Off,
+        network: !full && profile.network != Network::Host,
     }
 }
 

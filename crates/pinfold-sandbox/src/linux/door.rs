@@ -1,0 +1,140 @@
+//! The sockets through which a relay outside hears of everything that somebody inside connects to.
+//!
+//! In a network of their own every address is made local. Sockets that listen there on all addresses are handed out
+//! before the command starts, so that whoever accepts on them needs no place inside.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
+
+use crate::profile::{Entrances, MOST_PORTS};
+
+/// The sockets inside, handed out.
+#[derive(Debug, Default)]
+pub struct Doors {
+    /// Where connections are taken, on every address.
+    pub ports: Vec<TcpListener>,
+    /// Where names are asked for, on every address. Each query says where it was sent to (`IP_PKTINFO`), and the answer
+    /// has to come from there.
+    pub names: Vec<UdpSocket>,
+    /// The same for those who ask by a connection.
+    pub names_by_connection: Vec<TcpListener>,
+    /// Where the relay is asked as a proxy, on loopback.
+    pub proxies: Vec<TcpListener>,
+}
+
+impl Doors {
+    pub(crate) fn add(&mut self, kind: Kind, socket: OwnedFd) {
+        match kind {
+            Kind::Port => self.ports.push(socket.into()),
+            Kind::Names => self.names.push(socket.into()),
+            Kind::NamesByConnection => self.names_by_connection.push(socket.into()),
+            Kind::Proxy => self.proxies.push(socket.into()),
+        }
+    }
+}
+
+/// What a socket is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Port,
+    Names,
+    NamesByConnection,
+    Proxy,
+}
+
+impl Kind {
+    pub(crate) fn is_stream(self) -> bool {
+        self != Self::Names
+    }
+}
+
+/// A socket to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Door {
+    pub(crate) kind: Kind,
+    pub(crate) address: SocketAddr,
+}
+
+/// What makes a network in which everything arrives here: written down before the fork.
+pub(crate) struct Relayed {
+    /// Requests that make every address local, of version 4 and 6.
+    pub(crate) v4: Vec<u8>,
+    pub(crate) v6: Vec<u8>,
+    pub(crate) doors: Vec<Door>,
+}
+
+/// The port of the name service.
+const NAMES: u16 = 53;
+
+const ANY: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
+const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+
+impl Relayed {
+    pub(crate) fn new(entrances: &Entrances) -> io::Result<Self> {
+        let mut ports = entrances.ports.clone();
+        ports.sort_unstable();
+        ports.dedup();
+        let taken = |port: &u16| [0, NAMES, entrances.proxy].contains(port);
+        if ports.len() > MOST_PORTS || ports.iter().any(taken) || [0, NAMES].contains(&entrances.proxy) {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let of = |kind, port, addresses: [IpAddr; 2]| {
+            addresses.map(|address| Door { kind, address: SocketAddr::new(address, port) })
+        };
+        let doors = [
+            of(Kind::Names, NAMES, ANY),
+            of(Kind::NamesByConnection, NAMES, ANY),
+            of(Kind::Proxy, entrances.proxy, LOOPBACK),
+        ];
+        let doors = doors.into_iter().chain(ports.into_iter().map(|port| of(Kind::Port, port, ANY)));
+        Ok(Self {
+            v4: all_local(libc::AF_INET),
+            v6: all_local(libc::AF_INET6),
+            doors: doors.flatten().collect(),
+        })
+    }
+}
+
+/// `ip route add local 0.0.0.0/0 dev lo`, or the same for version 6.
+/// [rtnetlink(7)](https://man7.org/linux/man-pages/man7/rtnetlink.7.html)
+fn all_local(family: libc::c_int) -> Vec<u8> {
+    const HEADER: usize = 16;
+    // The loopback interface is the first of every network.
+    const LOOPBACK: u32 = 1;
+    let mut body = Vec::with_capacity(32);
+    // struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, kind; flags.
+    let scope = if family == libc::AF_INET { libc::RT_SCOPE_HOST } else { libc::RT_SCOPE_UNIVERSE };
+    body.extend([u8::try_from(family).unwrap_or(0), 0, 0, 0]);
+    body.extend([libc::RT_TABLE_LOCAL, libc::RTPROT_BOOT, scope, libc::RTN_LOCAL]);
+    body.extend(0u32.to_ne_bytes());
+    body.extend(8u16.to_ne_bytes());
+    body.extend(libc::RTA_OIF.to_ne_bytes());
+    body.extend(LOOPBACK.to_ne_bytes());
+    let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+    let len = u32::try_from(HEADER + body.len()).unwrap_or(0);
+    let mut message = Vec::with_capacity(HEADER + body.len());
+    // struct nlmsghdr: length, kind, flags, sequence, port.
+    message.extend(len.to_ne_bytes());
+    message.extend(libc::RTM_NEWROUTE.to_ne_bytes());
+    message.extend(u16::try_from(flags).unwrap_or(0).to_ne_bytes());
+    message.extend([0; 8]);
+    message.extend(body);
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_listened_on_is_refused() {
+        let new = |ports: &[u16], proxy| Relayed::new(&Entrances { ports: ports.to_vec(), proxy });
+        assert_eq!(new(&[443, 80, 443], 808).unwrap().doors.len(), 2 * (3 + 2));
+        for (ports, proxy) in [(&[53][..], 808), (&[808], 808), (&[0], 808), (&[443], 53), (&[443], 0)] {
+            assert!(new(ports, proxy).is_err(), "{ports:?} {proxy}");
+        }
+        let many: Vec<u16> = (1000..).take(MOST_PORTS + 1).collect();
+        assert!(new(&many, 808).is_err());
+    }
+}
