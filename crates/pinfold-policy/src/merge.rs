@@ -12,7 +12,8 @@ use serde::Serialize;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{
-    ApprovalSettings, Content, GuardSettings, HookSettings, Network, PolicyTest, RecordSettings, SandboxMode,
+    ApprovalSettings, Content, GuardSettings, HookSettings, Network, NetworkSettings, Pins, PolicyTest, RecordSettings,
+    SandboxMode,
     SandboxSettings, Settings,
 };
 use crate::source::{Layer, Located, Source};
@@ -63,8 +64,8 @@ pub struct Merged {
     pub hooks: Vec<Located<HookSettings>>,
     /// Hooks may answer questions of agents that nobody watches.
     pub headless_permission_request: Located<bool>,
-    /// Hosts that can be reached, one value per layer.
-    pub network: Vec<Located<serde_json::Value>>,
+    /// Hosts that can be reached.
+    pub network: NetworkSettings,
     /// How large the record may grow.
     pub record: RecordSettings,
     /// Expectations about the settings.
@@ -144,7 +145,7 @@ impl Merged {
         closed.sandbox.writable.clear();
         closed.sandbox.mode.iter_mut().for_each(|mode| tighten(mode, SANDBOX_MODE.looseness));
         closed.sandbox.network = Some(built_in(Network::Off));
-        closed.network.clear();
+        closed.network = NetworkSettings { deny: std::mem::take(&mut closed.network.deny), ..Default::default() };
         closed.headless_permission_request = built_in(false);
         closed.approvals.webhook = None;
         closed
@@ -237,7 +238,7 @@ impl Merging<'_> {
             tools: self.all(|says| says.tools.as_slice()),
             hooks: self.hooks(managed_hooks_only.is_some()),
             headless_permission_request: self.headless_permission_request(),
-            network: self.widening("network", |says| says.network.as_slice()),
+            network: self.network(managed_rules_only.is_some()),
             record: self.record(),
             tests: self.all(|says| &says.tests),
             bypass_locked,
@@ -425,6 +426,29 @@ impl Merging<'_> {
             deny_write: self.all(|says| &says.sandbox.deny_write),
             deny_read: self.all(|says| &says.sandbox.deny_read),
             network: self.single(&SANDBOX_NETWORK, Network::default()),
+        }
+    }
+
+    /// Anybody may narrow; where managed settings allow no rules of others they allow no hosts of others either.
+    fn network(&mut self, managed_only: bool) -> NetworkSettings {
+        let allow = if managed_only {
+            let managed = |layered: &Layered| layered.settings.layer == Layer::Managed;
+            self.only("network.allow", |says| &says.network.allow, managed, &WhyIgnored::ManagedRulesOnly)
+        } else {
+            self.widening("network.allow", |says| &says.network.allow)
+        };
+        let mut pins = self.widening("network.hosts", |says| says.network.hosts.as_slice());
+        // The strongest layer comes first, and its word about a name is the last.
+        let strongest = pins.first().map(|pins| pins.source.clone());
+        let mut all = Pins::default();
+        for layer in pins.drain(..).rev() {
+            all.0.extend(layer.value.0);
+        }
+        NetworkSettings {
+            allow,
+            deny: self.all(|says| &says.network.deny),
+            ports: self.widening("network.ports", |says| &says.network.ports),
+            hosts: strongest.map(|source| Located { value: all, source }),
         }
     }
 

@@ -135,6 +135,11 @@ const HOOKS: &[&str] = &[
     "{\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}",
 ];
 
+const NETWORKS: &[&str] = &[
+    "{\"allow\": [\"a.example\"], \"ports\": [8080]}",
+    "{\"deny\": [\"a.example\"], \"hosts\": {\"b.example\": [\"10.0.0.5\"]}}",
+];
+
 /// Anything that a file may say, in short.
 fn anything() -> impl Strategy<Value = String> {
     let words = |key: &'static str, words: &'static [&'static str]| {
@@ -172,8 +177,9 @@ fn anything() -> impl Strategy<Value = String> {
             ],
         )),
         prop::option::of(words("hooks", HOOKS)),
+        prop::option::of(words("network", NETWORKS)),
     )
-        .prop_map(|(a, b, c, d, e, f, g)| [a, b, c, d, e, f, g].into_iter().flatten().collect::<Vec<_>>());
+        .prop_map(|(a, b, c, d, e, f, g, h)| [a, b, c, d, e, f, g, h].into_iter().flatten().collect::<Vec<_>>());
     (permissions, rest).prop_map(|(permissions, mut rest)| {
         rest.push(permissions);
         format!("{{{}}}", rest.join(", "))
@@ -204,7 +210,9 @@ fn width(merged: &Merged) -> Vec<usize> {
         merged.guards.except.len(),
         merged.sandbox.writable.len(),
         merged.hooks.len(),
-        merged.network.len(),
+        merged.network.allow.len(),
+        merged.network.ports.len(),
+        merged.network.hosts.iter().map(|pins| pins.value.0.len()).sum(),
     ];
     singles.into_iter().map(usize::from).chain(lists).collect()
 }
@@ -212,7 +220,7 @@ fn width(merged: &Merged) -> Vec<usize> {
 /// What only narrows is never lost.
 fn walls(merged: &Merged) -> usize {
     let rules = merged.rules.iter().filter(|rule| rule.effect != Effect::Allow).count();
-    rules + merged.guards.write.len() + merged.sandbox.deny_write.len()
+    rules + merged.guards.write.len() + merged.sandbox.deny_write.len() + merged.network.deny.len()
 }
 
 proptest! {

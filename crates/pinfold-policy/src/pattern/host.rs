@@ -29,6 +29,11 @@ impl HostPattern {
         Ok(Self { host: name.into(), below, any })
     }
 
+    /// The one host that it matches, if it is one.
+    pub(crate) fn exact(&self) -> Option<&str> {
+        (!self.any && !self.below).then_some(&*self.host)
+    }
+
     /// Whether every host that `other` matches is matched by this.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         match (other.any, other.below) {
@@ -51,9 +56,12 @@ impl HostPattern {
     }
 }
 
-/// Lower case, without port and final dot.
+/// Lower case, without port and final dot; letters beyond ASCII in their encoded form, in which programs ask for them.
 fn normalize(host: &str) -> String {
-    let host = host.to_lowercase();
+    let mut host = host.to_lowercase();
+    if !host.is_ascii() {
+        host = idna::domain_to_ascii(&host).unwrap_or(host);
+    }
     let bare = match host.rsplit_once(':') {
         Some((name, port)) if !name.contains(':') && port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => &host,
@@ -77,6 +85,8 @@ mod tests {
             ("domain:*.github.com", "github.com", false),
             ("domain:*.github.com", "evilgithub.com", false),
             ("domain:*", "x", true),
+            ("domain:bücher.example", "xn--bcher-kva.example", true),
+            ("domain:xn--bcher-kva.example", "BÜCHER.example:443", true),
         ] {
             assert_eq!(HostPattern::parse(pattern).map(|p| p.matches(host)), Ok(matches), "{pattern} {host}");
         }

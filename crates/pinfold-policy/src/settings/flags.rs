@@ -1,6 +1,7 @@
 //! What flags of the command line say, as a layer of settings like any other.
 
 use super::{AllowRules, BadSetting, BadSettings, Settings};
+use crate::host::HostRule;
 use crate::mode::Mode;
 use crate::rule::Rule;
 use crate::source::{Layer, Located, Source};
@@ -18,6 +19,8 @@ pub struct Flags {
     pub disallowed_tools: Vec<String>,
     /// `--allow-bash`.
     pub allow_bash: bool,
+    /// `--allow-host`.
+    pub allow_host: Vec<String>,
 }
 
 impl Flags {
@@ -37,6 +40,7 @@ impl Flags {
         says.permissions.additional_directories = self.add_dir.iter().cloned().map(located).collect();
         says.permissions.allow = AllowRules(rules("--allowedTools", &self.allowed_tools, &mut bad));
         says.permissions.deny = rules("--disallowedTools", &self.disallowed_tools, &mut bad);
+        says.network.allow = hosts(&self.allow_host, &mut bad);
         if bad.is_empty() { Ok(settings) } else { Err(BadSettings { text: "".into(), bad }) }
     }
 
@@ -56,6 +60,17 @@ fn rules(flag: &str, lists: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located
         }
     }
     rules
+}
+
+fn hosts(said: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located<HostRule>> {
+    let mut hosts = Vec::with_capacity(said.len());
+    for text in said {
+        match HostRule::parse(text) {
+            Ok(host) => hosts.push(located(host)),
+            Err(no) => bad.push(wrong("--allow-host", &format!("`{}` names no host: {}", no.text, no.why), no.mend)),
+        }
+    }
+    hosts
 }
 
 /// The rules of a list: between them stand commas or blanks, which within brackets belong to a rule.

@@ -10,6 +10,7 @@ mod bad;
 mod edit;
 mod flags;
 pub mod hooks;
+mod network;
 mod reader;
 mod record;
 mod section;
@@ -28,6 +29,7 @@ pub use bad::{BadSetting, BadSettings};
 pub use edit::{Change, edited};
 pub use flags::{Flags, separate_rules};
 pub use hooks::HookSettings;
+pub use network::{NetworkSettings, Pins, Port};
 use reader::Reader;
 pub use record::{Count, RecordSettings, Size};
 use section::section;
@@ -189,7 +191,7 @@ section! {
         /// Hooks of others are not asked. Counts in managed settings only.
         managed_hooks_only = "allowManagedHooksOnly": Option<Located<bool>>,
         /// Hosts that can be reached.
-        network = "network": Option<Located<serde_json::Value>>,
+        network = "network": NetworkSettings,
         /// How large the record may grow. Counts in user and managed settings only.
         record = "record": RecordSettings,
         /// Expectations about these settings, for `pinfold rules test`.
@@ -219,6 +221,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("in a hook of type `command`", hooks::CommandHook::KEYS),
     ("in a hook of type `http`", hooks::HttpHook::KEYS),
     ("in `approvals`", ApprovalSettings::KEYS),
+    ("in `network`", NetworkSettings::KEYS),
 ];
 
 /// Where a key belongs, if it is known anywhere.

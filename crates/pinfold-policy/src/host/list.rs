@@ -1,0 +1,128 @@
+//! The one list of hosts, whoever wrote its entries.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::name::Name;
+use super::rule::HostRule;
+use crate::rule::{Covers, Effect, SourcedRule};
+use crate::settings::NetworkSettings;
+use crate::source::Located;
+
+/// Ports at which a host may be reached whose rule names none, where nobody says otherwise: ssh, http and https.
+pub const DEFAULT_PORTS: [u16; 3] = [22, 80, 443];
+
+/// How many different ports a list can have.
+pub const MOST_PORTS: usize = 64;
+
+/// Which hosts may be reached, and what names lead to where somebody says so. Empty, nothing may.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hosts {
+    allow: Vec<Located<HostRule>>,
+    ask: Vec<Located<HostRule>>,
+    deny: Vec<Located<HostRule>>,
+    /// Ports of rules that name none.
+    ports: BTreeSet<u16>,
+    pins: BTreeMap<Name, Vec<IpAddr>>,
+}
+
+/// What the list says about a host at a port.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reach<'a> {
+    /// It may be reached.
+    Allowed(&'a Located<HostRule>),
+    /// It may not, whatever allows it.
+    Denied(&'a Located<HostRule>),
+    /// A person is to be asked, whatever allows it.
+    Asked(&'a Located<HostRule>),
+    /// No rule names it.
+    Unnamed,
+}
+
+/// More ports than can be listened on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("hosts are allowed at {0} ports\nname at most {MOST_PORTS}")]
+pub struct TooManyPorts(usize);
+
+impl Hosts {
+    /// What settings say, and rules about `WebFetch`. A rule about the whole tool is about the tool, not about hosts.
+    ///
+    /// # Errors
+    /// [`TooManyPorts`].
+    pub fn new(said: &NetworkSettings, rules: &[SourcedRule]) -> Result<Self, TooManyPorts> {
+        let mut hosts = Self { allow: said.allow.clone(), deny: said.deny.clone(), ..Self::default() };
+        for rule in rules {
+            let Covers::Host(pattern) = rule.rule.covers() else { continue };
+            let value = HostRule::of_pattern(rule.rule.text(), pattern);
+            let located = Located { value, source: rule.source.clone() };
+            match rule.effect {
+                Effect::Allow => hosts.allow.push(located),
+                Effect::Ask => hosts.ask.push(located),
+                Effect::Deny => hosts.deny.push(located),
+            }
+        }
+        hosts.ports = said.ports.iter().map(|port| port.value.0).collect();
+        if hosts.ports.is_empty() {
+            hosts.ports.extend(DEFAULT_PORTS);
+        }
+        hosts.pins = said.hosts.as_ref().map(|pins| pins.value.0.clone()).unwrap_or_default();
+        let ports = hosts.reachable_ports().len();
+        if ports > MOST_PORTS { Err(TooManyPorts(ports)) } else { Ok(hosts) }
+    }
+
+    /// Whether nothing may be reached.
+    pub fn is_empty(&self) -> bool {
+        self.allow.is_empty()
+    }
+
+    /// What is said about a name at a port.
+    pub fn name(&self, name: &Name, port: u16) -> Reach<'_> {
+        self.find(port, |rule| rule.names(name))
+    }
+
+    /// What is said about an address at a port.
+    pub fn address(&self, address: IpAddr, port: u16) -> Reach<'_> {
+        self.find(port, |rule| rule.holds(address))
+    }
+
+    /// Whether a name may be reached at any port. Others do not exist inside.
+    pub fn knows(&self, name: &Name) -> bool {
+        self.reachable_ports().iter().any(|port| matches!(self.name(name, *port), Reach::Allowed(_)))
+    }
+
+    /// The ports at which anything may be reached.
+    pub fn reachable_ports(&self) -> BTreeSet<u16> {
+        let ports = |rule: &Located<HostRule>| match rule.value.port() {
+            Some(port) => vec![port],
+            None => self.ports.iter().copied().collect(),
+        };
+        self.allow.iter().flat_map(ports).collect()
+    }
+
+    /// Where a name leads, if somebody says so.
+    pub fn pinned(&self, name: &Name) -> Option<&[IpAddr]> {
+        self.pins.get(name).map(Vec::as_slice)
+    }
+
+    fn find(&self, port: u16, is_meant: impl Fn(&HostRule) -> bool) -> Reach<'_> {
+        let first = |list: &'_ [Located<HostRule>], anywhere: bool| {
+            let here = |rule: &HostRule| match rule.port() {
+                Some(own) => own == port,
+                None => anywhere || self.ports.contains(&port),
+            };
+            list.iter().position(|rule| here(&rule.value) && is_meant(&rule.value))
+        };
+        // Without a port of its own a rule that narrows holds at every port, and one that widens at those of the list.
+        let found = |list: &'_ Vec<Located<HostRule>>, anywhere| first(list, anywhere);
+        if let Some(rule) = found(&self.deny, true).and_then(|at| self.deny.get(at)) {
+            return Reach::Denied(rule);
+        }
+        if let Some(rule) = found(&self.ask, true).and_then(|at| self.ask.get(at)) {
+            return Reach::Asked(rule);
+        }
+        match found(&self.allow, false).and_then(|at| self.allow.get(at)) {
+            Some(rule) => Reach::Allowed(rule),
+            None => Reach::Unnamed,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! One rule about hosts: `github.com`, `*.example.org`, `db.internal:5432`, `10.0.0.5`, `10.0.0.0/8`, `[::1]:8080`, `*`.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use serde::{Serialize, Serializer};
+
+use super::name::Name;
+use crate::pattern::HostPattern;
+
+/// A rule about hosts, as it was written and as it is understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostRule {
+    text: String,
+    of: Of,
+    port: Option<u16>,
+}
+
+/// Which hosts a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Of {
+    /// Those with such a name.
+    Names(HostPattern),
+    /// Those with an address in this network.
+    Network(IpNet),
+}
+
+/// Why a text is no rule about hosts: one clause, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` names no host: {why}\n{mend}")]
+pub struct BadHost {
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+    /// What to write instead.
+    pub mend: &'static str,
+}
+
+/// Where names are asked for. Inside, that is pinfold itself.
+const NAME_SERVICE: u16 = 53;
+
+impl HostRule {
+    /// Understands a rule.
+    ///
+    /// # Errors
+    /// [`BadHost`] says what is wrong and what to write instead.
+    pub fn parse(text: &str) -> Result<Self, BadHost> {
+        let bad = |why, mend| BadHost { text: shortened(text), why, mend };
+        let name = "write `example.org`, `*.example.org`, an address or a network, with `:PORT` behind it if need be";
+        if text.contains("://") {
+            return Err(bad("it is an address of a page", "write the host alone, with `:PORT` behind it if need be"));
+        }
+        let (host, port) = split(text).ok_or_else(|| bad("its port is no port", "write a number from 1 to 65535"))?;
+        if port == Some(NAME_SERVICE) {
+            let why = "names are asked for at port 53, and inside that is pinfold";
+            return Err(bad(why, "allow the host at the port that it is used at"));
+        }
+        let of = of(host).ok_or_else(|| bad("it is neither a name nor an address", name))?;
+        Ok(Self { text: text.to_owned(), of, port })
+    }
+
+    /// The rule that a pattern of `WebFetch` is, at every port. `text` is how it was written.
+    pub fn of_pattern(text: &str, pattern: &HostPattern) -> Self {
+        // `domain:127.0.0.1` names an address.
+        let of = pattern.exact().and_then(of).unwrap_or_else(|| Of::Names(pattern.clone()));
+        Self { text: text.to_owned(), of, port: None }
+    }
+
+    /// The port that it is about; `None` for those of the list.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// The rule as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is about a name, at some port.
+    pub fn names(&self, name: &Name) -> bool {
+        matches!(&self.of, Of::Names(pattern) if pattern.matches(name.as_str()))
+    }
+
+    /// Whether it is about an address, at some port. A rule about names never is.
+    pub fn holds(&self, address: IpAddr) -> bool {
+        matches!(&self.of, Of::Network(net) if net.contains(&address.to_canonical()))
+    }
+}
+
+/// `host`, `host:port`, `[v6]`, `[v6]:port`. `None` when what stands there as a port is none.
+fn split(text: &str) -> Option<(&str, Option<u16>)> {
+    let number = |digits: &str| {
+        let plain = digits.bytes().all(|b| b.is_ascii_digit());
+        digits.parse().ok().filter(|port| plain && *port != 0)
+    };
+    if let Some((inner, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return match rest.strip_prefix(':') {
+            Some(digits) => Some((inner, Some(number(digits)?))),
+            None if rest.is_empty() => Some((inner, None)),
+            None => None,
+        };
+    }
+    match text.rsplit_once(':') {
+        // Several colons without brackets are an address of version 6.
+        Some((host, digits)) if !host.contains(':') => Some((host, Some(number(digits)?))),
+        _ => Some((text, None)),
+    }
+}
+
+fn of(host: &str) -> Option<Of> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Some(Of::Network(address.to_canonical().into()));
+    }
+    if let Ok(net) = host.parse::<IpNet>() {
+        return Some(Of::Network(net.trunc()));
+    }
+    let pattern = match host.strip_prefix("*.") {
+        _ if host == "*" => "domain:*".to_owned(),
+        Some(below) => format!("domain:*.{}", Name::parse(below)?),
+        None => format!("domain:{}", Name::parse(host)?),
+    };
+    HostPattern::parse(&pattern).ok().map(Of::Names)
+}
+
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 80;
+    text.chars().take(LONGEST).flat_map(char::escape_debug).collect()
+}
+
+impl fmt::Display for HostRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Serialize for HostRule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}

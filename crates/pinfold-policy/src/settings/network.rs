@@ -1,0 +1,106 @@
+//! Which hosts can be reached.
+
+use std::collections::{BTreeMap, HashSet};
+use std::net::IpAddr;
+
+use jsonc_parser::ast::Value;
+use serde::Serialize;
+use serde_json::json;
+
+use super::reader::{Reader, quoted, span};
+use super::section::section;
+use super::value::Setting;
+use crate::host::{HostRule, Name};
+use crate::source::Located;
+
+section! {
+    /// Hosts that can be reached, and no others.
+    NetworkSettings {
+        /// Hosts that can be reached: `github.com`, `*.example.org`, `db.internal:5432`, an address or a network.
+        allow = "allow": Vec<Located<HostRule>>,
+        /// Hosts that cannot, whatever allows them.
+        deny = "deny": Vec<Located<HostRule>>,
+        /// The ports at which a host can be reached that is allowed without one.
+        ports = "ports": Vec<Located<Port>>,
+        /// Addresses of names, for the way out: these and no others.
+        hosts = "hosts": Option<Located<Pins>>,
+    }
+}
+
+/// A port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Port(pub u16);
+
+/// Addresses of names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pins(pub BTreeMap<Name, Vec<IpAddr>>);
+
+impl Serialize for Pins {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, at)| (name.as_str(), at)))
+    }
+}
+
+impl Setting for HostRule {
+    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        let text = String::read(value, reader)?;
+        let told = |bad: crate::host::BadHost| {
+            reader.tell(span(value), format!("{} names no host: {}", quoted(&text), bad.why), bad.mend);
+        };
+        Self::parse(&text).map_err(told).ok()
+    }
+
+    fn schema() -> serde_json::Value {
+        json!({"type": "string", "minLength": 1, "examples": ["github.com", "*.example.org", "db.internal:5432", "10.0.0.0/8"]})
+    }
+}
+
+impl Setting for Port {
+    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        let Value::NumberLit(number) = value else { return reader.wrong_type(value, "a port") };
+        let port = number.value.parse().ok().filter(|port| ![0, 53].contains(port)).map(Self);
+        if port.is_none() {
+            let what = format!("{} is no port that can be reached", quoted(number.value));
+            reader.tell(span(value), what, "write a whole number from 1 to 65535, other than 53");
+        }
+        port
+    }
+
+    fn schema() -> serde_json::Value {
+        json!({"type": "integer", "minimum": 1, "maximum": u16::MAX})
+    }
+}
+
+impl Setting for Pins {
+    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        let Value::Object(object) = value else { return reader.wrong_type(value, "names with their addresses") };
+        let mut seen = HashSet::with_capacity(object.properties.len());
+        let mut pins = BTreeMap::new();
+        for entry in &object.properties {
+            if !reader.is_first(entry, &mut seen) {
+                continue;
+            }
+            let text = entry.name.as_str();
+            let Some(name) = Name::parse(text) else {
+                let what = format!("{} is no name of a host", quoted(text));
+                reader.tell(span(&entry.name), what, "write a name as `db.internal`");
+                continue;
+            };
+            let addresses: Vec<IpAddr> =
+                Vec::<String>::read(&entry.value, reader)?.iter().filter_map(|text| text.parse().ok()).collect();
+            let all = matches!(&entry.value, Value::Array(list) if list.elements.len() == addresses.len());
+            if addresses.is_empty() || !all {
+                let what = format!("{} has no list of addresses", quoted(text));
+                reader.tell(span(&entry.value), what, "write [\"10.0.0.5\"]");
+                continue;
+            }
+            pins.insert(name, addresses);
+        }
+        Some(Self(pins))
+    }
+
+    fn schema() -> serde_json::Value {
+        json!({"type": "object", "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+            "examples": [{"db.internal": ["10.0.0.5"]}]})
+    }
+}
