@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::{Ipv4Net, Ipv6Net};
 
 /// Why an address is not reached without a rule that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,30 +131,6 @@ fn embedded(address: Ipv6Addr) -> Embedded {
     }
 }
 
-/// Networks that rules name, and so may be reached though they are near.
-#[derive(Debug, Clone, Default)]
-pub struct Named(Vec<IpNet>);
-
-impl Named {
-    /// Reads addresses and networks (`10.0.0.5`, `10.0.0.0/8`, `fd00::/8`); the text of the first that is none is the
-    /// error.
-    ///
-    /// # Errors
-    /// The text that is no network.
-    pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, &'a str> {
-        let read = |text: &'a str| {
-            let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
-            text.parse::<IpNet>().ok().or_else(address).ok_or(text)
-        };
-        texts.into_iter().map(read).collect::<Result<Vec<_>, _>>().map(Self)
-    }
-
-    /// Whether one of them holds the address.
-    pub fn contains(&self, address: IpAddr) -> bool {
-        self.0.iter().any(|net| net.contains(&address))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,20 +174,5 @@ mod tests {
         ] {
             assert_eq!(near(text.parse().unwrap()), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn networks_are_named_by_rules() {
-        let named = Named::parse(["10.0.0.5", "192.168.0.0/16", "fd00::/8"]).unwrap();
-        for (text, held) in [
-            ("10.0.0.5", true),
-            ("10.0.0.6", false),
-            ("192.168.9.9", true),
-            ("fd12::1", true),
-            ("::1", false),
-        ] {
-            assert_eq!(named.contains(text.parse().unwrap()), held, "{text}");
-        }
-        assert_eq!(Named::parse(["10.0.0.0/99"]).unwrap_err(), "10.0.0.0/99");
     }
 }

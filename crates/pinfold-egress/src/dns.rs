@@ -9,7 +9,7 @@ use std::str::FromStr as _;
 use hickory_proto::op::{Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{DNSClass, RData, Record, RecordType, rdata};
 
-use crate::name::Name;
+use pinfold_policy::host::Name;
 use crate::synthetic::Addresses;
 
 /// How long a program may remember an answer, in seconds. It stays right for the whole run.

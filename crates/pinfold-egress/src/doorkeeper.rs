@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 use std::net::IpAddr;
 
-use crate::name::{Host, Name};
+use pinfold_policy::host::{Host, Name};
+
+use crate::address::Near;
 use crate::stream::Passed;
 
 /// How somebody inside wants to reach a host.
@@ -35,44 +37,58 @@ pub struct Ask {
 pub enum Opened {
     /// It may be made.
     Yes,
-    /// It may not: why, for whoever asked, and the name of the refusal in the record.
+    /// It may not.
     No(No),
 }
 
-/// A refused connection.
+/// A refused connection, in words for whoever asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct No {
-    /// The name of the refusal, for `pinfold why`.
+    /// The name of the refusal in the record, for `pinfold why`; empty where none is kept.
     pub id: String,
     /// Why, which rule, what to do instead.
     pub message: String,
 }
 
-/// Something that was refused by the relay itself, after the doorkeeper let it pass.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mismatch {
-    /// The TLS hello names another server.
-    ServerName(Option<Host>),
-    /// A request names another host.
-    HostHeader(String),
-    /// What came is broken.
-    Broken,
-    /// The name leads to an address that needs a rule of its own.
-    Near(IpAddr, crate::address::Near),
-    /// The name has no address, or nobody answers there.
-    Unreachable(String),
+/// What the doorkeeper says about an address that a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leads {
+    /// A rule names it, wherever it lies.
+    Named,
+    /// A rule forbids it, whatever leads there.
+    Forbidden,
+    /// No rule names it: it may be reached unless it lies on this machine or beside it.
+    Unnamed,
 }
 
-/// Decides, and is told what happened. Called on threads that may wait.
+/// Why a connection that was let pass was refused after all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mismatch {
+    /// The TLS hello names another server, or none.
+    ServerName(Option<Host>),
+    /// A request names another host, or none.
+    HostHeader(String),
+    /// What came cannot be understood, or took too long to say which host it means.
+    Broken,
+    /// The name leads to an address that needs a rule of its own.
+    Near(IpAddr, Near),
+    /// The name leads to an address that a rule forbids.
+    Forbidden(IpAddr),
+}
+
+/// Decides, and is told what happened. Every answer comes at once: whoever asks keeps all other connections waiting.
 pub trait Doorkeeper: Debug + Send + Sync + 'static {
-    /// Whether a name is to exist inside: it may be reached, or somebody can be asked about it.
+    /// Whether a name is to exist inside. Asked once for each time that somebody inside asks for it.
     fn knows(&self, name: &Name) -> bool;
 
-    /// Whether a connection may be made. May wait for a person.
+    /// Whether a connection may be made.
     fn open(&self, ask: &Ask) -> Opened;
 
-    /// Whether an address may be reached although it lies on this machine or beside it: a rule names it.
-    fn names(&self, address: IpAddr) -> bool;
+    /// What is said about an address at a port.
+    fn leads(&self, address: IpAddr, port: u16) -> Leads;
+
+    /// Where a name leads, if somebody says so.
+    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>>;
 
     /// A connection that was let pass was refused after all. What comes back is told to whoever asked, where its
     /// protocol has words.

@@ -5,7 +5,7 @@
 
 use rustls::server::Acceptor;
 
-use crate::name::Host;
+use pinfold_policy::host::Host;
 
 /// The most bytes that are waited for before a connection has said what it is: a hello with large keys fits.
 pub(crate) const MOST: usize = 64 * 1024;
@@ -91,7 +91,7 @@ mod tests {
     use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
     use super::*;
-    use crate::name::Name;
+    use pinfold_policy::host::Name;
 
     fn client_hello(name: &str) -> Vec<u8> {
         let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))

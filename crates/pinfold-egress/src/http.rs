@@ -10,7 +10,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::SendRequest;
-use hyper::header::{CONTENT_TYPE, HOST, HeaderName};
+use hyper::header::{self, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 
 use crate::doorkeeper::{Ask, Mismatch, No};
-use crate::name::Host;
+use pinfold_policy::host::Host;
 use crate::relay::Shared;
 
 /// A response: from the host, or a refusal of our own.
@@ -44,6 +44,12 @@ pub(crate) async fn serve(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, ho
         }
     });
     let _ = server(shared.limits.hello).serve_connection(TokioIo::new(inside), service).with_upgrades().await;
+}
+
+/// Answers whatever is asked with a refusal.
+pub(crate) async fn refuse_all(hello: Duration, inside: TcpStream, no: &No) {
+    let service = service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(refusal(no)) });
+    let _ = server(hello).keep_alive(false).serve_connection(TokioIo::new(inside), service).await;
 }
 
 pub(crate) fn server(hello: Duration) -> hyper::server::conn::http1::Builder {
@@ -115,6 +121,11 @@ pub(crate) async fn pass_on(sender: &Mutex<SendRequest<Incoming>>, mut request: 
     for hop in HOP_BY_HOP {
         request.headers_mut().remove(hop);
     }
+    if !is_websocket(request.headers()) {
+        for upgrade in UPGRADE {
+            request.headers_mut().remove(upgrade);
+        }
+    }
     let upgrade = hyper::upgrade::on(&mut request);
     let mut sender = sender.lock().await;
     let sent = match sender.ready().await {
@@ -129,8 +140,24 @@ pub(crate) async fn pass_on(sender: &Mutex<SendRequest<Incoming>>, mut request: 
             }
             response.map(BodyExt::boxed)
         }
-        Err(e) => plain(StatusCode::BAD_GATEWAY, format!("the host did not answer: {e}\n")),
+        Err(e) => unreachable(&e.to_string()),
     }
+}
+
+/// The host is not there.
+pub(crate) fn unreachable(why: &str) -> Said {
+    plain(StatusCode::BAD_GATEWAY, format!("pinfold: the host did not answer: {why}\n"))
+}
+
+/// What a request would change the protocol by.
+const UPGRADE: [HeaderName; 2] = [header::UPGRADE, HeaderName::from_static("http2-settings")];
+
+/// Whether a request changes to websockets, which name no further hosts. Another protocol could: HTTP/2 without TLS names
+/// one in each request.
+fn is_websocket(headers: &HeaderMap) -> bool {
+    let mut named = headers.get_all(header::UPGRADE).iter();
+    let only = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"websocket");
+    named.next().is_some_and(only) && named.next().is_none()
 }
 
 /// Headers that are for the proxy and not for the host. `Connection` and `Upgrade` stay: both ends are ours to keep.
@@ -156,7 +183,7 @@ pub(crate) fn refusal(no: &No) -> Said {
 pub(crate) fn plain(status: StatusCode, text: String) -> Said {
     let mut response = Response::new(Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed());
     *response.status_mut() = status;
-    let kind = hyper::header::HeaderValue::from_static("text/plain; charset=utf-8");
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response
 }

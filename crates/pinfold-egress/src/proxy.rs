@@ -17,10 +17,10 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::doorkeeper::{Ask, Mismatch, No, Opened, Way};
+use crate::doorkeeper::{Ask, Way};
 use crate::http::{self, Said};
-use crate::name::Host;
-use crate::relay::{Shared, carry};
+use pinfold_policy::host::Host;
+use crate::relay::{Shared, Unmet, carry};
 
 /// The first byte of a client that speaks SOCKS 5.
 /// [RFC 1928](https://www.rfc-editor.org/rfc/rfc1928)
@@ -54,9 +54,9 @@ async fn connect(shared: &Arc<Shared>, mut request: Request<Incoming>, from: Soc
         return http::plain(StatusCode::BAD_REQUEST, "pinfold: CONNECT needs a host and a port\n".to_owned());
     };
     let ask = Ask { host, port, way: Way::Proxy, from: from.port() };
-    let upstream = match reach(shared, &ask).await {
+    let upstream = match shared.reach(&ask).await {
         Ok(upstream) => upstream,
-        Err(no) => return http::refusal(&no),
+        Err(unmet) => return unmet_in_words(&unmet),
     };
     let upgrade = hyper::upgrade::on(&mut request);
     tokio::spawn(tunnel(Arc::clone(shared), ask, upgrade, upstream));
@@ -78,25 +78,20 @@ async fn forward(shared: &Arc<Shared>, request: Request<Incoming>, from: SocketA
         return http::plain(StatusCode::BAD_REQUEST, text.to_owned());
     };
     let ask = Ask { host, port: port.unwrap_or(80), way: Way::Proxy, from: from.port() };
-    let upstream = match reach(shared, &ask).await {
+    let upstream = match shared.reach(&ask).await {
         Ok(upstream) => upstream,
-        Err(no) => return http::refusal(&no),
+        Err(unmet) => return unmet_in_words(&unmet),
     };
     match http::handshake(upstream).await {
         Ok(sender) => http::pass_on(&Mutex::new(sender), request).await,
-        Err(e) => http::plain(StatusCode::BAD_GATEWAY, format!("pinfold: the host did not answer: {e}\n")),
+        Err(e) => http::unreachable(&e.to_string()),
     }
 }
 
-/// A connection to a host, if it may be made.
-async fn reach(shared: &Shared, ask: &Ask) -> Result<TcpStream, No> {
-    match shared.open(ask).await {
-        Opened::No(no) => Err(no),
-        Opened::Yes => shared
-            .upstream
-            .connect(&ask.host, ask.port, &*shared.keeper)
-            .await
-            .map_err(|mismatch| shared.keeper.mismatch(ask, &mismatch)),
+fn unmet_in_words(unmet: &Unmet) -> Said {
+    match unmet {
+        Unmet::Refused(no) => http::refusal(no),
+        Unmet::Unreachable(why) => http::unreachable(why),
     }
 }
 
@@ -114,23 +109,14 @@ async fn socks(shared: &Arc<Shared>, mut inside: TcpStream, from: SocketAddr) {
         return;
     };
     let ask = Ask { host, port, way: Way::Socks, from: from.port() };
-    let reply = match shared.open(&ask).await {
-        Opened::No(_) => Err(Reply::NotAllowed),
-        Opened::Yes => match shared.upstream.connect(&ask.host, ask.port, &*shared.keeper).await {
-            Ok(upstream) => Ok(upstream),
-            Err(mismatch) => {
-                shared.keeper.mismatch(&ask, &mismatch);
-                Err(if matches!(mismatch, Mismatch::Near(..)) { Reply::NotAllowed } else { Reply::NoHost })
-            }
-        },
-    };
-    match reply {
+    match shared.reach(&ask).await {
         Ok(upstream) => {
             if say(&mut inside, Reply::Done).await.is_ok() {
                 carry(shared, &ask, inside, Bytes::new(), upstream).await;
             }
         }
-        Err(no) => drop(say(&mut inside, no).await),
+        Err(Unmet::Refused(_)) => drop(say(&mut inside, Reply::NotAllowed).await),
+        Err(Unmet::Unreachable(_)) => drop(say(&mut inside, Reply::NoHost).await),
     }
 }
 

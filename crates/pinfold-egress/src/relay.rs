@@ -6,31 +6,35 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hyper::body::Bytes;
+use pinfold_policy::host::{Host, Name};
+use rustix::process::{Resource, getrlimit};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::{Instant, timeout};
 
-use crate::dns::{self, Lookup};
-use crate::doorkeeper::{Ask, Doorkeeper, Mismatch, Opened, Way};
+use crate::dns::Lookup;
+use crate::doorkeeper::{Ask, Doorkeeper, Mismatch, No, Opened, Way};
 use crate::first::{self, First};
 use crate::http;
-use crate::name::{Host, Name};
+use crate::names;
 use crate::stream::{Passed, pass};
 use crate::synthetic::Synthetic;
-use crate::upstream::Upstream;
+use crate::upstream::{Apart, Upstream};
 
 /// The sockets inside, made there and handed out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Doors {
     /// One for each port that can be connected to, on every address.
     pub ports: Vec<TcpListener>,
-    /// Where names are asked for.
+    /// Where names are asked for. Each tells at which address (`IP_PKTINFO`).
     pub names: Vec<UdpSocket>,
+    /// Where names are asked for by a connection.
+    pub names_by_connection: Vec<TcpListener>,
     /// Where the relay is asked as a proxy.
     pub proxies: Vec<TcpListener>,
 }
@@ -47,8 +51,16 @@ pub struct Limits {
 }
 
 impl Default for Limits {
+    /// As many connections as this process has descriptors for, with room for all else that it does.
     fn default() -> Self {
-        Self { connections: 8192, idle: Duration::from_mins(60), hello: Duration::from_secs(30) }
+        const OTHERS: u64 = 128;
+        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let pairs = usize::try_from(descriptors.saturating_sub(OTHERS) / 2).unwrap_or(usize::MAX);
+        Self {
+            connections: pairs.clamp(16, 16_384),
+            idle: Duration::from_mins(60),
+            hello: Duration::from_secs(30),
+        }
     }
 }
 
@@ -68,7 +80,7 @@ impl Shared {
         names.name(address).map_or(Host::Address(address.to_canonical()), |name| Host::Name(name.clone()))
     }
 
-    fn look_up(&self, name: &Name) -> Lookup {
+    pub(crate) fn look_up(&self, name: &Name) -> Lookup {
         if !self.keeper.knows(name) {
             return Lookup::Unknown;
         }
@@ -76,65 +88,97 @@ impl Shared {
         names.addresses(name).map_or(Lookup::Unknown, Lookup::Known)
     }
 
-    /// Asks the doorkeeper, who may have to wait for a person.
-    pub(crate) async fn open(&self, ask: &Ask) -> Opened {
-        let (keeper, asked) = (Arc::clone(&self.keeper), ask.clone());
-        let answer = tokio::task::spawn_blocking(move || keeper.open(&asked)).await;
-        answer.unwrap_or_else(|e| {
-            Opened::No(crate::doorkeeper::No {
-                id: String::new(),
-                message: format!("nobody could decide: {e}"),
-            })
+    /// A connection to a host, if it may be made.
+    pub(crate) async fn reach(&self, ask: &Ask) -> Result<TcpStream, Unmet> {
+        if let Opened::No(no) = self.keeper.open(ask) {
+            return Err(Unmet::Refused(no));
+        }
+        self.upstream.connect(&ask.host, ask.port, &*self.keeper).await.map_err(|why| match why {
+            Apart::Refused(mismatch) => Unmet::Refused(self.keeper.mismatch(ask, &mismatch)),
+            Apart::Unreachable(why) => Unmet::Unreachable(why),
         })
     }
 }
 
-/// A relay that runs. Dropped, it ends with all its connections.
+/// Why there is no connection to a host.
+#[derive(Debug)]
+pub(crate) enum Unmet {
+    /// It may not be.
+    Refused(No),
+    /// It cannot be.
+    Unreachable(String),
+}
+
+/// A relay that runs on a thread of its own. Dropped, it ends with all its connections.
 #[derive(Debug)]
 pub struct Relay {
-    tasks: Vec<JoinHandle<()>>,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            // It has nothing left to say.
+            let _ = thread.join();
+        }
     }
 }
 
 impl Relay {
-    /// Starts on the runtime that it is called on.
+    /// Starts.
     ///
     /// # Errors
-    /// When a socket cannot be watched, or it cannot be found out whom this machine asks for names.
+    /// When a socket cannot be watched, or no thread is to be had.
     pub fn start(doors: Doors, keeper: Arc<dyn Doorkeeper>, limits: Limits) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let shared = Arc::new(Shared {
             keeper,
-            upstream: Upstream::new()?,
+            upstream: Upstream::default(),
             limits,
             names: Mutex::default(),
             room: Arc::new(Semaphore::new(limits.connections)),
         });
-        let mut relay = Self { tasks: Vec::new() };
-        let ports = doors.ports.into_iter().map(|listener| (listener, Kind::Port));
-        let proxies = doors.proxies.into_iter().map(|listener| (listener, Kind::Proxy));
-        for (listener, kind) in ports.chain(proxies) {
-            listener.set_nonblocking(true)?;
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            relay.tasks.push(tokio::spawn(take(listener, kind, Arc::clone(&shared))));
+        {
+            let _entered = runtime.enter();
+            open(doors, &shared)?;
         }
-        for socket in doors.names {
-            socket.set_nonblocking(true)?;
-            let socket = tokio::net::UdpSocket::from_std(socket)?;
-            relay.tasks.push(tokio::spawn(answer(socket, Arc::clone(&shared))));
-        }
-        Ok(relay)
+        let (end, ended) = oneshot::channel::<()>();
+        let run = move || {
+            // An error says that the other side was dropped, which is how it ends.
+            let _ = runtime.block_on(ended);
+            runtime.shutdown_background();
+        };
+        let thread = std::thread::Builder::new().name("pinfold-relay".to_owned()).spawn(run)?;
+        Ok(Self { end: Some(end), thread: Some(thread) })
     }
+}
+
+fn open(doors: Doors, shared: &Arc<Shared>) -> io::Result<()> {
+    let kinds = [
+        (doors.ports, Kind::Port),
+        (doors.names_by_connection, Kind::Names),
+        (doors.proxies, Kind::Proxy),
+    ];
+    for (listeners, kind) in kinds {
+        for listener in listeners {
+            listener.set_nonblocking(true)?;
+            tokio::spawn(take(tokio::net::TcpListener::from_std(listener)?, kind, Arc::clone(shared)));
+        }
+    }
+    for socket in doors.names {
+        socket.set_nonblocking(true)?;
+        tokio::spawn(names::by_datagrams(tokio::net::UdpSocket::from_std(socket)?, Arc::clone(shared)));
+    }
+    Ok(())
 }
 
 /// What a listener is for.
 #[derive(Clone, Copy)]
 enum Kind {
     Port,
+    Names,
     Proxy,
 }
 
@@ -150,7 +194,8 @@ async fn take(listener: tokio::net::TcpListener, kind: Kind, shared: Arc<Shared>
                     let _ = stream.set_nodelay(true);
                     match kind {
                         Kind::Port => lead(&shared, stream, from).await,
-                        Kind::Proxy => crate::proxy::lead(&shared, stream, from).await,
+                        Kind::Names => names::by_connection(&shared, stream).await,
+                        Kind::Proxy => Box::pin(crate::proxy::lead(&shared, stream, from)).await,
                     }
                 });
             }
@@ -160,37 +205,14 @@ async fn take(listener: tokio::net::TcpListener, kind: Kind, shared: Arc<Shared>
     }
 }
 
-/// The largest query that is answered: all that fits without extensions, and what extensions ask for in practice.
-const LARGEST_QUERY: usize = 4096;
-
-async fn answer(socket: tokio::net::UdpSocket, shared: Arc<Shared>) {
-    let mut query = vec![0; LARGEST_QUERY];
-    loop {
-        let Ok((len, from)) = socket.recv_from(&mut query).await else {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            continue;
-        };
-        let answer = dns::answer(query.get(..len).unwrap_or_default(), |name| shared.look_up(name));
-        if let Some(answer) = answer {
-            let _ = socket.send_to(&answer, from).await;
-        }
-    }
-}
-
 /// One connection, from its first byte to its last.
 async fn lead(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
     let Ok(to) = inside.local_addr() else { return };
     let ask = Ask { host: shared.host(to.ip()), port: to.port(), way: Way::Direct, from: from.port() };
-    let Opened::Yes = shared.open(&ask).await else {
-        refuse(&inside);
-        return;
-    };
-    match shared.upstream.connect(&ask.host, ask.port, &*shared.keeper).await {
+    match shared.reach(&ask).await {
         Ok(host) => carry(shared, &ask, inside, Bytes::new(), host).await,
-        Err(mismatch) => {
-            shared.keeper.mismatch(&ask, &mismatch);
-            refuse(&inside);
-        }
+        Err(Unmet::Refused(no)) => Box::pin(refuse_in_words(shared, inside, no)).await,
+        Err(Unmet::Unreachable(_)) => refuse(&inside),
     }
 }
 
@@ -199,16 +221,16 @@ async fn lead(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
 pub(crate) async fn carry(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, early: Bytes, host: TcpStream) {
     let mut passed = Passed::default();
     match meant(shared, ask, &inside, &early, &host).await {
-        Ok(Meant::Requests) if early.is_empty() => http::serve(shared, ask, inside, host).await,
+        Ok(Meant::Requests) if early.is_empty() => Box::pin(http::serve(shared, ask, inside, host)).await,
         // Requests that came with the one for a tunnel: nobody does that, and it could not be taken back.
-        Ok(Meant::Requests) => refuse(&inside),
+        Ok(Meant::Requests) | Err(Unmeant::Lost) => refuse(&inside),
         // How it ends between the two of them is theirs to see.
         Ok(Meant::Bytes) => {
             if write_all(&host, &early).await.is_ok() {
                 let _ = pass(&inside, &host, shared.limits.idle, &mut passed).await;
             }
         }
-        Err(mismatch) => {
+        Err(Unmeant::Refused(mismatch)) => {
             shared.keeper.mismatch(ask, &mismatch);
             refuse(&inside);
         }
@@ -221,12 +243,43 @@ fn refuse(inside: &TcpStream) {
     let _ = rustix::net::sockopt::set_socket_linger(inside, Some(Duration::ZERO));
 }
 
+/// How long a refused client has to show that it would understand words.
+const WORDS: Duration = Duration::from_secs(2);
+
+/// Refuses a connection in the words of its protocol, where it turns out to have some.
+async fn refuse_in_words(shared: &Shared, inside: TcpStream, no: No) {
+    let mut bytes = Vec::new();
+    let speaks_http = async {
+        loop {
+            inside.readable().await.ok()?;
+            peek(&inside, &[], &mut bytes).ok()?.filter(|len| *len > 0)?;
+            match first::read(&bytes) {
+                First::Http => return Some(()),
+                First::More => tokio::time::sleep(Duration::from_millis(5)).await,
+                First::Tls(_) | First::Other | First::Broken => return None,
+            }
+        }
+    };
+    match timeout(WORDS, speaks_http).await {
+        Ok(Some(())) => http::refuse_all(shared.limits.hello, inside, &no).await,
+        Ok(None) | Err(_) => refuse(&inside),
+    }
+}
+
 /// What a connection carries.
 enum Meant {
     /// Bytes that name no host, or have named the right one.
     Bytes,
     /// Plain HTTP, which names a host in each request.
     Requests,
+}
+
+/// Why a connection goes no further.
+enum Unmeant {
+    /// It means another host, or cannot be understood.
+    Refused(Mismatch),
+    /// A side is gone, or said nothing for too long.
+    Lost,
 }
 
 /// Waits until it is known which host the client means. The bytes stay in the socket. A host that speaks first is not
@@ -237,67 +290,57 @@ async fn meant(
     inside: &TcpStream,
     early: &[u8],
     host: &TcpStream,
-) -> Result<Meant, Mismatch> {
+) -> Result<Meant, Unmeant> {
+    let refused = |mismatch| Err(Unmeant::Refused(mismatch));
     let mut bytes = early.to_vec();
-    let started = tokio::time::Instant::now();
+    let mut began = None;
+    let mut pause = Duration::from_millis(1);
     loop {
         match peek(inside, early, &mut bytes) {
             Ok(Some(0)) => return Ok(Meant::Bytes),
             Ok(_) => {}
-            Err(e) => return Err(Mismatch::Unreachable(e.to_string())),
+            Err(_) => return Err(Unmeant::Lost),
         }
         match first::read(&bytes) {
             First::Other => return Ok(Meant::Bytes),
-            First::Broken => return Err(Mismatch::Broken),
+            First::Broken => return refused(Mismatch::Broken),
             First::Tls(named) if named.as_ref() == Some(&ask.host) => return Ok(Meant::Bytes),
             // Addresses are not named in hellos.
             First::Tls(None) if matches!(ask.host, Host::Address(_)) => return Ok(Meant::Bytes),
-            First::Tls(named) => return Err(Mismatch::ServerName(named)),
+            First::Tls(named) => return refused(Mismatch::ServerName(named)),
             First::Http => return Ok(Meant::Requests),
             First::More => {}
         }
-        if !bytes.is_empty() && started.elapsed() > shared.limits.hello {
-            return Err(Mismatch::Broken);
+        if bytes.is_empty() {
+            wait_or_greet(inside, host, shared.limits).await.map_err(|_| Unmeant::Lost)?;
+            continue;
         }
-        wait_or_greet(inside, host, bytes.is_empty(), shared.limits).await?;
+        // What is there already was not enough, and keeps the socket readable.
+        if began.get_or_insert_with(Instant::now).elapsed() > shared.limits.hello {
+            return refused(Mismatch::Broken);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(250));
     }
 }
 
-async fn wait_or_greet(
-    inside: &TcpStream,
-    host: &TcpStream,
-    quiet: bool,
-    limits: Limits,
-) -> Result<(), Mismatch> {
-    let lost = |e: io::Error| Mismatch::Unreachable(e.to_string());
-    let more = async {
-        if quiet {
-            inside.ready(Interest::READABLE).await.map(drop)
-        } else {
-            // What is there already was not enough, and stays readable.
-            tokio::time::sleep(Duration::from_millis(2)).await;
-            Ok(())
-        }
-    };
-    let greeting = async {
-        host.ready(Interest::READABLE).await?;
-        greet(host, inside).await
-    };
+async fn wait_or_greet(inside: &TcpStream, host: &TcpStream, limits: Limits) -> io::Result<()> {
     let either = async {
         tokio::select! {
-            more = more => more,
-            greeted = greeting => greeted,
+            ready = inside.ready(Interest::READABLE) => ready.map(drop),
+            ready = host.ready(Interest::READABLE) => {
+                ready?;
+                greet(host, inside).await
+            }
         }
     };
-    match timeout(limits.idle, either).await {
-        Ok(moved) => moved.map_err(lost),
-        Err(_) => Err(lost(io::ErrorKind::TimedOut.into())),
-    }
+    timeout(limits.idle, either).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Passes on what the host says before the client has said anything.
 async fn greet(host: &TcpStream, inside: &TcpStream) -> io::Result<()> {
-    let mut text = [0; 4096];
+    // On the heap: it would be part of every connection otherwise, for as long as that lasts.
+    let mut text = vec![0; 4096];
     let said = match host.try_read(&mut text) {
         Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
         Ok(said) => said,
@@ -321,18 +364,22 @@ async fn write_all(to: &TcpStream, mut rest: &[u8]) -> io::Result<()> {
 
 /// What the client has sent so far, left where it is: `Some(0)` at its end, `None` when nothing has come.
 fn peek(inside: &TcpStream, early: &[u8], bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
-    let mut seen = vec![0; first::MOST];
-    let read = || {
-        let (len, _) = rustix::net::recv(inside, seen.as_mut_slice(), rustix::net::RecvFlags::PEEK)?;
-        Ok(len)
-    };
-    match inside.try_io(Interest::READABLE, read) {
-        Ok(len) => {
-            seen.truncate(len);
-            *bytes = [early, seen.as_slice()].concat();
-            Ok(Some(len))
+    // Nearly every hello fits into the first.
+    for room in [4096, first::MOST] {
+        let mut seen = vec![0; room];
+        let read = || {
+            let (len, _) = rustix::net::recv(inside, seen.as_mut_slice(), rustix::net::RecvFlags::PEEK)?;
+            Ok(len)
+        };
+        match inside.try_io(Interest::READABLE, read) {
+            Ok(len) if len == room && room < first::MOST => {}
+            Ok(len) => {
+                *bytes = [early, seen.get(..len).unwrap_or_default()].concat();
+                return Ok(Some(len));
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(e) => return Err(e),
         }
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(e) => Err(e),
     }
+    Ok(None)
 }

@@ -6,16 +6,17 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use hickory_resolver::TokioResolver;
+use hickory_resolver::{ResolverBuilder, TokioResolver};
+use pinfold_policy::host::{Host, Name};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::address::{Near, near};
-use crate::doorkeeper::{Doorkeeper, Mismatch};
-use crate::name::{Host, Name};
+use crate::address::near;
+use crate::doorkeeper::{Doorkeeper, Leads, Mismatch};
 
 /// How long one address is tried before the next one is tried beside it.
 /// [RFC 8305](https://www.rfc-editor.org/rfc/rfc8305#section-5)
@@ -27,65 +28,78 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How many addresses of a name are tried.
 const MOST_ADDRESSES: usize = 8;
 
-/// Finds hosts.
+/// Finds hosts. Whom this machine asks for names is found out when the first is asked for.
+#[derive(Default)]
 pub(crate) struct Upstream {
-    resolver: TokioResolver,
+    resolver: OnceLock<TokioResolver>,
+}
+
+/// Why there is no connection.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Apart {
+    /// It leads where it may not.
+    Refused(Mismatch),
+    /// The name has no address, or nobody answers there.
+    Unreachable(String),
 }
 
 impl Upstream {
-    /// Asks the name servers that this machine asks.
-    pub(crate) fn new() -> io::Result<Self> {
-        let builder = TokioResolver::builder_tokio().map_err(io::Error::other)?;
-        Ok(Self { resolver: builder.build().map_err(io::Error::other)? })
-    }
-
     /// Connects to a host.
     pub(crate) async fn connect(
         &self,
         host: &Host,
         port: u16,
         keeper: &dyn Doorkeeper,
-    ) -> Result<TcpStream, Mismatch> {
+    ) -> Result<TcpStream, Apart> {
         let addresses = match host {
-            Host::Address(address) => far(&[*address], keeper)?,
-            Host::Name(name) => far(&self.resolve(name).await?, keeper)?,
+            Host::Address(address) => vec![*address],
+            Host::Name(name) => match keeper.pinned(name) {
+                Some(addresses) => addresses,
+                None => self.resolve(name).await.map_err(Apart::Unreachable)?,
+            },
         };
+        let addresses = far(&addresses, port, keeper)?;
         let places = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
         let connected = timeout(PATIENCE, race(places)).await;
         let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let stream = stream.map_err(|e| Mismatch::Unreachable(e.to_string()))?;
+        let stream = stream.map_err(|e| Apart::Unreachable(e.to_string()))?;
         // Small writes go out as they come; whoever is inside has decided about that already.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }
 
-    async fn resolve(&self, name: &Name) -> Result<Vec<IpAddr>, Mismatch> {
+    async fn resolve(&self, name: &Name) -> Result<Vec<IpAddr>, String> {
+        let resolver = match self.resolver.get() {
+            Some(resolver) => resolver,
+            None => {
+                let built = TokioResolver::builder_tokio().and_then(ResolverBuilder::build);
+                let built = built.map_err(|e| format!("this machine has no name server: {e}"))?;
+                self.resolver.get_or_init(|| built)
+            }
+        };
         // With the dot no search domain is tried: the name that is judged is the name that is asked for.
-        let found = timeout(PATIENCE, self.resolver.lookup_ip(format!("{name}."))).await;
-        match found {
+        match timeout(PATIENCE, resolver.lookup_ip(format!("{name}."))).await {
             Ok(Ok(found)) => Ok(found.iter().collect()),
-            Ok(Err(e)) => Err(Mismatch::Unreachable(format!("its address is not known: {e}"))),
-            Err(_) => Err(Mismatch::Unreachable("no name server answers".to_owned())),
+            Ok(Err(e)) => Err(format!("its address is not known: {e}")),
+            Err(_) => Err("no name server answers".to_owned()),
         }
     }
 }
 
-/// The addresses that may be reached; when there is none, why.
-fn far(addresses: &[IpAddr], keeper: &dyn Doorkeeper) -> Result<Vec<IpAddr>, Mismatch> {
-    let mut kept_back: Option<(IpAddr, Near)> = None;
-    let mut far = Vec::with_capacity(addresses.len());
+/// The addresses to try; an error when one of them may not be reached. One such address among others is an attack or a
+/// mistake: the name is not trusted at all then.
+fn far(addresses: &[IpAddr], port: u16, keeper: &dyn Doorkeeper) -> Result<Vec<IpAddr>, Apart> {
     for address in addresses {
-        match near(*address) {
-            Some(near) if !keeper.names(*address) => kept_back = Some((*address, near)),
-            Some(_) | None => far.push(*address),
+        match (keeper.leads(*address, port), near(*address)) {
+            (Leads::Forbidden, _) => return Err(Apart::Refused(Mismatch::Forbidden(*address))),
+            (Leads::Unnamed, Some(near)) => return Err(Apart::Refused(Mismatch::Near(*address, near))),
+            (Leads::Named, _) | (Leads::Unnamed, None) => {}
         }
     }
-    match kept_back {
-        // One near address among others is an attack or a mistake: the name is not trusted at all.
-        Some((address, near)) => Err(Mismatch::Near(address, near)),
-        None if far.is_empty() => Err(Mismatch::Unreachable("it has no address".to_owned())),
-        None => Ok(taking_turns(far)),
+    if addresses.is_empty() {
+        return Err(Apart::Unreachable("it has no address".to_owned()));
     }
+    Ok(taking_turns(addresses.to_vec()))
 }
 
 /// Addresses of version 6 and 4 in turn, the first family first.
@@ -142,8 +156,16 @@ mod tests {
             Opened::Yes
         }
 
-        fn names(&self, address: IpAddr) -> bool {
-            self.0.contains(&address)
+        fn leads(&self, address: IpAddr, _: u16) -> Leads {
+            match address.to_string().as_str() {
+                "6.6.6.6" => Leads::Forbidden,
+                _ if self.0.contains(&address) => Leads::Named,
+                _ => Leads::Unnamed,
+            }
+        }
+
+        fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+            None
         }
 
         fn mismatch(&self, _: &Ask, _: &Mismatch) -> No {
@@ -157,11 +179,13 @@ mod tests {
     fn a_name_with_one_near_address_is_not_reached_at_all() {
         let all = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();
         let nobody = Names(Vec::new());
-        assert!(matches!(far(&all(&["8.8.8.8", "127.0.0.1"]), &nobody), Err(Mismatch::Near(..))));
-        assert!(matches!(far(&[], &nobody), Err(Mismatch::Unreachable(_))));
+        let far = |texts: &[&str], keeper: &Names| far(&all(texts), 443, keeper);
+        assert!(matches!(far(&["8.8.8.8", "127.0.0.1"], &nobody), Err(Apart::Refused(Mismatch::Near(..)))));
+        assert!(matches!(far(&["8.8.8.8", "6.6.6.6"], &nobody), Err(Apart::Refused(Mismatch::Forbidden(_)))));
+        assert!(matches!(far(&[], &nobody), Err(Apart::Unreachable(_))));
         let named = Names(all(&["10.0.0.5"]));
-        assert_eq!(far(&all(&["10.0.0.5"]), &named), Ok(all(&["10.0.0.5"])));
-        assert!(matches!(far(&all(&["10.0.0.6"]), &named), Err(Mismatch::Near(..))));
+        assert_eq!(far(&["10.0.0.5"], &named), Ok(all(&["10.0.0.5"])));
+        assert!(matches!(far(&["10.0.0.6"], &named), Err(Apart::Refused(Mismatch::Near(..)))));
     }
 
     #[test]
