@@ -3,9 +3,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use pinfold_policy::host::Hosts;
 use pinfold_policy::{Guard, Guards, Held};
-use pinfold_sandbox::{Profile, Temp, Tier};
+use pinfold_sandbox::{self as sandbox, Profile, Temp, Tier};
 
 use crate::caches::{self, Arrange, Caches};
 use crate::credentials;
@@ -13,12 +15,13 @@ use crate::environment::{self, Filtered};
 use crate::folder::{Findings, Holder};
 use crate::git::layout;
 use crate::git::protect;
-use crate::grant::{CacheChoice, Grant, SandboxMode};
+use crate::grant::{CacheChoice, Grant, Network, SandboxMode};
 use crate::lists;
 use crate::place::{Hold, Places, Standing};
 use crate::private::Private;
 use crate::report::RunReport;
 use crate::snapshot::Snapshot;
+use crate::way_out;
 
 /// Why a grant cannot be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +79,8 @@ pub struct Boundary {
     read_only: bool,
     named: Vec<PathBuf>,
     readable: Vec<PathBuf>,
+    /// Hosts that can be reached, where not all can and not none.
+    hosts: Option<Arc<Hosts>>,
     findings: Findings,
     unfinished: Vec<PathBuf>,
     removed: Vec<String>,
@@ -154,6 +159,12 @@ impl Boundary {
     /// The folder and the directories added to it, resolved; the folder is the first.
     pub fn granted(&self) -> &[PathBuf] {
         &self.granted
+    }
+
+    /// Hosts that can be reached, where not all can and not none. Somebody has to open the way:
+    /// [`WayOut`](crate::WayOut).
+    pub fn hosts(&self) -> Option<&Arc<Hosts>> {
+        self.hosts.as_ref()
     }
 
     /// Whether nothing but private places can be written.
@@ -343,13 +354,14 @@ impl Drawing {
         };
         // Caches of our own may just have been made.
         self.findings.missing.retain(|path| fs::symlink_metadata(path).is_err());
+        let (network, hosts) = self.network(grant, tier);
         let mut profile = Profile {
             visible,
             cwd,
             temp: self.temporary(grant, tier),
             layers: caches.layers,
             spare: grant.cache_home.as_ref().map(|home| home.join("spare")),
-            network: grant.network,
+            network,
             openings: grant.openings,
             limits: grant.limits,
             negotiable: grant.negotiable,
@@ -362,6 +374,10 @@ impl Drawing {
             self.places.add(place, Hold::Writable, "it is a private cache");
         }
         let mut added = caches.variables;
+        if let sandbox::Network::Relayed(entrances) = &profile.network {
+            let variables = way_out::proxy_variables(entrances.proxy);
+            added.extend(variables.map(|(name, value)| (name.into(), value.into())));
+        }
         if let (Temp::Directory(directory), Tier::Landlock) = (&profile.temp, tier) {
             added.push(("TMPDIR".into(), directory.into()));
         }
@@ -381,11 +397,30 @@ impl Drawing {
             read_only: grant.mode == SandboxMode::ReadOnly,
             named: self.opened,
             readable: self.readable,
+            hosts,
             findings: self.findings,
             unfinished,
             removed,
             _caches: caches.lock,
             _private: grant.private.clone(),
+        }
+    }
+
+    /// Where no network of its own can be had nothing keeps a process from going another way than ours: none is open
+    /// then.
+    fn network(&mut self, grant: &Grant, tier: Tier) -> (sandbox::Network, Option<Arc<Hosts>>) {
+        match (&grant.network, tier) {
+            (Network::Off, _) => (sandbox::Network::Off, None),
+            (Network::Host, _) => (sandbox::Network::Host, None),
+            (Network::Hosts(hosts), _) if hosts.is_empty() => (sandbox::Network::Off, None),
+            (Network::Hosts(hosts), Tier::Full) => {
+                (sandbox::Network::Relayed(way_out::entrances(hosts)), Some(Arc::clone(hosts)))
+            }
+            (Network::Hosts(_), Tier::Landlock) => {
+                let note = "only the full tier can hold a run to some hosts; here the network is off";
+                self.findings.notes.push(note.to_owned());
+                (sandbox::Network::Off, None)
+            }
         }
     }
 

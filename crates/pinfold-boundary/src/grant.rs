@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pinfold_policy::declared::KernelLists;
-use pinfold_sandbox::{Limits, Network, Openings, Temp};
+use pinfold_policy::host::Hosts;
+use pinfold_sandbox::{Limits, Openings, Temp};
 
 use crate::private::Private;
 
@@ -30,6 +32,18 @@ pub enum CacheChoice {
     None,
     /// These, by name.
     Only(Vec<String>),
+}
+
+/// What can be reached over the network.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Network {
+    /// Nothing but what runs inside.
+    #[default]
+    Off,
+    /// These hosts, and what runs inside.
+    Hosts(Arc<Hosts>),
+    /// Everything that this machine can reach.
+    Host,
 }
 
 /// What a person says about one environment variable.

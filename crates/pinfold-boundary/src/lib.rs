@@ -34,13 +34,15 @@ mod private;
 mod report;
 mod scan;
 mod snapshot;
+mod way_out;
 mod witness;
 
 pub use boundary::{Boundary, CompileError};
 pub use environment::MARKER;
 pub use git::settle::ConfigOutcome;
-pub use grant::{CacheChoice, EnvironmentWish, Grant, SandboxMode};
+pub use grant::{CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
 pub use place::{Place, Standing};
 pub use private::Private;
 pub use report::RunReport;
+pub use way_out::WayOut;
 pub use witness::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, Witness, word};

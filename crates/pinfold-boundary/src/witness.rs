@@ -5,25 +5,30 @@
 //! everything can be written, guarded places of the person and the system that are missing; and, where mounts cannot
 //! be had, whatever is held inside the folder.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::{GuardKind, Held};
-use pinfold_sandbox::{Attempt, Intent, Profile, Reply, Temp, Tier, Watcher};
+use pinfold_sandbox::{self as sandbox, Attempt, Entrances, Intent, Profile, Reply, Temp, Tier, Watcher};
 use serde::Serialize;
 
 use crate::boundary::Boundary;
 use crate::place::Standing;
 
 /// How many different refusals are remembered; more are only counted.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 
 /// Something that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// What was tried: `write`, `create`, `remove`, `connect`, …
+    /// Its name in the record, where it has one already. Others are numbered at the end.
+    #[serde(skip)]
+    pub id: Option<String>,
+    /// What was tried: `write`, `create`, `remove`, `connect`, `reach`, …
     pub tried: &'static str,
     /// Where.
     pub place: PathBuf,
@@ -33,10 +38,16 @@ pub struct Refused {
     pub times: u64,
     /// Why not: one clause.
     pub why: String,
+    /// The rule that says so, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Where it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// What whoever runs inside can do instead. Never how the line is widened: that is not theirs to say.
     pub instead: &'static str,
     /// How the person who drew the line could let it pass.
-    pub to_allow: &'static str,
+    pub to_allow: Cow<'static, str>,
 }
 
 /// Watches one run.
@@ -77,13 +88,16 @@ impl<'a> Witness<'a> {
             self.more += 1;
         } else {
             let refused = Refused {
+                id: None,
                 tried: word(attempt.intent),
                 place: attempt.place.clone(),
                 program: program(attempt.pid),
                 times: 1,
                 why: no.why,
+                rule: None,
+                source: None,
                 instead: no.instead,
-                to_allow: no.to_allow,
+                to_allow: no.to_allow.into(),
             };
             self.refused.insert(key, refused);
         }
@@ -93,7 +107,7 @@ impl<'a> Witness<'a> {
     fn judge(&self, attempt: &Attempt) -> Option<No> {
         match attempt.intent {
             Intent::Socket => return Some(No::socket(&attempt.place)),
-            Intent::Connect => return Some(No::network()),
+            Intent::Connect => return self.connection(&attempt.place),
             _ => {}
         }
         let place = attempt.place.as_path();
@@ -109,6 +123,24 @@ impl<'a> Witness<'a> {
                 negotiable: false,
             }),
         }
+    }
+
+    /// Where hosts can be reached, whoever listens decides; where nobody listens nobody else says it.
+    fn connection(&self, place: &Path) -> Option<No> {
+        const NAMES: u16 = 53;
+        let sandbox::Network::Relayed(Entrances { ports, .. }) = &self.boundary.profile().network else {
+            return Some(No::network());
+        };
+        let to: SocketAddr = place.to_str()?.parse().ok()?;
+        // Port 0 is how programs find out which way there would be.
+        let is_open = [0, NAMES].contains(&to.port()) || ports.contains(&to.port());
+        (!is_open).then(|| No {
+            why: "no rule allows any host at this port".to_owned(),
+            instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
+            to_allow: "start with --allow-host NAME:PORT",
+            by_us: false,
+            negotiable: false,
+        })
     }
 
     fn outside(&self, attempt: &Attempt) -> No {
@@ -227,7 +259,7 @@ impl No {
         Self {
             why: "the network is off".into(),
             instead: "do without it, and tell the person what would have to be fetched",
-            to_allow: "start with --network host if it has to be reached",
+            to_allow: "start with --allow-host NAME if it has to be reached",
             by_us: false,
             negotiable: false,
         }
@@ -289,7 +321,7 @@ pub fn word(intent: Intent) -> &'static str {
 }
 
 /// The name of the program: what the kernel calls it, which the program itself can change.
-fn program(pid: i32) -> String {
+pub(crate) fn program(pid: i32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     name.trim_end().escape_debug().to_string()
 }

@@ -96,7 +96,7 @@ pub(crate) enum Command {
 /// could not be built, 126 when the command could not be run, 127 when it was not found.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  pinfold run -- npm test\n  pinfold run --network host --env ANTHROPIC_API_KEY -- claude\n  \
+    after_long_help = "Examples:\n  pinfold run -- npm test\n  pinfold run --allow-host api.anthropic.com --env ANTHROPIC_API_KEY -- claude\n  \
                              pinfold run --folder ~/work/site --add-dir ~/work/shared -- make\n  \
                              pinfold run --read-only -- ./analyse.sh"
 )]
@@ -130,9 +130,14 @@ pub(crate) struct Run {
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) sandbox: Option<Sandbox>,
 
-    /// What can be reached over the network [default: what settings say, or off]
+    /// What can be reached over the network [default: what settings say, or the hosts that are allowed, or nothing]
     #[arg(long, value_name = "REACH", value_enum)]
     pub(crate) network: Option<Reach>,
+
+    /// A host that can be reached, and with others of this kind the only ones: `example.org`, `*.example.org`,
+    /// `db.internal:5432`, an address or a network; without a port at 22, 80 and 443
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with = "network")]
+    pub(crate) allow_host: Vec<String>,
 
     /// Hold the command to the path scopes of this profile: profiles/NAME.yaml or .json beside your settings
     #[arg(long, value_name = "NAME")]
@@ -301,6 +306,10 @@ pub(crate) struct Call {
     /// Allow the Bash tool, which is off unless a person said so
     #[arg(long)]
     pub(crate) allow_bash: bool,
+
+    /// A host that the Bash tool can reach, as for `pinfold run`
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) allow_host: Vec<String>,
 
     /// Let the Bash tool run although this machine can hold less than the full tier
     #[arg(long, requires = "allow_bash")]

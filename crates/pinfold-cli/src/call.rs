@@ -10,7 +10,7 @@ use pinfold::policy::settings::Flags;
 use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope};
 use pinfold::settings::{Locations, NotApplied, Situation, Watched};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_boundary::{Boundary, CacheChoice, EnvironmentWish, Grant, SandboxMode};
+use pinfold_boundary::{Boundary, CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
 use pinfold_sandbox::{Temp, Tier};
 use pinfold_terminal::Alone;
 use pinfold_tools::{Ended, Reply, Shells, Surroundings};
@@ -21,6 +21,7 @@ use crate::args::Call;
 use crate::asking::{self, Asker, Reach, Tell};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::hooks::{self, Attended};
+use crate::network;
 use crate::record;
 use crate::say;
 use crate::settings;
@@ -107,13 +108,13 @@ fn followed(wanted: &Call) -> Result<Watched<Policy>, Failure> {
 }
 
 fn session(wanted: &Call) -> Result<Session, Failure> {
-    let Settled { plan, limits, asker, without } = with_settings(wanted)?;
+    let Settled { plan, limits, asker, without, network } = with_settings(wanted)?;
     // Open before the walls are drawn, so that it is there to be guarded.
     let journal = journal(wanted, limits)?;
     let plan = Plan { guards: record::guarded(plan.guards.clone()), ..plan };
     let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
     if plan.scope.allow_bash {
-        plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded, without)?));
+        plan.shells = Some(Arc::new(shells(&plan, wanted.allow_degraded, without, network)?));
     }
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
@@ -158,7 +159,8 @@ fn said(wanted: &Call) -> Result<Said, Failure> {
         ..Plan::for_folder(&here)
     };
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| here.join(dir)).collect();
-    let flags = wanted.settings.flags(&add_dir, wanted.allow_bash);
+    let mut flags = wanted.settings.flags(&add_dir, wanted.allow_bash);
+    flags.allow_host.clone_from(&wanted.allow_host);
     let locations = match (wanted.no_settings, &wanted.folder) {
         (true, _) => Locations { home: plan.home.clone(), ..Locations::default() },
         (false, folder) => settings::locations(folder.as_deref())?,
@@ -198,6 +200,8 @@ struct Settled {
     asker: Option<Asker>,
     /// What no command gets of the environment.
     without: Option<EnvironmentWish>,
+    /// What shells can reach.
+    network: Network,
 }
 
 fn with_settings(wanted: &Call) -> Result<Settled, Failure> {
@@ -207,10 +211,11 @@ fn with_settings(wanted: &Call) -> Result<Settled, Failure> {
     let plan = Plan { asking: asker.as_ref().map(Asker::asking), ..plan };
     let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
+    let network = network::of_shells(&merged)?;
     let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
     let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
     let without = asking::own_secret(&merged.approvals);
-    Ok(Settled { plan, limits: Limits::from(&merged.record), asker, without })
+    Ok(Settled { plan, limits: Limits::from(&merged.record), asker, without, network })
 }
 
 /// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
@@ -243,7 +248,12 @@ fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
 }
 
 /// What runs the shells: held like a run of this folder without options.
-fn shells(plan: &Plan, allow_degraded: bool, without: Option<EnvironmentWish>) -> Result<Shells, Failure> {
+fn shells(
+    plan: &Plan,
+    allow_degraded: bool,
+    without: Option<EnvironmentWish>,
+    network: Network,
+) -> Result<Shells, Failure> {
     // Inside another run the outer line holds what this one cannot build a second time.
     let nested = surroundings::is_inside_another();
     let surroundings = Surroundings {
@@ -252,6 +262,7 @@ fn shells(plan: &Plan, allow_degraded: bool, without: Option<EnvironmentWish>) -
             environment: std::env::vars_os().collect(),
             environment_wishes: without.into_iter().collect(),
             cache_home: surroundings::cache_home(),
+            network,
             ..Grant::default()
         },
         weakest: if allow_degraded || nested { Tier::Landlock } else { Tier::Full },

@@ -15,6 +15,7 @@ mod hooks;
 mod init;
 mod log;
 mod man;
+mod network;
 mod permissions;
 mod record;
 mod rules;

@@ -10,19 +10,21 @@ mod wish;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::policy::Guards;
-use pinfold_boundary::{Boundary, CacheChoice, Grant};
+use pinfold_boundary::{Boundary, CacheChoice, Grant, WayOut};
 use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Temp, Tier, start};
 use pinfold_terminal::Beside;
 use pinfold_tools::Attempts;
 
 use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
+use crate::network;
 use crate::record;
 use crate::say::warn;
 use crate::surroundings;
@@ -83,13 +85,17 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         Some(relay) => Some(relay.start(&Arc::new(confined.remote().map_err(lost)?))),
         None => None,
     };
+    let way_out = way_out(&boundary, &mut confined, &recorded).map_err(lost)?;
     let mut attempts = Attempts::new(&boundary, tier, Some(questions.session()));
     let ended = confined.supervise(&mut attempts);
     let too_much = flowing.is_some_and(output::Flowing::finish);
     // From here on the terminal is ours to write to.
     beside.into_iter().for_each(Beside::finish);
     questions.tell_troubles();
-    let (tried, left) = (attempts.finish(), boundary.settle());
+    let (mut tried, left) = (attempts.finish(), boundary.settle());
+    if let Some(way_out) = way_out {
+        way_out.close(&mut tried.refused, &mut tried.more);
+    }
     let came = Came { tier, watched, refused: &tried.refused, more: tried.more, left: &left, ended: &ended };
     let name = recorded.end(&came);
     Report::new(name.as_deref(), tier, watched, tried, left).tell(run, &ended, told_to);
@@ -105,6 +111,15 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         }
         Err(error) => Err(lost(error)),
     }
+}
+
+/// Opens the way to the hosts that may be reached, where some may and others not.
+fn way_out(boundary: &Boundary, confined: &mut Confined, recorded: &Recorded) -> io::Result<Option<WayOut>> {
+    if boundary.hosts().is_none() {
+        return Ok(None);
+    }
+    network::make_room();
+    WayOut::open(boundary, confined, recorded.name().map(|run| format!("{run}:n")))
 }
 
 /// Which limit ended the command, if one did: by its own signal, which shells count from 128.
@@ -227,6 +242,6 @@ fn without_walls(run: &Run, mut recorded: Recorded) -> Result<ExitCode, Failure>
     recorded.start(run, &folder, "off", None)?;
     let error = std::process::Command::new(program).args(words).current_dir(folder).exec();
     recorded.not_started();
-    let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+    let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
     Err(Failure::new(code, format!("starting `{}`: {error}", program.display())))
 }

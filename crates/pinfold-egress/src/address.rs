@@ -118,15 +118,13 @@ enum Embedded {
 /// ([RFC 6052](https://www.rfc-editor.org/rfc/rfc6052), [RFC 8215](https://www.rfc-editor.org/rfc/rfc8215)), 6to4
 /// ([RFC 3056](https://www.rfc-editor.org/rfc/rfc3056)).
 fn embedded(address: Ipv6Addr) -> Embedded {
-    let [a, b, c, d, e, f, g, h] = address.segments();
-    let v4 = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        Embedded::In(Ipv4Addr::new(a, b, c, d))
-    };
-    match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0 | 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => v4(g, h),
+    let v4 = |high: u16, low: u16| Embedded::In(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => v4(high, low),
         [0x64, 0xff9b, 1, ..] => Embedded::Unknown,
-        [0x2002, high, low, ..] => v4(high, low),
         _ => Embedded::None,
     }
 }

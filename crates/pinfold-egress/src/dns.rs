@@ -9,15 +9,15 @@ use std::str::FromStr as _;
 use hickory_proto::op::{Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{DNSClass, RData, Record, RecordType, rdata};
 
-use pinfold_policy::host::Name;
 use crate::synthetic::Addresses;
+use pinfold_policy::host::Name;
 
 /// How long a program may remember an answer, in seconds. It stays right for the whole run.
 const TTL: u32 = 60;
 
 /// What there is to say about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lookup {
+pub(crate) enum Lookup {
     /// It may be reached, or somebody can be asked about it.
     Known(Addresses),
     /// It does not exist here.
@@ -25,7 +25,7 @@ pub enum Lookup {
 }
 
 /// The answer to a query; `None` for what is no query, which gets no answer. `look_up` is asked at most once.
-pub fn answer(query: &[u8], look_up: impl FnOnce(&Name) -> Lookup) -> Option<Vec<u8>> {
+pub(crate) fn answer(query: &[u8], look_up: impl FnOnce(&Name) -> Lookup) -> Option<Vec<u8>> {
     let asked = Message::from_vec(query).ok()?;
     if asked.metadata.message_type != MessageType::Query {
         return None;

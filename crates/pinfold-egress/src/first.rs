@@ -64,7 +64,7 @@ fn hello(bytes: &[u8]) -> First {
     if bytes.len() < MOST { First::More } else { First::Broken }
 }
 
-/// The longest method that is taken for one; WebDAV has some of fifteen letters.
+/// The longest method that is taken for one; `WebDAV` has some of fifteen letters.
 const LONGEST_METHOD: usize = 32;
 
 /// A request begins with a word of capitals, a blank and a target. Nothing else that is in use does, but a protocol that
@@ -72,8 +72,7 @@ const LONGEST_METHOD: usize = 32;
 fn plain(bytes: &[u8]) -> First {
     let method = bytes.iter().take_while(|b| b.is_ascii_uppercase() || **b == b'-').count();
     match (method, bytes.get(method), bytes.get(method + 1)) {
-        (0, ..) => First::Other,
-        (LONGEST_METHOD.., ..) => First::Other,
+        (0 | LONGEST_METHOD.., ..) => First::Other,
         (_, None, _) | (_, Some(b' '), None) => First::More,
         (_, Some(b' '), Some(b'/' | b'*' | b'h' | b'H')) => First::Http,
         // The target of CONNECT is a host.

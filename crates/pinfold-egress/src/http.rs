@@ -18,8 +18,8 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 
 use crate::doorkeeper::{Ask, Mismatch, No};
-use pinfold_policy::host::Host;
 use crate::relay::Shared;
+use pinfold_policy::host::Host;
 
 /// A response: from the host, or a refusal of our own.
 pub(crate) type Said = Response<BoxBody<Bytes, hyper::Error>>;

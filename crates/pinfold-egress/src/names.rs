@@ -8,9 +8,7 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg,
-};
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;

@@ -19,8 +19,8 @@ use tokio::time::timeout;
 
 use crate::doorkeeper::{Ask, Way};
 use crate::http::{self, Said};
-use pinfold_policy::host::Host;
 use crate::relay::{Shared, Unmet, carry};
+use pinfold_policy::host::Host;
 
 /// The first byte of a client that speaks SOCKS 5.
 /// [RFC 1928](https://www.rfc-editor.org/rfc/rfc1928)
@@ -127,6 +127,7 @@ async fn say(inside: &mut TcpStream, reply: Reply) -> std::io::Result<()> {
 
 /// The greeting and the request; `None` when it is none that is served here, which has been said.
 async fn greeting(inside: &mut TcpStream) -> std::io::Result<Option<(Host, u16)>> {
+    const CONNECT: u8 = 1;
     const NO_AUTHENTICATION: u8 = 0;
     const NONE_ACCEPTED: u8 = 0xff;
     let [_, methods] = array::<2>(inside).await?;
@@ -135,7 +136,6 @@ async fn greeting(inside: &mut TcpStream) -> std::io::Result<Option<(Host, u16)>
     let open = offered.contains(&NO_AUTHENTICATION);
     inside.write_all(&[SOCKS, if open { NO_AUTHENTICATION } else { NONE_ACCEPTED }]).await?;
     let [version, command, _, kind] = if open { array::<4>(inside).await? } else { return Ok(None) };
-    const CONNECT: u8 = 1;
     if version != SOCKS || command != CONNECT {
         say(inside, Reply::NoSuchCommand).await?;
         return Ok(None);

@@ -58,7 +58,7 @@ impl Default for Limits {
         let pairs = usize::try_from(descriptors.saturating_sub(OTHERS) / 2).unwrap_or(usize::MAX);
         Self {
             connections: pairs.clamp(16, 16_384),
-            idle: Duration::from_mins(60),
+            idle: Duration::from_hours(1),
             hello: Duration::from_secs(30),
         }
     }
@@ -69,7 +69,7 @@ pub(crate) struct Shared {
     pub(crate) keeper: Arc<dyn Doorkeeper>,
     pub(crate) upstream: Upstream,
     pub(crate) limits: Limits,
-    names: Mutex<Synthetic>,
+    names: Arc<Mutex<Synthetic>>,
     room: Arc<Semaphore>,
 }
 
@@ -112,6 +112,7 @@ pub(crate) enum Unmet {
 /// A relay that runs on a thread of its own. Dropped, it ends with all its connections.
 #[derive(Debug)]
 pub struct Relay {
+    names: Arc<Mutex<Synthetic>>,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -133,11 +134,12 @@ impl Relay {
     /// When a socket cannot be watched, or no thread is to be had.
     pub fn start(doors: Doors, keeper: Arc<dyn Doorkeeper>, limits: Limits) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let names = Arc::<Mutex<Synthetic>>::default();
         let shared = Arc::new(Shared {
             keeper,
             upstream: Upstream::default(),
             limits,
-            names: Mutex::default(),
+            names: Arc::clone(&names),
             room: Arc::new(Semaphore::new(limits.connections)),
         });
         {
@@ -151,16 +153,18 @@ impl Relay {
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("pinfold-relay".to_owned()).spawn(run)?;
-        Ok(Self { end: Some(end), thread: Some(thread) })
+        Ok(Self { names, end: Some(end), thread: Some(thread) })
+    }
+
+    /// The name that an address inside stands for.
+    pub fn name(&self, address: IpAddr) -> Option<Name> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).name(address).cloned()
     }
 }
 
 fn open(doors: Doors, shared: &Arc<Shared>) -> io::Result<()> {
-    let kinds = [
-        (doors.ports, Kind::Port),
-        (doors.names_by_connection, Kind::Names),
-        (doors.proxies, Kind::Proxy),
-    ];
+    let kinds =
+        [(doors.ports, Kind::Port), (doors.names_by_connection, Kind::Names), (doors.proxies, Kind::Proxy)];
     for (listeners, kind) in kinds {
         for listener in listeners {
             listener.set_nonblocking(true)?;
@@ -252,7 +256,11 @@ async fn refuse_in_words(shared: &Shared, inside: TcpStream, no: No) {
     let speaks_http = async {
         loop {
             inside.readable().await.ok()?;
-            peek(&inside, &[], &mut bytes).ok()?.filter(|len| *len > 0)?;
+            match peek(&inside, &[], &mut bytes).ok()? {
+                Some(0) => return None,
+                Some(_) => {}
+                None => continue,
+            }
             match first::read(&bytes) {
                 First::Http => return Some(()),
                 First::More => tokio::time::sleep(Duration::from_millis(5)).await,

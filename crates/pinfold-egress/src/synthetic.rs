@@ -15,14 +15,14 @@ const BLOCK_V4: u32 = 0xC612_0000;
 const FIRST: u32 = 2;
 
 /// How many names a run can have. More is no work but a tunnel.
-pub const MOST_NAMES: usize = 65_536;
+pub(crate) const MOST_NAMES: usize = 65_536;
 
 /// A block for private use, drawn by lot.
 const BLOCK_V6: [u16; 4] = [0xfd70, 0x696e, 0x666f, 0x6c64];
 
 /// The addresses of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Addresses {
+pub(crate) struct Addresses {
     /// Of version 4.
     pub v4: Ipv4Addr,
     /// Of version 6.
@@ -31,14 +31,14 @@ pub struct Addresses {
 
 /// Which name has which address.
 #[derive(Debug, Default)]
-pub struct Synthetic {
+pub(crate) struct Synthetic {
     numbers: HashMap<Name, u32>,
     names: Vec<Name>,
 }
 
 impl Synthetic {
     /// The addresses of a name; `None` when there are too many names.
-    pub fn addresses(&mut self, name: &Name) -> Option<Addresses> {
+    pub(crate) fn addresses(&mut self, name: &Name) -> Option<Addresses> {
         let number = match self.numbers.get(name) {
             Some(number) => *number,
             None if self.names.len() >= MOST_NAMES => return None,
@@ -55,7 +55,7 @@ impl Synthetic {
     }
 
     /// The name that an address was given to.
-    pub fn name(&self, address: IpAddr) -> Option<&Name> {
+    pub(crate) fn name(&self, address: IpAddr) -> Option<&Name> {
         let number = match address.to_canonical() {
             IpAddr::V4(address) => u32::from(address).checked_sub(BLOCK_V4)?,
             IpAddr::V6(address) => match address.segments() {

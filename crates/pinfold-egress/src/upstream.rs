@@ -69,13 +69,12 @@ impl Upstream {
     }
 
     async fn resolve(&self, name: &Name) -> Result<Vec<IpAddr>, String> {
-        let resolver = match self.resolver.get() {
-            Some(resolver) => resolver,
-            None => {
-                let built = TokioResolver::builder_tokio().and_then(ResolverBuilder::build);
-                let built = built.map_err(|e| format!("this machine has no name server: {e}"))?;
-                self.resolver.get_or_init(|| built)
-            }
+        let resolver = if let Some(resolver) = self.resolver.get() {
+            resolver
+        } else {
+            let built = TokioResolver::builder_tokio().and_then(ResolverBuilder::build);
+            let built = built.map_err(|e| format!("this machine has no name server: {e}"))?;
+            self.resolver.get_or_init(|| built)
         };
         // With the dot no search domain is tried: the name that is judged is the name that is asked for.
         match timeout(PATIENCE, resolver.lookup_ip(format!("{name}."))).await {

@@ -12,9 +12,8 @@ use serde::Serialize;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{
-    ApprovalSettings, Content, GuardSettings, HookSettings, Network, NetworkSettings, Pins, PolicyTest, RecordSettings,
-    SandboxMode,
-    SandboxSettings, Settings,
+    ApprovalSettings, Content, GuardSettings, HookSettings, Network, NetworkSettings, Pins, PolicyTest,
+    RecordSettings, SandboxMode, SandboxSettings, Settings,
 };
 use crate::source::{Layer, Located, Source};
 
@@ -145,7 +144,8 @@ impl Merged {
         closed.sandbox.writable.clear();
         closed.sandbox.mode.iter_mut().for_each(|mode| tighten(mode, SANDBOX_MODE.looseness));
         closed.sandbox.network = Some(built_in(Network::Off));
-        closed.network = NetworkSettings { deny: std::mem::take(&mut closed.network.deny), ..Default::default() };
+        closed.network =
+            NetworkSettings { deny: std::mem::take(&mut closed.network.deny), ..Default::default() };
         closed.headless_permission_request = built_in(false);
         closed.approvals.webhook = None;
         closed

@@ -57,9 +57,9 @@ mod watch;
 
 pub use attendant::Attendant;
 pub use command::Command;
+pub use linux::door::Doors;
 pub use placeholder::{is_placeholder, is_stand_in};
 pub use probe::{Finding, probe, strongest};
-pub use linux::door::Doors;
 pub use profile::{
     Detour, Entrances, Layer, Limits, MOST_PORTS, Network, Openings, Profile, StandIn, Temp, Writes,
 };

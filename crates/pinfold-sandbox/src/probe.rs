@@ -5,6 +5,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use crate::linux::door::all_local;
 use crate::linux::filter::{Backing, Filter};
 use crate::linux::landlock::{Handles, Ruleset};
 use crate::profile::Profile;
@@ -55,7 +56,7 @@ struct Means {
 
 const FILES: libc::c_int = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
 
-const MEANS: [Means; 6] = [
+const MEANS: [Means; 7] = [
     Means {
         name: "user namespace",
         holds: "everything below, without privileges",
@@ -98,6 +99,17 @@ const MEANS: [Means; 6] = [
         needed: true,
         namespaces: libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
         attempt: sys::loopback_up,
+    },
+    Means {
+        name: "relay",
+        holds: "hosts that are allowed, and no others",
+        without: "no host can be allowed",
+        needed: false,
+        namespaces: libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
+        attempt: || {
+            sys::loopback_up()?;
+            sys::route(&all_local(libc::AF_INET))
+        },
     },
     Means {
         name: "layers",

@@ -31,10 +31,8 @@ pub(crate) enum Probe {
 
 /// Addresses for documents, which no host has, and a port that discards.
 /// [RFC 5737](https://www.rfc-editor.org/rfc/rfc5737), [RFC 3849](https://www.rfc-editor.org/rfc/rfc3849)
-const NOBODY: [IpAddr; 2] = [
-    IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
-    IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
-];
+const NOBODY: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1))];
 const DISCARD: u16 = 9;
 
 impl Probe {

@@ -400,8 +400,7 @@ pub(crate) fn route(message: &[u8]) -> io::Result<()> {
     check(sent as c_long)?;
     let mut answer = [0u8; 256];
     // SAFETY: `answer` has room for as many bytes as are asked for.
-    let len =
-        unsafe { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) };
+    let len = unsafe { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) };
     check(len as c_long)?;
     // A header of 16 bytes (its kind at 4), then an error number, 0 for done.
     let malformed = || io::Error::from_raw_os_error(libc::EPROTO);

@@ -4,18 +4,22 @@ use pinfold::audit::kept_text;
 use pinfold::{Denial, DeniedBy, Retry};
 use pinfold_boundary::Refused;
 
-/// A refusal to a process, under this name.
+/// A refusal to a process, under this name if it has none yet.
 pub fn denial(id: String, refused: &Refused) -> Denial {
     let Refused { tried, place, program, times, why, instead, .. } = refused;
     Denial {
-        id,
-        layer: if *tried == "open socket" { DeniedBy::Socket } else { DeniedBy::Kernel },
+        id: refused.id.clone().unwrap_or(id),
+        layer: match *tried {
+            "open socket" => DeniedBy::Socket,
+            "reach" | "look up" => DeniedBy::Proxy,
+            _ => DeniedBy::Kernel,
+        },
         who: kept_text(program),
         what: (*tried).to_owned(),
         place: Some(kept_text(&place.to_string_lossy())),
         code: None,
-        rule: None,
-        source: None,
+        rule: refused.rule.as_deref().map(kept_text),
+        source: refused.source.clone(),
         why: kept_text(why),
         instead: kept_text(instead),
         retry: Retry::Never,
@@ -26,7 +30,7 @@ pub fn denial(id: String, refused: &Refused) -> Denial {
 
 /// What could be added so that it passes, from the narrowest to the widest.
 fn to_allow(refused: &Refused) -> Vec<String> {
-    let told = refused.to_allow.to_owned();
+    let told = kept_text(&refused.to_allow);
     let (Some(place), true) = (refused.place.to_str(), refused.place.is_absolute()) else {
         return vec![told];
     };

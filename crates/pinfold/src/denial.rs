@@ -39,8 +39,9 @@ pub enum Retry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Denial {
-    /// Its name: `SESSION:CALL`, `SESSION:CALL:N` for what the kernel refused to the shell of a call, or `SESSION:kN`
-    /// for what it refused to a run. `pinfold why` takes it.
+    /// Its name: `SESSION:CALL`, `SESSION:CALL:N` for what the kernel refused to the shell of a call, `SESSION:kN`
+    /// for what it refused to a run, or `SESSION:nN` for what was refused to it on the way to the network. `pinfold why`
+    /// takes it.
     pub id: String,
     /// Who said no.
     pub layer: DeniedBy,

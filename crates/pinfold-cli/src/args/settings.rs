@@ -43,6 +43,7 @@ impl SettingsFlags {
             allowed_tools: self.allowed_tools.clone(),
             disallowed_tools: self.disallowed_tools.clone(),
             allow_bash,
+            ..Flags::default()
         }
     }
 }

@@ -66,6 +66,11 @@ impl Recorded {
         record::place().filter(|_| self.is_kept)
     }
 
+    /// The name of the run, where it is in the record.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.is_kept.then_some(&*self.session)
+    }
+
     /// The name of the run.
     pub(super) fn session(&self) -> &str {
         &self.session
@@ -127,7 +132,7 @@ impl Recorded {
             named.map(|denial| RecordKind::Refusal(Box::new(RunDenial { denial }))).collect();
         kinds.push(RecordKind::End(Box::new(told)));
         self.tell(&kinds);
-        self.is_kept.then(|| self.session.to_string())
+        self.name().map(str::to_owned)
     }
 
     fn unsaid(&self) -> Option<String> {

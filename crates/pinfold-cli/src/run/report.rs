@@ -82,7 +82,10 @@ impl Report {
     pub(super) fn new(run: Option<&str>, tier: Tier, watched: bool, tried: Tried, left: RunReport) -> Self {
         let Tried { refused, let_through, more } = tried;
         let id = |n: u64| run.map(|run| format!("{run}:k{n}"));
-        let refused = (1..).zip(refused).map(|(n, refused)| Named { id: id(n), refused }).collect();
+        let refused = (1..)
+            .zip(refused)
+            .map(|(n, refused)| Named { id: refused.id.clone().or_else(|| id(n)), refused })
+            .collect();
         Self { tier: tier.to_string(), watched, refused, let_through, more, left }
     }
 

@@ -10,13 +10,14 @@ use pinfold::policy::settings::{self, ApprovalSettings, Flags};
 use pinfold::policy::{Guards, Located};
 use pinfold::settings::{Locations, Situation};
 use pinfold::{Ambient, Plan};
-use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, Private, SandboxMode};
-use pinfold_sandbox::{Network, Openings};
+use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, Network, Private, SandboxMode};
+use pinfold_sandbox::Openings;
 
 use super::private::RunDirectory;
-use crate::args::{self, Door, Reach, Run, Sandbox};
+use crate::args::{self, Door, Run, Sandbox};
 use crate::asking;
 use crate::exit::{Failure, USAGE};
+use crate::network;
 use crate::settings as in_files;
 use crate::surroundings;
 
@@ -73,10 +74,7 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         caches: caches(&run.cache),
         environment: std::env::vars_os().collect(),
         environment_wishes: asking::own_secret(&judged.approvals).into_iter().chain(wishes(run)?).collect(),
-        network: match (run.network, network) {
-            (Some(Reach::Host), _) | (None, Some(settings::Network::Host)) => Network::Host,
-            (Some(Reach::Off), _) | (None, Some(settings::Network::Off) | None) => Network::Off,
-        },
+        network,
         lists: plan.policy.declared.kernel_lists(),
         openings: openings(&run.open),
         limits: self::limits(&run.limits),
@@ -89,14 +87,15 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
 struct Said {
     judged: Judged,
     sandbox: Option<settings::SandboxMode>,
-    network: Option<settings::Network>,
+    network: Network,
 }
 
 fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
     let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
     let locations =
         if run.no_settings { Locations::default() } else { in_files::locations(run.folder.as_deref())? };
-    let merged = in_files::loaded(&locations, &Flags::default())?.merged;
+    let flags = Flags { allow_host: run.allow_host.clone(), ..Flags::default() };
+    let merged = in_files::loaded(&locations, &flags)?.merged;
     let situation = Situation {
         cwd: None,
         project: locations.project.clone().unwrap_or_else(|| folder.to_owned()),
@@ -106,6 +105,7 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
     let plan = plan
         .with_settings(&Ambient::claim(), &merged, &situation)
         .map_err(|e| Failure::new(USAGE, e.to_string()))?;
+    let network = network::of_run(run.network, !run.allow_host.is_empty(), &merged)?;
     let value = |mode: Located<settings::SandboxMode>| mode.value;
     // Where managed settings allow no rules of others none are offered.
     let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
@@ -117,7 +117,7 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
             rules_to,
         },
         sandbox: merged.sandbox.mode.map(value),
-        network: merged.sandbox.network.map(|n| n.value),
+        network,
     })
 }
 

@@ -99,6 +99,11 @@ impl Hosts {
         self.allow.iter().flat_map(ports).collect()
     }
 
+    /// Whether a host that is allowed without a port can be reached at this one.
+    pub fn is_usual(&self, port: u16) -> bool {
+        self.ports.contains(&port)
+    }
+
     /// Where a name leads, if somebody says so.
     pub fn pinned(&self, name: &Name) -> Option<&[IpAddr]> {
         self.pins.get(name).map(Vec::as_slice)

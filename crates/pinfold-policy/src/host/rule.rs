@@ -50,9 +50,13 @@ impl HostRule {
         let bad = |why, mend| BadHost { text: shortened(text), why, mend };
         let name = "write `example.org`, `*.example.org`, an address or a network, with `:PORT` behind it if need be";
         if text.contains("://") {
-            return Err(bad("it is an address of a page", "write the host alone, with `:PORT` behind it if need be"));
+            return Err(bad(
+                "it is an address of a page",
+                "write the host alone, with `:PORT` behind it if need be",
+            ));
         }
-        let (host, port) = split(text).ok_or_else(|| bad("its port is no port", "write a number from 1 to 65535"))?;
+        let (host, port) =
+            split(text).ok_or_else(|| bad("its port is no port", "write a number from 1 to 65535"))?;
         if port == Some(NAME_SERVICE) {
             let why = "names are asked for at port 53, and inside that is pinfold";
             return Err(bad(why, "allow the host at the port that it is used at"));

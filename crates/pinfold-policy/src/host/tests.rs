@@ -134,7 +134,12 @@ fn what_names_no_host_is_told() {
 fn pins_and_ports_are_read() {
     let list = hosts(r#"{"allow": ["a.example"], "hosts": {"A.example": ["10.0.0.5", "::1"]}}"#, &[]);
     assert_eq!(list.pinned(&Name::parse("a.example").unwrap()).map(<[_]>::len), Some(2));
-    for bad in [r#"{"hosts": {"a": ["x"]}}"#, r#"{"hosts": {"a b": ["::1"]}}"#, r#"{"ports": [53]}"#, r#"{"ports": [0]}"#] {
+    for bad in [
+        r#"{"hosts": {"a": ["x"]}}"#,
+        r#"{"hosts": {"a b": ["::1"]}}"#,
+        r#"{"ports": [53]}"#,
+        r#"{"ports": [0]}"#,
+    ] {
         let text = format!("{{\"network\": {bad}}}");
         assert!(Settings::parse(text.as_bytes(), Layer::User, &Arc::from("f")).is_err(), "{bad}");
     }

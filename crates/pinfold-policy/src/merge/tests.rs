@@ -179,7 +179,9 @@ fn anything() -> impl Strategy<Value = String> {
         prop::option::of(words("hooks", HOOKS)),
         prop::option::of(words("network", NETWORKS)),
     )
-        .prop_map(|(a, b, c, d, e, f, g, h)| [a, b, c, d, e, f, g, h].into_iter().flatten().collect::<Vec<_>>());
+        .prop_map(|(a, b, c, d, e, f, g, h)| {
+            [a, b, c, d, e, f, g, h].into_iter().flatten().collect::<Vec<_>>()
+        });
     (permissions, rest).prop_map(|(permissions, mut rest)| {
         rest.push(permissions);
         format!("{{{}}}", rest.join(", "))

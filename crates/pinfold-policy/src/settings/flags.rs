@@ -67,7 +67,9 @@ fn hosts(said: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located<HostRule>> {
     for text in said {
         match HostRule::parse(text) {
             Ok(host) => hosts.push(located(host)),
-            Err(no) => bad.push(wrong("--allow-host", &format!("`{}` names no host: {}", no.text, no.why), no.mend)),
+            Err(no) => {
+                bad.push(wrong("--allow-host", &format!("`{}` names no host: {}", no.text, no.why), no.mend));
+            }
         }
     }
     hosts

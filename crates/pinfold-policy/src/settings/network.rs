@@ -73,7 +73,9 @@ impl Setting for Port {
 
 impl Setting for Pins {
     fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
-        let Value::Object(object) = value else { return reader.wrong_type(value, "names with their addresses") };
+        let Value::Object(object) = value else {
+            return reader.wrong_type(value, "names with their addresses");
+        };
         let mut seen = HashSet::with_capacity(object.properties.len());
         let mut pins = BTreeMap::new();
         for entry in &object.properties {
@@ -86,8 +88,10 @@ impl Setting for Pins {
                 reader.tell(span(&entry.name), what, "write a name as `db.internal`");
                 continue;
             };
-            let addresses: Vec<IpAddr> =
-                Vec::<String>::read(&entry.value, reader)?.iter().filter_map(|text| text.parse().ok()).collect();
+            let addresses: Vec<IpAddr> = Vec::<String>::read(&entry.value, reader)?
+                .iter()
+                .filter_map(|text| text.parse().ok())
+                .collect();
             let all = matches!(&entry.value, Value::Array(list) if list.elements.len() == addresses.len());
             if addresses.is_empty() || !all {
                 let what = format!("{} has no list of addresses", quoted(text));

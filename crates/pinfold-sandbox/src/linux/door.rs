@@ -59,8 +59,8 @@ pub(crate) struct Door {
 /// What makes a network in which everything arrives here: written down before the fork.
 pub(crate) struct Relayed {
     /// Requests that make every address local, of version 4 and 6.
-    pub(crate) v4: Vec<u8>,
-    pub(crate) v6: Vec<u8>,
+    pub(crate) v4: Request,
+    pub(crate) v6: Request,
     pub(crate) doors: Vec<Door>,
 }
 
@@ -96,31 +96,36 @@ impl Relayed {
     }
 }
 
-/// `ip route add local 0.0.0.0/0 dev lo`, or the same for version 6.
+/// A request about a route.
+pub(crate) type Request = [u8; 36];
+
+/// `ip route add local 0.0.0.0/0 dev lo`, or the same for version 6. Allocates nothing.
 /// [rtnetlink(7)](https://man7.org/linux/man-pages/man7/rtnetlink.7.html)
-fn all_local(family: libc::c_int) -> Vec<u8> {
-    const HEADER: usize = 16;
+pub(crate) fn all_local(family: libc::c_int) -> Request {
     // The loopback interface is the first of every network.
     const LOOPBACK: u32 = 1;
-    let mut body = Vec::with_capacity(32);
-    // struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, kind; flags.
+    const ATTRIBUTE: u16 = 8;
+    let mut request = [0; 36];
     let scope = if family == libc::AF_INET { libc::RT_SCOPE_HOST } else { libc::RT_SCOPE_UNIVERSE };
-    body.extend([u8::try_from(family).unwrap_or(0), 0, 0, 0]);
-    body.extend([libc::RT_TABLE_LOCAL, libc::RTPROT_BOOT, scope, libc::RTN_LOCAL]);
-    body.extend(0u32.to_ne_bytes());
-    body.extend(8u16.to_ne_bytes());
-    body.extend(libc::RTA_OIF.to_ne_bytes());
-    body.extend(LOOPBACK.to_ne_bytes());
     let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
-    let len = u32::try_from(HEADER + body.len()).unwrap_or(0);
-    let mut message = Vec::with_capacity(HEADER + body.len());
-    // struct nlmsghdr: length, kind, flags, sequence, port.
-    message.extend(len.to_ne_bytes());
-    message.extend(libc::RTM_NEWROUTE.to_ne_bytes());
-    message.extend(u16::try_from(flags).unwrap_or(0).to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend(body);
-    message
+    let len = u32::try_from(request.len()).unwrap_or(0);
+    let parts: [&[u8]; 9] = [
+        // struct nlmsghdr: length, kind, flags, sequence and port.
+        &len.to_ne_bytes(),
+        &libc::RTM_NEWROUTE.to_ne_bytes(),
+        &u16::try_from(flags).unwrap_or(0).to_ne_bytes(),
+        &[0; 8],
+        // struct rtmsg: family, lengths of destination and source, TOS; table, protocol, scope, kind; flags.
+        &[u8::try_from(family).unwrap_or(0), 0, 0, 0],
+        &[libc::RT_TABLE_LOCAL, libc::RTPROT_BOOT, scope, libc::RTN_LOCAL, 0, 0, 0, 0],
+        // struct rtattr: the interface.
+        &ATTRIBUTE.to_ne_bytes(),
+        &libc::RTA_OIF.to_ne_bytes(),
+        &LOOPBACK.to_ne_bytes(),
+    ];
+    let bytes = parts.into_iter().flatten();
+    request.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    request
 }
 
 #[cfg(test)]

@@ -98,11 +98,7 @@ impl Filter {
                     const KIND: u32 = 0xf;
                     let mask = statement(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, KIND);
                     self.code.extend([load(ARGS), jump(libc::BPF_JEQ, family.cast_unsigned(), 0, 4)]);
-                    self.code.extend([
-                        load(ARGS + 8),
-                        mask,
-                        jump(libc::BPF_JEQ, kind.cast_unsigned(), 0, 1),
-                    ]);
+                    self.code.extend([load(ARGS + 8), mask, jump(libc::BPF_JEQ, kind.cast_unsigned(), 0, 1)]);
                 }
                 Test::AnyOf(arg, bits) => {
                     self.code.extend([load(ARGS + 8 * arg), jump(libc::BPF_JSET, bits, 0, 1)]);

@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::filter::{Backing, Filter};
 use super::door::Relayed;
+use super::filter::{Backing, Filter};
 use super::landlock::Handles;
 use super::steps::Step;
 use super::view;

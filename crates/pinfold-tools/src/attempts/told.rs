@@ -50,13 +50,16 @@ impl Told {
     /// Adds all of it to what else was tried.
     pub(super) fn add_to(&self, tried: &mut Tried) {
         let refused = |(((tried, place, program), why), times): (&(Key, String), &u64)| Refused {
+            id: None,
             tried,
             place: place.clone(),
             program: program.clone(),
             times: *times,
             why: why.clone(),
+            rule: None,
+            source: None,
             instead: INSTEAD_OUTSIDE,
-            to_allow: TO_ALLOW_OUTSIDE,
+            to_allow: TO_ALLOW_OUTSIDE.into(),
         };
         let done = |((did, place, program), times): (&Key, &u64)| LetThrough {
             did,

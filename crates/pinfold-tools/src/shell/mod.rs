@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use pinfold::policy::{Access, Guards, ShellHold};
 use pinfold::{Failure, Plan, RefusalCode, ShellHost, WeakSession};
-use pinfold_boundary::{EnvironmentWish, Grant, Private, SandboxMode};
-use pinfold_sandbox::{Network, Temp, Tier, probe, strongest};
+use pinfold_boundary::{EnvironmentWish, Grant, Network, Private, SandboxMode};
+use pinfold_sandbox::{Temp, Tier, probe, strongest};
 
 use crate::secrets::Scrubbing;
 pub(crate) use capture::Output;
@@ -277,7 +277,8 @@ impl ShellHost for Shells {
     }
 
     fn opens_network(&self) -> bool {
-        self.grant.network != Network::Off
+        // With a list of hosts the relay holds each connection to it.
+        self.grant.network == Network::Host
     }
 
     fn private(&self) -> &[PathBuf] {

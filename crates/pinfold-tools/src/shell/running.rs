@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use pinfold::policy::Guards;
 use pinfold::{Failure, RefusalCode, WeakSession};
-use pinfold_boundary::{Boundary, Grant, Refused, RunReport};
+use pinfold_boundary::{Boundary, Grant, Refused, RunReport, WayOut};
 use pinfold_sandbox::{Command, End, Remote, Signalling, StartError, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -144,18 +144,21 @@ impl Running {
         })?;
         let started = Instant::now();
         let bash = bash(command).new_session().stdio(stdio.map(Some));
-        let confined = pinfold_sandbox::start(boundary.profile(), bash, tier, Signalling::Own, true)
+        let mut confined = pinfold_sandbox::start(boundary.profile(), bash, tier, Signalling::Own, true)
             .map_err(|error| no_walls(&error))?;
         let watched = confined.is_watched();
+        let opened = WayOut::open(&boundary, &mut confined, None);
+        let mut way_out = None;
         let remote = confined.remote().map_err(|error| not_started(&error))?;
         let (done, over) = io::pipe().map_err(|error| not_started(&error))?;
         let mut attempts = Attempts::new(&boundary, tier, Some(session));
         let ended = thread::scope(|scope| {
             let reader = thread::Builder::new().name("pinfold-output".into());
             let reader = reader.spawn_scoped(scope, || self.listen(&mut output, &done));
-            let ended = match reader {
-                Ok(_) => {
+            let ended = match reader.map(drop).and(opened) {
+                Ok(opened) => {
                     self.runs(remote);
+                    way_out = opened;
                     confined.supervise(&mut attempts)
                 }
                 // Dropped here, it would go on with nobody to watch it.
@@ -175,7 +178,10 @@ impl Running {
             Ok(End::Code(code)) => How::Code(code),
             Err(error) => return Err(lost(&error)),
         };
-        let Tried { refused, let_through, more } = attempts.finish();
+        let Tried { mut refused, let_through, mut more } = attempts.finish();
+        if let Some(way_out) = way_out {
+            way_out.close(&mut refused, &mut more);
+        }
         Ok(Ending { how, refused, let_through, more, left, tier, watched, took })
     }
 

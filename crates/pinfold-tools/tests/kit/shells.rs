@@ -10,7 +10,8 @@ use std::sync::Arc;
 use pinfold::audit::Memory;
 use pinfold::policy::{Access, Principal, Scope};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_sandbox::{Network, Tier};
+use pinfold_boundary::Network;
+use pinfold_sandbox::Tier;
 use pinfold_tools::{Ended, Reply, Shells, Surroundings, call};
 use serde_json::{Value, json};
 

@@ -28,6 +28,8 @@ enum Of {
     Shell(u64, u64),
     /// `SESSION:kN`: what it refused to a run.
     Run(u64),
+    /// `SESSION:nN`: what was refused to a run on its way to the network.
+    WayOut(u64),
 }
 
 /// What has a name.
@@ -109,6 +111,9 @@ impl Name {
         if let Some(n) = last.strip_prefix('k').and_then(number) {
             return name(rest, Of::Run(n));
         }
+        if let Some(n) = last.strip_prefix('n').and_then(number) {
+            return name(rest, Of::WayOut(n));
+        }
         let last = number(last)?;
         match rest.rsplit_once(':').and_then(|(session, id)| Some((session, number(id)?))) {
             Some((session, id)) => name(session, Of::Shell(id, last)),
@@ -172,6 +177,7 @@ impl Name {
                 line.id == Some(id) && outcome.denials.iter().any(|denial| is_nth(denial, ':', n))
             }
             (Of::Run(n), Says::Refusal(denial)) => is_nth(denial, 'k', n),
+            (Of::WayOut(n), Says::Refusal(denial)) => is_nth(denial, 'n', n),
             _ => false,
         }
     }
@@ -239,7 +245,7 @@ impl<'a> About<'a> {
         }
         match of {
             Of::Call(id) | Of::Shell(id, _) if line.id == Some(id) => self.of_call(line),
-            Of::Session | Of::Run(_) => self.of_run(line),
+            Of::Session | Of::Run(_) | Of::WayOut(_) => self.of_run(line),
             Of::Call(_) | Of::Shell(..) => {}
         }
     }
@@ -284,8 +290,9 @@ impl<'a> About<'a> {
                 let denial = denials.find(|denial| is_nth(denial, ':', n))?.clone();
                 Found::OfCall(Box::new(denial), told()?)
             }
-            Of::Run(n) => {
-                let denial = ran.refused.iter().find(|denial| is_nth(denial, 'k', n))?.clone();
+            Of::Run(n) | Of::WayOut(n) => {
+                let before = if matches!(of, Of::Run(_)) { 'k' } else { 'n' };
+                let denial = ran.refused.iter().find(|denial| is_nth(denial, before, n))?.clone();
                 Found::OfRun(Box::new(denial), Box::new(ran))
             }
             Of::Session => Found::Run(Box::new(ran)),
@@ -309,6 +316,7 @@ mod tests {
             ("call-abc:3", name("call-abc", Of::Call(3))),
             ("call-abc:3:2", name("call-abc", Of::Shell(3, 2))),
             ("run-abc:k12", name("run-abc", Of::Run(12))),
+            ("run-abc:n3", name("run-abc", Of::WayOut(3))),
             ("run-abc", name("run-abc", Of::Session)),
             ("a:b:3", name("a:b", Of::Call(3))),
             ("a:3:k1", name("a:3", Of::Run(1))),

@@ -1,0 +1,91 @@
+//! The way out of a run that may reach some hosts and no others: what the list says is carried out here, and what was
+//! refused is remembered.
+
+mod keeper;
+mod program;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pinfold_egress::{Doors, Limits, Relay};
+use pinfold_policy::host::Hosts;
+use pinfold_sandbox::{Confined, Entrances};
+
+use crate::boundary::Boundary;
+use crate::witness::Refused;
+use keeper::Keeper;
+
+/// Ports on which the relay is asked as a proxy, the first that no rule names. Nobody inside may listen below 1024, so
+/// that none of them is in anybody's way.
+const PROXY_PORTS: std::ops::Range<u16> = 808..1023;
+
+/// What is listened on inside so that these hosts can be reached.
+pub(crate) fn entrances(hosts: &Hosts) -> Entrances {
+    let ports = hosts.reachable_ports();
+    let proxy = PROXY_PORTS.clone().find(|port| !ports.contains(port)).unwrap_or(PROXY_PORTS.start);
+    Entrances { ports: ports.into_iter().collect(), proxy }
+}
+
+/// What programs are told that insist on a proxy. One by HTTP for all of it: some cannot even start where a proxy of
+/// another kind is named.
+pub(crate) fn proxy_variables(proxy: u16) -> impl Iterator<Item = (&'static str, String)> {
+    const PROXIED: [&str; 6] =
+        ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    const DIRECT: [&str; 2] = ["NO_PROXY", "no_proxy"];
+    let proxied = PROXIED.map(|name| (name, format!("http://127.0.0.1:{proxy}")));
+    let direct = DIRECT.map(|name| (name, "localhost,127.0.0.1,::1".to_owned()));
+    proxied.into_iter().chain(direct)
+}
+
+/// The way out of one run, for as long as it lives.
+#[derive(Debug)]
+pub struct WayOut {
+    relay: Relay,
+    keeper: Arc<Keeper>,
+}
+
+impl WayOut {
+    /// Opens the way out of a run, if it has one. `names` is what the names of its refusals begin with; without it they
+    /// have none.
+    ///
+    /// # Errors
+    /// When the relay cannot start. Then nothing gets out.
+    pub fn open(
+        boundary: &Boundary,
+        confined: &mut Confined,
+        names: Option<String>,
+    ) -> io::Result<Option<Self>> {
+        let (Some(hosts), Some(doors)) = (boundary.hosts(), confined.doors()) else { return Ok(None) };
+        let doors = Doors {
+            ports: doors.ports,
+            names: doors.names,
+            names_by_connection: doors.names_by_connection,
+            proxies: doors.proxies,
+        };
+        let keeper = Arc::new(Keeper::new(Arc::clone(hosts), confined.pid(), names));
+        let relay = Relay::start(doors, Arc::clone(&keeper) as Arc<_>, Limits::default())?;
+        Ok(Some(Self { relay, keeper }))
+    }
+
+    /// Closes it. What was refused on it is added to what else was refused, where addresses that stood for names become
+    /// names.
+    pub fn close(self, refused: &mut Vec<Refused>, more: &mut u64) {
+        for one in refused.iter_mut() {
+            if let Some((address, port)) = connected_to(one)
+                && let Some(name) = self.relay.name(address)
+            {
+                one.place = PathBuf::from(format!("{name}:{port}"));
+                one.to_allow = format!("start with --allow-host {name}:{port}").into();
+            }
+        }
+        drop(self.relay);
+        self.keeper.told(refused, more);
+    }
+}
+
+fn connected_to(refused: &Refused) -> Option<(IpAddr, u16)> {
+    let address: SocketAddr = refused.place.to_str().filter(|_| refused.tried == "connect")?.parse().ok()?;
+    Some((address.ip(), address.port()))
+}

@@ -1,0 +1,48 @@
+//! What commands can reach: from flags and settings to a wish.
+
+use std::sync::Arc;
+
+use pinfold::policy::host::Hosts;
+use pinfold::policy::merge::Merged;
+use pinfold::policy::settings;
+use pinfold_boundary::Network;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::args::Reach;
+use crate::exit::{Failure, USAGE};
+
+/// What a run can reach. A flag goes before what settings say; hosts that are named on the command line are one.
+pub(crate) fn of_run(flag: Option<Reach>, named: bool, merged: &Merged) -> Result<Network, Failure> {
+    let said = match flag {
+        Some(Reach::Host) => Some(settings::Network::Host),
+        Some(Reach::Off) => Some(settings::Network::Off),
+        None if named => None,
+        None => merged.sandbox.network.as_ref().map(|said| said.value),
+    };
+    match said {
+        Some(settings::Network::Host) => Ok(Network::Host),
+        Some(settings::Network::Off) => Ok(Network::Off),
+        None => hosts(merged),
+    }
+}
+
+/// What the shells of an agent can reach: the hosts that are allowed.
+pub(crate) fn of_shells(merged: &Merged) -> Result<Network, Failure> {
+    match merged.sandbox.network.as_ref().map(|said| said.value) {
+        Some(settings::Network::Off) => Ok(Network::Off),
+        Some(settings::Network::Host) | None => hosts(merged),
+    }
+}
+
+fn hosts(merged: &Merged) -> Result<Network, Failure> {
+    let hosts = Hosts::new(&merged.network, &merged.rules).map_err(|e| Failure::new(USAGE, e.to_string()))?;
+    Ok(if hosts.is_empty() { Network::Off } else { Network::Hosts(Arc::new(hosts)) })
+}
+
+/// Lets this process have as many connections open as it may. For a program that does nothing else, once its command
+/// has started, which keeps the limit that the person's shell has.
+pub(crate) fn make_room() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // With fewer descriptors more connections wait.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}

@@ -1,0 +1,165 @@
+//! Nobody holds the relay up: slow clients, idle ones, and more than there is room for.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pinfold_egress::{Ask, Doorkeeper, Doors, Leads, Limits, Mismatch, No, Opened, Passed, Relay};
+use pinfold_policy::host::Name;
+
+/// Lets everything pass, and remembers what was refused after all, and how connections ended.
+#[derive(Debug, Default)]
+struct Open {
+    mismatches: Mutex<Vec<Mismatch>>,
+    passed: Mutex<Vec<Passed>>,
+}
+
+impl Doorkeeper for Open {
+    fn knows(&self, _: &Name) -> bool {
+        true
+    }
+
+    fn open(&self, _: &Ask) -> Opened {
+        Opened::Yes
+    }
+
+    fn leads(&self, _: IpAddr, _: u16) -> Leads {
+        Leads::Named
+    }
+
+    fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+        Some(vec![[127, 0, 0, 1].into()])
+    }
+
+    fn mismatch(&self, _: &Ask, mismatch: &Mismatch) -> No {
+        self.mismatches.lock().unwrap().push(mismatch.clone());
+        No { id: String::new(), message: String::new() }
+    }
+
+    fn ended(&self, _: &Ask, passed: Passed) {
+        self.passed.lock().unwrap().push(passed);
+    }
+}
+
+struct Bed {
+    keeper: Arc<Open>,
+    _relay: Relay,
+    proxy: SocketAddr,
+    /// Says what is said to it.
+    echo: SocketAddr,
+}
+
+fn bed(connections: usize) -> Bed {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = listener.local_addr().unwrap();
+    let keeper = Arc::new(Open::default());
+    let limits = Limits { connections, idle: Duration::from_millis(700), hello: Duration::from_millis(300) };
+    let doors = Doors { proxies: vec![listener], ..Doors::default() };
+    let relay = Relay::start(doors, Arc::clone(&keeper) as Arc<_>, limits).unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let echo = server.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in server.incoming().flatten() {
+            thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
+        }
+    });
+    Bed { keeper, _relay: relay, proxy, echo }
+}
+
+impl Bed {
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.proxy).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+    }
+
+    /// A tunnel to the echo, by SOCKS.
+    fn tunnel(&self) -> TcpStream {
+        let mut stream = self.connect();
+        let port = self.echo.port().to_be_bytes();
+        stream.write_all(&[&[5, 1, 0, 5, 1, 0, 3, 6][..], b"a.test", &port].concat()).unwrap();
+        let mut said = [0; 12];
+        stream.read_exact(&mut said).unwrap();
+        assert_eq!(said.get(..4), Some(&[5, 0, 5, 0][..]));
+        stream
+    }
+}
+
+/// Whether the other side ends the connection, and after how long.
+fn ends(mut stream: TcpStream) -> Duration {
+    let began = Instant::now();
+    let mut rest = Vec::new();
+    match stream.read_to_end(&mut rest) {
+        Ok(_) => {}
+        Err(e) => assert_ne!(e.kind(), ErrorKind::WouldBlock, "it is still open"),
+    }
+    began.elapsed()
+}
+
+#[test]
+fn what_comes_too_slowly_is_ended() {
+    let bed = bed(64);
+    for begun in [&b""[..], b"GET http://a.test/ HT", b"\x05", b"\x05\x01\x00\x05\x01"] {
+        let mut stream = bed.connect();
+        stream.write_all(begun).unwrap();
+        assert!(ends(stream) < Duration::from_secs(5), "{}", begun.escape_ascii());
+    }
+    // A hello that never becomes whole.
+    let mut stream = bed.tunnel();
+    stream.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
+    assert!(ends(stream) < Duration::from_secs(5));
+    assert_eq!(*bed.keeper.mismatches.lock().unwrap(), [Mismatch::Broken]);
+}
+
+#[test]
+fn a_connection_on_which_nothing_moves_ends_and_one_on_which_something_does_stays() {
+    let bed = bed(64);
+    let mut busy = bed.tunnel();
+    let quiet = bed.tunnel();
+    let watched = thread::spawn(move || ends(quiet));
+    for _ in 0..8 {
+        thread::sleep(Duration::from_millis(250));
+        busy.write_all(b"x").unwrap();
+        let mut said = [0];
+        busy.read_exact(&mut said).unwrap();
+    }
+    assert!(watched.join().unwrap() < Duration::from_secs(5));
+}
+
+#[test]
+fn more_than_there_is_room_for_waits_its_turn() {
+    let bed = bed(2);
+    let (first, _second) = (bed.tunnel(), bed.tunnel());
+    let mut third = bed.connect();
+    third.write_all(b"\x05\x01\x00").unwrap();
+    third.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(third.read(&mut [0; 2]).is_err(), "it waits");
+    drop(first);
+    third.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut said = [0; 2];
+    third.read_exact(&mut said).unwrap();
+    assert_eq!(said, [5, 0]);
+}
+
+#[test]
+fn an_end_of_one_side_is_passed_on_and_bytes_are_counted() {
+    let bed = bed(64);
+    let mut stream = bed.tunnel();
+    stream.write_all(b"hello").unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "hello");
+    let told = || bed.keeper.passed.lock().unwrap().clone();
+    for _ in 0..100 {
+        if !told().is_empty() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(told(), [Passed { sent: 5, received: 5 }]);
+}

@@ -1,0 +1,59 @@
+"""What attacks and ordinary uses inside are made of. Ports come in the environment."""
+import os
+import socket
+import ssl
+import sys
+
+HTTP, HTTPS, BANNER = (int(os.environ[f"PORT_{name}"]) for name in ("HTTP", "HTTPS", "BANNER"))
+PROXY = int(os.environ.get("HTTP_PROXY", "http://127.0.0.1:9").rsplit(":", 1)[1])
+NAME = sys.argv[1]
+socket.setdefaulttimeout(5)
+
+
+def tcp(host, port, timeout=10):
+    return socket.create_connection((host, port), timeout)
+
+
+def tls(stream, server_name):
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(stream, server_hostname=server_name)
+
+
+def everything(stream):
+    text = b""
+    try:
+        while data := stream.recv(65536):
+            text += data
+    except OSError:
+        pass
+    return text
+
+
+def ask(stream, host, path=None, more="Connection: close\r\n", first="GET"):
+    path = path or f"/{NAME}"
+    stream.sendall(f"{first} {path} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n".encode("latin1"))
+    return everything(stream)
+
+
+def connect(target, more=""):
+    """A tunnel through the proxy; None when it is refused."""
+    stream = tcp("127.0.0.1", PROXY)
+    stream.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{more}\r\n".encode("latin1"))
+    said = b""
+    while b"\r\n\r\n" not in said and (data := stream.recv(1)):
+        said += data
+    return stream if b" 200" in said.split(b"\r\n")[0] else None
+
+
+def socks(kind, host, port):
+    """A tunnel by SOCKS 5; None when it is refused."""
+    stream = tcp("127.0.0.1", PROXY)
+    stream.sendall(b"\x05\x01\x00")
+    assert stream.recv(2) == b"\x05\x00"
+    stream.sendall(b"\x05\x01\x00" + bytes([kind]) + host + port.to_bytes(2, "big"))
+    return stream if stream.recv(10)[1:2] == b"\x00" else None
+
+
+def socks_name(name, port):
+    return socks(3, bytes([len(name)]) + name, port)
