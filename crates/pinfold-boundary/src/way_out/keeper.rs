@@ -73,7 +73,7 @@ impl Keeper {
             return No { id, message };
         }
         // Looked for without the lock, and once only.
-        let program = from.map(|port| program::of(self.init, port)).unwrap_or_default();
+        let program = from.map(|port| program::of(self.init, port)).filter(|name| !name.is_empty());
         let mut told = self.lock();
         if told.refused.len() >= MOST {
             told.more += 1;
@@ -85,7 +85,7 @@ impl Keeper {
             id: id.clone(),
             tried,
             place: PathBuf::from(place),
-            program,
+            program: program.unwrap_or_else(|| "a program".to_owned()),
             times: 1,
             why: why.clone().into_owned(),
             rule: rule.as_ref().map(|rule| rule.value.to_string()),
