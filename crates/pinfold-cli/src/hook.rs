@@ -3,6 +3,7 @@
 //! Promise: there is one answer, and it is a no unless a session was opened and the call was judged and recorded. What is
 //! late, what is not understood, what panics: all of it ends in the form of a no that this agent honours.
 
+mod granted;
 mod mouth;
 mod session;
 

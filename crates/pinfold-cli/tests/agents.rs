@@ -47,10 +47,18 @@ impl Bed {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
         command.args(args).current_dir(self.at("ws")).env_clear().env("HOME", self.at("home"));
         command.env("PATH", "/usr/bin:/bin");
+        // What agents tell their hooks.
+        for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR"] {
+            command.env(name, self.at("ws"));
+        }
         command
     }
 
     fn hook(&self, agent: &str, args: &[&str], payload: &str) -> Output {
+        if agent == "codex" {
+            let begins = json!({"session_id": "s", "cwd": self.at("ws"), "hook_event_name": "SessionStart"});
+            said(self.pinfold(&["hook", "codex"]), &begins.to_string());
+        }
         said(self.pinfold(&[&["hook", agent], args].concat()), payload)
     }
 
@@ -188,7 +196,9 @@ fn without_a_record_nothing_is_allowed() {
         let bed = Bed::new();
         fs::write(bed.at("home/.local"), "no folder").unwrap();
         let payload = payload(&bed, agent);
-        is_closed(agent, *on_stdout, &bed.hook(agent, &[], &payload), "nothing can be recorded");
+        let folder = bed.at("ws").display().to_string();
+        let output = bed.hook(agent, &["--folder", &folder], &payload);
+        is_closed(agent, *on_stdout, &output, "nothing can be recorded");
     }
 }
 
@@ -262,6 +272,8 @@ fn an_agent_that_cannot_ask_is_answered_from_elsewhere() {
     let call = json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "PreToolUse", "tool_name": "Bash",
         "tool_input": {"command": "make"}, "tool_use_id": "t"});
     let payload = bed.filled(&call.to_string());
+    let begins = json!({"session_id": "s", "cwd": bed.at("ws"), "hook_event_name": "SessionStart"});
+    said(bed.pinfold(&["hook", "codex"]), &begins.to_string());
     let mut hook = bed.pinfold(&["hook", "codex", "--timeout", "60s"]);
     let pipes = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut asking = pipes.spawn().unwrap();
@@ -290,4 +302,42 @@ fn waiting(bed: &Bed) -> String {
         std::thread::sleep(Duration::from_millis(50));
     }
     panic!("nothing waits")
+}
+
+/// A model can name the folder that a command starts in; it does not become the one that was granted.
+#[test]
+fn the_folder_that_was_granted_is_not_chosen_by_a_model() {
+    let bed = Bed::new();
+    for agent in ["claude", "codex", "gemini", "qwen", "copilot"] {
+        let (event, tool) =
+            if agent == "gemini" { ("BeforeTool", "write_file") } else { ("PreToolUse", "Write") };
+        let (tool, input) = match agent {
+            "codex" => {
+                ("apply_patch", json!({"command": "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n"}))
+            }
+            "qwen" => ("write_file", json!({"file_path": "a", "content": "x"})),
+            "copilot" => ("create", json!({"path": "a", "file_text": "x"})),
+            _ => (tool, json!({"file_path": "a", "content": "x"})),
+        };
+        let call = json!({"session_id": "s", "cwd": bed.at("out"), "hook_event_name": event, "tool_name": tool,
+            "tool_input": input, "tool_use_id": "t"});
+        let output = bed.hook(agent, &["--headless"], &call.to_string());
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("outside the folder") && said.contains("\"deny\""), "{agent}: {said}");
+    }
+}
+
+/// Where it is not known which folder was granted, nothing is.
+#[test]
+fn without_a_folder_nothing_is_allowed() {
+    let bed = Bed::new();
+    for agent in ["claude", "codex", "gemini", "qwen", "copilot"] {
+        let mut command = bed.pinfold(&["hook", agent]);
+        for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR"] {
+            command.env_remove(name);
+        }
+        let output = said(command, &payload(&bed, agent));
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && err.contains("folder"), "{agent}: {err}");
+    }
 }

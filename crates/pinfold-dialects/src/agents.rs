@@ -36,11 +36,22 @@ pub trait Dialect: fmt::Debug + Sync {
     /// Whether a question that it is answered reaches its person, and is a no where there is none.
     fn asks(&self) -> bool;
 
-    /// The variables in which it tells its hooks the folder that it was started for.
-    fn folder_variables(&self) -> &'static [&'static str];
+    /// Where its hooks learn the folder that it was started for, which no model can choose.
+    fn folder(&self) -> Folder;
 
     /// A call that would write `path`, as this agent tells its hook: for trying whether the hook answers.
     fn probe(&self, cwd: &str, path: &str) -> Value;
+}
+
+/// Where a hook learns the folder that its agent was started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Folder {
+    /// From the first of these variables that is set.
+    Variables(&'static [&'static str]),
+    /// From the event with which a session begins alone: later ones name the folder that a command would start in.
+    AtStart,
+    /// From each event.
+    Event,
 }
 
 /// Every agent that is known.

@@ -36,7 +36,7 @@ mod json;
 mod shims;
 mod table;
 
-pub use agents::{DIALECTS, Dialect, dialect};
+pub use agents::{DIALECTS, Dialect, Folder, dialect};
 pub use answer::{Answer, Said};
 pub use event::{Ended, Event, Moment, NotHeard, TheirCall};
 pub use shims::shim;

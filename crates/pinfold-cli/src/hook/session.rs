@@ -12,8 +12,9 @@ use pinfold::policy::settings::Flags;
 use pinfold::policy::{BashMode, Guards, Interaction, Layer, Principal, Scope, ShellHold};
 use pinfold::settings::{Locations, Situation, project_root};
 use pinfold::{Ambient, Deeds, Plan, Session, ShellHost};
-use pinfold_dialects::{Dialect, Event};
+use pinfold_dialects::{Dialect, Event, Folder, Moment};
 
+use super::granted;
 use crate::args::Hook;
 use crate::asking::Reach;
 use crate::exit::{Failure, USAGE};
@@ -49,11 +50,11 @@ impl ShellHost for Its {
 }
 
 pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Result<Opened, Failure> {
-    let folder = folder(wanted, dialect, event)?;
+    let name = name(dialect, event)?;
+    let folder = folder(wanted, dialect, event, &name)?;
     let home = surroundings::home();
     let locations = locations(wanted, &folder, home.clone());
     let merged = merged(wanted, &locations, &folder, event)?;
-    let name = name(dialect, event)?;
     // A subagent has nobody to ask. Where the agent itself cannot ask, those are asked who can be reached elsewhere.
     let watched = !wanted.headless && event.subagent.is_none();
     let asks = watched && dialect.asks();
@@ -85,7 +86,8 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
     let journal = journal(wanted, Limits::from(&merged.record))?;
     // The record is there by now, so that it can be guarded.
-    let plan = Plan { hooks, guards: record::guarded(own_program(plan.guards.clone())), ..plan };
+    let plan =
+        Plan { hooks, guards: record::guarded(granted::guarded(own_program(plan.guards.clone()))), ..plan };
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
     Ok(Opened { session, asks, recorded: is_recorded(wanted) })
@@ -107,17 +109,36 @@ fn elsewhere(
     Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
 }
 
-/// The folder that was granted: what the person said, what the agent says it was started for, or where it works.
-fn folder(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Result<PathBuf, Failure> {
-    let here = surroundings::current_dir()?;
-    let said = || dialect.folder_variables().iter().find_map(|name| surroundings::absolute(name));
-    let works = || event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
-    let folder = match &wanted.folder {
-        Some(folder) => here.join(folder),
-        None => said().or_else(works).unwrap_or(here),
+/// The folder that was granted: what the person said, or what the agent was started for. Where it works at the moment is
+/// no answer: a model can choose that.
+fn folder(wanted: &Hook, dialect: &dyn Dialect, event: &Event, name: &str) -> Result<PathBuf, Failure> {
+    let works = || {
+        let cwd = event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
+        cwd.ok_or_else(|| not_said().mend("say --folder"))
+    };
+    let begins = matches!(event.moment, Moment::Start(_));
+    let folder = match (&wanted.folder, dialect.folder()) {
+        (Some(folder), _) => surroundings::current_dir()?.join(folder),
+        (None, Folder::Variables(names)) => {
+            let told = names.iter().find_map(|name| surroundings::absolute(name));
+            told.ok_or_else(|| not_said().mend(format!("set {}, or say --folder", names.join(" or "))))?
+        }
+        (None, Folder::Event) => works()?,
+        // Inside a run nothing can be kept, and the line of the run holds.
+        (None, Folder::AtStart) if begins || surroundings::is_inside_another() => works()?,
+        (None, Folder::AtStart) => granted::kept(name)?,
     };
     let failed = |e| Failure::new(USAGE, format!("the folder {}: {e}", folder.display()));
-    folder.canonicalize().map_err(failed).map_err(|e| e.mend("start the agent in a folder that exists"))
+    let folder = folder.canonicalize().map_err(failed);
+    let folder = folder.map_err(|e| e.mend("start the agent in a folder that exists"))?;
+    if begins && dialect.folder() == Folder::AtStart && !surroundings::is_inside_another() {
+        granted::keep(name, &folder)?;
+    }
+    Ok(folder)
+}
+
+fn not_said() -> Failure {
+    Failure::new(USAGE, "the agent does not say which folder it was started for")
 }
 
 fn locations(wanted: &Hook, folder: &Path, home: Option<PathBuf>) -> Locations {

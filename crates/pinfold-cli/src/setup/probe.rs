@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, ExitCode, Stdio};
 
-use pinfold_dialects::{Answer, Moment, Said};
+use pinfold_dialects::{Answer, Folder, Moment, Said};
 use serde_json::Value;
 
 use super::agents::{Agent, Form, Run};
@@ -66,6 +66,11 @@ fn refuses(agent: &Agent) -> Found {
     let probe = agent.dialect.probe(&cwd, NEVER).to_string();
     let event = agent.dialect.hear(probe.as_bytes()).map_err(|e| e.to_string())?;
     let Moment::Before(_) = event.moment else { return Err("its probe is no call".to_owned()) };
+    if agent.dialect.folder() == Folder::AtStart {
+        let begins =
+            serde_json::json!({"session_id": "setup", "cwd": cwd, "hook_event_name": "SessionStart"});
+        asked(agent, &begins.to_string())?;
+    }
     let said = asked(agent, &probe)?;
     let no = agent.dialect.say(&event.moment, &Answer::deny("no"));
     let told = || format!("a write that must not be was answered so: {}{}", said.stdout, said.stderr);
@@ -96,8 +101,9 @@ fn asked(agent: &Agent, input: &str) -> Result<Said, String> {
         }
     };
     // The folder is where this is run, whatever the variables of an agent around us say.
-    for variable in agent.dialect.folder_variables() {
-        command.env_remove(variable);
+    if let Folder::Variables(names) = agent.dialect.folder() {
+        let here = surroundings::current_dir().map_err(|e| e.message)?;
+        command.envs(names.iter().map(|name| (name, here.as_os_str())));
     }
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().map_err(|e| format!("it cannot be started: {e}"))?;

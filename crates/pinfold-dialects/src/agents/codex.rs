@@ -2,14 +2,15 @@
 //!
 //! Seen with 0.169.0: it honours a no in the common words when there is a reason and not one field more, and the exit
 //! code 2 when there is a reason; a question lets the call run, so it is said as a no. A yes is not needed: what is not
-//! refused goes on by its own rules. What is typed into a shell that runs already (`write_stdin`) asks no hook.
+//! refused goes on by its own rules. A model can name the folder that a command starts in, and that is the `cwd` that
+//! hooks are told; the folder of the session is told when it begins. What is typed into a shell that runs already (`write_stdin`) asks no hook.
 
 use pinfold_policy::{Decision, RawCall};
 use pinfold_shell::RedirectKind;
 use serde_json::{Value, json};
 
-use super::Dialect;
 use super::shaped::{self, Shape};
+use super::{Dialect, Folder};
 use crate::answer::{Answer, Said};
 use crate::event::{Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
@@ -57,8 +58,8 @@ impl Dialect for Codex {
         false
     }
 
-    fn folder_variables(&self) -> &'static [&'static str] {
-        &[]
+    fn folder(&self) -> Folder {
+        Folder::AtStart
     }
 
     fn probe(&self, cwd: &str, path: &str) -> Value {

@@ -7,8 +7,8 @@
 use pinfold_policy::Decision;
 use serde_json::{Value, json};
 
-use super::Dialect;
 use super::shaped::{self, Shape, call_of};
+use super::{Dialect, Folder};
 use crate::answer::{Answer, Said};
 use crate::event::{Ended, Event, Moment, NotHeard};
 use crate::json::Sent;
@@ -75,8 +75,8 @@ impl Dialect for Copilot {
         true
     }
 
-    fn folder_variables(&self) -> &'static [&'static str] {
-        &["COPILOT_PROJECT_DIR"]
+    fn folder(&self) -> Folder {
+        Folder::Variables(&["COPILOT_PROJECT_DIR"])
     }
 
     fn probe(&self, cwd: &str, path: &str) -> Value {

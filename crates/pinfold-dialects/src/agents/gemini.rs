@@ -6,8 +6,8 @@
 use pinfold_policy::Decision;
 use serde_json::{Value, json};
 
-use super::Dialect;
 use super::shaped::Shape;
+use super::{Dialect, Folder};
 use crate::answer::{Answer, Said};
 use crate::event::{Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
@@ -93,8 +93,8 @@ impl Dialect for Gemini {
         false
     }
 
-    fn folder_variables(&self) -> &'static [&'static str] {
-        &["GEMINI_PROJECT_DIR"]
+    fn folder(&self) -> Folder {
+        Folder::Variables(&["GEMINI_PROJECT_DIR"])
     }
 
     fn probe(&self, cwd: &str, path: &str) -> Value {

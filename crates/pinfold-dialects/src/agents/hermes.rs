@@ -6,8 +6,8 @@
 use pinfold_policy::{Decision, RawCall};
 use serde_json::{Value, json};
 
-use super::Dialect;
 use super::shaped::call_of;
+use super::{Dialect, Folder};
 use crate::answer::{Answer, Said};
 use crate::event::{Ended, Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
@@ -79,8 +79,8 @@ impl Dialect for Hermes {
         false
     }
 
-    fn folder_variables(&self) -> &'static [&'static str] {
-        &[]
+    fn folder(&self) -> Folder {
+        Folder::Event
     }
 
     fn probe(&self, cwd: &str, path: &str) -> Value {

@@ -6,8 +6,8 @@
 use pinfold_policy::Decision;
 use serde_json::{Value, json};
 
-use super::Dialect;
 use super::shaped::{self, Shape};
+use super::{Dialect, Folder};
 use crate::answer::{Answer, Said};
 use crate::event::{Event, Moment, NotHeard};
 use crate::table::{Tool, tool};
@@ -68,8 +68,8 @@ impl Dialect for Qwen {
         true
     }
 
-    fn folder_variables(&self) -> &'static [&'static str] {
-        &["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"]
+    fn folder(&self) -> Folder {
+        Folder::Variables(&["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"])
     }
 
     fn probe(&self, cwd: &str, path: &str) -> Value {

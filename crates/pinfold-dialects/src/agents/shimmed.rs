@@ -4,8 +4,8 @@
 use pinfold_policy::{Decision, RawCall};
 use serde_json::{Value, json};
 
-use super::Dialect;
 use super::shaped::{self, Shape};
+use super::{Dialect, Folder};
 use crate::answer::{Answer, Said};
 use crate::event::{Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
@@ -101,8 +101,8 @@ impl Dialect for Shimmed {
         false
     }
 
-    fn folder_variables(&self) -> &'static [&'static str] {
-        &[]
+    fn folder(&self) -> Folder {
+        Folder::Event
     }
 
     fn probe(&self, cwd: &str, path: &str) -> Value {
