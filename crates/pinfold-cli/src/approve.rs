@@ -42,7 +42,7 @@ pub(crate) fn open(id: &str) -> Result<(Client, Found), Failure> {
     let everywhere = Everywhere::new(&surroundings::socket_homes());
     let found = everywhere.find(id).map_err(|e| match &e {
         NotFound::Unreached(error) => failed(error),
-        NotFound::None(_) | NotFound::Many { .. } => Failure::new(USAGE, say::visible(&e.to_string()))
+        NotFound::None(_) | NotFound::Many { .. } => Failure::new(USAGE, say::lines(&e.to_string()))
             .mend("`pinfold approvals --list` shows what waits"),
     })?;
     let client = everywhere.connect(&found.name).map_err(|e| failed(&e))?;
@@ -52,7 +52,7 @@ pub(crate) fn open(id: &str) -> Result<(Client, Found), Failure> {
 /// An answer that does not count, or that nobody takes from us.
 pub(crate) fn failed(error: &ClientError) -> Failure {
     let refused = matches!(error, ClientError::Trouble(trouble) if trouble.code == TroubleKind::Refused);
-    let failure = Failure::new(if refused { REFUSED } else { FAILED }, say::visible(&error.to_string()));
+    let failure = Failure::new(if refused { REFUSED } else { FAILED }, say::lines(&error.to_string()));
     if refused { failure.mend("answer from a terminal of your own, outside of any run") } else { failure }
 }
 

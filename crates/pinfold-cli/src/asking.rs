@@ -138,7 +138,7 @@ pub(crate) fn elsewhere(reach: Reach<'_>) -> Result<Option<Asking>, Failure> {
 }
 
 fn cannot(e: &DeskError) -> Failure {
-    Failure::new(USAGE, say::visible(&e.to_string())).mend("see `approvals` in your settings")
+    Failure::new(USAGE, say::lines(&e.to_string())).mend("see `approvals` in your settings")
 }
 
 /// What no command may have, whatever it is called: the secret of the webhook.

@@ -30,7 +30,7 @@ pub(crate) fn check(wanted: &Check) -> Result<ExitCode, Failure> {
     let line = call_of(&wanted.judging, json!({"tool": tool, "input": input}))?;
     let answer = desk(&wanted.judging)?
         .answer(line.to_string().as_bytes())
-        .map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
+        .map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
     let text =
         if wanted.json { serde_json::to_string(&answer).unwrap_or_default() + "\n" } else { told(&answer) };
     say::out(&text)?;

@@ -42,7 +42,7 @@ fn told(failure: &Failure) -> String {
 
 fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Said, Failure> {
     let input = say::standard_input_bytes()?;
-    let event = dialect.hear(&input).map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
+    let event = dialect.hear(&input).map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
     if let Moment::Other(_) = event.moment {
         return Ok(dialect.say(&event.moment, &Answer::silence()));
     }

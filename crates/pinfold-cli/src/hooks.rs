@@ -29,9 +29,9 @@ pub(crate) fn of_settings(
         bases: plan.bases.clone(),
         environment: surroundings::environment(),
         transcript: None,
-        listener: Arc::new(|notice: &Notice| say::warn(say::visible(&notice.to_string()))),
+        listener: Arc::new(|notice: &Notice| say::warn(say::lines(&notice.to_string()))),
     };
-    pinfold_hooks::of_settings(merged, around).map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))
+    pinfold_hooks::of_settings(merged, around).map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))
 }
 
 /// A session that hooks are told the beginning and the end of.

@@ -113,6 +113,6 @@ fn holds(found: &Verified, files: usize) -> String {
 fn breaks(misfit: &Misfit) -> String {
     format!(
         "the chain does not hold\n  {}\n  lines before this one follow each other; this one and those after it prove nothing\n",
-        say::visible(&misfit.to_string())
+        say::lines(&misfit.to_string())
     )
 }

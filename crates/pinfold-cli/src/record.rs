@@ -85,7 +85,7 @@ pub(crate) fn each_line(
         Read::Damaged(damage) => {
             damaged += 1;
             if damaged <= SHOWN {
-                say::warn(format_args!("no line of a record: {}", say::visible(&damage.to_string())));
+                say::warn(format_args!("no line of a record: {}", say::lines(&damage.to_string())));
             }
             Ok(())
         }

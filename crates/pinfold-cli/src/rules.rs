@@ -32,8 +32,7 @@ pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCo
         RulesCommand::Learn(wanted) => learn::run(&locations, wanted),
         RulesCommand::Replay(wanted) => replay::run(&locations, wanted),
         RulesCommand::Add(one) => {
-            let rule =
-                Rule::parse(&one.rule).map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;
+            let rule = Rule::parse(&one.rule).map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
             changed(&locations, one, &Change::Add(one.effect.into(), rule))
         }
         RulesCommand::Remove(one) => {
@@ -156,7 +155,7 @@ fn test(locations: &Locations) -> Result<ExitCode, Failure> {
     let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
     let plan = plan
         .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;
+        .map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
     let broken = broken(&Ambient::claim(), &plan, &merged.tests);
     for broken in &broken {
         say::out(&format!("{}: {}\n", broken.source, say::visible(&broken.what)))?;
@@ -197,7 +196,7 @@ pub(crate) fn failed(e: &ChangeError) -> Failure {
             Failure::new(USAGE, settings::lines(bad)).mend("mend the file first; it is as it was")
         }
         ChangeError::NoFile(_) | ChangeError::File { .. } | ChangeError::Trust(_) => {
-            Failure::new(FAILED, say::visible(&e.to_string()))
+            Failure::new(FAILED, say::lines(&e.to_string()))
         }
     }
 }

@@ -26,13 +26,11 @@ pub(crate) fn warn(text: impl Display) {
     let _ = io::stderr().write_all(format!("pinfold: {text}\n").as_bytes());
 }
 
-/// Words of others as they can be shown: what does not show, or would act on a terminal, is written out.
-pub(crate) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '"' | '\'' | '\\' | '\n') { shown.push(c) } else { shown.extend(c.escape_debug()) }
-    }
-    shown
+pub(crate) use pinfold_render::visible;
+
+/// Words of ours on several lines, in which there may be some of others: each line as [`visible`] has it.
+pub(crate) fn lines(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
 /// Asks at the terminal. Anything but a plain yes is no. `mend`: what to do where nobody can be asked.

@@ -83,7 +83,7 @@ fn unusable(bad: &SettingsError) -> Failure {
 
 /// One line for each place.
 pub(crate) fn lines(file: &BadSettings) -> String {
-    let lines: Vec<_> = file.bad.iter().map(|bad| say::visible(&bad.to_string())).collect();
+    let lines: Vec<_> = file.bad.iter().map(|bad| say::lines(&bad.to_string())).collect();
     lines.join("\n")
 }
 
@@ -99,10 +99,11 @@ const LONGEST_LINE: usize = 300;
 
 /// A text that holds anything but plain characters is not drawn: it could draw by itself.
 fn picture_of(bad: &BadSetting, text: &str, renderer: &Renderer) -> String {
-    let plain = |line: &str| line.len() <= LONGEST_LINE && say::visible(line) == line;
+    // Spaces at the sides harm nobody here.
+    let plain = |line: &str| line.len() <= LONGEST_LINE && say::visible(line.trim()) == line.trim();
     let drawable = bad.source.at.is_some() && !text.is_empty() && text.get(bad.span.clone()).is_some();
     if !drawable || !text.lines().all(|line| plain(&line.replace(['\t', '\\'], " "))) {
-        return say::visible(&bad.to_string());
+        return say::lines(&bad.to_string());
     }
     let source = format!("{} {}", bad.source.layer.word(), bad.source.file.as_deref().unwrap_or_default());
     let snippet = Snippet::source(text)

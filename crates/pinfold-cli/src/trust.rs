@@ -49,6 +49,6 @@ fn grant(locations: &Locations, yes: bool) -> Result<ExitCode, Failure> {
 fn failed(e: &TrustError) -> Failure {
     match e {
         TrustError::Bad(bad) => Failure::new(USAGE, settings::lines(bad)),
-        TrustError::NoRecord | TrustError::File { .. } => Failure::new(FAILED, say::visible(&e.to_string())),
+        TrustError::NoRecord | TrustError::File { .. } => Failure::new(FAILED, say::lines(&e.to_string())),
     }
 }

@@ -52,7 +52,7 @@ fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, Answer
         let line = call_of(judging, json!({"tool": call.tool, "input": call.input}))?;
         let (answer, offer) = desk
             .answer_with_offer(line.to_string().as_bytes(), None)
-            .map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
+            .map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
         Ok((call, answer, offer))
     };
     calls.into_iter().map(judge).collect()

@@ -128,7 +128,7 @@ fn what_goes_wrong_is_told_to_the_person_and_cannot_draw() {
     bed.user_says(&hook("PreToolUse", "printf 'a\\033[2Jb' >&2; exit 1"));
     let (reply, said) = bed.call("Write", &write("a.txt"));
     assert_eq!(reply["ended"], "done");
-    assert!(said.contains("failed and had no say: it ended with 1: a\\u{1b}[2Jb"), "{said}");
+    assert!(said.contains("failed and had no say: it ended with 1: a‹ESC›[2Jb"), "{said}");
     assert!(said.contains("settings.json:1:") && !said.contains('\u{1b}'), "{said}");
 }
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::say::visible;
 use jiff::{SignedDuration, Timestamp};
 use pinfold_approvals::socket::{ClientError, Event, Everywhere, Found, Waiting, What};
-use pinfold_render::visible;
 use serde::Serialize;
 use serde_json::json;
 

@@ -6,9 +6,9 @@ use std::mem;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::say::visible;
 use pinfold::consent::{Choice, Request};
 use pinfold_approvals::socket::{ClientError, Event, Everywhere, Following, Heard, Waiting, What};
-use pinfold_render::visible;
 use pinfold_terminal::Alone;
 use pinfold_terminal::dialog::{Look, Meanwhile, Shown, show as show_dialog};
 

@@ -57,7 +57,7 @@ fn reader(named: Option<&Path>) -> Result<Reader, Failure> {
     }
     let files = ledger::opened(&record::directory()?).map_err(|e| record::unreadable(&e))?;
     if let Err(misfit) = verify(&files, None).map_err(|e| record::unreadable(&e))? {
-        let what = say::visible(&misfit.to_string());
+        let what = say::lines(&misfit.to_string());
         return Err(Failure::new(FAILED, format!("the record was changed: {what}"))
             .mend("nothing is learnt from it; see `pinfold log verify`"));
     }
@@ -73,10 +73,10 @@ fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failu
     let plan = Plan { home: surroundings::home(), shells: Some(shells), ..Plan::for_folder(project) };
     let plan = plan
         .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, say::visible(&e.to_string())))?;
+        .map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
     let open = |plan: Plan| {
         let opened = Session::open(&Ambient::claim(), plan, Arc::new(Discard));
-        opened.map_err(|e| Failure::new(FAILED, say::visible(&e.to_string())))
+        opened.map_err(|e| Failure::new(FAILED, say::lines(&e.to_string())))
     };
     Ok([open(plan.clone().where_the_folder_is_granted(&merged))?, open(plan)?])
 }

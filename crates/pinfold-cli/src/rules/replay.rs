@@ -59,7 +59,7 @@ fn replay(project: &Path, wanted: &args::Replay) -> Result<Replay, Failure> {
     };
     let desk = desk_by(&judging, named(wanted)?)?;
     // What is wrong in them is told once, and not about each call.
-    desk.settings(project).map_err(|bad| Failure::new(USAGE, say::visible(&bad.to_string())))?;
+    desk.settings(project).map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
     Ok(Replay::new(desk, surroundings::home(), changed))
 }
 

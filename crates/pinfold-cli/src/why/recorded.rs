@@ -63,9 +63,9 @@ fn find(text: &str) -> Result<Found, Failure> {
     parsed.and_then(|parsed| parsed.find(&name, reader)).map_err(|e| match e {
         NotFound::Unreadable(e) => record::unreadable(&e),
         NotFound::Several { .. } => {
-            Failure::new(USAGE, say::visible(&e.to_string())).mend("write more of the name")
+            Failure::new(USAGE, say::lines(&e.to_string())).mend("write more of the name")
         }
-        NotFound::NoName(_) | NotFound::Nothing(_) => Failure::new(USAGE, say::visible(&e.to_string()))
+        NotFound::NoName(_) | NotFound::Nothing(_) => Failure::new(USAGE, say::lines(&e.to_string()))
             .mend("name it as `pinfold log` shows it, or say `last` for the last that was refused"),
     })
 }
