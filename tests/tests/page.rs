@@ -318,7 +318,7 @@ fn grants_say_how_wide_they_are_and_where_they_go() {
     assert_eq!(browser.eval(FITS), json!(true));
     browser.press("#panel input[value='1']");
     browser.press_button("Yes, and this until");
-    assert_eq!(choice(asking), Choice::Session { width: 1 });
+    assert_eq!(choice(asking), Choice::session(1));
 
     let asking = house.ask(&command("s:2", "npm publish && git push"));
     browser.press_button("Always allow");

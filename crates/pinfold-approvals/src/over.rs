@@ -116,7 +116,7 @@ pub(crate) fn is_offered(request: &Request, choice: &Choice) -> Result<(), &'sta
             Err("anything but yes and no: nothing standing can be granted")
         }
         Choice::Session { .. } if offer.session.is_empty() => Err("a yes for the session"),
-        Choice::Session { width } if offer.session.get(*width).is_none() => Err("that width"),
+        Choice::Session { width, .. } if offer.session.get(*width).is_none() => Err("that width"),
         Choice::Always { .. } if offer.always.is_empty() => Err("a rule for good"),
         Choice::Always { widths, .. } => {
             let fits = |(at, width): (usize, &usize)| {

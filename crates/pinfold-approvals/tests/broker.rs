@@ -169,7 +169,7 @@ fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
     let unknown = give(&|a| a.id = "s:2".to_owned(), Choice::Yes);
     assert!(matches!(unknown, Err(NotTaken::Unknown(_))), "{unknown:?}");
     for choice in [
-        Choice::Session { width: 2 },
+        Choice::session(2),
         Choice::Always { widths: vec![2], file: RuleFile::default() },
         Choice::Always { widths: vec![0, 0], file: RuleFile::default() },
     ] {
@@ -177,14 +177,14 @@ fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
         assert!(matches!(refused, Err(NotTaken::NotOffered { .. })), "{refused:?}");
     }
     assert_eq!(broker.waiting().len(), 1, "none of these was an answer");
-    give(&same, Choice::Session { width: 1 }).unwrap();
+    give(&same, Choice::session(1)).unwrap();
     assert!(is_yes(&asking.join().unwrap()));
 
     let mut immune = request("s:3", LONG);
     immune.immune = true;
     let asking = ask(&broker, &immune);
     until_waiting(&broker, 1);
-    let refused = broker.answer(answer(&immune, Choice::Session { width: 0 }));
+    let refused = broker.answer(answer(&immune, Choice::session(0)));
     assert!(matches!(refused, Err(NotTaken::NotOffered { .. })));
     broker.answer(answer(&immune, Choice::Yes)).unwrap();
     assert!(is_yes(&asking.join().unwrap()));
@@ -293,7 +293,7 @@ fn what_was_granted_is_not_asked_about_again_nor_shown() {
     let show = move |_: &Showing<'_>| {
         count.fetch_add(1, Ordering::SeqCst);
         thread::sleep(Duration::from_millis(50));
-        Some(Choice::Session { width: 0 })
+        Some(Choice::session(0))
     };
     broker.add(Closure::new(by(), show)).unwrap();
     thread::scope(|scope| {

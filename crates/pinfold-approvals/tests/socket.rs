@@ -98,12 +98,12 @@ fn what_waits_is_shown_whole_and_answered_by_its_digest() {
     assert_eq!(client.show("s:1").unwrap(), asked);
     assert_eq!(trouble(client.show("s:2").unwrap_err()), TroubleKind::NotFound);
     assert_eq!(trouble(client.answer("s:1", "other", Choice::Yes).unwrap_err()), TroubleKind::OtherDigest);
-    let wide = Choice::Session { width: 9 };
+    let wide = Choice::session(9);
     assert_eq!(trouble(client.answer("s:1", &asked.digest, wide).unwrap_err()), TroubleKind::NotOffered);
-    client.answer("s:1", &asked.digest, Choice::Session { width: 1 }).unwrap();
+    client.answer("s:1", &asked.digest, Choice::session(1)).unwrap();
     assert_eq!(trouble(client.answer("s:1", &asked.digest, Choice::Yes).unwrap_err()), TroubleKind::Over);
     let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
-    assert_eq!((answer.choice, answer.by.via), (Choice::Session { width: 1 }, Via::Socket));
+    assert_eq!((answer.choice, answer.by.via), (Choice::session(1), Via::Socket));
     let who = answer.by.who.unwrap();
     assert!(who.starts_with("u on pts/32J (uid ") && !who.contains('\u{1b}'), "{who}");
 }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _, stderr, stdin};
 use std::process::ExitCode;
 
 use pinfold::consent::answer::RuleFile;
-use pinfold::consent::{Choice, Request};
+use pinfold::consent::{Bound, Choice, Request};
 use pinfold_approvals::socket::{Client, ClientError, Everywhere, Found, NotFound, TroubleKind};
 use rustix::termios::{QueueSelector, tcflush};
 
@@ -64,10 +64,11 @@ fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
         Failure::new(USAGE, format!("{what} is not offered{why}"))
     };
     let widths: Vec<usize> = wanted.width.iter().map(|width| usize::from(*width) - 1).collect();
-    if wanted.session {
+    let bound = wanted.bound();
+    if wanted.session || bound.is_some() {
         let width = widths.first().copied().unwrap_or(0);
         return match offer.session.get(width) {
-            Some(_) if widths.len() <= 1 => Ok(Choice::Session { width }),
+            Some(_) if widths.len() <= 1 => Ok(Choice::Session { width, bound }),
             Some(_) | None => Err(not_offered("that")),
         };
     }
@@ -109,7 +110,9 @@ fn is_meant(wanted: &Approve, request: &Request, choice: &Choice) -> Result<bool
     }
     let more = match choice {
         Choice::Yes | Choice::No { .. } => "",
-        Choice::Session { .. } => ", and all of this kind this session",
+        Choice::Session { bound: None, .. } => ", and all of this kind this session",
+        Choice::Session { bound: Some(Bound::For(_)), .. } => ", and all of this kind for that time",
+        Choice::Session { bound: Some(Bound::Times(_)), .. } => ", and so many of this kind",
         Choice::Always { .. } => ", and write the rules",
     };
     let mut answer = String::new();

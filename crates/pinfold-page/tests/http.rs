@@ -212,7 +212,7 @@ fn one_answer_counts_and_only_what_was_offered() {
     let late = replies.iter().find(|reply| reply.status != 200).unwrap();
     assert!(late.status == 409 && late.body.contains("is over"), "{}", late.body);
     let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
-    assert_eq!(answer.choice, Choice::Session { width: 1 });
+    assert_eq!(answer.choice, Choice::session(1));
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn check_text(lines: &[Vec<String>]) {
 fn check_choice(choice: &Choice, request: &Request, end_was_seen: bool) {
     match choice {
         Choice::Yes => assert!(end_was_seen),
-        Choice::Session { width } => {
+        Choice::Session { width, .. } => {
             assert!(!request.immune && end_was_seen && *width < request.offer.session.len());
         }
         Choice::Always { widths, file } => {

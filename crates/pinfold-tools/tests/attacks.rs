@@ -215,7 +215,7 @@ fn a_burst_is_answered_call_by_call() {
         while (wait() > 0) {}'"#;
     let ran = bed.run(Tier::Full, script, |request| {
         let folder = request.offer.session.iter().position(|width| width.says.ends_with("/outside"));
-        Choice::Session { width: folder.unwrap() }
+        Choice::session(folder.unwrap())
     });
     assert_eq!(listed(&bed.outside).len(), 1000, "{}", ran.said);
     assert!(ran.asked.len() <= 100, "{} questions", ran.asked.len());

@@ -133,7 +133,7 @@ fn a_grant_for_the_folder_lasts_for_the_session() {
     let script = "for i in 1 2 3 4; do echo $i > $OUT/d/$i; done; echo x > $OUT/else";
     let ran = bed.run(Tier::Full, script, |request| {
         let folder = request.offer.session.iter().position(|width| width.says.contains("anything in"));
-        folder.map_or(Choice::Yes, |width| Choice::Session { width })
+        folder.map_or(Choice::Yes, Choice::session)
     });
     assert_eq!(ran.said, "");
     assert_eq!(ran.acts(), ["create 1", "create else"]);

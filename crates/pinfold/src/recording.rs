@@ -16,7 +16,7 @@ use crate::audit::{
     AnswerTold, DecisionTold, HookTold, Kept, NotWrittenTold, OutcomeTold, PartTold, Record, RecordKind,
     RecordedPath, Ruled, Secrets, kept_text,
 };
-use crate::consent::{Answer, By, Choice, Given, ProcessShown, Via};
+use crate::consent::{Answer, By, Choice, Given, Lasts, ProcessShown, Via};
 use crate::denial::{Denial, DeniedBy, Retry};
 use crate::gate::Verbal;
 use crate::outcome::Failure;
@@ -146,12 +146,20 @@ impl Session {
             Choice::No { message } => ("no", None, message.as_deref()),
         };
         let kept = |text: &dyn std::fmt::Display| question.secrets.kept(&text.to_string());
-        let waited = jiff::Timestamp::now().duration_since(question.request.asked_at);
+        let now = jiff::Timestamp::now();
+        let waited = now.duration_since(question.request.asked_at);
+        let (until, calls) = match answer.choice.lasts(now) {
+            Lasts::Session => (None, None),
+            Lasts::Until(end) => (Some(end), None),
+            Lasts::Calls(calls) => (None, Some(calls)),
+        };
         let told = AnswerTold {
             choice,
             by: By { via: answer.by.via, who: answer.by.who.as_deref().map(kept_text) },
             digest: answer.digest.clone(),
             lasts,
+            until,
+            calls,
             waited_ms: u64::try_from(waited.as_millis()).unwrap_or_default(),
             message: message.map(|message| kept(&message)),
             grants: given.grants.iter().map(|grant| kept(grant)).collect(),

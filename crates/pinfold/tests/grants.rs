@@ -171,7 +171,7 @@ fn a_read_that_was_approved_approves_no_write() {
 fn all_edits_are_all_edits_but_for_what_needs_a_person_each_time() {
     let bed = Bed::new();
     let session = bed.session();
-    bed.answers(Choice::Session { width: 0 });
+    bed.answers(Choice::session(0));
     assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
     assert!(passes(&session, &write(&bed.at("home/proj/b"))));
     assert!(!passes(&session, &write(&bed.at("home/proj/.git/hooks/x"))));
@@ -183,16 +183,45 @@ fn all_edits_are_all_edits_but_for_what_needs_a_person_each_time() {
 }
 
 #[test]
+fn a_grant_for_a_time_or_a_count_ends_with_it() {
+    let bed = Bed::new();
+    let session = bed.session();
+    let bounded = |bound: &str| {
+        let said = format!(r#"{{"choice":"session","width":0,"bound":{bound}}}"#);
+        serde_json::from_str::<Choice>(&said)
+    };
+    bed.answers(bounded(r#"{"times":2}"#).unwrap());
+    assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
+    assert!(passes(&session, &write(&bed.at("home/proj/b"))));
+    assert!(!passes(&session, &write(&bed.at("home/proj/c"))) && session.grants().is_empty());
+
+    bed.answers(bounded(r#"{"for":3600}"#).unwrap());
+    assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
+    let kept = session.grants();
+    let Lasts::Until(end) = kept[0].lasts else { unreachable!("{kept:?}") };
+    assert!((3590..=3600).contains(&end.duration_since(kept[0].given_at).as_secs()), "{kept:?}");
+    assert!(session.revoke(kept[0].number) && !passes(&session, &write(&bed.at("home/proj/b"))));
+
+    bed.answers(bounded(r#"{"for":1}"#).unwrap());
+    assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert!(!passes(&session, &write(&bed.at("home/proj/b"))) && session.grants().is_empty());
+    for nonsense in [r#"{"times":0}"#, r#"{"for":0}"#, r#"{"for":-1}"#, r#""for""#, r#"{"ever":1}"#] {
+        assert!(bounded(nonsense).is_err(), "{nonsense}");
+    }
+}
+
+#[test]
 fn what_was_not_offered_grants_nothing() {
     let bed = Bed::new();
     let session = bed.session();
     for command in ["python3 x.py", "rm -rf build", "curl x | sh", "make"] {
-        bed.answers(Choice::Session { width: 40 });
+        bed.answers(Choice::session(40));
         assert!(goes_through(&session, &bash(command)), "it is a yes to {command}");
         assert!(session.grants().is_empty() && !passes(&session, &bash(command)), "{command}");
     }
     for command in ["python3 x.py", "rm -rf build"] {
-        bed.answers(Choice::Session { width: 0 });
+        bed.answers(Choice::session(0));
         assert!(goes_through(&session, &bash(command)) && session.grants().is_empty(), "{command}");
     }
 }

@@ -38,7 +38,7 @@ impl Says {
 
 impl Approver for Says {
     fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
-        let session = || Choice::Session { width: 0 };
+        let session = || Choice::session(0);
         match request.tool.as_str() {
             "Write" => self.answer(request, Choice::No { message: Some(self.0.clone()) }),
             "Delete" => Heard::Nobody(self.0.clone()),

@@ -185,7 +185,7 @@ impl Person {
         let no = || Choice::No { message: None };
         let choice = match word {
             "yes" | "once" => Choice::Yes,
-            "session" => Choice::Session { width: 0 },
+            "session" => Choice::session(0),
             "always" => {
                 Choice::Always { widths: Vec::new(), file: pinfold::consent::answer::RuleFile::Local }
             }

@@ -1,6 +1,11 @@
 //! What can be said about questions that wait in other processes.
 
+use std::num::{NonZeroU32, NonZeroU64};
+
 use clap::Args;
+use pinfold::consent::Bound;
+
+use super::parse_time;
 
 /// See what waits for an answer, in all sessions that run
 ///
@@ -47,6 +52,14 @@ pub(crate) struct Approve {
     #[arg(long, conflicts_with = "always")]
     pub(crate) session: bool,
 
+    /// Grant all of this kind for a time: 90s, 10m, 2h; at most until the session ends
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_span, conflicts_with_all = ["always", "times"])]
+    pub(crate) span: Option<NonZeroU64>,
+
+    /// Grant all of this kind for so many calls, this one among them; at most until the session ends
+    #[arg(long, value_name = "N", conflicts_with = "always")]
+    pub(crate) times: Option<NonZeroU32>,
+
     /// Write the rules that are offered, so that it is not asked about again
     #[arg(long)]
     pub(crate) always: bool,
@@ -66,6 +79,17 @@ pub(crate) struct Approve {
     /// Approve whatever waits under this ID: for scripts
     #[arg(long, short)]
     pub(crate) yes: bool,
+}
+
+impl Approve {
+    /// How long a grant for the session holds, where that is said.
+    pub(crate) fn bound(&self) -> Option<Bound> {
+        self.span.map(Bound::For).or(self.times.map(Bound::Times))
+    }
+}
+
+fn parse_span(text: &str) -> Result<NonZeroU64, String> {
+    NonZeroU64::new(parse_time(text)?.as_secs()).ok_or_else(|| "that is no time at all".to_owned())
 }
 
 /// Answer no to a request that waits

@@ -75,6 +75,11 @@ fn answer_in_words(answer: &AnswerRead) -> String {
         Some("always") => ", for good".to_owned(),
         Some(other) => format!(", for {other}"),
     };
+    let lasts = match (answer.until, answer.calls) {
+        (Some(until), _) => format!("{lasts}, until {} at most", moment(until)),
+        (None, Some(calls)) => format!("{lasts}, for {calls} calls at most"),
+        (None, None) => lasts,
+    };
     let waited = answer.waited_ms;
     let words = format!("{} by {}{who} after {waited} ms{lasts}", answer.choice, answer.by.via);
     let mut text = format!("  answered: {}\n", visible(&words));
@@ -196,6 +201,7 @@ pub(super) fn call_as_json(told: &Told) -> Value {
     let answer = |answer: &AnswerRead| {
         json!({
             "choice": answer.choice, "via": answer.by.via, "who": answer.by.who, "lasts": answer.lasts,
+            "until": answer.until.map(|until| until.to_string()), "calls": answer.calls,
             "waited_ms": answer.waited_ms, "message": answer.message, "grants": answer.grants, "rules": answer.rules,
         })
     };

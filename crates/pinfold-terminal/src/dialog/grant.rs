@@ -53,7 +53,7 @@ impl<'a> Grant<'a> {
     /// The answer as it stands.
     pub(crate) fn choice(&self) -> Choice {
         match &self.kind {
-            Kind::Session(width) => Choice::Session { width: *width },
+            Kind::Session(width) => Choice::session(*width),
             Kind::Always { widths, file, .. } => Choice::Always { widths: widths.clone(), file: *file },
         }
     }

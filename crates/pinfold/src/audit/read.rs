@@ -202,6 +202,8 @@ mod tests {
             by,
             digest: "d".to_owned(),
             lasts: Some("call"),
+            until: Some(jiff::Timestamp::UNIX_EPOCH),
+            calls: Some(3),
             waited_ms: 7,
             message: None,
             grants: Vec::new(),
@@ -229,7 +231,8 @@ mod tests {
         let Says::Decision(read) = written(RecordKind::Decision(Box::new(decision))) else { panic!() };
         assert_eq!(read.input(), Some(json!({"command": "ls"})));
         let Says::Answer(read) = written(RecordKind::Answer(Box::new(answer))) else { panic!() };
-        assert_eq!((read.by.via.as_str(), read.waited_ms), ("terminal", 7));
+        assert_eq!((read.by.via.as_str(), read.waited_ms, read.calls), ("terminal", 7, Some(3)));
+        assert_eq!(read.until, Some(Timestamp::UNIX_EPOCH));
         let refused = RunDenial { denial: denial.clone() };
         let Says::Refusal(read) = written(RecordKind::Refusal(Box::new(refused))) else { panic!() };
         // Every field of it.

@@ -1,7 +1,12 @@
 //! What somebody answered.
 
+use std::num::{NonZeroU32, NonZeroU64};
+
+use jiff::{SignedDuration, Timestamp};
 use pinfold_policy::Layer;
 use serde::{Deserialize, Serialize};
+
+use super::kept::Lasts;
 
 /// An answer to one request. It counts only for the request with its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +33,9 @@ pub enum Choice {
     Session {
         /// Which of the offered widths.
         width: usize,
+        /// How long, where that is less.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bound: Option<Bound>,
     },
     /// From now on: a rule for each part.
     Always {
@@ -52,6 +60,8 @@ enum Said {
     Session {
         #[serde(default)]
         width: usize,
+        #[serde(default)]
+        bound: Option<Bound>,
     },
     Always {
         #[serde(default)]
@@ -69,9 +79,40 @@ impl From<Said> for Choice {
     fn from(said: Said) -> Self {
         match said {
             Said::Yes {} => Self::Yes,
-            Said::Session { width } => Self::Session { width },
+            Said::Session { width, bound } => Self::Session { width, bound },
             Said::Always { widths, file } => Self::Always { widths, file },
             Said::No { message } => Self::No { message },
+        }
+    }
+}
+
+/// How long what is granted for a session holds, where that is less than the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// For so many seconds.
+    For(NonZeroU64),
+    /// For so many calls, the one that is asked about among them.
+    Times(NonZeroU32),
+}
+
+impl Choice {
+    /// All of this kind until the session ends, in one of the offered widths.
+    pub fn session(width: usize) -> Self {
+        Self::Session { width, bound: None }
+    }
+
+    /// How long what it grants for the session holds.
+    pub(crate) fn lasts(&self, now: Timestamp) -> Lasts {
+        match self {
+            Self::Session { bound: Some(Bound::For(seconds)), .. } => {
+                let after = SignedDuration::from_secs(i64::try_from(seconds.get()).unwrap_or(i64::MAX));
+                Lasts::Until(now.checked_add(after).unwrap_or(Timestamp::MAX))
+            }
+            Self::Session { bound: Some(Bound::Times(calls)), .. } => Lasts::Calls(calls.get()),
+            Self::Session { bound: None, .. } | Self::Yes | Self::Always { .. } | Self::No { .. } => {
+                Lasts::Session
+            }
         }
     }
 }
@@ -156,8 +197,8 @@ mod tests {
         let always = Choice::Always { widths: vec![1], file: RuleFile::User };
         let good = [
             (r#"{"choice":"yes"}"#, Choice::Yes),
-            (r#"{"choice":"session"}"#, Choice::Session { width: 0 }),
-            (r#"{"choice":"session","width":2}"#, Choice::Session { width: 2 }),
+            (r#"{"choice":"session"}"#, Choice::session(0)),
+            (r#"{"choice":"session","width":2}"#, Choice::session(2)),
             (r#"{"choice":"always","widths":[1],"file":"user"}"#, always),
             (r#"{"choice":"always"}"#, Choice::Always { widths: Vec::new(), file: RuleFile::Local }),
             (r#"{"choice":"no"}"#, Choice::No { message: None }),

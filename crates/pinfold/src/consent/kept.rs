@@ -1,6 +1,8 @@
 //! What was granted in a session, how long it holds, and how often it was used.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use pinfold_policy::{Bases, Grant, Grants, Reason, Verdict};
@@ -58,6 +60,8 @@ impl std::fmt::Debug for Clock {
 struct State {
     next: u64,
     kept: Vec<Kept>,
+    /// When those for a time are over, by a clock that nobody sets.
+    ends: HashMap<u64, Instant>,
     compiled: Arc<Grants>,
 }
 
@@ -69,15 +73,19 @@ impl State {
     /// Drops what is over.
     fn prune(&mut self, bases: &Bases, clock: &Clock) {
         let timed = self.kept.iter().any(|kept| matches!(kept.lasts, Lasts::Until(_)));
-        let now = timed.then(|| clock.0());
+        let now = timed.then(|| (clock.0(), Instant::now()));
+        // By either clock: one is set back, and the other stands still while the machine sleeps.
         let over = |kept: &Kept| match kept.lasts {
             Lasts::Session => false,
-            Lasts::Until(end) => now.is_some_and(|now| end <= now),
+            Lasts::Until(end) => now.is_some_and(|(wall, now)| {
+                end <= wall || self.ends.get(&kept.number).is_some_and(|end| *end <= now)
+            }),
             Lasts::Calls(left) => left == 0,
         };
         let before = self.kept.len();
         self.kept.retain(|kept| !over(kept));
         if self.kept.len() != before {
+            self.ends.retain(|number, _| self.kept.iter().any(|kept| kept.number == *number));
             self.compile(bases);
         }
     }
@@ -89,6 +97,10 @@ impl State {
             }
             self.next += 1;
             let number = self.next;
+            if let Lasts::Until(end) = lasts {
+                let left = end.duration_since(given_at).try_into().unwrap_or_default();
+                self.ends.extend(Instant::now().checked_add(left).map(|end| (number, end)));
+            }
             self.kept.push(Kept { number, grant, by: by.clone(), given_at, lasts, used: 0 });
         }
     }
@@ -234,6 +246,16 @@ mod tests {
         // A clock that is set back does not bring it back.
         second.store(100, Ordering::Relaxed);
         assert!(!holds(&keeper, "/a"));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_prolongs_nothing() {
+        let keeper = Keeper::by_clock(Bases::default(), || Timestamp::UNIX_EPOCH);
+        let end = Timestamp::UNIX_EPOCH + Duration::from_millis(30);
+        keeper.give([place("/a")], &By::default(), Lasts::Until(end));
+        assert!(holds(&keeper, "/a"));
+        std::thread::sleep(Duration::from_millis(40));
+        assert!(!holds(&keeper, "/a") && !keeper.spend(&verdict(&[place("/a")])));
     }
 
     #[test]

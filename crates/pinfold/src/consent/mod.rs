@@ -16,7 +16,7 @@ mod road;
 mod scrubbed;
 mod theirs;
 
-pub use answer::{Answer, By, Choice, Via};
+pub use answer::{Answer, Bound, By, Choice, Via};
 pub use approver::{Approver, Asking, Heard};
 pub use hooks::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, Told, Update};
 pub use kept::{Kept, Lasts};

@@ -12,7 +12,6 @@ use pinfold_policy::{
 use super::answer::{Answer, Choice, RuleFile, Via};
 use super::approver::{Asking, Heard};
 use super::hooks::Told;
-use super::kept::Lasts;
 use super::request::ProcessShown;
 use crate::gate::Said;
 use crate::permit::Permit;
@@ -128,7 +127,7 @@ impl Session {
     /// could not be written is recorded, and takes nothing from the yes.
     fn stand(&self, question: &Question, answer: &Answer, given: Given) {
         let Given { grants, rules } = given;
-        self.grant(grants, &answer.by, Lasts::Session);
+        self.grant(grants, &answer.by, answer.choice.lasts(Timestamp::now()));
         let Choice::Always { file, .. } = &answer.choice else { return };
         let source = Source::plain((*file).into());
         let sourced =
@@ -169,7 +168,7 @@ impl Given {
         match choice {
             Choice::No { .. } => {}
             Choice::Yes => given.grants.clone_from(&offer.kept),
-            Choice::Session { width } => {
+            Choice::Session { width, .. } => {
                 given.grants =
                     offer.session.get(*width).map(|width| width.grants.clone()).unwrap_or_default();
             }

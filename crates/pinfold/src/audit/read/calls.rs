@@ -59,8 +59,10 @@ impl Call {
             self.judged = decision;
             return;
         }
-        // Rules changed while somebody thought: it was judged anew.
-        if decision.decision != self.judged.decision {
+        // Rules changed while somebody thought: it was judged anew. What a yes grants lets the call itself through too, and
+        // changes nothing of its having been asked about.
+        let by_answer = decision.ruling == RulingRead::Permit && !self.answers.is_empty();
+        if decision.decision != self.judged.decision && !by_answer {
             self.judged = decision.clone();
         }
         self.settled = Some(decision);
@@ -179,6 +181,10 @@ mod tests {
             // A rule came meanwhile.
             decision(6, "ask", "question", "g"),
             decision(6, "allow", "permit", "h"),
+            // Let through by what the answer grants.
+            decision(10, "ask", "question", "l"),
+            answer(10, "session"),
+            decision(10, "allow", "permit", "m"),
             decision(8, "ask", "question", "i"),
             // Asked about by the agent itself, and done.
             decision(9, "ask", "question", "k"),
@@ -193,6 +199,7 @@ mod tests {
             (4, Refusal, "d", 0, 0),
             (5, Refusal, "f", 2, 2),
             (6, Permit, "h", 1, 0),
+            (10, Permit, "l", 1, 1),
             (9, Permit, "k", 1, 0),
             (8, Question, "i", 1, 0),
             (7, Question, "j", 1, 0),

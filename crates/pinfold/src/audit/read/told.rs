@@ -256,6 +256,10 @@ pub struct AnswerRead {
     pub digest: String,
     /// How long it holds; none for a no.
     pub lasts: Option<String>,
+    /// The moment until which it holds, where the session may last longer.
+    pub until: Option<jiff::Timestamp>,
+    /// For how many calls it holds, this one among them, where that is said.
+    pub calls: Option<u32>,
     /// How long the answer took, in milliseconds.
     pub waited_ms: u64,
     /// What the model is told with a no.

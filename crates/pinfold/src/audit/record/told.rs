@@ -213,6 +213,13 @@ pub struct AnswerTold {
     /// How long it holds: `call`, `session` or `always`; absent for a no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lasts: Option<&'static str>,
+    /// The moment until which it holds, where the session may last longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub until: Option<jiff::Timestamp>,
+    /// For how many calls it holds, this one among them, where that is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u32>,
     /// How long the answer took, in milliseconds.
     pub waited_ms: u64,
     /// What the model is told with a no.
