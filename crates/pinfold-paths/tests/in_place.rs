@@ -328,7 +328,11 @@ fn what_is_moved_out_is_what_was_judged() {
     let bed =
         Bed::build(&["root/f = judged".into(), "root/evil => $T/home".into(), "outside/old = old".into()]);
     let mut moved = 0;
-    for to in ["outside/new", "outside/old"] {
+    // All attempts of a race may fall into one turn of the swapping thread, with a link in place: then it is run again.
+    for (turn, to) in ["outside/new", "outside/old"].into_iter().cycle().take(40).enumerate() {
+        if turn >= 2 && moved > 0 {
+            break;
+        }
         moved += race(
             &bed,
             |bed| exchange(bed, "root/f", "root/evil"),

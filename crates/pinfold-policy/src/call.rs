@@ -9,7 +9,7 @@ use crate::form::{BadField, Form, Needed};
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
     MoveFileInput, MultiEditInput, NotebookEditInput, PathText, ReadInput, ShellInput, ShellKillInput,
-    ShellOutputInput, ShellSendInput, WriteInput,
+    ShellOutputInput, ShellSendInput, WebFetchInput, WriteInput,
 };
 use crate::mcp::McpCall;
 use crate::patch::Patch;
@@ -72,6 +72,8 @@ pub enum ToolCall {
     KillBash(ShellKillInput),
     /// Send input to a background shell.
     BashInput(ShellSendInput),
+    /// Fetch a page.
+    WebFetch(WebFetchInput),
     /// A tool of an MCP server.
     Mcp(McpCall),
     /// A tool that somebody else carries out.
@@ -135,6 +137,7 @@ impl ToolCall {
             ToolName::BashOutput => Self::BashOutput(Form::from_value(input, needed)?),
             ToolName::KillBash => Self::KillBash(Form::from_value(input, needed)?),
             ToolName::BashInput => Self::BashInput(Form::from_value(input, needed)?),
+            ToolName::WebFetch => Self::WebFetch(Form::from_value(input, needed)?),
         })
     }
 
@@ -159,9 +162,9 @@ impl ToolCall {
         }
     }
 
-    /// Whether somebody else carries it out, so that the tool itself is a part that is judged.
-    pub fn is_of_others(&self) -> bool {
-        matches!(self, Self::Mcp(_) | Self::Foreign(_))
+    /// Whether the tool itself is a part that is judged: somebody else carries it out, or what it touches is no place.
+    pub fn judged_itself(&self) -> bool {
+        matches!(self, Self::Mcp(_) | Self::Foreign(_) | Self::WebFetch(_))
     }
 
     /// The tool of ours whose rules it follows.
@@ -193,6 +196,7 @@ impl ToolCall {
             Self::BashOutput(_) => ToolName::BashOutput,
             Self::KillBash(_) => ToolName::KillBash,
             Self::BashInput(_) => ToolName::BashInput,
+            Self::WebFetch(_) => ToolName::WebFetch,
         })
     }
 }

@@ -208,9 +208,6 @@ impl Claims {
             ToolCall::Ls(i) => vec![unnamed(i.path.as_ref(), O::List)],
             ToolCall::Glob(i) => vec![unnamed(i.path.as_ref(), O::Search)],
             ToolCall::Grep(i) => vec![unnamed(i.path.as_ref(), O::Search)],
-            ToolCall::Bash(_) | ToolCall::BashOutput(_) | ToolCall::KillBash(_) | ToolCall::BashInput(_) => {
-                Vec::new()
-            }
             ToolCall::Foreign(ForeignCall::Agent { folder: Some(folder), .. }) => {
                 vec![claim(folder, O::HandOver)]
             }
@@ -218,7 +215,12 @@ impl Claims {
                 vec![unnamed(path.as_ref(), *operation)]
             }
             ToolCall::Mcp(call) => call.claims(call.class()),
-            ToolCall::Foreign(_) => Vec::new(),
+            ToolCall::Bash(_)
+            | ToolCall::BashOutput(_)
+            | ToolCall::KillBash(_)
+            | ToolCall::BashInput(_)
+            | ToolCall::WebFetch(_)
+            | ToolCall::Foreign(_) => Vec::new(),
             ToolCall::Process(call) => call.claims(),
         };
         let mut claims = Self { paths, shell: shell(call), hosts: hosts(call), ..Self::default() };
@@ -241,7 +243,8 @@ impl Claims {
 
 fn hosts(call: &ToolCall) -> Vec<HostClaim> {
     match call {
-        ToolCall::Foreign(ForeignCall::WebFetch { host }) => vec![HostClaim { host: Some(host.clone()) }],
+        ToolCall::Process(call) => call.hosts(),
+        ToolCall::WebFetch(input) => vec![HostClaim::of_url(&input.url)],
         _ => Vec::new(),
     }
 }
@@ -264,6 +267,7 @@ fn shell(call: &ToolCall) -> Option<ShellClaim> {
         | ToolCall::Ls(_)
         | ToolCall::Glob(_)
         | ToolCall::Grep(_)
+        | ToolCall::WebFetch(_)
         | ToolCall::Mcp(_)
         | ToolCall::Foreign(_)
         | ToolCall::Process(_) => None,

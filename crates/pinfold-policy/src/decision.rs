@@ -8,8 +8,10 @@ use crate::command::{Bar, SafeguardHit};
 use crate::fact::{DeclaredHit, Disguise, GuardHit, Why};
 use crate::grant::Grant;
 use crate::hook::HookWord;
+use crate::host::{HostRule, Near};
 use crate::mode::Mode;
 use crate::rule::SourcedRule;
+use crate::source::Located;
 
 /// Allow, ask or deny, in that order of strictness; parts of a call combine by the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -106,6 +108,16 @@ pub enum Reason {
     OtherNames(u64),
     /// The place lies in another mount, which may show files from outside.
     OtherMount,
+    /// A process connects to a host that no rule allows.
+    UnknownHost,
+    /// Settings deny the host.
+    HostDenied(Located<HostRule>),
+    /// An address on this machine or beside it, which nothing names.
+    NearAddress(Near),
+    /// A host that is known by its address alone.
+    BareAddress,
+    /// A port at which hosts are not reached without a rule that names it.
+    UnusualPort(u16),
     /// Shells are off in this session.
     BashNotAllowed,
     /// Nothing holds a shell here, or too little.

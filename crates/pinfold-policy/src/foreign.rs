@@ -17,11 +17,6 @@ pub enum ForeignCall {
         /// What it can do at most.
         level: Level,
     },
-    /// A page that is fetched.
-    WebFetch {
-        /// The host, lower case, without port.
-        host: String,
-    },
     /// A file tool that ours do not have.
     File {
         /// Its name.
@@ -68,6 +63,9 @@ pub(crate) const KNOWN: &[(&str, Level)] = &[
     ("TaskList", Level::ReadOnly),
     ("TaskUpdate", Level::ReadOnly),
     ("AskUserQuestion", Level::ReadOnly),
+    // An agent and those that it started: what is said between them touches nothing by itself.
+    ("wait_for_agents", Level::ReadOnly),
+    ("send_message", Level::ReadOnly),
     ("TodoWrite", Level::ReadOnly),
     ("ToolSearch", Level::ReadOnly),
     // Dialogs of an agent with its person: they change what the agent is about to do, and no file.
@@ -85,9 +83,6 @@ impl ForeignCall {
     /// The field that is wrong.
     pub(crate) fn parse(tool: &str, input: &Value) -> Result<Option<Self>, BadField> {
         Ok(Some(match tool {
-            "WebFetch" | "web_fetch" => {
-                Self::WebFetch { host: host_of(text(input, &["url"])?.unwrap_or_default())? }
-            }
             "file_append" | "append_file" => Self::File {
                 name: "file_append",
                 like: ToolName::Write,
@@ -124,7 +119,6 @@ impl ForeignCall {
     pub fn name(&self) -> &str {
         match self {
             Self::Known { name, .. } | Self::File { name, .. } => name,
-            Self::WebFetch { .. } => "WebFetch",
             Self::Code { .. } => "code_execution",
             Self::Skill { .. } => "Skill",
             Self::Agent { .. } => "Agent",
@@ -137,7 +131,6 @@ impl ForeignCall {
         match self {
             Self::File { like, .. } => Some(*like),
             Self::Known { .. }
-            | Self::WebFetch { .. }
             | Self::Code { .. }
             | Self::Skill { .. }
             | Self::Agent { .. }
@@ -149,8 +142,6 @@ impl ForeignCall {
     pub fn level(&self) -> Level {
         match self {
             Self::Known { level, .. } => *level,
-            // Reading from the network is what the safe tools of 002 may do; where is the network rules' business.
-            Self::WebFetch { .. } => Level::ReadOnly,
             Self::File { like, .. } => like.level(),
             Self::Code { .. } | Self::Skill { .. } | Self::Agent { .. } | Self::Unknown { .. } => {
                 Level::Dangerous
@@ -164,7 +155,6 @@ pub fn level_of(tool: &str) -> Level {
     let known = || KNOWN.iter().find(|(name, _)| *name == tool).map(|(_, level)| *level);
     match ToolName::parse(tool) {
         Some(own) => own.level(),
-        None if tool == "WebFetch" => Level::ReadOnly,
         None => known().unwrap_or(Level::Dangerous),
     }
 }
@@ -197,57 +187,6 @@ fn flag(input: &Value, names: &[&str]) -> Result<bool, BadField> {
         None => Ok(false),
         Some((name, value)) => {
             value.as_bool().ok_or_else(|| BadField::new(name, "true or false", found(value)))
-        }
-    }
-}
-
-/// The host of an address. Strict, since programs disagree about everything else: `http` or `https`, a plain
-/// ASCII name or an address in brackets.
-///
-/// Follows [RFC 3986, 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2).
-fn host_of(url: &str) -> Result<String, BadField> {
-    let bad =
-        |found: &str| BadField::new("url", "an address such as https://example.org/page", found.to_owned());
-    if url.bytes().any(|b| b <= b' ' || b == b'\\' || b == 0x7f) {
-        return Err(bad("one with a backslash, a blank or a control character"));
-    }
-    let (scheme, rest) = url.split_once("://").ok_or_else(|| bad("something without `://`"))?;
-    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
-        return Err(bad("another scheme than http and https"));
-    }
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host_and_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host_and_port.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').map(|(address, _)| address),
-        None => host_and_port.split(':').next(),
-    };
-    let host = host.unwrap_or_default().trim_end_matches('.');
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b':');
-    if host.is_empty() || !host.bytes().all(plain) {
-        return Err(bad("no plain ASCII name of a host (write others in their `xn--` form)"));
-    }
-    Ok(host.to_ascii_lowercase())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_host_of_an_address_is_found_where_every_program_finds_it() {
-        for (url, host) in [
-            ("https://GitHub.com/x", Some("github.com")),
-            ("https://github.com@evil.com/", Some("evil.com")),
-            ("http://a.b:80?x=@c", Some("a.b")),
-            ("http://[::1]:80/", Some("::1")),
-            ("https://a.b./", Some("a.b")),
-            ("https://evil.com\\@good.com/", None),
-            ("file:///etc/passwd", None),
-            ("https:///x", None),
-            ("https://gіthub.com/", None),
-            ("github.com", None),
-        ] {
-            assert_eq!(host_of(url).ok().as_deref(), host, "{url}");
         }
     }
 }

@@ -69,6 +69,8 @@ pub enum Grant {
     Place(PathBuf, Class),
     /// This resolved folder, with everything below it.
     Folder(PathBuf, Class),
+    /// Connections of processes to this `host:port`, and no other.
+    Host(String),
 }
 
 impl std::fmt::Display for Grant {
@@ -78,6 +80,7 @@ impl std::fmt::Display for Grant {
             Self::PlainCommands => f.write_str("plain commands"),
             Self::Place(path, class) => write!(f, "{} {}", class.word(), path.display()),
             Self::Folder(path, class) => write!(f, "{} {}/**", class.word(), path.display()),
+            Self::Host(host) => write!(f, "reach {host}"),
         }
     }
 }
@@ -88,6 +91,7 @@ pub struct Grants {
     rules: RuleSet,
     places: HashMap<(PathBuf, Class), Arc<Grant>>,
     folders: HashMap<(PathBuf, Class), Arc<Grant>>,
+    hosts: HashMap<String, Arc<Grant>>,
     plain_commands: bool,
 }
 
@@ -112,6 +116,9 @@ impl Grants {
                 Grant::Folder(path, class) => {
                     all.folders.insert((path.clone(), *class), Arc::new(grant.clone()));
                 }
+                Grant::Host(host) => {
+                    all.hosts.insert(host.clone(), Arc::new(grant.clone()));
+                }
             }
         }
         all
@@ -120,6 +127,11 @@ impl Grants {
     /// Whether plain commands are granted.
     pub fn plain_commands(&self) -> bool {
         self.plain_commands
+    }
+
+    /// The grant for a host at a port.
+    pub fn host(&self, host: &str) -> Option<&Arc<Grant>> {
+        self.hosts.get(host)
     }
 
     /// Those that are rules.

@@ -1,5 +1,6 @@
 //! What wins: one table, read from top to bottom. Judging is pure and total.
 
+mod hosts;
 mod matching;
 mod steps;
 
@@ -49,7 +50,7 @@ pub(crate) enum Part<'a> {
     Shell(ShellFact),
     /// A host.
     Host(&'a HostClaim),
-    /// The tool itself, where somebody else carries it out.
+    /// The tool itself, where somebody else carries it out or what it touches is no place.
     Tool,
 }
 
@@ -116,7 +117,7 @@ fn parts<'a>(case: &Case<'a>) -> impl Iterator<Item = (PartId, Part<'a>)> {
     let commands = commands.map(move |(i, claim)| (PartId::Command(i), Part::Command(claim, bar(i))));
     let shell = facts.shell.iter().map(|fact| (PartId::Shell, Part::Shell(*fact)));
     let hosts = claims.hosts.iter().enumerate().map(|(i, h)| (PartId::Host(i), Part::Host(h)));
-    let tool = call.is_of_others().then_some((PartId::Tool, Part::Tool));
+    let tool = call.judged_itself().then_some((PartId::Tool, Part::Tool));
     // Of several that say no, the one that says it about everything is told.
     shell.chain(paths).chain(commands).chain(hosts).chain(tool)
 }

@@ -174,8 +174,7 @@ fn start(rule: &Rule) -> Vec<Box<[u8]>> {
 }
 
 /// Names that are no tools of ours and known all the same.
-const FOREIGN: &[&str] =
-    &["WebFetch", "Skill", "Agent", "Task", "MCP", "code_execution", "file_append", "search_files"];
+const FOREIGN: &[&str] = &["Skill", "Agent", "Task", "MCP", "code_execution", "file_append", "search_files"];
 
 fn known_tools() -> impl Iterator<Item = &'static str> {
     let ours = ToolName::ALL.iter().map(|tool| tool.as_str());

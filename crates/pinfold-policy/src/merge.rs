@@ -13,7 +13,7 @@ use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{
     ApprovalSettings, Content, GuardSettings, HookSettings, Network, NetworkSettings, Pins, PolicyTest,
-    RecordSettings, SandboxMode, SandboxSettings, Settings,
+    RecordSettings, SandboxMode, SandboxSettings, Secrets, Settings,
 };
 use crate::source::{Layer, Located, Source};
 
@@ -150,6 +150,16 @@ impl Merged {
         closed.approvals.webhook = None;
         closed
     }
+}
+
+/// Of two layers that say something about one secret the stronger one holds; they come the strongest first.
+fn all_secrets(layers: Vec<Located<Secrets>>) -> Option<Located<Secrets>> {
+    let source = layers.first()?.source.clone();
+    let mut all = Secrets::default();
+    for layer in layers.into_iter().rev() {
+        all.0.extend(layer.value.0);
+    }
+    Some(Located { value: all, source })
 }
 
 /// What is looser than the default becomes the default. It stays somebody's word: what nobody has said may be filled in
@@ -444,8 +454,15 @@ impl Merging<'_> {
         for layer in pins.drain(..).rev() {
             all.0.extend(layer.value.0);
         }
+        // The least that anybody says.
+        let fetches = self.widening("network.fetches", |says| says.network.fetches.as_slice());
+        let fetch_size = self.widening("network.fetchSize", |says| says.network.fetch_size.as_slice());
+        let secrets = self.user_or_managed("network.secrets", |says| says.network.secrets.as_slice());
         NetworkSettings {
             allow,
+            secrets: all_secrets(secrets),
+            fetches: fetches.into_iter().min_by_key(|fetches| fetches.value),
+            fetch_size: fetch_size.into_iter().min_by_key(|size| size.value),
             deny: self.all(|says| &says.network.deny),
             ports: self.widening("network.ports", |says| &says.network.ports),
             hosts: strongest.map(|source| Located { value: all, source }),

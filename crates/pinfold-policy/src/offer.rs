@@ -180,6 +180,7 @@ fn describe(grant: &Grant) -> String {
         }
         Grant::Place(path, class) => format!("{} {}", class.word(), path.display()),
         Grant::Folder(path, class) => format!("{} anything in {}", class.word(), path.display()),
+        Grant::Host(host) => format!("reach {host}"),
     }
 }
 

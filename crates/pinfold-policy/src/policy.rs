@@ -4,11 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::declared::{Declared, ScopedTool, Surroundings};
+use crate::host::Hosts;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::pattern::Bases;
 use crate::rule::{Effect, SourcedRule};
 use crate::rules::RuleSet;
 use crate::scope::Principal;
+use crate::settings::FetchBudget;
 use crate::tool::ToolName;
 
 /// What a session judges by. One decision sees one policy, whatever changes meanwhile.
@@ -29,12 +31,17 @@ pub struct Policy {
     allow: Arc<RuleSet>,
     ask: Arc<RuleSet>,
     deny: Arc<RuleSet>,
-    /// What the agent's definition lets it use; all tools that change something are held to it.
-    whitelist: Option<RuleSet>,
+    /// What the definitions of the agent, and of those above it, let it use; all tools that change something are held
+    /// to each of them.
+    lists: Vec<Arc<RuleSet>>,
     /// The places that settings hold each tool to.
     pub declared: Declared,
     /// What `~` and variables stand for in command lines, where declared scopes audit them.
     pub around: Surroundings,
+    /// Which hosts may be reached by name and address: settings and rules in one list.
+    pub hosts: Arc<Hosts>,
+    /// How much may be fetched.
+    pub fetches: FetchBudget,
     /// Rules that could not be read and would have taken something away.
     pub unread: Vec<String>,
 }
@@ -70,12 +77,13 @@ impl Policy {
         policy
     }
 
-    /// Held to what the definition of an agent lists. A list of which nothing could be read lists nothing; only where
-    /// there is none nothing is left out.
+    /// Held to what the definition of an agent lists, too. A list of which nothing could be read lists nothing; only
+    /// where there is none nothing is left out.
     #[must_use]
-    pub fn held_to(self, listed: Option<Vec<SourcedRule>>, bases: &Bases) -> Self {
+    pub fn held_to(mut self, listed: Option<Vec<SourcedRule>>, bases: &Bases) -> Self {
         let compile = |rules: Vec<SourcedRule>| RuleSet::compile(rules.into_iter().map(Arc::new), bases);
-        Self { whitelist: listed.map(compile), ..self }
+        self.lists.extend(listed.map(compile).map(Arc::new));
+        self
     }
 
     /// The rules of one effect.
@@ -95,9 +103,9 @@ impl Policy {
             || self.declared.denies(ScopedTool::File, real, true)
     }
 
-    /// What the agent's definition lists.
-    pub fn whitelist(&self) -> Option<&RuleSet> {
-        self.whitelist.as_ref()
+    /// What the definitions of the agent, and of those above it, list: each by itself.
+    pub fn lists(&self) -> &[Arc<RuleSet>] {
+        &self.lists
     }
 }
 

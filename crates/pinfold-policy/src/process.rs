@@ -1,11 +1,14 @@
-//! What a process of a shell is about to do outside the folder, as a call of its own.
+//! What a process of a shell is about to do outside the line, as a call of its own: in folders, or over the network.
 //!
 //! No model can say it: it has no name that is parsed and no input. It is made by whoever holds the process, from what
 //! the kernel showed, and goes down the same road as every call.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use crate::claim::{Operation, Origin, PathClaim};
+use crate::command::HostClaim;
+use crate::host::Host;
 use crate::input::PathText;
 
 /// What a process is about to do.
@@ -17,6 +20,28 @@ pub struct ProcessCall {
     pub command_line: String,
     /// What it does to which place, in the order in which the deed needs them.
     pub touches: Vec<Touch>,
+    /// The host that it connects to.
+    pub connects: Option<Connection>,
+}
+
+/// A host that a process connects to, as it named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// The host.
+    pub host: Host,
+    /// Its port.
+    pub port: u16,
+    /// Whether rules that name no port are about this one.
+    pub is_usual: bool,
+}
+
+impl std::fmt::Display for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.host {
+            Host::Address(IpAddr::V6(address)) => write!(f, "[{address}]:{}", self.port),
+            host => write!(f, "{host}:{}", self.port),
+        }
+    }
 }
 
 /// What a process does to one place.
@@ -41,6 +66,17 @@ impl ProcessCall {
             origin: Origin::Process,
         };
         self.touches.iter().map(claim).collect()
+    }
+
+    /// The host that it would reach, with its port where rules that name none say nothing about it.
+    pub(crate) fn hosts(&self) -> Vec<HostClaim> {
+        let named = |to: &Connection| if to.is_usual { to.host.to_string() } else { to.to_string() };
+        self.connects.iter().map(|to| HostClaim::of_command(Some(named(to)))).collect()
+    }
+
+    /// Whether it connects to a port that only rules with a port are about.
+    pub(crate) fn is_at_unusual_port(&self) -> bool {
+        self.connects.as_ref().is_some_and(|to| !to.is_usual)
     }
 
     /// How the process named the place of a claim.

@@ -51,9 +51,9 @@ fn field(tool: &str) -> Option<&'static str> {
     match (tool, ToolName::parse(tool)) {
         (_, Some(ToolName::Bash)) => Some("command"),
         (_, Some(ToolName::ApplyPatch)) => Some("patch"),
+        (_, Some(ToolName::WebFetch)) => Some("url"),
         (_, Some(ToolName::MoveFile | ToolName::CopyFile)) => None,
         (_, Some(tool)) => tool.takes_paths().then_some("path"),
-        ("WebFetch", None) => Some("url"),
         ("Skill", None) => Some("skill"),
         ("Agent" | "Task", None) => Some("subagent_type"),
         (_, None) => None,

@@ -7,7 +7,7 @@ use crate::form::Form;
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
     MoveFileInput, MultiEditInput, NotebookEditInput, ReadInput, ShellInput, ShellKillInput,
-    ShellOutputInput, ShellSendInput, WriteInput,
+    ShellOutputInput, ShellSendInput, WebFetchInput, WriteInput,
 };
 
 /// What a tool can do at most.
@@ -84,12 +84,14 @@ tools! {
     KillBash = "KillBash", Dangerous, ShellKillInput;
     /// Sends input to a background shell.
     BashInput = "BashInput", Dangerous, ShellSendInput;
+    /// Fetches a page. Reading from the network is what the safe tools of 002 may do; where, is for rules about hosts.
+    WebFetch = "WebFetch", ReadOnly, WebFetchInput;
 }
 
 impl ToolName {
     /// Whether rules for the tool have patterns of paths.
     pub fn takes_paths(self) -> bool {
-        !matches!(self, Self::Bash | Self::BashOutput | Self::KillBash | Self::BashInput)
+        !matches!(self, Self::Bash | Self::BashOutput | Self::KillBash | Self::BashInput | Self::WebFetch)
     }
 
     /// The tool of exactly this name, or of a name that other agents have for it.
@@ -145,6 +147,7 @@ const OLDER_NAMES: &[(&str, ToolName)] = &[
     ("kill_bash", ToolName::KillBash),
     ("bash_input", ToolName::BashInput),
     ("write_stdin", ToolName::BashInput),
+    ("web_fetch", ToolName::WebFetch),
 ];
 
 /// How much of a made-up name is compared: no tool's name is longer, and the comparison is quadratic.

@@ -1,9 +1,12 @@
 //! Which tools a model is shown: none of which no call could be allowed.
 
+use std::sync::Arc;
+
 use crate::foreign::level_of;
 use crate::mode::{BashMode, Mode};
 use crate::policy::Policy;
 use crate::rule::{Covers, Effect, Rule};
+use crate::rules::RuleSet;
 use crate::scope::{Interaction, Scope};
 use crate::tool::{Level, ToolName};
 
@@ -12,8 +15,9 @@ pub fn is_visible(policy: &Policy, scope: &Scope, interaction: Interaction, tool
     if is_denied(policy, tool) || (is_shell(tool) && !scope.allow_bash) {
         return false;
     }
-    if let Some(listed) = policy.whitelist() {
-        return listed.rules().iter().any(|rule| is_about(&rule.rule, tool));
+    if !policy.lists().is_empty() {
+        let lists = |listed: &Arc<RuleSet>| listed.rules().iter().any(|rule| is_about(&rule.rule, tool));
+        return policy.lists().iter().all(lists);
     }
     let by_rule = || policy.rules(Effect::Allow).rules().iter().any(|rule| is_about(&rule.rule, tool));
     let by_mode = match (policy.mode, level_of(tool)) {

@@ -215,7 +215,7 @@ impl<'o, 's> Lowering<'o, 's> {
     /// bash itself connects.
     fn socket(&mut self, address: &str) {
         let host = address.split('/').next().unwrap_or_default();
-        self.out.hosts.push(super::HostClaim { host: super::host::of_address(host) });
+        self.out.hosts.push(super::HostClaim::of_command(super::host::of_address(host)));
         self.bars.push(Bar::new("socket", "the redirect opens a connection, which no pattern can judge"));
     }
 

@@ -25,6 +25,7 @@ pub use invocation::{Invocation, Through};
 use pinfold_shell::{Script, Span};
 
 use crate::claim::PathClaim;
+use crate::host::{Host, WebUrl};
 use crate::input::PathText;
 
 /// One simple command, understood as far as its words go. It is a part of the call like a path.
@@ -136,11 +137,25 @@ pub enum Gravity {
     Breaker,
 }
 
-/// A host that a command would reach.
+/// A host that a call would reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostClaim {
     /// The host, lower case, without port; `None` when it is known only by running.
     pub host: Option<String>,
+    /// Exactly where, when pinfold itself connects: what a command reaches is for its relay to see.
+    pub at: Option<(Host, u16)>,
+}
+
+impl HostClaim {
+    /// A host that a command names.
+    pub(crate) fn of_command(host: Option<String>) -> Self {
+        Self { host, at: None }
+    }
+
+    /// The host of a page that is fetched.
+    pub(crate) fn of_url(url: &WebUrl) -> Self {
+        Self { host: Some(url.host().to_string()), at: Some((url.host().clone(), url.port())) }
+    }
 }
 
 /// Everything the commands of one command line would do, as far as it can be told.

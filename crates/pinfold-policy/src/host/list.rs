@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::name::Name;
+use super::name::{Host, Name};
 use super::rule::HostRule;
 use crate::rule::{Covers, Effect, SourcedRule};
 use crate::settings::NetworkSettings;
@@ -16,7 +16,7 @@ pub const DEFAULT_PORTS: [u16; 3] = [22, 80, 443];
 pub const MOST_PORTS: usize = 64;
 
 /// Which hosts may be reached, and what names lead to where somebody says so. Empty, nothing may.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Hosts {
     allow: Vec<Located<HostRule>>,
     ask: Vec<Located<HostRule>>,
@@ -44,6 +44,19 @@ pub enum Reach<'a> {
 #[error("hosts are allowed at {0} ports\nname at most {MOST_PORTS}")]
 pub struct TooManyPorts(usize);
 
+impl Default for Hosts {
+    /// Nothing is said about any host.
+    fn default() -> Self {
+        Self {
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
+            ports: BTreeSet::from(DEFAULT_PORTS),
+            pins: BTreeMap::new(),
+        }
+    }
+}
+
 impl Hosts {
     /// What settings say, and rules about `WebFetch`. A rule about the whole tool is about the tool, not about hosts.
     ///
@@ -61,18 +74,25 @@ impl Hosts {
                 Effect::Deny => hosts.deny.push(located),
             }
         }
-        hosts.ports = said.ports.iter().map(|port| port.value.0).collect();
-        if hosts.ports.is_empty() {
-            hosts.ports.extend(DEFAULT_PORTS);
+        if !said.ports.is_empty() {
+            hosts.ports = said.ports.iter().map(|port| port.value.0).collect();
         }
         hosts.pins = said.hosts.as_ref().map(|pins| pins.value.0.clone()).unwrap_or_default();
         let ports = hosts.reachable_ports().len();
         if ports > MOST_PORTS { Err(TooManyPorts(ports)) } else { Ok(hosts) }
     }
 
-    /// Whether nothing may be reached.
+    /// Whether nothing may be reached unasked.
     pub fn is_empty(&self) -> bool {
         self.allow.is_empty()
+    }
+
+    /// What is said about a host at a port.
+    pub fn host(&self, host: &Host, port: u16) -> Reach<'_> {
+        match host {
+            Host::Name(name) => self.name(name, port),
+            Host::Address(address) => self.address(*address, port),
+        }
     }
 
     /// What is said about a name at a port.
@@ -97,6 +117,11 @@ impl Hosts {
             None => self.ports.iter().copied().collect(),
         };
         self.allow.iter().flat_map(ports).collect()
+    }
+
+    /// The ports at which a host is allowed whose rule names none.
+    pub fn usual_ports(&self) -> impl Iterator<Item = u16> {
+        self.ports.iter().copied()
     }
 
     /// Whether a host that is allowed without a port can be reached at this one.

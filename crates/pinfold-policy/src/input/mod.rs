@@ -5,6 +5,7 @@ mod edit;
 mod file;
 mod search;
 mod shell;
+mod web;
 
 use std::ffi::{OsStr, OsString};
 
@@ -18,6 +19,7 @@ pub use search::{GlobInput, GrepInput, LsInput, OutputMode};
 pub use shell::{
     CommandText, LONGEST_TIMEOUT_MS, ShellInput, ShellKillInput, ShellOutputInput, ShellSendInput, WaitMs,
 };
+pub use web::{WebFetchInput, WebMethod};
 
 /// A path as the caller wrote it: nothing is known about where it leads, or whether it names anything.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

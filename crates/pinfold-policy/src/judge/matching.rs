@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim, ShellClaim};
-use crate::command::{Bar, CommandClaim, Invocation, is_system_path};
+use crate::command::{Bar, CommandClaim, HostClaim, Invocation, is_system_path};
 use crate::fact::PathFact;
 use crate::foreign::ForeignCall;
 use crate::judge::{Case, Part, steps};
@@ -41,8 +41,16 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
         Part::Path(claim, fact) => permitting_path(case, rules, claim, fact),
         Part::Command(claim, bar) => permitting_command(case, rules, claim, bar),
         Part::Shell(_) => None,
-        Part::Host(claim) => claim.host.as_deref().and_then(|host| rules.host(host)).cloned(),
+        Part::Host(claim) => permitting_host(case, rules, claim),
         Part::Tool => tool(case, rules),
+    }
+}
+
+/// Rules name no port, and let nobody through to another one than those that are usual.
+fn permitting_host(case: &Case<'_>, rules: &RuleSet, claim: &HostClaim) -> Found {
+    match case.call {
+        ToolCall::Process(call) if call.is_at_unusual_port() => None,
+        _ => claim.host.as_deref().and_then(|host| rules.host(host)).cloned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Case, Part, allow, ask, deny, matching};
+use super::{Case, Part, allow, ask, deny, hosts, matching};
 use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim};
 use crate::command::{Bar, CommandClaim, Gravity, SafeguardHit};
@@ -31,11 +31,12 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         Part::Path(claim, fact) => line_denies(case, claim, fact),
         Part::Shell(_) => (!case.scope.allow_bash).then(|| deny(Reason::BashNotAllowed)),
         Part::Tool => no_shell_for_a_child(case),
-        Part::Command(..) | Part::Host(_) => None,
+        Part::Host(claim) => hosts::denied(case, claim),
+        Part::Command(..) => None,
     };
     let unlisted = || {
-        let listed = case.policy.whitelist()?;
-        (!matching::is_listed(case, listed, part)).then(|| deny(Reason::NotListed))
+        let mut lists = case.policy.lists().iter();
+        lists.any(|listed| !matching::is_listed(case, listed, part)).then(|| deny(Reason::NotListed))
     };
     line.or_else(unlisted)
 }
@@ -205,6 +206,9 @@ pub(super) fn bypass_mode(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         // A mode trusts what an agent says. What the kernel holds is let through by somebody who saw it.
         return None;
     }
+    if let (Part::Host(_), ToolCall::Process(_)) = (part, case.call) {
+        return None;
+    }
     (case.policy.mode == Mode::BypassPermissions).then(|| allow(Reason::Mode(Mode::BypassPermissions)))
 }
 
@@ -213,6 +217,11 @@ pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion>
     if let Part::Path(claim, fact) = part
         && let Some(grant) =
             fact.real.as_deref().and_then(|real| case.grants.place(real, claim.operation.class()))
+    {
+        return Some(allow(Reason::Grant(Arc::clone(grant))));
+    }
+    if let Part::Host(claim) = part
+        && let Some(grant) = claim.host.as_deref().and_then(|host| case.grants.host(host))
     {
         return Some(allow(Reason::Grant(Arc::clone(grant))));
     }
@@ -248,8 +257,13 @@ pub(super) fn allow_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 
 /// What lies beyond the line: a person may say yes, unless the mode says no.
 pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
-    let Part::Path(claim, fact) = part else { return None };
-    let reason = beyond(claim.operation, fact)?;
+    let reason = match part {
+        Part::Path(claim, fact) => beyond(claim.operation, fact)?,
+        // The list of hosts has been asked before, and says nothing about it.
+        Part::Host(_) if matches!(case.call, ToolCall::Process(_)) => Reason::UnknownHost,
+        Part::Host(claim) => hosts::beyond(case, claim)?,
+        Part::Command(..) | Part::Shell(_) | Part::Tool => return None,
+    };
     Some(match case.policy.mode {
         Mode::DontAsk | Mode::Explore => deny(reason),
         Mode::Default | Mode::AcceptEdits | Mode::BypassPermissions | Mode::Auto => ask(reason),

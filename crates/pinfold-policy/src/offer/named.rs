@@ -4,6 +4,7 @@ use super::trial::Trial;
 use super::{Asked, granting};
 use crate::call::ToolCall;
 use crate::foreign::ForeignCall;
+use crate::grant::Grant;
 use crate::rule::Rule;
 use crate::tool::Level;
 
@@ -12,6 +13,12 @@ pub(super) fn host<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Aske
     let Some(host) = trial.case.claims.hosts.get(at).and_then(|claim| claim.host.as_deref()) else {
         return nothing;
     };
+    if let ToolCall::Process(call) = trial.case.call
+        && call.is_at_unusual_port()
+    {
+        // No rule names a port.
+        return Asked { part: host.to_owned(), session: vec![Grant::Host(host.to_owned())], ..nothing };
+    }
     let rules: Vec<Rule> =
         plain(host).and_then(|host| parsed("WebFetch", &format!("domain:{host}"))).into_iter().collect();
     Asked { part: host.to_owned(), session: rules.iter().map(granting).collect(), rules, ..nothing }
@@ -26,7 +33,8 @@ pub(super) fn tool<'a>(trial: &Trial<'_>, nothing: Asked<'a>) -> Asked<'a> {
             (vec![bare(name), server], true)
         }
         ToolCall::Foreign(foreign) => of_others(foreign, name),
-        // Tools of ours have parts of their own.
+        ToolCall::WebFetch(_) => (vec![bare(name)], false),
+        // Other tools of ours have parts of their own.
         own => return Asked { part: own.name().to_owned(), ..nothing },
     };
     let rules: Vec<Rule> = rules.into_iter().flatten().collect();
@@ -42,9 +50,9 @@ fn of_others(call: &ForeignCall, name: &str) -> (Vec<Option<Rule>>, bool) {
         ForeignCall::Unknown { .. } => (vec![bare(name)], true),
         // Code runs anything, and what is planted runs later.
         ForeignCall::Code { .. } | ForeignCall::Known { level: Level::Dangerous, .. } => (Vec::new(), false),
-        ForeignCall::Known { level: Level::ReadOnly | Level::Write, .. }
-        | ForeignCall::WebFetch { .. }
-        | ForeignCall::File { .. } => (vec![bare(name)], false),
+        ForeignCall::Known { level: Level::ReadOnly | Level::Write, .. } | ForeignCall::File { .. } => {
+            (vec![bare(name)], false)
+        }
     }
 }
 

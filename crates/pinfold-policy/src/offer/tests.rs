@@ -103,7 +103,7 @@ fn grant(grant: &Grant) -> String {
     match grant {
         Grant::PlainCommands => "plain".to_owned(),
         Grant::Folder(path, class) => format!("folder {} {}", class.word(), path.display()),
-        Grant::Rule(_) | Grant::Place(..) => grant.to_string(),
+        Grant::Rule(_) | Grant::Place(..) | Grant::Host(_) => grant.to_string(),
     }
 }
 

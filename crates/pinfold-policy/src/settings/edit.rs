@@ -1,9 +1,9 @@
-//! Changes the rules in the text of a settings file, and nothing else: comments, layout, line ends and commas stay
+//! Changes rules and other entries in the text of a settings file, and nothing else: comments, layout, line ends and commas stay
 //! as the person wrote them. A text that cannot be read in full is not changed.
 
 use std::sync::Arc;
 
-use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 
 use super::{BadSettings, STRICT, Settings};
 use crate::rule::{Effect, Rule};
@@ -16,12 +16,86 @@ pub enum Change {
     Add(Effect, Rule),
     /// A rule less, as it is written there: so one that cannot be read can go too.
     Remove(Effect, String),
+    /// An entry of a list more, unless it stands there already.
+    Include(List, String),
+    /// A word where none stands. What somebody said there stays.
+    Say(Word, String),
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Add(effect, rule) => write!(f, "{} {rule}", effect.word()),
+            Self::Remove(effect, rule) => write!(f, "no {} {rule}", effect.word()),
+            Self::Include(list, entry) => {
+                let (section, key) = list.place();
+                write!(f, "{section}.{key} {entry}")
+            }
+            Self::Say(word, said) => match word.place() {
+                (Some(section), key) => write!(f, "{section}.{key} = {said}"),
+                (None, key) => write!(f, "{key} = {said}"),
+            },
+        }
+    }
+}
+
+/// A list of texts in a settings file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// More folders.
+    AdditionalDirectories,
+    /// More places that can be written.
+    Writable,
+    /// Places guarded against writing.
+    GuardsWrite,
+    /// Places guarded against reading.
+    GuardsRead,
+    /// Hosts that can be reached.
+    NetworkAllow,
+    /// Hosts that cannot.
+    NetworkDeny,
+}
+
+/// A setting that is one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// What happens when no rule has an opinion.
+    DefaultMode,
+    /// When a command needs no question.
+    Bash,
+    /// How much a command may write.
+    SandboxMode,
+}
+
+impl List {
+    /// The section that it stands in, and its key there.
+    pub fn place(self) -> (&'static str, &'static str) {
+        match self {
+            Self::AdditionalDirectories => ("permissions", "additionalDirectories"),
+            Self::Writable => ("sandbox", "writable"),
+            Self::GuardsWrite => ("guards", "write"),
+            Self::GuardsRead => ("guards", "read"),
+            Self::NetworkAllow => ("network", "allow"),
+            Self::NetworkDeny => ("network", "deny"),
+        }
+    }
+}
+
+impl Word {
+    /// The section that it stands in, if it stands in one, and its key there.
+    pub fn place(self) -> (Option<&'static str>, &'static str) {
+        match self {
+            Self::DefaultMode => (Some("permissions"), "defaultMode"),
+            Self::Bash => (None, "bash"),
+            Self::SandboxMode => (Some("sandbox"), "mode"),
+        }
+    }
 }
 
 /// What a new file starts as.
 const EMPTY: &str = "{}\n";
 
-/// The changed text of a file; `None` when it is so already. `before` is `None` for a file that is to be made.
+/// The text of a file with all changes; `None` when it is so already. `before` is `None` for a file that is to be made.
 ///
 /// # Errors
 /// [`BadSettings`]: the file cannot be read as it is, and stays so.
@@ -29,7 +103,7 @@ pub fn edited(
     before: Option<&[u8]>,
     layer: Layer,
     file: &Arc<str>,
-    change: &Change,
+    changes: &[Change],
 ) -> Result<Option<String>, BadSettings> {
     let bytes = before.unwrap_or(EMPTY.as_bytes());
     Settings::parse(bytes, layer, file)?;
@@ -38,11 +112,14 @@ pub fn edited(
         Some(rest) => ("\u{FEFF}", rest),
         None => ("", text.as_ref()),
     };
-    let Some(changed) = changed(text, change) else { return Ok(None) };
-    let changed = format!("{mark}{changed}");
+    let mut after = None;
+    for change in changes {
+        after = changed(after.as_deref().unwrap_or(text), change).or(after);
+    }
+    let Some(after) = after.map(|after| format!("{mark}{after}")) else { return Ok(None) };
     // What the library wrote is believed when it can be read, and not before.
-    Settings::parse(changed.as_bytes(), layer, file)?;
-    Ok(Some(changed))
+    Settings::parse(after.as_bytes(), layer, file)?;
+    Ok(Some(after))
 }
 
 /// The text was read before, so what is not there cannot be of another type.
@@ -50,17 +127,18 @@ fn changed(text: &str, change: &Change) -> Option<String> {
     let root = CstRootNode::parse(text, &STRICT).ok()?;
     let top = root.object_value()?;
     match change {
-        Change::Add(effect, rule) => {
-            let permissions = top.object_value_or_create("permissions")?;
-            let list = permissions.array_value_or_create(effect.word())?;
-            if standing(&list, rule.text()).next().is_some() {
+        Change::Add(effect, rule) => include(&top, ("permissions", effect.word()), rule.text())?,
+        Change::Include(list, entry) => include(&top, list.place(), entry)?,
+        Change::Say(word, said) => {
+            let (section, key) = word.place();
+            let section = match section {
+                Some(section) => top.object_value_or_create(section)?,
+                None => top,
+            };
+            if section.get(key).is_some() {
                 return None;
             }
-            let first = list.elements().is_empty();
-            list.append(CstInputValue::String(rule.text().to_owned()));
-            if first {
-                list.ensure_multiline();
-            }
+            section.append(key, CstInputValue::String(said.clone()));
         }
         Change::Remove(effect, rule) => {
             let list = top.object_value("permissions")?.array_value(effect.word())?;
@@ -72,6 +150,20 @@ fn changed(text: &str, change: &Change) -> Option<String> {
         }
     }
     Some(root.to_string())
+}
+
+/// A text more in the list of a section; `None` when it stands there.
+fn include(top: &CstObject, (section, key): (&str, &str), text: &str) -> Option<()> {
+    let list = top.object_value_or_create(section)?.array_value_or_create(key)?;
+    if standing(&list, text).next().is_some() {
+        return None;
+    }
+    let first = list.elements().is_empty();
+    list.append(CstInputValue::String(text.to_owned()));
+    if first {
+        list.ensure_multiline();
+    }
+    Some(())
 }
 
 fn standing<'a>(list: &CstArray, rule: &'a str) -> impl Iterator<Item = CstNode> + use<'a> {
@@ -88,7 +180,7 @@ mod tests {
     use super::*;
 
     fn edit(before: Option<&str>, change: &Change) -> Option<String> {
-        edited(before.map(str::as_bytes), Layer::User, &"f".into(), change).unwrap()
+        edited(before.map(str::as_bytes), Layer::User, &"f".into(), std::slice::from_ref(change)).unwrap()
     }
 
     fn add(effect: Effect, rule: &str) -> Change {
@@ -142,7 +234,35 @@ mod tests {
         for before in
             ["", "{", "[]", "{\"permissions\": {}, \"permissions\": {}}", "{\"permissions\": []}", "{'a': 1}"]
         {
-            assert!(edited(Some(before.as_bytes()), Layer::User, &"f".into(), &change).is_err(), "{before}");
+            assert!(
+                edited(Some(before.as_bytes()), Layer::User, &"f".into(), std::slice::from_ref(&change))
+                    .is_err(),
+                "{before}"
+            );
         }
+    }
+    #[test]
+    fn several_changes_come_in_at_once_and_a_word_that_stands_stays() {
+        let changes = [
+            add(Effect::Deny, "Write"),
+            Change::Include(List::NetworkAllow, "example.org".to_owned()),
+            Change::Include(List::NetworkAllow, "example.org".to_owned()),
+            Change::Say(Word::Bash, "sandboxed".to_owned()),
+            Change::Say(Word::SandboxMode, "read-only".to_owned()),
+        ];
+        let before = "{\n  // mine\n  \"bash\": \"ask\"\n}\n";
+        let after = edited(Some(before.as_bytes()), Layer::User, &"f".into(), &changes).unwrap().unwrap();
+        let read = Settings::parse(after.as_bytes(), Layer::User, &"f".into()).unwrap().says;
+        assert!(after.contains("// mine") && after.contains("\"bash\": \"ask\""), "{after}");
+        assert_eq!((read.network.allow.len(), read.permissions.deny.len()), (1, 1));
+        assert_eq!(read.sandbox.mode.map(|mode| mode.value), Some(crate::settings::SandboxMode::ReadOnly));
+        let again = edited(Some(after.as_bytes()), Layer::User, &"f".into(), &changes).unwrap();
+        assert_eq!(again, None);
+    }
+
+    #[test]
+    fn an_entry_that_means_nothing_is_not_written() {
+        let change = Change::Include(List::NetworkAllow, "https://example.org/".to_owned());
+        assert!(edited(None, Layer::User, &"f".into(), &[change]).is_err());
     }
 }

@@ -8,11 +8,17 @@
 mod approvals;
 mod bad;
 mod edit;
+mod fetch;
 mod flags;
 pub mod hooks;
 mod network;
 mod reader;
 mod record;
+#[expect(
+    unreachable_pub,
+    reason = "what is declared for settings is public, also where it is only a way to read them"
+)]
+mod secrets;
 mod section;
 mod value;
 
@@ -26,12 +32,14 @@ use serde_json::json;
 
 pub use approvals::{Patience, WebhookUrl};
 pub use bad::{BadSetting, BadSettings};
-pub use edit::{Change, edited};
+pub use edit::{Change, List, Word, edited};
+pub use fetch::{FetchBudget, FetchSize, Fetches};
 pub use flags::{Flags, separate_rules};
 pub use hooks::HookSettings;
 pub use network::{NetworkSettings, Pins, Port};
 use reader::Reader;
 pub use record::{Count, RecordSettings, Size};
+pub use secrets::{SecretFrom, SecretHost, SecretSetting, Secrets};
 use section::section;
 pub use value::AllowRules;
 use value::Setting;

@@ -7,7 +7,9 @@ use jsonc_parser::ast::Value;
 use serde::Serialize;
 use serde_json::json;
 
+use super::fetch::{FetchSize, Fetches};
 use super::reader::{Reader, quoted, span};
+use super::secrets::Secrets;
 use super::section::section;
 use super::value::Setting;
 use crate::host::{HostRule, Name};
@@ -24,6 +26,13 @@ section! {
         ports = "ports": Vec<Located<Port>>,
         /// Addresses of names, for the way out: these and no others.
         hosts = "hosts": Option<Located<Pins>>,
+        /// Secrets that stay outside: inside a placeholder stands in the variable of that name, and the way out puts the
+        /// secret into one header for one host. Counts in user and managed settings only.
+        secrets = "secrets": Option<Located<Secrets>>,
+        /// How many pages one agent may fetch in one session, each redirect one of its own.
+        fetches = "fetches": Option<Located<Fetches>>,
+        /// How much of them it may fetch: a number with K, M or G.
+        fetch_size = "fetchSize": Option<Located<FetchSize>>,
     }
 }
 

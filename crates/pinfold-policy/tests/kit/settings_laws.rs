@@ -41,7 +41,9 @@ fn widens_nothing_untrusted(settings: &Settings) {
 /// A rule comes in and goes out again, and every other rule stays.
 fn changes_and_comes_back(bytes: &[u8], layer: Layer, before: &Settings) {
     let add = Change::Add(Effect::Deny, Rule::parse(ADDED).expect("a rule"));
-    let with = edited(Some(bytes), layer, &"f".into(), &add).expect("it was read").expect("it is new");
+    let with = edited(Some(bytes), layer, &"f".into(), std::slice::from_ref(&add))
+        .expect("it was read")
+        .expect("it is new");
     let read =
         |text: &str| Settings::parse(text.as_bytes(), layer, &"f".into()).expect("what was written is read");
     let mut expected = rules(before);
@@ -49,7 +51,7 @@ fn changes_and_comes_back(bytes: &[u8], layer: Layer, before: &Settings) {
     expected.sort();
     assert_eq!(rules(&read(&with)), expected);
     let remove = Change::Remove(Effect::Deny, ADDED.to_owned());
-    let without = edited(Some(with.as_bytes()), layer, &"f".into(), &remove)
+    let without = edited(Some(with.as_bytes()), layer, &"f".into(), std::slice::from_ref(&remove))
         .expect("it was read")
         .expect("it is there");
     assert_eq!(rules(&read(&without)), rules(before));

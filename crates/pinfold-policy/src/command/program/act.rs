@@ -429,7 +429,7 @@ impl<'a> Acts<'a> {
         let whole = word.as_static().is_some()
             || start.split_once("://").is_some_and(|(_, rest)| rest.contains(['/', '?', '#']));
         let host = whole.then(|| super::super::host::of_address(start)).flatten();
-        self.hosts.push(HostClaim { host });
+        self.hosts.push(HostClaim::of_command(host));
     }
 
     /// A file with a name of its own is written to the folder that it works in.

@@ -1137,5 +1137,5 @@ fn uv_tool(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 fn go_env(_: &mut Acts<'_>, _: &[Arg<'_>]) {}
 
 fn always_remote(acts: &mut Acts<'_>, _: &[Arg<'_>]) {
-    acts.hosts.push(super::super::super::HostClaim { host: None });
+    acts.hosts.push(super::super::super::HostClaim::of_command(None));
 }

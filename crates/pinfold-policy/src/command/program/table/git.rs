@@ -697,6 +697,6 @@ fn address_of(acts: &mut Acts<'_>, address: &Word) {
     } else if super::super::super::host::is_remote(start) {
         acts.host(address);
     } else if address.as_static().is_none() && start.is_empty() {
-        acts.hosts.push(super::super::super::HostClaim { host: None });
+        acts.hosts.push(super::super::super::HostClaim::of_command(None));
     }
 }

@@ -569,7 +569,7 @@ fn dig(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         }
         match text.and_then(|text| text.strip_prefix('@')) {
             Some(server) => {
-                acts.hosts.push(super::super::super::HostClaim { host: host::of_address(server) });
+                acts.hosts.push(super::super::super::HostClaim::of_command(host::of_address(server)));
             }
             None => acts.host(word),
         }
@@ -593,7 +593,7 @@ fn socat(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
             }
             "tcp" | "tcp4" | "tcp6" | "udp" | "udp4" | "udp6" | "openssl" | "ssl" | "tcp-connect"
             | "openssl-connect" => {
-                acts.hosts.push(super::super::super::HostClaim { host: host::of_address(rest) });
+                acts.hosts.push(super::super::super::HostClaim::of_command(host::of_address(rest)));
             }
             _ => {}
         }
@@ -603,9 +603,9 @@ fn socat(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 /// Aliases and extensions of a forge's tool run programs; its host is known to its settings only.
 fn forge(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
-    acts.hosts.push(super::super::super::HostClaim {
-        host: (acts.name == "gh").then(|| "api.github.com".to_owned()),
-    });
+    acts.hosts.push(super::super::super::HostClaim::of_command(
+        (acts.name == "gh").then(|| "api.github.com".to_owned()),
+    ));
     match words.first().and_then(|word| word.as_static()) {
         Some(
             verb @ ("alias" | "extension" | "extensions" | "ext" | "config" | "codespace" | "ssh-key"
@@ -624,7 +624,7 @@ fn forge(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 
 /// It reaches hosts that its settings name.
 fn somewhere(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
-    acts.hosts.push(super::super::super::HostClaim { host: None });
+    acts.hosts.push(super::super::super::HostClaim::of_command(None));
     for word in args.iter().filter_map(Arg::operand).skip(1) {
         let here = |text: &&str| text.starts_with(['/', '~', '.']) && !text.contains("://");
         if let Some(text) = word.as_static().filter(here) {

@@ -1,0 +1,42 @@
+//! Input of the tool that fetches pages.
+
+use serde_json::{Value, json};
+
+use crate::form::{BadField, Field, found, input, words};
+use crate::host::WebUrl;
+
+impl Field for WebUrl {
+    fn read(value: &Value) -> Result<Self, BadField> {
+        const EXPECTED: &str = "an address such as https://example.org/page";
+        let text = value.as_str().ok_or_else(|| BadField::new("", EXPECTED, found(value)))?;
+        Self::parse(text).map_err(|what| BadField::new("", EXPECTED, what))
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "format": "uri", "minLength": 1})
+    }
+}
+
+words! {
+    /// How a page is asked for.
+    WebMethod {
+        /// With its content.
+        Get = "GET",
+        /// What the server says about it, without the content.
+        Head = "HEAD",
+    }
+}
+
+input! {
+    /// Input of `WebFetch`.
+    WebFetchInput {
+        /// The address of the page: http or https, without a user, other letters than ASCII in a host as `xn--`.
+        url = "url" | "uri": WebUrl,
+        /// GET when absent; HEAD returns what the server says about the page, without its content.
+        method = "method": Option<WebMethod>,
+        /// Pass over this many characters of the content first, to read on in a long page.
+        offset = "offset": Option<u64>,
+        /// What is sought on the page. Nothing is done with it: the content is returned as it is.
+        prompt = "prompt": Option<String>,
+    }
+}
