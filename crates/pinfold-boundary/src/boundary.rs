@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use pinfold_policy::host::Hosts;
 use pinfold_policy::{Guard, Guards, Held};
-use pinfold_sandbox::{self as sandbox, Profile, Temp, Tier};
+use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Profile, Temp, Tier};
 
+use crate::agents;
 use crate::caches::{self, Arrange, Caches};
 use crate::credentials;
 use crate::environment::{self, Filtered};
@@ -20,6 +21,7 @@ use crate::lists;
 use crate::place::{Hold, Places, Standing};
 use crate::private::Private;
 use crate::report::RunReport;
+use crate::secrets::{self, Kept};
 use crate::snapshot::Snapshot;
 use crate::way_out;
 
@@ -81,6 +83,9 @@ pub struct Boundary {
     readable: Vec<PathBuf>,
     /// Hosts that can be reached, where not all can and not none.
     hosts: Option<Arc<Hosts>>,
+    asks_about_hosts: bool,
+    /// What stands inside in the place of secrets, and where these are.
+    secrets: Option<Kept>,
     findings: Findings,
     unfinished: Vec<PathBuf>,
     removed: Vec<String>,
@@ -115,8 +120,9 @@ impl Boundary {
         for path in &grant.allow_write {
             drawing.allow_write(resolve(&cwd, path)?, guards, home.as_deref());
         }
-        let readable: Vec<PathBuf> =
+        let mut readable: Vec<PathBuf> =
             grant.allow_read.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
+        readable.extend(agents::logins(grant, home.as_deref(), &drawing.granted));
         if grant.mode == SandboxMode::DefaultWrite {
             drawing.granted.extend(lists::folders(&grant.lists));
         }
@@ -161,10 +167,20 @@ impl Boundary {
         &self.granted
     }
 
+    /// The secrets that are put in on the way out.
+    pub(crate) fn secrets(&self) -> Option<&Kept> {
+        self.secrets.as_ref()
+    }
+
     /// Hosts that can be reached, where not all can and not none. Somebody has to open the way:
     /// [`WayOut`](crate::WayOut).
     pub fn hosts(&self) -> Option<&Arc<Hosts>> {
         self.hosts.as_ref()
+    }
+
+    /// Whether somebody is asked about hosts of which the list says nothing.
+    pub fn asks_about_hosts(&self) -> bool {
+        self.asks_about_hosts
     }
 
     /// Whether nothing but private places can be written.
@@ -347,11 +363,7 @@ impl Drawing {
         visible: Vec<PathBuf>,
         tier: Tier,
     ) -> Boundary {
-        let caches = if grant.mode == SandboxMode::ReadOnly {
-            Caches::default()
-        } else {
-            self.caches(grant, home.as_deref(), tier)
-        };
+        let caches = self.caches(grant, home.as_deref(), tier);
         // Caches of our own may just have been made.
         self.findings.missing.retain(|path| fs::symlink_metadata(path).is_err());
         let (network, hosts) = self.network(grant, tier);
@@ -367,8 +379,15 @@ impl Drawing {
             negotiable: grant.negotiable,
             ..Profile::default()
         };
+        // A guard on the whole of it would stand over the layer.
+        for layer in &profile.layers {
+            self.places.forget(&layer.shared);
+        }
         for fixed in caches.fixed {
             self.places.add(fixed, Hold::ReadOnly, "it is run or read outside too");
+        }
+        for (link, to) in caches.links {
+            self.places.add(link, Hold::Detour(to), "it is read and acted on outside too");
         }
         for place in caches.writable {
             self.places.add(place, Hold::Writable, "it is a private cache");
@@ -378,12 +397,14 @@ impl Drawing {
             let variables = way_out::proxy_variables(entrances.proxy);
             added.extend(variables.map(|(name, value)| (name.into(), value.into())));
         }
+        let secrets = self.secrets(grant, &mut profile, &mut added);
         if let (Temp::Directory(directory), Tier::Landlock) = (&profile.temp, tier) {
             added.push(("TMPDIR".into(), directory.into()));
         }
         self.findings.notes.extend(caches.notes);
+        let top = self.granted.first().cloned().unwrap_or_default();
         let Filtered { kept, removed } =
-            environment::filter(&grant.environment, added, &grant.environment_wishes);
+            environment::filter(&secrets::without_sources(grant), added, &agents::wishes(grant, &top));
         profile.environment = kept;
         self.places.prune();
         self.places.enter(&mut profile);
@@ -397,7 +418,9 @@ impl Drawing {
             read_only: grant.mode == SandboxMode::ReadOnly,
             named: self.opened,
             readable: self.readable,
+            asks_about_hosts: grant.asks_about_hosts && hosts.is_some() && grant.network != Network::Off,
             hosts,
+            secrets,
             findings: self.findings,
             unfinished,
             removed,
@@ -409,14 +432,29 @@ impl Drawing {
     /// Where no network of its own can be had nothing keeps a process from going another way than ours: none is open
     /// then.
     fn network(&mut self, grant: &Grant, tier: Tier) -> (sandbox::Network, Option<Arc<Hosts>>) {
+        if grant.publishes && tier == Tier::Landlock {
+            self.findings
+                .notes
+                .push("only the full tier has ports inside to be published; here none is".to_owned());
+        }
         match (&grant.network, tier) {
+            // A network that leads nowhere, with somebody outside who can call.
+            (Network::Off, Tier::Full) if grant.publishes => {
+                let hosts = Arc::<Hosts>::default();
+                let entrances = Entrances { callers: MOST_CALLERS, ..way_out::entrances(&hosts, false) };
+                (sandbox::Network::Relayed(entrances), Some(hosts))
+            }
             (Network::Off, _) => (sandbox::Network::Off, None),
             (Network::Host, _) => (sandbox::Network::Host, None),
-            (Network::Hosts(hosts), _) if hosts.is_empty() => (sandbox::Network::Off, None),
-            (Network::Hosts(hosts), Tier::Full) => {
-                (sandbox::Network::Relayed(way_out::entrances(hosts)), Some(Arc::clone(hosts)))
+            (Network::Hosts(hosts), Tier::Full)
+                if grant.asks_about_hosts || grant.publishes || !hosts.is_empty() =>
+            {
+                let callers = if grant.publishes { MOST_CALLERS } else { 0 };
+                let entrances = Entrances { callers, ..way_out::entrances(hosts, grant.asks_about_hosts) };
+                (sandbox::Network::Relayed(entrances), Some(Arc::clone(hosts)))
             }
-            (Network::Hosts(_), Tier::Landlock) => {
+            (Network::Hosts(hosts), _) if hosts.is_empty() => (sandbox::Network::Off, None),
+            (Network::Hosts(_), Tier::Full | Tier::Landlock) => {
                 let note = "only the full tier can hold a run to some hosts; here the network is off";
                 self.findings.notes.push(note.to_owned());
                 (sandbox::Network::Off, None)
@@ -439,12 +477,17 @@ impl Drawing {
     }
 
     fn caches(&self, grant: &Grant, home: Option<&Path>, tier: Tier) -> Caches {
+        let read_only = grant.mode == SandboxMode::ReadOnly;
+        let choice = if read_only { &CacheChoice::None } else { &grant.caches };
         let (Some(home), Some(cache_home), Some(folder)) = (home, &grant.cache_home, self.granted.first())
         else {
-            return Caches::default();
+            let agent = grant.agent.iter();
+            let notes = agent.map(|agent| format!("{} cannot write its state here", agent.name)).collect();
+            return Caches { notes, ..Caches::default() };
         };
         Arrange {
-            choice: &grant.caches,
+            choice,
+            agent: grant.agent,
             home,
             cache_home,
             folder,

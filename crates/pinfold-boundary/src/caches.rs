@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_sandbox::Layer;
 
+use crate::agents::{AgentProfile, States};
 use crate::grant::CacheChoice;
 
 /// One tool's cache.
@@ -78,6 +79,8 @@ const SLOTS: usize = 8;
 pub(crate) struct Caches {
     pub(crate) layers: Vec<Layer>,
     pub(crate) fixed: Vec<PathBuf>,
+    /// Links that stay as they are, and where they lead.
+    pub(crate) links: Vec<(PathBuf, PathBuf)>,
     pub(crate) writable: Vec<PathBuf>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) notes: Vec<String>,
@@ -88,6 +91,8 @@ pub(crate) struct Caches {
 /// Where and for whom caches are arranged.
 pub(crate) struct Arrange<'a> {
     pub(crate) choice: &'a CacheChoice,
+    /// Whose state is kept like a cache.
+    pub(crate) agent: Option<&'a AgentProfile>,
     pub(crate) home: &'a Path,
     pub(crate) cache_home: &'a Path,
     pub(crate) folder: &'a Path,
@@ -106,7 +111,7 @@ impl Arrange<'_> {
     pub(crate) fn arrange(&self) -> Caches {
         let mut caches = Caches::default();
         let wanted: Vec<&CacheProfile> = PROFILES.iter().filter(|p| self.wants(p.name)).collect();
-        if wanted.is_empty() {
+        if wanted.is_empty() && self.agent.is_none() {
             return caches;
         }
         let Some((slot, lock)) = self.take_slot() else {
@@ -115,13 +120,36 @@ impl Arrange<'_> {
         };
         caches.lock = Some(lock);
         let moved = slot.join("moved");
-        if make(&moved).is_ok() {
+        if !wanted.is_empty() && make(&moved).is_ok() {
             caches.writable.push(moved);
         }
         for profile in wanted {
             self.one(profile, &slot, &mut caches);
         }
+        if let Some(agent) = self.agent {
+            self.state(agent, &slot, &mut caches);
+        }
         caches
+    }
+
+    /// What an agent remembers is kept like a cache.
+    fn state(&self, agent: &AgentProfile, slot: &Path, caches: &mut Caches) {
+        if !self.layered || !can_be_option(slot) {
+            let note = format!(
+                "{} cannot write its state: that takes a layer, which cannot be had here (--allow-write grants a place \
+                 as it is)",
+                agent.name
+            );
+            return caches.notes.push(note);
+        }
+        let mut states = States::default();
+        let kept = |place: &Path| self.granted(place) || !can_be_option(place);
+        states.arrange(agent, self.home, self.environment, slot, &kept);
+        caches.layers.append(&mut states.layers);
+        caches.fixed.append(&mut states.fixed);
+        caches.links.append(&mut states.links);
+        caches.variables.append(&mut states.variables);
+        caches.notes.append(&mut states.notes);
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -225,6 +253,7 @@ mod tests {
     fn arrange(at: &Path, choice: &CacheChoice, layered: bool) -> Caches {
         Arrange {
             choice,
+            agent: None,
             home: &at.join("home"),
             cache_home: &at.join("cache"),
             folder: &at.join("work"),

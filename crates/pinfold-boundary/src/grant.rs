@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use pinfold_policy::declared::KernelLists;
 use pinfold_policy::host::Hosts;
+use pinfold_policy::settings::Secrets;
 use pinfold_sandbox::{Limits, Openings, Temp};
 
+use crate::agents::AgentProfile;
 use crate::private::Private;
 
 /// How much of the file system can be written.
@@ -86,12 +88,22 @@ pub struct Grant {
     pub cache_home: Option<PathBuf>,
     /// Which cache profiles are used.
     pub caches: CacheChoice,
+    /// The agent that is run: it writes its state to private layers, reads its own login, and is given its keys. Its
+    /// hosts are part of [`Self::network`], where others decide about them too.
+    pub agent: Option<&'static AgentProfile>,
     /// The environment before it is filtered.
     pub environment: Vec<(OsString, OsString)>,
     /// What the person says about single variables; a later wish wins.
     pub environment_wishes: Vec<EnvironmentWish>,
     /// What can be reached over the network.
     pub network: Network,
+    /// Somebody decides about hosts of which the list says nothing, while the command waits: see
+    /// [`WayOut::open`](crate::WayOut::open).
+    pub asks_about_hosts: bool,
+    /// Ports inside are published on this machine: see [`Means::published`](crate::Means::published).
+    pub publishes: bool,
+    /// Secrets that stay outside, and are put in on the way to the hosts that they are for. Only where hosts are allowed.
+    pub secrets: Secrets,
     /// Doors opened by name.
     pub openings: Openings,
     /// What may be used up.

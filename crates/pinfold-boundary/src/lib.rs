@@ -21,6 +21,7 @@
 //! - Somebody outside who replaces a held file during the run (`git config` in another terminal): the kernel then
 //!   lets go of the name inside. The next run holds it again, and the report compares with the state before.
 
+mod agents;
 mod boundary;
 mod caches;
 mod credentials;
@@ -33,16 +34,19 @@ mod place;
 mod private;
 mod report;
 mod scan;
+mod secrets;
 mod snapshot;
 mod way_out;
 mod witness;
 
+pub use agents::{AGENTS, AgentProfile, Fixed, Key, Missing, State, Told};
 pub use boundary::{Boundary, CompileError};
 pub use environment::MARKER;
 pub use git::settle::ConfigOutcome;
 pub use grant::{CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
+pub use pinfold_egress::Published;
 pub use place::{Place, Standing};
 pub use private::Private;
 pub use report::RunReport;
-pub use way_out::WayOut;
+pub use way_out::{Decides, Means, WayOut, Wish};
 pub use witness::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, Witness, word};

@@ -105,6 +105,13 @@ impl Places {
         self.add(path.to_owned(), Hold::Writable, "it was granted by name");
     }
 
+    /// Takes back what keeps this very path from being written, since something else of the run's own stands there.
+    pub(crate) fn forget(&mut self, path: &Path) {
+        if self.list.get(path).is_some_and(|place| place.hold == Hold::ReadOnly) {
+            self.list.remove(path);
+        }
+    }
+
     /// The standing of a resolved path.
     pub(crate) fn standing(&self, real: &Path) -> Standing<'_> {
         let covering = real.ancestors().find_map(|at| self.list.get(at));

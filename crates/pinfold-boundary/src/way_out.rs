@@ -1,31 +1,39 @@
 //! The way out of a run that may reach some hosts and no others: what the list says is carried out here, and what was
 //! refused is remembered.
 
+mod asked;
 mod keeper;
 mod program;
+mod refusals;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pinfold_egress::{Doors, Limits, Relay};
-use pinfold_policy::host::Hosts;
+use pinfold_egress::{Doors, Inward, Limits, Published, Relay};
+use pinfold_policy::host::{Hosts, MOST_PORTS};
 use pinfold_sandbox::{Confined, Entrances};
 
 use crate::boundary::Boundary;
+use crate::secrets::Kept;
 use crate::witness::Refused;
+pub use asked::{Decides, Wish};
 use keeper::Keeper;
 
 /// Ports on which the relay is asked as a proxy, the first that no rule names. Nobody inside may listen below 1024, so
 /// that none of them is in anybody's way.
 const PROXY_PORTS: std::ops::Range<u16> = 808..1023;
 
-/// What is listened on inside so that these hosts can be reached.
-pub(crate) fn entrances(hosts: &Hosts) -> Entrances {
-    let ports = hosts.reachable_ports();
+/// What is listened on inside so that these hosts can be reached, and others asked about.
+pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> Entrances {
+    let mut ports = hosts.reachable_ports();
+    let room = MOST_PORTS.saturating_sub(ports.len());
+    let further: Vec<u16> =
+        hosts.usual_ports().filter(|port| asks && !ports.contains(port)).take(room).collect();
+    ports.extend(further);
     let proxy = PROXY_PORTS.clone().find(|port| !ports.contains(port)).unwrap_or(PROXY_PORTS.start);
-    Entrances { ports: ports.into_iter().collect(), proxy }
+    Entrances { ports: ports.into_iter().collect(), proxy, callers: 0 }
 }
 
 /// What programs are told that insist on a proxy. One by HTTP for all of it: some cannot even start where a proxy of
@@ -39,6 +47,17 @@ pub(crate) fn proxy_variables(proxy: u16) -> impl Iterator<Item = (&'static str,
     proxied.into_iter().chain(direct)
 }
 
+/// What a way out has beside the list of hosts.
+#[derive(Debug, Default)]
+pub struct Means {
+    /// What the names of its refusals begin with; without it they have none.
+    pub names: Option<String>,
+    /// Who is asked about hosts of which no rule says anything; without them such hosts are refused.
+    pub decides: Option<Arc<dyn Decides>>,
+    /// Ports inside that are published on this machine.
+    pub published: Vec<Published>,
+}
+
 /// The way out of one run, for as long as it lives.
 #[derive(Debug)]
 pub struct WayOut {
@@ -47,25 +66,27 @@ pub struct WayOut {
 }
 
 impl WayOut {
-    /// Opens the way out of a run, if it has one. `names` is what the names of its refusals begin with; without it they
-    /// have none.
+    /// Opens the way out of a run, if it has one.
     ///
     /// # Errors
     /// When the relay cannot start. Then nothing gets out.
-    pub fn open(
-        boundary: &Boundary,
-        confined: &mut Confined,
-        names: Option<String>,
-    ) -> io::Result<Option<Self>> {
+    pub fn open(boundary: &Boundary, confined: &mut Confined, means: Means) -> io::Result<Option<Self>> {
         let (Some(hosts), Some(doors)) = (boundary.hosts(), confined.doors()) else { return Ok(None) };
         let doors = Doors {
             ports: doors.ports,
             names: doors.names,
             names_by_connection: doors.names_by_connection,
             proxies: doors.proxies,
+            inward: Inward { callers: doors.callers, published: means.published },
         };
-        let keeper = Arc::new(Keeper::new(Arc::clone(hosts), confined.pid(), names));
-        let relay = Relay::start(doors, Arc::clone(&keeper) as Arc<_>, Limits::default())?;
+        let keeper = Keeper::new(Arc::clone(hosts), confined.pid(), means.names);
+        let keeper = Arc::new(match means.decides {
+            Some(decides) => keeper.asking(decides),
+            None => keeper,
+        });
+        // Read only now: the command was forked from this process, and has none of it.
+        let vault = boundary.secrets().map(Kept::open).transpose()?;
+        let relay = Relay::start_with(doors, Arc::clone(&keeper) as Arc<_>, Limits::default(), vault)?;
         Ok(Some(Self { relay, keeper }))
     }
 

@@ -165,7 +165,12 @@ impl<'a> Witness<'a> {
         }
         // A cache is written to a layer of the run's own.
         if layers.iter().any(|layer| place.starts_with(&layer.shared)) {
-            return self.boundary.standing(place) == Standing::Outside;
+            let is_granted = || self.boundary.granted().iter().any(|granted| place.starts_with(granted));
+            return match self.boundary.standing(place) {
+                Standing::Outside => true,
+                Standing::Writable => !is_granted(),
+                Standing::ReadOnly(_) | Standing::Hidden(_) => false,
+            };
         }
         own.iter().any(|own| place.starts_with(own))
             && self.boundary.standing(place) == Standing::Outside

@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 use std::net::IpAddr;
 
-use pinfold_policy::host::{Host, Name};
+use pinfold_policy::host::{Host, Hosts, Name, Near, Reach};
 
-use crate::address::Near;
+use crate::later::Later;
 use crate::stream::Passed;
 
 /// How somebody inside wants to reach a host.
@@ -33,12 +33,14 @@ pub struct Ask {
 }
 
 /// What becomes of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Opened {
     /// It may be made.
     Yes,
     /// It may not.
     No(No),
+    /// Somebody is asked, and the connection waits for the answer.
+    Later(Later),
 }
 
 /// A refused connection, in words for whoever asked.
@@ -50,7 +52,7 @@ pub struct No {
     pub message: String,
 }
 
-/// What the doorkeeper says about an address that a name leads to.
+/// What is said about an address that a name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leads {
     /// A rule names it, wherever it lies.
@@ -76,19 +78,37 @@ pub enum Mismatch {
     Forbidden(IpAddr),
 }
 
-/// Decides, and is told what happened. Every answer comes at once: whoever asks keeps all other connections waiting.
-pub trait Doorkeeper: Debug + Send + Sync + 'static {
-    /// Whether a name is to exist inside. Asked once for each time that somebody inside asks for it.
-    fn knows(&self, name: &Name) -> bool;
-
-    /// Whether a connection may be made.
-    fn open(&self, ask: &Ask) -> Opened;
-
+/// Says where names and addresses may lead.
+pub trait Map: Debug + Send + Sync + 'static {
     /// What is said about an address at a port.
     fn leads(&self, address: IpAddr, port: u16) -> Leads;
 
     /// Where a name leads, if somebody says so.
     fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>>;
+}
+
+impl Map for Hosts {
+    fn leads(&self, address: IpAddr, port: u16) -> Leads {
+        match self.address(address, port) {
+            Reach::Allowed(_) => Leads::Named,
+            Reach::Denied(_) | Reach::Asked(_) => Leads::Forbidden,
+            Reach::Unnamed => Leads::Unnamed,
+        }
+    }
+
+    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>> {
+        self.pinned(name).map(<[_]>::to_vec)
+    }
+}
+
+/// Decides, and is told what happened. Every answer comes at once: whoever asks keeps all other connections waiting.
+pub trait Doorkeeper: Map {
+    /// Whether a name is to exist inside: it may be reached, or somebody can be asked when it is. Asked once for each time
+    /// that somebody inside asks for it.
+    fn knows(&self, name: &Name) -> bool;
+
+    /// Whether a connection may be made.
+    fn open(&self, ask: &Ask) -> Opened;
 
     /// A connection that was let pass was refused after all. What comes back is told to whoever asked, where its
     /// protocol has words.

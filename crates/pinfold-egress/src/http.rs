@@ -14,6 +14,7 @@ use hyper::header::{self, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 
@@ -29,12 +30,30 @@ const LONGEST_HEAD: usize = 64 * 1024;
 
 /// Serves the requests of one connection from one host.
 pub(crate) async fn serve(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, host: TcpStream) {
+    serve_with(shared, ask, inside, host, |_| ()).await;
+}
+
+/// The same with a last change to each request that may pass.
+pub(crate) async fn serve_with<I, H>(
+    shared: &Arc<Shared>,
+    ask: &Ask,
+    inside: I,
+    host: H,
+    change: impl Fn(&mut Request<Incoming>),
+) where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    H: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let Ok(sender) = handshake(host).await else { return };
     let sender = Arc::new(Mutex::new(sender));
-    let service = service_fn(|request: Request<Incoming>| {
+    let service = service_fn(|mut request: Request<Incoming>| {
         let sender = Arc::clone(&sender);
+        let named = host_of(&request);
+        if named.as_ref().is_some_and(|named| named.is_for(ask)) {
+            change(&mut request);
+        }
         async move {
-            Ok::<_, Infallible>(match host_of(&request) {
+            Ok::<_, Infallible>(match named {
                 Some(named) if named.is_for(ask) => pass_on(&sender, request).await,
                 named => {
                     let named = named.map(|named| named.to_string()).unwrap_or_default();
@@ -44,6 +63,16 @@ pub(crate) async fn serve(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, ho
         }
     });
     let _ = server(shared.limits.hello).serve_connection(TokioIo::new(inside), service).with_upgrades().await;
+}
+
+/// Answers whatever is asked with the words that the host is not there.
+pub(crate) async fn answer_all(
+    hello: Duration,
+    inside: impl hyper::rt::Read + hyper::rt::Write + Unpin,
+    why: &str,
+) {
+    let service = service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(unreachable(why)) });
+    let _ = server(hello).keep_alive(false).serve_connection(inside, service).await;
 }
 
 /// Answers whatever is asked with a refusal.
@@ -64,7 +93,10 @@ pub(crate) fn server(hello: Duration) -> hyper::server::conn::http1::Builder {
 }
 
 /// Speaks HTTP to a host.
-pub(crate) async fn handshake(host: TcpStream) -> hyper::Result<SendRequest<Incoming>> {
+pub(crate) async fn handshake<H>(host: H) -> hyper::Result<SendRequest<Incoming>>
+where
+    H: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let (sender, connection) = hyper::client::conn::http1::Builder::new()
         .preserve_header_case(true)
         .max_buf_size(LONGEST_HEAD)

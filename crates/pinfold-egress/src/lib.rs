@@ -6,14 +6,16 @@
 //! say.
 //!
 //! # Vocabulary
-//! [`Relay`], [`Doors`], [`Doorkeeper`], [`Ask`], [`Mismatch`], [`Near`].
+//! [`Relay`], [`Doors`], [`Doorkeeper`], [`Map`], [`Ask`], [`Later`], [`Mismatch`], [`Near`]; [`Client`], [`Fetched`].
 //!
 //! # Invariants
 //! 1. A connection is made only to an address that was looked at, after the doorkeeper let its host pass.
 //! 2. An address on this machine or beside it is reached only where the doorkeeper says that it is named.
 //! 3. What TLS says about its host, and each plain HTTP request, is the host of the connection.
-//! 4. Inside, a name that the doorkeeper does not know does not exist, and nothing about it is asked outside.
-//! 5. Nobody holds it up for others: what is slow, large or too much ends or waits.
+//! 4. Inside, a name that the doorkeeper does not know does not exist. Nothing about any name is asked outside before its
+//!    host was let pass.
+//! 5. A page is fetched from an address that was looked at, by the name that was judged, and no redirect is followed here.
+//! 6. Nobody holds it up for others: what is slow, large or too much ends or waits.
 //!
 //! # What this does not stop
 //! What is sent to a host that may be reached; other hosts behind the same address, within TLS. That there is no other
@@ -23,20 +25,29 @@
 //! Linux: bytes pass by `splice`.
 #![forbid(unsafe_code)]
 
-mod address;
 mod dns;
 mod doorkeeper;
+mod fetch;
 mod first;
 mod http;
+mod later;
 mod names;
+mod open;
 mod pool;
 mod proxy;
+mod published;
 mod relay;
+mod roots;
 mod stream;
 mod synthetic;
 mod upstream;
 
-pub use address::{Near, near};
-pub use doorkeeper::{Ask, Doorkeeper, Leads, Mismatch, No, Opened, Way};
+pub use doorkeeper::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Way};
+pub use fetch::{Client, Fetched, Method, Unfetched};
+pub use later::{Answer, Later};
+pub use open::{Authority, Secret, Vault};
+pub use pinfold_policy::host::{Near, near};
+pub use published::{Inward, Published};
 pub use relay::{Doors, Limits, Relay};
+pub use roots::bundle;
 pub use stream::Passed;

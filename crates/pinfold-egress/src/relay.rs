@@ -18,10 +18,12 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, timeout};
 
 use crate::dns::Lookup;
-use crate::doorkeeper::{Ask, Doorkeeper, Mismatch, No, Opened, Way};
+use crate::doorkeeper::{Ask, Doorkeeper, Map, Mismatch, No, Opened, Way};
 use crate::first::{self, First};
 use crate::http;
 use crate::names;
+use crate::open::{self, Vault};
+use crate::published::{self, Inward};
 use crate::stream::{Passed, pass};
 use crate::synthetic::Synthetic;
 use crate::upstream::{Apart, Upstream};
@@ -37,6 +39,8 @@ pub struct Doors {
     pub names_by_connection: Vec<TcpListener>,
     /// Where the relay is asked as a proxy.
     pub proxies: Vec<TcpListener>,
+    /// What somebody outside can connect to inside.
+    pub inward: Inward,
 }
 
 /// How much is taken on.
@@ -69,6 +73,7 @@ pub(crate) struct Shared {
     pub(crate) keeper: Arc<dyn Doorkeeper>,
     pub(crate) upstream: Upstream,
     pub(crate) limits: Limits,
+    vault: Option<Vault>,
     names: Arc<Mutex<Synthetic>>,
     room: Arc<Semaphore>,
 }
@@ -90,10 +95,12 @@ impl Shared {
 
     /// A connection to a host, if it may be made.
     pub(crate) async fn reach(&self, ask: &Ask) -> Result<TcpStream, Unmet> {
-        if let Opened::No(no) = self.keeper.open(ask) {
-            return Err(Unmet::Refused(no));
+        match self.keeper.open(ask) {
+            Opened::Yes => {}
+            Opened::No(no) => return Err(Unmet::Refused(no)),
+            Opened::Later(later) => later.wait().await.map_err(Unmet::Refused)?,
         }
-        self.upstream.connect(&ask.host, ask.port, &*self.keeper).await.map_err(|why| match why {
+        self.upstream.connect(&ask.host, ask.port, &*self.keeper as &dyn Map).await.map_err(|why| match why {
             Apart::Refused(mismatch) => Unmet::Refused(self.keeper.mismatch(ask, &mismatch)),
             Apart::Unreachable(why) => Unmet::Unreachable(why),
         })
@@ -133,12 +140,26 @@ impl Relay {
     /// # Errors
     /// When a socket cannot be watched, or no thread is to be had.
     pub fn start(doors: Doors, keeper: Arc<dyn Doorkeeper>, limits: Limits) -> io::Result<Self> {
+        Self::start_with(doors, keeper, limits, None)
+    }
+
+    /// The same with secrets that are put in on the way.
+    ///
+    /// # Errors
+    /// As [`Relay::start`].
+    pub fn start_with(
+        doors: Doors,
+        keeper: Arc<dyn Doorkeeper>,
+        limits: Limits,
+        vault: Option<Vault>,
+    ) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let names = Arc::<Mutex<Synthetic>>::default();
         let shared = Arc::new(Shared {
             keeper,
             upstream: Upstream::default(),
             limits,
+            vault,
             names: Arc::clone(&names),
             room: Arc::new(Semaphore::new(limits.connections)),
         });
@@ -165,6 +186,7 @@ impl Relay {
 fn open(doors: Doors, shared: &Arc<Shared>) -> io::Result<()> {
     let kinds =
         [(doors.ports, Kind::Port), (doors.names_by_connection, Kind::Names), (doors.proxies, Kind::Proxy)];
+    published::open(doors.inward, shared.limits.idle)?;
     for (listeners, kind) in kinds {
         for listener in listeners {
             listener.set_nonblocking(true)?;
@@ -226,8 +248,13 @@ pub(crate) async fn carry(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, ea
     let mut passed = Passed::default();
     match meant(shared, ask, &inside, &early, &host).await {
         Ok(Meant::Requests) if early.is_empty() => Box::pin(http::serve(shared, ask, inside, host)).await,
+        Ok(Meant::Opened) if early.is_empty() => {
+            if let Some(vault) = &shared.vault {
+                Box::pin(open::serve(shared, vault, ask, inside, host)).await;
+            }
+        }
         // Requests that came with the one for a tunnel: nobody does that, and it could not be taken back.
-        Ok(Meant::Requests) | Err(Unmeant::Lost) => refuse(&inside),
+        Ok(Meant::Requests | Meant::Opened) | Err(Unmeant::Lost) => refuse(&inside),
         // How it ends between the two of them is theirs to see.
         Ok(Meant::Bytes) => {
             if write_all(&host, &early).await.is_ok() {
@@ -243,8 +270,8 @@ pub(crate) async fn carry(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, ea
 }
 
 /// Ends a connection so that the other side sees at once that it is over, and not well.
-fn refuse(inside: &TcpStream) {
-    let _ = rustix::net::sockopt::set_socket_linger(inside, Some(Duration::ZERO));
+pub(crate) fn refuse(side: &TcpStream) {
+    let _ = rustix::net::sockopt::set_socket_linger(side, Some(Duration::ZERO));
 }
 
 /// How long a refused client has to show that it would understand words.
@@ -280,6 +307,8 @@ enum Meant {
     Bytes,
     /// Plain HTTP, which names a host in each request.
     Requests,
+    /// TLS with a host that a secret is for: it is opened.
+    Opened,
 }
 
 /// Why a connection goes no further.
@@ -312,7 +341,10 @@ async fn meant(
         match first::read(&bytes) {
             First::Other => return Ok(Meant::Bytes),
             First::Broken => return refused(Mismatch::Broken),
-            First::Tls(named) if named.as_ref() == Some(&ask.host) => return Ok(Meant::Bytes),
+            First::Tls(named) if named.as_ref() == Some(&ask.host) => {
+                let opened = shared.vault.as_ref().is_some_and(|vault| vault.is_for(ask));
+                return Ok(if opened { Meant::Opened } else { Meant::Bytes });
+            }
             // Addresses are not named in hellos.
             First::Tls(None) if matches!(ask.host, Host::Address(_)) => return Ok(Meant::Bytes),
             First::Tls(named) => return refused(Mismatch::ServerName(named)),

@@ -10,13 +10,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hickory_resolver::{ResolverBuilder, TokioResolver};
-use pinfold_policy::host::{Host, Name};
+use pinfold_policy::host::{Host, Name, near};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::address::near;
-use crate::doorkeeper::{Doorkeeper, Leads, Mismatch};
+use crate::doorkeeper::{Leads, Map, Mismatch};
 
 /// How long one address is tried before the next one is tried beside it.
 /// [RFC 8305](https://www.rfc-editor.org/rfc/rfc8305#section-5)
@@ -45,20 +44,15 @@ pub(crate) enum Apart {
 
 impl Upstream {
     /// Connects to a host.
-    pub(crate) async fn connect(
-        &self,
-        host: &Host,
-        port: u16,
-        keeper: &dyn Doorkeeper,
-    ) -> Result<TcpStream, Apart> {
+    pub(crate) async fn connect(&self, host: &Host, port: u16, map: &dyn Map) -> Result<TcpStream, Apart> {
         let addresses = match host {
             Host::Address(address) => vec![*address],
-            Host::Name(name) => match keeper.pinned(name) {
+            Host::Name(name) => match map.pinned(name) {
                 Some(addresses) => addresses,
                 None => self.resolve(name).await.map_err(Apart::Unreachable)?,
             },
         };
-        let addresses = far(&addresses, port, keeper)?;
+        let addresses = far(&addresses, port, map)?;
         let places = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
         let connected = timeout(PATIENCE, race(places)).await;
         let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
@@ -87,9 +81,9 @@ impl Upstream {
 
 /// The addresses to try; an error when one of them may not be reached. One such address among others is an attack or a
 /// mistake: the name is not trusted at all then.
-fn far(addresses: &[IpAddr], port: u16, keeper: &dyn Doorkeeper) -> Result<Vec<IpAddr>, Apart> {
+fn far(addresses: &[IpAddr], port: u16, map: &dyn Map) -> Result<Vec<IpAddr>, Apart> {
     for address in addresses {
-        match (keeper.leads(*address, port), near(*address)) {
+        match (map.leads(*address, port), near(*address)) {
             (Leads::Forbidden, _) => return Err(Apart::Refused(Mismatch::Forbidden(*address))),
             (Leads::Unnamed, Some(near)) => return Err(Apart::Refused(Mismatch::Near(*address, near))),
             (Leads::Named, _) | (Leads::Unnamed, None) => {}
@@ -140,21 +134,11 @@ async fn race(places: Vec<SocketAddr>) -> io::Result<TcpStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doorkeeper::{Ask, No, Opened};
-    use crate::stream::Passed;
 
     #[derive(Debug)]
     struct Names(Vec<IpAddr>);
 
-    impl Doorkeeper for Names {
-        fn knows(&self, _: &Name) -> bool {
-            true
-        }
-
-        fn open(&self, _: &Ask) -> Opened {
-            Opened::Yes
-        }
-
+    impl Map for Names {
         fn leads(&self, address: IpAddr, _: u16) -> Leads {
             match address.to_string().as_str() {
                 "6.6.6.6" => Leads::Forbidden,
@@ -166,12 +150,6 @@ mod tests {
         fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
             None
         }
-
-        fn mismatch(&self, _: &Ask, _: &Mismatch) -> No {
-            No { id: String::new(), message: String::new() }
-        }
-
-        fn ended(&self, _: &Ask, _: Passed) {}
     }
 
     #[test]

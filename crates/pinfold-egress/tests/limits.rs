@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinfold_egress::{Ask, Doorkeeper, Doors, Leads, Limits, Mismatch, No, Opened, Passed, Relay};
+use pinfold_egress::{Ask, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay};
 use pinfold_policy::host::Name;
 
 /// Lets everything pass, and remembers what was refused after all, and how connections ended.
@@ -18,6 +18,16 @@ struct Open {
     passed: Mutex<Vec<Passed>>,
 }
 
+impl Map for Open {
+    fn leads(&self, _: IpAddr, _: u16) -> Leads {
+        Leads::Named
+    }
+
+    fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+        Some(vec![[127, 0, 0, 1].into()])
+    }
+}
+
 impl Doorkeeper for Open {
     fn knows(&self, _: &Name) -> bool {
         true
@@ -25,14 +35,6 @@ impl Doorkeeper for Open {
 
     fn open(&self, _: &Ask) -> Opened {
         Opened::Yes
-    }
-
-    fn leads(&self, _: IpAddr, _: u16) -> Leads {
-        Leads::Named
-    }
-
-    fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
-        Some(vec![[127, 0, 0, 1].into()])
     }
 
     fn mismatch(&self, _: &Ask, mismatch: &Mismatch) -> No {

@@ -61,7 +61,8 @@ pub use linux::door::Doors;
 pub use placeholder::{is_placeholder, is_stand_in};
 pub use probe::{Finding, probe, strongest};
 pub use profile::{
-    Detour, Entrances, Layer, Limits, MOST_PORTS, Network, Openings, Profile, StandIn, Temp, Writes,
+    Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Network, Openings, Profile, StandIn, Temp,
+    Writes,
 };
 pub use start::{Confined, End, Remote, Signalling, StartError, start};
 pub use strength::Tier;

@@ -127,7 +127,12 @@ pub struct Entrances {
     pub ports: Vec<u16>,
     /// The port on the loopback interface where a relay is asked as a proxy.
     pub proxy: u16,
+    /// How many sockets of each version are made inside by which somebody outside can connect to servers there.
+    pub callers: u8,
 }
+
+/// How many sockets [`Entrances::callers`] can be.
+pub const MOST_CALLERS: u8 = 48;
 
 /// How many ports [`Entrances`] can have.
 pub const MOST_PORTS: usize = 64;

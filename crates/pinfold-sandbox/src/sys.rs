@@ -455,7 +455,10 @@ pub(crate) fn way_to(to: SocketAddr) -> io::Result<IpAddr> {
     Ok(own.ip(to.is_ipv6()))
 }
 
-fn internet_socket(of: SocketAddr, stream: bool) -> io::Result<OwnedFd> {
+/// A socket for connections or datagrams, of the version of an address.
+///
+/// [socket(2)](https://man7.org/linux/man-pages/man2/socket.2.html)
+pub(crate) fn internet_socket(of: SocketAddr, stream: bool) -> io::Result<OwnedFd> {
     let family = if of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
     let kind = if stream { libc::SOCK_STREAM } else { libc::SOCK_DGRAM };
     // SAFETY: takes numbers only.

@@ -14,7 +14,7 @@ use kit::{Bed, TIERS};
 use pinfold_sandbox::{Blind, Command, Confined, End, Entrances, Network, Profile, Signalling, Tier, start};
 
 fn relayed(bed: &Bed, ports: &[u16]) -> Profile {
-    let network = Network::Relayed(Entrances { ports: ports.to_vec(), proxy: 808 });
+    let network = Network::Relayed(Entrances { ports: ports.to_vec(), proxy: 808, callers: 0 });
     Profile { network, ..bed.profile() }
 }
 

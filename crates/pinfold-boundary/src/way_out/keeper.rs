@@ -1,105 +1,61 @@
 //! What the list of hosts says, carried out, and what was refused by it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use pinfold_egress::{Ask, Doorkeeper, Leads, Mismatch, No, Opened, Passed};
+use pinfold_egress::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Passed};
+use pinfold_policy::Connection;
 use pinfold_policy::host::{Host, HostRule, Hosts, Name, Reach};
 use pinfold_policy::source::Located;
 
-use super::program;
-use crate::witness::{MOST, Refused};
+use super::asked::{Asked, Decides, Refuse};
+use super::program::Who;
+use super::refusals::{Refusals, Unreached, message};
+use crate::witness::Refused;
 
-/// What whoever runs inside can do instead.
-const INSTEAD: &str = "do without it, and tell the person which host is needed and for what";
-
-/// Decides by the list.
+/// Decides by the list, and has somebody asked where the list says nothing.
 #[derive(Debug)]
 pub(super) struct Keeper {
     hosts: Arc<Hosts>,
     /// The first process inside.
     init: i32,
-    /// What the names of refusals begin with.
-    names: Option<String>,
-    told: Mutex<Told>,
-}
-
-#[derive(Debug, Default)]
-struct Told {
-    refused: BTreeMap<Key, Refused>,
-    more: u64,
-}
-
-/// What was tried, where, and why not.
-type Key = (&'static str, String, Cow<'static, str>);
-
-/// A refusal in the making.
-struct Unreached {
-    why: Cow<'static, str>,
-    rule: Option<Located<HostRule>>,
-    to_allow: Cow<'static, str>,
+    refusals: Arc<Refusals>,
+    asked: Option<Arc<Asked>>,
 }
 
 impl Keeper {
     pub(super) fn new(hosts: Arc<Hosts>, init: i32, names: Option<String>) -> Self {
-        Self { hosts, init, names, told: Mutex::default() }
+        Self { hosts, init, refusals: Arc::new(Refusals::new(init, names)), asked: None }
+    }
+
+    /// The same, which has somebody asked.
+    pub(super) fn asking(self, decides: Arc<dyn Decides>) -> Self {
+        Self { asked: Some(Arc::new(Asked::new(decides, self.init))), ..self }
     }
 
     /// Adds what was refused to what else was.
     pub(super) fn told(&self, refused: &mut Vec<Refused>, more: &mut u64) {
-        let told = self.lock();
-        refused.extend(told.refused.values().cloned());
-        *more += told.more;
+        self.refusals.told(refused, more);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Remembers a refusal. `from` is the port of the caller, where it has one.
-    fn refuse(&self, tried: &'static str, place: String, unreached: Unreached, from: Option<u16>) -> No {
-        let Unreached { why, rule, to_allow } = unreached;
-        let known = |told: &mut Told, key: &Key| {
-            let refused = told.refused.get_mut(key)?;
-            refused.times += 1;
-            Some(refused.id.clone().unwrap_or_default())
-        };
-        let message = message(&place, &why, rule.as_ref());
-        let key = (tried, place, why);
-        if let Some(id) = known(&mut self.lock(), &key) {
-            return No { id, message };
-        }
-        // Looked for without the lock, and once only.
-        let program = from.map(|port| program::of(self.init, port)).filter(|name| !name.is_empty());
-        let mut told = self.lock();
-        if told.refused.len() >= MOST {
-            told.more += 1;
-            return No { id: String::new(), message };
-        }
-        let id = self.names.as_ref().map(|names| format!("{names}{}", told.refused.len() + 1));
-        let (tried, place, why) = &key;
-        let refused = Refused {
-            id: id.clone(),
-            tried,
-            place: PathBuf::from(place),
-            program: program.unwrap_or_else(|| "a program".to_owned()),
-            times: 1,
-            why: why.clone().into_owned(),
-            rule: rule.as_ref().map(|rule| rule.value.to_string()),
-            source: rule.as_ref().map(|rule| rule.source.to_string()),
-            instead: INSTEAD,
-            to_allow,
-        };
-        told.refused.insert(key, refused);
-        No { id: id.unwrap_or_default(), message }
+    fn refuse(&self, tried: &'static str, place: String, no: Unreached, from: Option<u16>) -> No {
+        self.refusals.refuse(tried, place, no, from.map(Who::At))
     }
 
     /// The narrowest rule that allows this.
     fn rule_for(&self, host: &Host, port: u16) -> String {
         if self.hosts.is_usual(port) { host.to_string() } else { named(host, port) }
+    }
+
+    /// How a connection is refused that somebody was asked about: as without a person, for the reason that they gave.
+    fn refusing(&self, place: String, unasked: Unreached) -> Box<Refuse> {
+        let refusals = Arc::clone(&self.refusals);
+        let Unreached { rule, to_allow, .. } = unasked;
+        Box::new(move |why, who| {
+            let no = Unreached { why: why.to_owned().into(), rule: rule.clone(), to_allow: to_allow.clone() };
+            refusals.refuse("reach", place.clone(), no, Some(who))
+        })
     }
 
     fn reach(&self, host: &Host, port: u16) -> Reach<'_> {
@@ -110,17 +66,8 @@ impl Keeper {
     }
 }
 
-/// For whoever runs inside: never how the line is widened.
-fn message(place: &str, why: &str, rule: Option<&Located<HostRule>>) -> String {
-    let rule = rule.map(|rule| format!(" (`{}`, {})", rule.value, rule.source)).unwrap_or_default();
-    format!("{place} is not reached: {why}{rule}; {INSTEAD}")
-}
-
 fn named(host: &Host, port: u16) -> String {
-    match host {
-        Host::Address(IpAddr::V6(address)) => format!("[{address}]:{port}"),
-        host => format!("{host}:{port}"),
-    }
+    Connection { host: host.clone(), port, is_usual: false }.to_string()
 }
 
 /// Why a host is not reached of which the list says this.
@@ -147,6 +94,16 @@ fn why(reach: Reach<'_>, add: &str) -> Option<Unreached> {
     }
 }
 
+impl Map for Keeper {
+    fn leads(&self, address: IpAddr, port: u16) -> Leads {
+        self.hosts.leads(address, port)
+    }
+
+    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>> {
+        Map::pinned(&*self.hosts, name)
+    }
+}
+
 impl Doorkeeper for Keeper {
     fn knows(&self, name: &Name) -> bool {
         if self.hosts.knows(name) {
@@ -154,15 +111,17 @@ impl Doorkeeper for Keeper {
         }
         // Names of addresses are asked for to print them.
         let is_reverse = [".in-addr.arpa", ".ip6.arpa"].iter().any(|end| name.as_str().ends_with(end));
-        if !is_reverse {
-            let denied = self.hosts.reachable_ports().into_iter().map(|port| self.hosts.name(name, port));
-            let worst = denied.fold(Reach::Unnamed, |worst, reach| match (worst, reach) {
-                (Reach::Unnamed, other) => other,
-                (worst, _) => worst,
-            });
-            if let Some(why) = why(worst, name.as_str()) {
-                self.refuse("look up", name.to_string(), why, None);
-            }
+        let all = || {
+            let ports = self.hosts.reachable_ports().into_iter().chain(self.hosts.usual_ports());
+            ports.map(|port| self.hosts.name(name, port))
+        };
+        let is_open = || all().any(|reach| matches!(reach, Reach::Unnamed | Reach::Asked(_)));
+        if self.asked.is_some() && Asked::could_be_named(name.as_str()) && is_open() {
+            return true;
+        }
+        let worst = all().find(|reach| *reach != Reach::Unnamed).unwrap_or(Reach::Unnamed);
+        if let Some(why) = why(worst, name.as_str()).filter(|_| !is_reverse) {
+            self.refuse("look up", name.to_string(), why, None);
         }
         false
     }
@@ -170,26 +129,21 @@ impl Doorkeeper for Keeper {
     fn open(&self, ask: &Ask) -> Opened {
         let place = named(&ask.host, ask.port);
         let rule = self.rule_for(&ask.host, ask.port);
-        let Some(why) = why(self.reach(&ask.host, ask.port), &rule) else { return Opened::Yes };
+        let reach = self.reach(&ask.host, ask.port);
+        let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && Asked::could_be(&ask.host);
+        let Some(why) = why(reach, &rule) else { return Opened::Yes };
         if let Host::Address(address) = &ask.host
             && (address.is_loopback() || address.is_unspecified())
         {
             // Looking for a neighbour is no attempt to leave.
             return Opened::No(No { id: String::new(), message: message(&place, &why.why, None) });
         }
-        Opened::No(self.refuse("reach", place, why, Some(ask.from)))
-    }
-
-    fn leads(&self, address: IpAddr, port: u16) -> Leads {
-        match self.hosts.address(address, port) {
-            Reach::Allowed(_) => Leads::Named,
-            Reach::Denied(_) | Reach::Asked(_) => Leads::Forbidden,
-            Reach::Unnamed => Leads::Unnamed,
+        match &self.asked {
+            Some(asked) if could_be_asked => {
+                asked.take(ask, self.hosts.is_usual(ask.port), self.refusing(place, why))
+            }
+            Some(_) | None => Opened::No(self.refuse("reach", place, why, Some(ask.from))),
         }
-    }
-
-    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>> {
-        self.hosts.pinned(name).map(<[_]>::to_vec)
     }
 
     fn mismatch(&self, ask: &Ask, mismatch: &Mismatch) -> No {

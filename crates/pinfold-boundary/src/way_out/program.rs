@@ -2,35 +2,92 @@
 
 use std::fs;
 
-use crate::witness::program;
+use pinfold_sandbox::Caller;
 
-/// The program inside that owns the connection from this port; empty where that cannot be seen. `init` is the first
-/// process inside. Looks at every process: to be asked once for each different refusal.
-pub(super) fn of(init: i32, port: u16) -> String {
-    found(init, port).map(program).unwrap_or_default()
+/// What a program is called that cannot be seen.
+pub(super) const UNSEEN: &str = "a program";
+
+/// Who wanted a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Who<'a> {
+    /// Whoever has this port inside, if that can be seen.
+    At(u16),
+    /// This program.
+    Program(&'a str),
 }
 
-fn found(init: i32, port: u16) -> Option<i32> {
-    let socket =
-        format!("socket:[{}]", ["tcp", "tcp6"].into_iter().find_map(|table| inode(init, table, port))?);
-    let processes = fs::read_dir("/proc").ok()?;
-    // Sockets are numbered over the whole machine.
-    let mut numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    let holds = |pid: &i32| {
+impl Who<'_> {
+    /// The program, as the kernel calls it. `init` is the first process inside.
+    pub(super) fn program(self, init: i32) -> String {
+        match self {
+            Self::At(port) => caller(init, port).map_or_else(|| UNSEEN.to_owned(), |caller| name(&caller)),
+            Self::Program(name) => name.to_owned(),
+        }
+    }
+}
+
+/// What the kernel calls the program, which the program itself can change.
+pub(super) fn name(caller: &Caller) -> String {
+    caller.program.to_string_lossy().escape_debug().to_string()
+}
+
+/// Who inside owns the connection from this port; `None` where that cannot be seen. `init` is the first process inside.
+/// Looks at every process of the run, to be asked away from where others wait.
+pub(super) fn caller(init: i32, port: u16) -> Option<Caller> {
+    let inode = own_ports(init).find(|(own, _)| *own == port).map(|(_, inode)| inode)?;
+    let socket = format!("socket:[{inode}]");
+    let holds = |pid: i32| {
         let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         open.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|to| to.as_os_str() == socket.as_str())
     };
-    numbers.find(holds)
+    let mut known = vec![init];
+    let mut next = 0;
+    while let Some(&pid) = known.get(next) {
+        if holds(pid) {
+            return Caller::of(pid);
+        }
+        known.extend(children(pid));
+        next += 1;
+    }
+    // A kernel that keeps no lists of children.
+    numbers("/proc").find(|pid| holds(*pid)).and_then(Caller::of)
 }
 
-/// The number of the socket whose own port this is.
+/// The processes that a process has started and that live, whichever of its threads started them.
+fn children(pid: i32) -> Vec<i32> {
+    let tasks = format!("/proc/{pid}/task");
+    let lists =
+        numbers(&tasks).filter_map(|task| fs::read_to_string(format!("{tasks}/{task}/children")).ok());
+    lists
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// The names in a folder that are numbers.
+fn numbers(folder: &str) -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// Whether any of these connections still belongs to a process.
+pub(super) fn any_is_open(init: i32, ports: &[u16]) -> bool {
+    own_ports(init).any(|(own, _)| ports.contains(&own))
+}
+
+/// The ports of all sockets inside that belong to a process, with the numbers of the sockets.
 /// [proc_pid_net(5)](https://man7.org/linux/man-pages/man5/proc_pid_net.5.html)
-fn inode(init: i32, table: &str, port: u16) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{init}/net/{table}")).ok()?;
-    text.lines().skip(1).find_map(|line| {
-        let mut fields = line.split_ascii_whitespace();
-        let (_, own) = fields.nth(1)?.rsplit_once(':')?;
-        let inode = fields.nth(7)?.parse().ok().filter(|inode| *inode != 0)?;
-        (u16::from_str_radix(own, 16) == Ok(port)).then_some(inode)
-    })
+fn own_ports(init: i32) -> impl Iterator<Item = (u16, u64)> {
+    let tables = ["tcp", "tcp6"].map(|table| fs::read_to_string(format!("/proc/{init}/net/{table}")));
+    let lines = tables.into_iter().flatten().flat_map(|text| {
+        let lines: Vec<_> = text.lines().skip(1).filter_map(socket).collect();
+        lines
+    });
+    lines.collect::<Vec<_>>().into_iter()
+}
+
+fn socket(line: &str) -> Option<(u16, u64)> {
+    let mut fields = line.split_ascii_whitespace();
+    let (_, own) = fields.nth(1)?.rsplit_once(':')?;
+    let inode = fields.nth(7)?.parse().ok().filter(|inode| *inode != 0)?;
+    Some((u16::from_str_radix(own, 16).ok()?, inode))
 }

@@ -7,7 +7,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use crate::profile::{Entrances, MOST_PORTS};
+use crate::profile::{Entrances, MOST_CALLERS, MOST_PORTS};
+use crate::sys;
 
 /// The sockets inside, handed out.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Doors {
     pub names_by_connection: Vec<TcpListener>,
     /// Where the relay is asked as a proxy, on loopback.
     pub proxies: Vec<TcpListener>,
+    /// Sockets of the network inside that are not connected yet, of both versions, for whoever wants to reach a server there.
+    pub callers: Vec<OwnedFd>,
 }
 
 impl Doors {
@@ -30,6 +33,7 @@ impl Doors {
             Kind::Names => self.names.push(socket.into()),
             Kind::NamesByConnection => self.names_by_connection.push(socket.into()),
             Kind::Proxy => self.proxies.push(socket.into()),
+            Kind::Caller => self.callers.push(socket),
         }
     }
 }
@@ -41,12 +45,8 @@ pub(crate) enum Kind {
     Names,
     NamesByConnection,
     Proxy,
-}
-
-impl Kind {
-    pub(crate) fn is_stream(self) -> bool {
-        self != Self::Names
-    }
+    /// Listens nowhere.
+    Caller,
 }
 
 /// A socket to be made.
@@ -54,6 +54,17 @@ impl Kind {
 pub(crate) struct Door {
     pub(crate) kind: Kind,
     pub(crate) address: SocketAddr,
+}
+
+impl Door {
+    /// Makes the socket, in the network of this process.
+    pub(crate) fn open(&self) -> io::Result<OwnedFd> {
+        match self.kind {
+            Kind::Port | Kind::NamesByConnection | Kind::Proxy => sys::listen(self.address, true),
+            Kind::Names => sys::listen(self.address, false),
+            Kind::Caller => sys::internet_socket(self.address, true),
+        }
+    }
 }
 
 /// What makes a network in which everything arrives here: written down before the fork.
@@ -76,7 +87,8 @@ impl Relayed {
         ports.sort_unstable();
         ports.dedup();
         let taken = |port: &u16| [0, NAMES, entrances.proxy].contains(port);
-        if ports.len() > MOST_PORTS || ports.iter().any(taken) || [0, NAMES].contains(&entrances.proxy) {
+        let too_many = ports.len() > MOST_PORTS || entrances.callers > MOST_CALLERS;
+        if too_many || ports.iter().any(taken) || [0, NAMES].contains(&entrances.proxy) {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         let of = |kind, port, addresses: [IpAddr; 2]| {
@@ -88,10 +100,11 @@ impl Relayed {
             of(Kind::Proxy, entrances.proxy, LOOPBACK),
         ];
         let doors = doors.into_iter().chain(ports.into_iter().map(|port| of(Kind::Port, port, ANY)));
+        let callers = (0..entrances.callers).flat_map(|_| of(Kind::Caller, 0, ANY));
         Ok(Self {
             v4: all_local(libc::AF_INET),
             v6: all_local(libc::AF_INET6),
-            doors: doors.flatten().collect(),
+            doors: doors.flatten().chain(callers).collect(),
         })
     }
 }
@@ -134,12 +147,21 @@ mod tests {
 
     #[test]
     fn what_cannot_be_listened_on_is_refused() {
-        let new = |ports: &[u16], proxy| Relayed::new(&Entrances { ports: ports.to_vec(), proxy });
+        let new =
+            |ports: &[u16], proxy| Relayed::new(&Entrances { ports: ports.to_vec(), proxy, callers: 0 });
         assert_eq!(new(&[443, 80, 443], 808).unwrap().doors.len(), 2 * (3 + 2));
         for (ports, proxy) in [(&[53][..], 808), (&[808], 808), (&[0], 808), (&[443], 53), (&[443], 0)] {
             assert!(new(ports, proxy).is_err(), "{ports:?} {proxy}");
         }
         let many: Vec<u16> = (1000..).take(MOST_PORTS + 1).collect();
         assert!(new(&many, 808).is_err());
+        let all = Entrances {
+            ports: many.into_iter().take(MOST_PORTS).collect(),
+            proxy: 808,
+            callers: MOST_CALLERS,
+        };
+        // Each is told by a number of one byte.
+        assert!(Relayed::new(&all).unwrap().doors.len() < usize::from(u8::MAX));
+        assert!(Relayed::new(&Entrances { callers: MOST_CALLERS + 1, ..all }).is_err());
     }
 }

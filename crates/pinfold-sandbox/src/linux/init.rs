@@ -190,7 +190,7 @@ fn relay(relayed: &Relayed, to: BorrowedFd<'_>) -> Result<(), Failed> {
     let _ = sys::route(&relayed.v6);
     for (index, door) in relayed.doors.iter().enumerate() {
         let failed = |error| Failed { stage: Stage::Door, index, error };
-        match sys::listen(door.address, door.kind.is_stream()) {
+        match door.open() {
             Ok(socket) => {
                 let index = u8::try_from(index).unwrap_or(u8::MAX);
                 let report = Report { stage: Stage::Door, index, errno: 0 };

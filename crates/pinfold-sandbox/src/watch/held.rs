@@ -85,8 +85,8 @@ impl Holding {
 }
 
 impl Caller {
-    /// Who the process is that makes a call.
-    pub(super) fn of(pid: Pid) -> Option<Self> {
+    /// Who a process is, by its number outside or that of a thread; `None` when it is gone.
+    pub fn of(pid: i32) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         let process = field("Tgid:")?.parse().ok()?;

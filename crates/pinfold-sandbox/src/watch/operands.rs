@@ -73,8 +73,10 @@ impl PlaceRead {
 
     fn of(pid: Pid, directory: i32, address: u64, intent: Intent, parents: &mut Parents) -> Option<Self> {
         let named = absolute(pid, directory, &memory::text(pid, address)?)?;
-        // Where no mount holds these, what is seen here is all that does.
-        if intent == Intent::Metadata && !named.parent().is_none_or(sys::is_reached_without_magic) {
+        // What is below `/proc/self` is the caller's: a descriptor of its own, not the one of that number here. Where no
+        // mount holds these, what is seen here is all that does.
+        let is_own = named.starts_with("/proc");
+        if is_own || intent == Intent::Metadata && !named.parent().is_none_or(sys::is_reached_without_magic) {
             let real = Parents::as_process(pid, &named)?;
             return Some(Self { named: Some(named), real });
         }

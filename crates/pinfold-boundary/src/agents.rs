@@ -1,0 +1,168 @@
+//! What coding agents need beyond the folder, as data: where they keep their state, whom they talk to, which keys they
+//! are given.
+//!
+//! An agent's state is its own to write, and nobody else's business: a run writes it to a private layer of the folder, as
+//! it does with package caches. What the agent acts on by itself later (settings, hooks, instructions, plug-ins) cannot be
+//! written even there, so that the next run begins with what the person configured. Its login can be read, by the run
+//! of this agent alone.
+//!
+//! Trap: a host in these tables is one that whatever runs beside the agent reaches too. None is there for telemetry,
+//! updates or extensions, nor to renew a login where that would make the one outside worthless.
+
+mod state;
+mod table;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::grant::{EnvironmentWish, Grant};
+
+pub(crate) use state::States;
+pub use table::AGENTS;
+
+/// What one agent needs.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct AgentProfile {
+    /// The name by which it is chosen.
+    pub name: &'static str,
+    /// Names of its program.
+    pub programs: &'static [&'static str],
+    /// Directories in which it keeps its state.
+    pub state: &'static [State],
+    /// Hosts that it talks to whatever its settings say.
+    pub hosts: &'static [&'static str],
+    /// Keys that it takes from the environment.
+    pub keys: &'static [Key],
+    /// What it is told in the environment, where nobody said it otherwise.
+    pub told: &'static [Told],
+}
+
+/// A variable that an agent is given.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// Its name.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// Not where the folder has this.
+    pub unless: &'static str,
+}
+
+/// A directory in which an agent keeps its state.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct State {
+    /// The variable with which the person moves it, and what follows below the place that it names.
+    pub moved_by: Option<(&'static str, &'static str)>,
+    /// Below the home directory.
+    pub usual: &'static str,
+    /// Below it: what the agent acts on by itself. Read-only, and a missing one cannot be made.
+    pub fixed: &'static [Fixed],
+    /// Below it: logins. This agent reads them; read-only where there is one outside.
+    pub logins: &'static [&'static str],
+    /// A file of the home directory that belongs to the state. The agent finds a copy of it in the state, once it is told
+    /// by its variable where that is.
+    pub brought: Option<&'static str>,
+}
+
+/// A name that is held within an agent's state.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Fixed {
+    /// Below the state.
+    pub name: &'static str,
+    /// What is found there when there is none outside.
+    #[serde(skip)]
+    pub missing: Missing,
+}
+
+/// What stands in for a name that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// An empty directory.
+    Directory,
+    /// A file that says nothing, in its own language.
+    File(&'static str),
+}
+
+/// A key in the environment, and what is reached with it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Key {
+    /// The variable.
+    pub variable: &'static str,
+    /// Hosts that are reached where it is set.
+    pub hosts: &'static [&'static str],
+}
+
+impl AgentProfile {
+    /// The profile of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        AGENTS.iter().find(|agent| agent.name == name)
+    }
+
+    /// The profile of a program, by its name without the way to it. Whether what stands there is that program is for
+    /// whoever asks to know.
+    pub fn of_program(program: &OsStr) -> Option<&'static Self> {
+        AGENTS.iter().find(|agent| agent.programs.iter().any(|known| program == *known))
+    }
+
+    /// The keys that are set, which are passed on although their names sound secret.
+    pub fn keys_in(&self, environment: &[(OsString, OsString)]) -> impl Iterator<Item = &'static Key> {
+        let set =
+            |key: &Key| environment.iter().any(|(name, value)| name == key.variable && !value.is_empty());
+        self.keys.iter().filter(move |key| set(key))
+    }
+
+    /// Whom it talks to, with these keys.
+    pub fn hosts_in(&self, environment: &[(OsString, OsString)]) -> Vec<&'static str> {
+        let of_keys = self.keys_in(environment).flat_map(|key| key.hosts);
+        let mut hosts: Vec<&'static str> = Vec::new();
+        for host in self.hosts.iter().chain(of_keys) {
+            if !hosts.contains(host) {
+                hosts.push(host);
+            }
+        }
+        hosts
+    }
+}
+
+impl State {
+    /// Where it is: at its usual place below home, unless the person moved it.
+    pub fn at(&self, home: &Path, environment: &[(OsString, OsString)]) -> PathBuf {
+        let named = self.moved_by.and_then(|(variable, below)| {
+            let (_, value) = environment.iter().find(|(name, _)| name == variable)?;
+            let named = Path::new(value);
+            named.is_absolute().then(|| if below.is_empty() { named.to_owned() } else { named.join(below) })
+        });
+        named.unwrap_or_else(|| home.join(self.usual))
+    }
+}
+
+/// The logins that the agent of a grant reads, as far as they are there. None through a link, nor in a place that runs
+/// can write as it is: somebody else may have chosen where it leads.
+pub(crate) fn logins(grant: &Grant, home: Option<&Path>, granted: &[PathBuf]) -> Vec<PathBuf> {
+    let (Some(agent), Some(home)) = (grant.agent, home) else { return Vec::new() };
+    let places = agent.state.iter().map(|state| (state.at(home, &grant.environment), state));
+    let apart = places.filter(|(at, _)| !granted.iter().any(|granted| at.starts_with(granted)));
+    let of_state =
+        |(at, state): (PathBuf, &'static State)| state.logins.iter().map(move |login| at.join(login));
+    let files =
+        apart.flat_map(of_state).filter(|at| fs::symlink_metadata(at).is_ok_and(|found| found.is_file()));
+    files.filter_map(|login| fs::canonicalize(login).ok()).collect()
+}
+
+/// What is said about single variables: the keys of the agent are passed on, and what it is told is set, unless a person
+/// says otherwise.
+pub(crate) fn wishes(grant: &Grant, folder: &Path) -> Vec<EnvironmentWish> {
+    let is_set = |variable: &str| grant.environment.iter().any(|(name, _)| name == variable);
+    let told = grant.agent.into_iter().flat_map(|agent| agent.told);
+    let told = told.filter(|told| !is_set(told.variable) && !folder.join(told.unless).exists());
+    let told = told.map(|told| EnvironmentWish::Set(told.variable.into(), told.value.into()));
+    let keys = grant.agent.into_iter().flat_map(|agent| agent.keys_in(&grant.environment));
+    let passed = keys.map(|key| EnvironmentWish::Pass(key.variable.into()));
+    told.chain(passed).chain(grant.environment_wishes.iter().cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests;

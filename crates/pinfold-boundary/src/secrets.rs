@@ -1,0 +1,186 @@
+//! Secrets that stay outside: the placeholders that stand inside, and the authority that the way out plays their hosts
+//! under.
+//!
+//! What is drawn here holds no secret. They are read when the way out opens, after the command has been started: a copy
+//! of this process that becomes the first one inside must not have them.
+
+use std::borrow::Cow;
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold_egress::{Authority, Secret, Vault};
+use pinfold_policy::settings::{SecretFrom, SecretSetting};
+use pinfold_sandbox::{self as sandbox, Profile};
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use crate::boundary::Drawing;
+use crate::grant::Grant;
+use crate::place::Hold;
+
+/// The variables by which programs are told whom to believe.
+/// Where one takes the place of the system's file, the system's authorities are in the file that it names.
+const ROOTS: [&str; 13] = [
+    "AWS_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "CURL_CA_BUNDLE",
+    "DENO_CERT",
+    "GIT_SSL_CAINFO",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    "HTTPLIB2_CA_CERTS",
+    "NIX_SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+    "npm_config_cafile",
+];
+
+/// The longest file that a secret is in.
+const LONGEST: u64 = 64 * 1024;
+
+/// The secrets of a boundary, none of them read.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    authority: Arc<Authority>,
+    all: Vec<Standing>,
+    home: Option<PathBuf>,
+    /// Those who are believed inside, for as long as the run lasts: another run has an authority of its own.
+    bundle: PathBuf,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // The directory that it lies in goes too, sooner or later.
+        let _ = fs::remove_file(&self.bundle);
+    }
+}
+
+/// What stands for a secret.
+#[derive(Debug)]
+struct Standing {
+    name: String,
+    setting: SecretSetting,
+    placeholder: String,
+}
+
+impl Drawing {
+    /// Puts placeholders where the secrets would be. Only where the way out can put these in: else they are not there at
+    /// all.
+    pub(crate) fn secrets(
+        &mut self,
+        grant: &Grant,
+        profile: &mut Profile,
+        added: &mut Vec<(OsString, OsString)>,
+    ) -> Option<Kept> {
+        self.hide_sources(grant);
+        if grant.secrets.0.is_empty() || !matches!(profile.network, sandbox::Network::Relayed(_)) {
+            if !grant.secrets.0.is_empty() {
+                let note = "the secrets of `network.secrets` are not used: no host can be reached here";
+                self.findings.notes.push(note.to_owned());
+            }
+            return None;
+        }
+        match kept(grant) {
+            Ok(kept) => {
+                let told =
+                    kept.all.iter().map(|one| (one.name.clone().into(), one.placeholder.clone().into()));
+                added.extend(told);
+                added.extend(ROOTS.map(|name| (name.into(), kept.bundle.clone().into_os_string())));
+                profile.visible.push(kept.bundle.clone());
+                Some(kept)
+            }
+            Err(why) => {
+                self.findings.notes.push(format!("the secrets of `network.secrets` are not used: {why}"));
+                None
+            }
+        }
+    }
+
+    /// A file with a secret cannot be read inside.
+    fn hide_sources(&mut self, grant: &Grant) {
+        for setting in grant.secrets.0.values() {
+            if let SecretFrom::File(path) = &setting.from
+                && let Ok(real) = fs::canonicalize(at_home(path, grant.home.as_deref()))
+            {
+                self.places.add(real, Hold::Hidden, "a secret of `network.secrets` is in it");
+            }
+        }
+    }
+}
+
+/// The environment without the variables that secrets are in, whatever they are called.
+pub(crate) fn without_sources(grant: &Grant) -> Cow<'_, [(OsString, OsString)]> {
+    if grant.secrets.0.is_empty() {
+        return Cow::Borrowed(&grant.environment);
+    }
+    let is_source = |name: &OsString| {
+        grant.secrets.0.iter().any(|(own, setting)| match &setting.from {
+            SecretFrom::Env(source) => name == source.as_str() || name == own.as_str(),
+            SecretFrom::File(_) => name == own.as_str(),
+        })
+    };
+    grant.environment.iter().filter(|(name, _)| !is_source(name)).cloned().collect()
+}
+
+/// The placeholders, and the file with all authorities that are believed inside.
+fn kept(grant: &Grant) -> io::Result<Kept> {
+    let all = grant.secrets.0.iter().map(|(name, setting)| {
+        let placeholder = format!("pinfold_{}_{}", name.to_ascii_lowercase(), random()?);
+        Ok(Standing { name: name.clone(), setting: setting.clone(), placeholder })
+    });
+    let all = all.collect::<io::Result<Vec<_>>>()?;
+    let authority = Authority::new(all.iter().map(|one| &one.setting.host.name)).map_err(io::Error::other)?;
+    let bundle = fs::canonicalize(grant.private.path()?)?.join(format!("authorities-{}.pem", random()?));
+    fs::write(&bundle, pinfold_egress::bundle(authority.pem()))?;
+    Ok(Kept { authority: Arc::new(authority), all, home: grant.home.clone(), bundle })
+}
+
+fn random() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    if getrandom(&mut bytes, GetRandomFlags::empty())? < bytes.len() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn at_home(path: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+impl Kept {
+    /// Reads the secrets.
+    ///
+    /// # Errors
+    /// When one of them is not where it should be. No error has one in its words.
+    pub(crate) fn open(&self) -> io::Result<Vault> {
+        let secrets = self.all.iter().map(|one| self.read(one)).collect::<io::Result<Vec<_>>>()?;
+        Vault::new(secrets, Arc::clone(&self.authority)).map_err(io::Error::other)
+    }
+
+    fn read(&self, one: &Standing) -> io::Result<Secret> {
+        let SecretSetting { host, header, from } = &one.setting;
+        let bad = |why: &str| io::Error::other(format!("the secret `{}` {why}", one.name));
+        let text = match from {
+            SecretFrom::Env(name) => {
+                env::var(name).map_err(|_| bad(&format!("is not there: `{name}` is not set, or no text")))?
+            }
+            SecretFrom::File(path) => {
+                let mut text = String::new();
+                let file = File::open(at_home(path, self.home.as_deref()));
+                file.and_then(|file| file.take(LONGEST).read_to_string(&mut text))
+                    .map_err(|e| bad(&format!("cannot be read from `{}`: {e}", path.display())))?;
+                text
+            }
+        };
+        let value = text.trim().to_owned();
+        let secret = Secret::new(host.name.clone(), host.port, header, one.placeholder.clone(), value);
+        secret.ok_or_else(|| bad("is empty, or has what no header can have"))
+    }
+}

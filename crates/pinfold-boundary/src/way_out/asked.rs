@@ -1,0 +1,244 @@
+//! Hosts that no rule speaks of: connections to them wait here until somebody has decided.
+//!
+//! All that waits for one host at one port waits together, and a thread of its own asks for it, one program after the
+//! other. A yes is for what waits, and for what the same process connects to there later: a program that opens a hundred
+//! connections to one host is one question. A no lasts as long.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::fs;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use pinfold_egress::{Answer, Ask, No, Opened, near};
+use pinfold_policy::Connection;
+use pinfold_policy::host::Host;
+use pinfold_sandbox::Caller;
+
+use super::program::{self, Who};
+
+/// Whoever decides about hosts that the list leaves open.
+pub trait Decides: Debug + Send + Sync {
+    /// Whether a process may connect. Waits for an answer as long as `waits` says that somebody still wants it.
+    ///
+    /// # Errors
+    /// Why not: one clause.
+    fn may_connect(&self, wish: &Wish, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String>;
+
+    /// Whether what once was let through may not any more.
+    fn denies(&self, wish: &Wish) -> Option<String>;
+}
+
+/// A connection that somebody is asked about.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The host.
+    pub to: Connection,
+    /// Who wants it, where that can be seen.
+    pub caller: Option<Caller>,
+}
+
+impl Wish {
+    /// The program, as the kernel calls it.
+    pub fn program(&self) -> String {
+        self.caller.as_ref().map_or_else(|| program::UNSEEN.to_owned(), program::name)
+    }
+}
+
+/// Connections that wait for answers at one time; more are refused.
+const MOST_WAITING: usize = 128;
+
+/// Hosts that are asked about at one time; more are refused.
+const MOST_HOSTS: usize = 16;
+
+/// How many answers are remembered before all are forgotten.
+const MOST_ANSWERED: usize = 1000;
+
+/// A process: its number, and when it started, since numbers are given again.
+type Process = (i32, u64);
+
+/// Those who wait, and what has been answered.
+#[derive(Debug)]
+pub(super) struct Asked {
+    decides: Arc<dyn Decides>,
+    /// The first process inside.
+    init: i32,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: BTreeMap<String, Vec<Waiter>>,
+    answered: BTreeMap<(Process, String), Result<(), String>>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    answer: Answer,
+    /// The port of the caller inside.
+    from: u16,
+}
+
+/// Says no to a connection, and remembers that.
+pub(super) type Refuse = dyn Fn(&str, Who<'_>) -> No + Send + Sync;
+
+impl Asked {
+    pub(super) fn new(decides: Arc<dyn Decides>, init: i32) -> Self {
+        Self { decides, init, state: Mutex::default() }
+    }
+
+    /// Whether somebody can be asked about a host. Addresses on this machine and beside it are for rules alone: whoever
+    /// says yes to a host means none of those.
+    pub(super) fn could_be(host: &Host) -> bool {
+        match host {
+            Host::Name(_) => true,
+            Host::Address(address) => near(*address).is_none() && !is_own(*address),
+        }
+    }
+
+    /// Whether somebody can be asked about a name. Those that stand for no host anywhere are not worth it.
+    pub(super) fn could_be_named(name: &str) -> bool {
+        const NOWHERE: [&str; 5] = ["arpa", "invalid", "local", "onion", "alt"];
+        name.rsplit_once('.').is_some_and(|(_, last)| !NOWHERE.contains(&last))
+    }
+
+    /// Takes a connection over. Comes back at once.
+    pub(super) fn take(self: &Arc<Self>, ask: &Ask, is_usual: bool, refuse: Box<Refuse>) -> Opened {
+        let to = Connection { host: ask.host.clone(), port: ask.port, is_usual };
+        let (answer, later) = Answer::later();
+        let key = to.to_string();
+        {
+            let mut state = self.state();
+            let waiting: usize = state.waiting.values().map(Vec::len).sum();
+            let hosts = state.waiting.len();
+            match state.waiting.get_mut(&key) {
+                _ if waiting >= MOST_WAITING => return Opened::No(refuse(TOO_MANY, Who::At(ask.from))),
+                Some(there) => {
+                    there.push(Waiter { answer, from: ask.from });
+                    return later;
+                }
+                None if hosts >= MOST_HOSTS => return Opened::No(refuse(TOO_MANY, Who::At(ask.from))),
+                None => state.waiting.insert(key.clone(), vec![Waiter { answer, from: ask.from }]),
+            };
+        }
+        let here = Arc::clone(self);
+        let asks = thread::Builder::new().name("pinfold-asks".into());
+        if asks.spawn(move || here.decide_all(&key, &to, &*refuse)).is_err() {
+            // Dropped, each is a no.
+            self.state().waiting.remove(&ask_key(ask, is_usual));
+        }
+        later
+    }
+
+    /// Decides for all that wait for a host, until none does.
+    fn decide_all(&self, key: &str, to: &Connection, refuse: &Refuse) {
+        let _leaving = Leaving { asked: self, key };
+        while let Some(from) = self.first(key) {
+            let wish = Wish { to: to.clone(), caller: program::caller(self.init, from) };
+            let said = self.decide(key, &wish);
+            self.answer(key, from, &wish, &said, refuse);
+        }
+    }
+
+    fn decide(&self, key: &str, wish: &Wish) -> Result<(), String> {
+        let process = wish.caller.as_ref().and_then(process);
+        let before =
+            process.and_then(|process| self.state().answered.get(&(process, key.to_owned())).cloned());
+        match before {
+            Some(Ok(())) => return self.decides.denies(wish).map_or(Ok(()), Err),
+            Some(Err(why)) => return Err(why),
+            None => {}
+        }
+        let said = self.decides.may_connect(wish, &|| self.is_awaited(key));
+        // Where everybody had given up nobody has answered: whoever tries again is asked about again.
+        let was_answered = said.is_ok() || self.is_awaited(key);
+        if let Some(process) = process.filter(|_| was_answered) {
+            let mut state = self.state();
+            if state.answered.len() >= MOST_ANSWERED {
+                state.answered.clear();
+            }
+            state.answered.insert((process, key.to_owned()), said.clone());
+        }
+        said
+    }
+
+    /// Answers the one that was decided about, and others of the same program that wait with it.
+    fn answer(&self, key: &str, from: u16, wish: &Wish, said: &Result<(), String>, refuse: &Refuse) {
+        let is_theirs = |waiter: &Waiter| {
+            waiter.from == from
+                || program::caller(self.init, waiter.from).map(|caller| caller.program)
+                    == wish.caller.as_ref().map(|caller| caller.program.clone())
+        };
+        // Looked at without the lock: connections that come are taken meanwhile.
+        let all = self.state().waiting.get_mut(key).map(std::mem::take).unwrap_or_default();
+        let (theirs, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_theirs);
+        if let Some(waiting) = self.state().waiting.get_mut(key) {
+            waiting.splice(0..0, others);
+        }
+        let program = wish.program();
+        for Waiter { answer, .. } in theirs {
+            answer.give(said.as_ref().copied().map_err(|why| refuse(why, Who::Program(&program))));
+        }
+    }
+
+    /// The caller of the first that waits; when there is none nobody decides about the host any more.
+    fn first(&self, key: &str) -> Option<u16> {
+        let mut state = self.state();
+        let waiting = state.waiting.get_mut(key)?;
+        waiting.retain(|waiter| waiter.answer.is_awaited());
+        let first = waiting.first().map(|waiter| waiter.from);
+        if first.is_none() {
+            state.waiting.remove(key);
+        }
+        first
+    }
+
+    /// Whether anybody still waits for a host.
+    fn is_awaited(&self, key: &str) -> bool {
+        let callers: Vec<u16> = match self.state().waiting.get(key) {
+            Some(waiting) => waiting.iter().filter(|w| w.answer.is_awaited()).map(|w| w.from).collect(),
+            None => return false,
+        };
+        program::any_is_open(self.init, &callers)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whatever the lock holds is whole between any two of its users' steps.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a connection does not even wait.
+const TOO_MANY: &str = "too many connections wait for an answer";
+
+fn ask_key(ask: &Ask, is_usual: bool) -> String {
+    Connection { host: ask.host.clone(), port: ask.port, is_usual }.to_string()
+}
+
+fn is_own(address: IpAddr) -> bool {
+    address.is_loopback() || address.is_unspecified()
+}
+
+/// When a process started is the 22nd field, counted behind its name.
+/// [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html)
+fn process(caller: &Caller) -> Option<Process> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", caller.process)).ok()?;
+    let (_, behind) = stat.rsplit_once(')')?;
+    let started = behind.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    Some((caller.process, started))
+}
+
+/// Nobody waits for an answer that nobody gives: what is left when a thread is lost is refused.
+struct Leaving<'a> {
+    asked: &'a Asked,
+    key: &'a str,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            drop(self.asked.state().waiting.remove(self.key));
+        }
+    }
+}

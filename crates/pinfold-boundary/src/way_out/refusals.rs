@@ -1,0 +1,109 @@
+//! What was refused on the way out, each different refusal once.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pinfold_egress::No;
+use pinfold_policy::host::HostRule;
+use pinfold_policy::source::Located;
+
+use super::program::{self, Who};
+use crate::witness::{MOST, Refused};
+
+/// What whoever runs inside can do instead.
+const INSTEAD: &str = "do without it, and tell the person which host is needed and for what";
+
+/// Remembers refusals.
+#[derive(Debug)]
+pub(super) struct Refusals {
+    /// The first process inside.
+    init: i32,
+    /// What the names of refusals begin with.
+    names: Option<String>,
+    told: Mutex<Told>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    refused: BTreeMap<Key, Refused>,
+    more: u64,
+}
+
+/// What was tried, where, and why not.
+type Key = (&'static str, String, Cow<'static, str>);
+
+/// A refusal in the making.
+pub(super) struct Unreached {
+    pub(super) why: Cow<'static, str>,
+    pub(super) rule: Option<Located<HostRule>>,
+    pub(super) to_allow: Cow<'static, str>,
+}
+
+impl Refusals {
+    pub(super) fn new(init: i32, names: Option<String>) -> Self {
+        Self { init, names, told: Mutex::default() }
+    }
+
+    /// Adds what was refused to what else was.
+    pub(super) fn told(&self, refused: &mut Vec<Refused>, more: &mut u64) {
+        let told = self.lock();
+        refused.extend(told.refused.values().cloned());
+        *more += told.more;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a refusal.
+    pub(super) fn refuse(
+        &self,
+        tried: &'static str,
+        place: String,
+        no: Unreached,
+        who: Option<Who<'_>>,
+    ) -> No {
+        let Unreached { why, rule, to_allow } = no;
+        let known = |told: &mut Told, key: &Key| {
+            let refused = told.refused.get_mut(key)?;
+            refused.times += 1;
+            Some(refused.id.clone().unwrap_or_default())
+        };
+        let message = message(&place, &why, rule.as_ref());
+        let key = (tried, place, why);
+        if let Some(id) = known(&mut self.lock(), &key) {
+            return No { id, message };
+        }
+        // Looked for without the lock, and once only.
+        let program = who.map(|who| who.program(self.init));
+        let mut told = self.lock();
+        if told.refused.len() >= MOST {
+            told.more += 1;
+            return No { id: String::new(), message };
+        }
+        let id = self.names.as_ref().map(|names| format!("{names}{}", told.refused.len() + 1));
+        let (tried, place, why) = &key;
+        let refused = Refused {
+            id: id.clone(),
+            tried,
+            place: PathBuf::from(place),
+            program: program.unwrap_or_else(|| program::UNSEEN.to_owned()),
+            times: 1,
+            why: why.clone().into_owned(),
+            rule: rule.as_ref().map(|rule| rule.value.to_string()),
+            source: rule.as_ref().map(|rule| rule.source.to_string()),
+            instead: INSTEAD,
+            to_allow,
+        };
+        told.refused.insert(key, refused);
+        No { id: id.unwrap_or_default(), message }
+    }
+}
+
+/// For whoever runs inside: never how the line is widened.
+pub(super) fn message(place: &str, why: &str, rule: Option<&Located<HostRule>>) -> String {
+    let rule = rule.map(|rule| format!(" (`{}`, {})", rule.value, rule.source)).unwrap_or_default();
+    format!("{place} is not reached: {why}{rule}; {INSTEAD}")
+}
