@@ -73,9 +73,11 @@ impl Desk {
             Some(false) => None,
         };
         if let Some(here) = place.clone() {
-            let opened = Arc::clone(&opened);
-            // Whoever is here gets nowhere where there is no socket.
-            broker.elsewhere(move || opened.get().is_some() && here.is_anybody_here());
+            // Whoever is here gets nowhere where there is no socket. What is open holds the broker, so the broker must not
+            // hold what is open: none of it would ever be closed.
+            let opened = Arc::downgrade(&opened);
+            let is_open = move || opened.upgrade().is_some_and(|opened| opened.get().is_some());
+            broker.elsewhere(move || is_open() && here.is_anybody_here());
         }
         let webhook = webhook.as_ref().map(|webhook| Webhook::new(&webhook.value, &wanted.environment));
         let webhook = webhook.transpose()?;

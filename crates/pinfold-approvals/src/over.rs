@@ -84,6 +84,7 @@ fn way(by: &By) -> &'static str {
         Via::Socket => "somebody at another terminal",
         Via::Web => "somebody on the page",
         Via::Webhook => "the webhook",
+        Via::Client => "somebody at the client",
         Via::Hook => "a hook",
         Via::Embedder => "the program around it",
     }

@@ -395,6 +395,28 @@ fn nobody_is_waited_for_who_cannot_come() {
     assert!(matches!(Desk::open(&Wanted { homes: Homes::default(), ..wanted }), Err(DeskError::NoPlace(_))));
 }
 
+/// Whoever answered hears that it counted, however soon the process ends that asked: its end waits for them.
+#[test]
+fn what_a_desk_has_opened_ends_with_it() {
+    let bed = tempfile::tempdir().unwrap();
+    let homes = Homes { runtime: Some(bed.path().to_owned()), state: None };
+    let here = || Located { value: true, source: Source::plain(Layer::User) };
+    let settings = ApprovalSettings { socket: Some(here()), ..ApprovalSettings::default() };
+    let desk = Desk::open(&Wanted { settings, name: "s".to_owned(), homes, ..Wanted::default() }).unwrap();
+    let place = place(bed.path());
+    let answers = thread::spawn(move || {
+        let mut client = until(|| Client::connect(&place, "s").ok());
+        let waiting = until(|| client.list().unwrap().pop());
+        client.answer(&waiting.id, &waiting.digest, no())
+    });
+    assert!(matches!(desk.ask(&request("s:1", LONG), &|| true), Heard::Answer(_)));
+    let name = desk.name().map(str::to_owned);
+    drop(desk);
+    let left: Vec<_> = fs::read_dir(bed.path().join("pinfold")).unwrap().flatten().collect();
+    assert_eq!((name.as_deref(), left.len()), (Some("s"), 0), "{left:?}");
+    answers.join().unwrap().unwrap();
+}
+
 /// A process of its own: this program again, as what `another_process` is told to be.
 fn another(role: &str, bed: &Path, name: &str) -> Command {
     wrapped(&[], role, bed, name)

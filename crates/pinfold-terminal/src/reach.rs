@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{major, minor};
 
@@ -102,7 +104,7 @@ fn has_open(process: i32, device: Device) -> io::Result<bool> {
     let files = match fs::read_dir(format!("/proc/{process}/fd")) {
         Ok(files) => files,
         Err(error) if is_gone(&error) => return Ok(false),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(!has_ended(process)?),
         Err(error) => return Err(error),
     };
     for file in files {
@@ -119,6 +121,31 @@ fn has_open(process: i32, device: Device) -> io::Result<bool> {
     Ok(false)
 }
 
+/// How long a process may take to end, once the kernel shows nothing of it any more.
+const ENDING: Duration = Duration::from_millis(20);
+
+/// Whether a process that shows nothing has ended, and was only not waited for yet: then it has nothing open.
+fn has_ended(process: i32) -> io::Result<bool> {
+    let end = Instant::now() + ENDING;
+    loop {
+        match fs::read_to_string(format!("/proc/{process}/stat")) {
+            Err(error) if is_gone(&error) => return Ok(true),
+            Err(error) => return Err(error),
+            Ok(stat) if is_zombie(&stat) => return Ok(true),
+            Ok(_) if Instant::now() >= end => return Ok(false),
+            Ok(_) => thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Whether this is what is left of a process; while it has another thread than the first that one may have something
+/// open.
+fn is_zombie(stat: &str) -> bool {
+    // `state` is the third field, behind the name, `num_threads` the twentieth.
+    let mut fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ');
+    matches!(fields.next(), Some("Z" | "X")) && matches!(fields.nth(16), Some("0" | "1"))
+}
+
 fn is_gone(error: &io::Error) -> bool {
     const NO_SUCH_PROCESS: i32 = 3;
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(NO_SUCH_PROCESS)
@@ -129,6 +156,24 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+
+    /// An ordinary user is not shown what such a process has open, as with one that hides it.
+    #[test]
+    fn a_process_that_nobody_has_waited_for_has_nothing_open() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let process = child.id().cast_signed();
+        let end = Instant::now() + Duration::from_secs(10);
+        while !has_ended(process).unwrap() {
+            assert!(Instant::now() < end, "it is not seen to have ended");
+        }
+        child.wait().unwrap();
+        assert!(has_ended(process).unwrap());
+        assert!(!has_ended(std::process::id().cast_signed()).unwrap());
+        let (name, rest) = ("7 (a) Z 1) ", "1 7 7 0 -1 4228364 0 0 0 0 0 0 0 0 20 0");
+        assert!(is_zombie(&format!("{name}Z {rest} 1 0 5")));
+        assert!(!is_zombie(&format!("{name}Z {rest} 2 0 5")), "another thread goes on");
+        assert!(!is_zombie(&format!("{name}S {rest} 1 0 5")));
+    }
 
     #[test]
     fn who_has_a_file_open_is_found_at_any_depth() {

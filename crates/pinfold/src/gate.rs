@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use pinfold_paths::Freshness;
 use pinfold_policy::{
     BadCall, Case, Claims, Decision, Facts, HookWord, Interaction, Offer, Origin, PartId, PathClaim,
-    PathFact, PathText, RawCall, ShellClaim, ToolCall, Verdict, judge,
+    PathFact, PathText, RawCall, Reason, ShellClaim, ToolCall, Verdict, judge,
 };
 
 use serde_json::Value;
@@ -115,6 +115,15 @@ impl Session {
         };
         let Judged { call, claims, survey, verdict, .. } = judged;
         Ok(Considered { call, claims, facts: survey.facts, verdict, refusal })
+    }
+
+    /// Why a call would be denied that was let through before, if it would: a rule may have come meanwhile.
+    pub fn denies(&self, call: ToolCall) -> Option<String> {
+        let by = self.shared().judged_by();
+        let interaction = self.interaction();
+        let said = Said { id: 0, call, cwd: None, input: None, word: None, interaction, process: None };
+        let judged = self.judged(&by, said);
+        (judged.verdict.decision == Decision::Deny).then(|| self.about(&judged).words(false).reason)
     }
 
     /// What a person could grant for a call, and how wide, beside this one time: empty where it is not asked about, or has
@@ -239,7 +248,7 @@ impl Session {
             tool.clone().into(),
             secrets.into_inner().unwrap_or_default(),
         );
-        match Targets::hold(self.shared(), found, claims.shell.is_some()) {
+        match Targets::hold(self.shared(), found, &claims, id) {
             Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt))),
             // The judge allowed what cannot be held: the type system's last word is no.
             None => Ruling::Refusal(Box::new(Refusal::plain(
@@ -314,7 +323,20 @@ impl Verbal<'_> {
             return self.about(fact).refusal(reason, approvable);
         }
         let subject = self.subject(entry.part);
-        Refusal::of_part(self.tool, &self.shared().principal, &subject, reason, approvable)
+        let refusal = Refusal::of_part(self.tool, &self.shared().principal, &subject, reason, approvable);
+        match (reason, self.safeguard(entry.part)) {
+            // That it is not listed is one thing; that nobody should list it another.
+            (Reason::NotListed, Some(about)) => {
+                Refusal { reason: format!("{}, and it {about}", refusal.reason), ..refusal }
+            }
+            _ => refusal,
+        }
+    }
+
+    /// What a safeguard has to say about a command.
+    fn safeguard(&self, part: PartId) -> Option<&'static str> {
+        let PartId::Command(i) = part else { return None };
+        self.claims.commands.get(i)?.safeguards.first().map(|hit| hit.about)
     }
 
     /// A part that is no path, in words.

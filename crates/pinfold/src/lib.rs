@@ -37,6 +37,7 @@
 //! What a process does after it was started: that line is the kernel's. What is read can be told on: that line is
 //! the network's.
 
+pub mod agents;
 mod asked;
 pub mod audit;
 pub mod check;
@@ -60,6 +61,7 @@ pub mod settings;
 mod shell;
 mod survey;
 mod target;
+mod web;
 mod words;
 
 pub use consent::Decided;
@@ -79,3 +81,4 @@ pub use ruling::Ruling;
 pub use session::{Deeds, Plan, Session, SessionError, WeakSession};
 pub use shell::ShellHost;
 pub use target::{LeftOut, ReadTarget, Targets, WriteTarget};
+pub use web::WebHost;

@@ -3,7 +3,8 @@
 //! The code is stable; the words may improve. They are written for a model to act on.
 
 use pinfold_policy::{
-    BadCall, Decision, DeclaredNo, Disguise, Mode, Operation, Principal, Reason, SourcedRule,
+    BadCall, Decision, DeclaredNo, Disguise, HostRule, Located, Mode, Operation, Principal, Reason,
+    SourcedRule,
 };
 use serde::Serialize;
 
@@ -58,6 +59,10 @@ pub enum RefusalCode {
     Redacted,
     /// The place changed between the look and the deed; nothing was done.
     Changed,
+    /// What this session may fetch is spent.
+    BudgetSpent,
+    /// A host cannot be reached, or what it answers cannot be used.
+    NotFetched,
     /// Shells are off in this session.
     BashNotAllowed,
     /// Nothing holds a shell to its line here, or less than was asked for.
@@ -325,6 +330,19 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
             denied("this agent only reads".to_owned(), "Report what you would have changed in your summary")
         }
         Reason::Mode(mode) => approval(format!("the mode {} asks about it", mode.word())),
+        Reason::UnknownHost => approval("no rule allows this host".to_owned()),
+        Reason::HostDenied(rule) => {
+            let why = format!("the rule `{}` denies it", rule.value);
+            denied(why, "Find another way, or do without it").of_host(rule)
+        }
+        Reason::NearAddress(near) => denied(
+            format!("{}, and no rule names it", near.why()),
+            "Do without it, and tell the person what is needed there",
+        ),
+        Reason::BareAddress => approval("it is an address without a name".to_owned()),
+        Reason::UnusualPort(port) => {
+            approval(format!("port {port} is none at which hosts are usually reached"))
+        }
         Reason::BashNotAllowed => {
             denied("it would have a shell, which is off here".to_owned(), "Do without the shell")
         }
@@ -361,6 +379,10 @@ impl Words {
 
     fn of(self, rule: &SourcedRule) -> Self {
         Self { rule: Some(rule.rule.text().to_owned()), source: Some(rule.source.to_string()), ..self }
+    }
+
+    fn of_host(self, rule: &Located<HostRule>) -> Self {
+        Self { rule: Some(rule.value.to_string()), source: Some(rule.source.to_string()), ..self }
     }
 
     fn by_hook(self, by: &str) -> Self {
@@ -521,7 +543,7 @@ impl Refusal {
 
     /// Whoever made the call does not wait for it any more.
     pub(crate) fn gone(asked: &Self) -> Self {
-        let why = "the process that tried it has ended";
+        let why = "whoever wanted it does not wait any more";
         let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
         Self { message: format!("{subject} was not done: {why}."), reason: why.to_owned(), ..asked.clone() }
     }

@@ -15,6 +15,7 @@ use crate::audit::{Journal, kept_text};
 use crate::consent::{Asking, By, Hooks, Keeper, Kept, Lasts};
 use crate::recording::RecordedPlace;
 use crate::shell::ShellHost;
+use crate::web::WebHost;
 
 /// What a session is to be, before any folder is opened.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct Plan {
     pub guards: Guards,
     /// What runs shells; without it none can run.
     pub shells: Option<Arc<dyn ShellHost>>,
+    /// What pages are fetched with; without it none is.
+    pub web: Option<Arc<dyn WebHost>>,
     /// Rules, mode and switches.
     pub policy: Policy,
     /// Where the patterns of grants are measured from.
@@ -89,6 +92,7 @@ impl Plan {
             interaction: Interaction::Interactive,
             guards: Guards::default(),
             shells: None,
+            web: None,
             policy: Policy::folder_is_granted(),
             bases: Bases::default(),
             asking: None,
@@ -158,6 +162,7 @@ pub(crate) struct Shared {
     pub(crate) guards: Guards,
     pub(crate) seen: Seen,
     pub(crate) shells: Option<Arc<dyn ShellHost>>,
+    pub(crate) web: Option<Arc<dyn WebHost>>,
     policy: RwLock<Arc<Policy>>,
     pub(crate) keeper: Keeper,
     pub(crate) asking: Option<Asking>,
@@ -236,7 +241,7 @@ impl Session {
 
     /// The session of a plan over its line. `parse`: how much of a call has to be there.
     pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: Parse) -> Self {
-        let Plan { id, scope, principal, access, interaction, guards, shells, policy, .. } = plan;
+        let Plan { id, scope, principal, access, interaction, guards, shells, web, policy, .. } = plan;
         let Plan {
             bases, asking, hooks, parents, bypass_locked, rules_locked, headless_hooks, deeds, ..
         } = plan;
@@ -255,6 +260,7 @@ impl Session {
             guards,
             seen: Seen::new(),
             shells,
+            web,
             policy: RwLock::new(Arc::new(policy)),
             keeper: Keeper::new(bases),
             asking,
@@ -282,11 +288,20 @@ impl Session {
         WeakSession::of(&self.shared)
     }
 
+    /// Whether somebody is asked about hosts that no rule allows, when a process connects to one.
+    pub fn may_let_processes_reach(&self) -> bool {
+        let mode = self.shared.judged_by().policy.mode;
+        self.is_asked() && !matches!(mode, Mode::DontAsk | Mode::Explore)
+    }
+
+    fn is_asked(&self) -> bool {
+        self.shared.interaction == Interaction::Interactive && self.shared.asking.is_some()
+    }
+
     /// Whether what a process of a shell is about to do outside could be let through: somebody can be asked, or a rule
     /// allows something that it names.
     pub fn may_let_processes_out(&self) -> bool {
         let shared = &self.shared;
-        let asked = shared.interaction == Interaction::Interactive && shared.asking.is_some();
         let reaches = |rule: &Arc<SourcedRule>| match rule.rule.covers() {
             Covers::Path(_, pattern) => pattern.is_anchored(),
             Covers::Tool(_)
@@ -298,7 +313,12 @@ impl Session {
         };
         let policy = shared.judged_by().policy;
         let named = || policy.rules(Effect::Allow).rules().iter().any(reaches);
-        shared.access == Access::ReadWrite && !shared.scope.enforce_write && (asked || named())
+        shared.access == Access::ReadWrite && !shared.scope.enforce_write && (self.is_asked() || named())
+    }
+
+    /// Whether programs are asked before calls: what they have not seen has not been asked about.
+    pub fn has_hooks(&self) -> bool {
+        self.shared.hooks.is_some()
     }
 
     /// Its name in the record.

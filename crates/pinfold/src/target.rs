@@ -12,20 +12,25 @@ use std::sync::Arc;
 use pinfold_paths::{
     Contained, DeedError, Directory, Expect, Kind, LastLink, Outside, PathClaim, Place, Resolution, Version,
 };
-use pinfold_policy::{GuardHit, Operation, Policy};
+use pinfold_policy::{Claims, GuardHit, Operation, Policy};
 
 use crate::guarded;
 use crate::outcome::Failure;
 use crate::refusal::RefusalCode;
 use crate::session::{Shared, WeakSession};
 use crate::shell::ShellHost;
+use crate::web::WebHost;
 
 /// The targets of one call, handed out in the order of its claims.
 pub struct Targets {
     list: std::vec::IntoIter<Target>,
     /// Only for a call that claims a shell.
     shells: Option<Arc<dyn ShellHost>>,
+    /// Only for a call that fetches a page.
+    web: Option<Arc<dyn WebHost>>,
     session: WeakSession,
+    /// The number of the call.
+    id: u64,
 }
 
 enum Target {
@@ -38,13 +43,26 @@ impl Targets {
     pub(crate) fn hold(
         shared: &Arc<Shared>,
         found: Vec<(Operation, Resolution)>,
-        shell: bool,
+        claims: &Claims,
+        id: u64,
     ) -> Option<Self> {
         let list =
             found.into_iter().map(|(operation, resolution)| Target::new(shared, operation, resolution));
-        let shells = if shell { shared.shells.clone() } else { None };
+        let shells = shared.shells.clone().filter(|_| claims.shell.is_some());
+        let web = shared.web.clone().filter(|_| claims.hosts.iter().any(|host| host.at.is_some()));
         let session = WeakSession::of(shared);
-        Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter(), shells, session })
+        Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter(), shells, web, session, id })
+    }
+
+    /// What the page of the call is fetched with.
+    ///
+    /// # Errors
+    /// When the call fetches none, or the session has nothing of this kind to fetch with.
+    pub fn web<W: WebHost>(&self) -> Result<&W, Failure> {
+        let host: Option<&dyn Any> = self.web.as_deref().map(|host| host as &dyn Any);
+        host.and_then(<dyn Any>::downcast_ref).ok_or_else(|| {
+            Failure::plain(RefusalCode::NotHeld, "this session fetches no pages", "do without it")
+        })
     }
 
     /// What runs the shell of the call.
@@ -59,6 +77,11 @@ impl Targets {
     /// The session that the call belongs to: what a shell of it tries goes down the same road.
     pub fn session(&self) -> &WeakSession {
         &self.session
+    }
+
+    /// `SESSION:CALL`: the name of the call in the record; `None` when the session is over.
+    pub fn call(&self) -> Option<String> {
+        self.session.upgrade().map(|session| format!("{}:{}", session.id(), self.id))
     }
 
     /// The next target, which the call reads.

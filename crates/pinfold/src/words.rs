@@ -1,12 +1,17 @@
 //! A verdict in words: why, by which rule, about which part.
 
 use pinfold_policy::{
-    Claims, Decision, Disguise, Facts, ForeignCall, Grant, PartId, PathFact, Reason, ShellClaim, SourcedRule,
-    ToolCall, TrailEntry,
+    Claims, Decision, Disguise, Facts, ForeignCall, Grant, Mode, PartId, PathFact, Reason, ShellClaim,
+    SourcedRule, ToolCall, TrailEntry,
 };
 
 use crate::check::ClaimsTold;
 use crate::gate::{Considered, shortened};
+
+/// That nothing but a mode decided.
+pub(crate) fn by_mode(mode: Mode) -> String {
+    format!("the mode {} says so", mode.word())
+}
 
 /// Why, in one clause.
 pub(crate) fn clause(reason: &Reason) -> String {
@@ -25,7 +30,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
             return hit.why.clone();
         }
         Reason::Barred(bar) => return bar.why.clone(),
-        Reason::Mode(mode) => return format!("the mode {} says so", mode.word()),
+        Reason::Mode(mode) => return by_mode(*mode),
         Reason::OnlyReads => "the command does nothing but read",
         Reason::HeldByTheKernel => "the kernel holds what it does",
         Reason::DecidedElsewhere => "another part of the call decides about it",
@@ -41,6 +46,11 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::WriteOutside => "a write outside the folder",
         Reason::OtherNames(names) => return format!("the file has {names} names"),
         Reason::OtherMount => "another file system is mounted there",
+        Reason::UnknownHost => "no rule allows this host",
+        Reason::HostDenied(_) => "a rule denies the host",
+        Reason::NearAddress(near) => near.why(),
+        Reason::BareAddress => "it is an address without a name",
+        Reason::UnusualPort(_) => "it is a port at which hosts are not usually reached",
         Reason::BashNotAllowed => "shells are off in this session",
         Reason::ShellNotHeld => "nothing holds a shell here",
         Reason::NothingToJudge => "the call has no part that could be judged",
@@ -58,13 +68,16 @@ pub(crate) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
         | Reason::MayBeDenied(Some(rule)) => written(rule),
         Reason::Grant(grant) => match grant.as_ref() {
             Grant::Rule(rule) => written(rule),
-            Grant::PlainCommands | Grant::Place(..) | Grant::Folder(..) => (Some(grant.to_string()), None),
+            Grant::PlainCommands | Grant::Place(..) | Grant::Folder(..) | Grant::Host(_) => {
+                (Some(grant.to_string()), None)
+            }
         },
         Reason::Hook(word) => (None, Some(word.by.clone())),
         Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {
             (Some(hit.pattern.clone()), Some("built-in guards".to_owned()))
         }
         Reason::Declared(hit) => (Some(hit.no.list.clone()), Some(hit.no.source.to_string())),
+        Reason::HostDenied(rule) => (Some(rule.value.to_string()), Some(rule.source.to_string())),
         _ => (None, None),
     }
 }
@@ -132,6 +145,10 @@ impl<'a> Said<'a> {
                  this safeguard out"
                     .to_owned()
             }
+            Reason::HostDenied(rule) => format!("take the rule `{}` away ({})", rule.value, rule.source),
+            Reason::NearAddress(_) | Reason::BareAddress | Reason::UnusualPort(_) => {
+                "name the host with its port under `network.allow`".to_owned()
+            }
             Reason::BashNotAllowed => "switch shells on: `--allow-bash`, or `\"allowBash\": true`".to_owned(),
             Reason::ReadOnly => "leave the read-only sandbox".to_owned(),
             Reason::ReadOutside => "set `\"reads\": \"anywhere\"`, or add the directory".to_owned(),
@@ -144,6 +161,7 @@ impl<'a> Said<'a> {
             | Reason::GuardedRead(_)
             | Reason::OtherNames(_)
             | Reason::OtherMount => self.by_rule(entry, "an allow rule that names the place"),
+            Reason::UnknownHost => self.by_host(entry),
             Reason::Barred(_) | Reason::MayBeDenied(_) => {
                 "write it without that, so that a rule can be about it".to_owned()
             }
@@ -174,6 +192,18 @@ impl<'a> Said<'a> {
             PartId::Tool => Some(shortened(self.call.name())),
         };
         rule.map_or_else(|| which.to_owned(), |rule| format!("{which}, such as `{rule}`"))
+    }
+
+    /// An entry of the list of hosts that would be about the part.
+    fn by_host(&self, entry: &TrailEntry) -> String {
+        let host = match entry.part {
+            PartId::Host(i) => self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref()),
+            PartId::Path(_) | PartId::Command(_) | PartId::Shell | PartId::Tool => None,
+        };
+        format!(
+            "name it in `network.allow` of the settings, or start with --allow-host {}",
+            host.unwrap_or("HOST")
+        )
     }
 
     fn command(&self, i: usize) -> Option<&str> {

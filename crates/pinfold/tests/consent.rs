@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, Deed, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, Asking, By, Caller, Choice, Deed, Heard, Request, Via};
 use pinfold::{Ambient, Decided, Plan, Question, RawCall, Ruling, Session};
 use serde_json::json;
 
@@ -175,4 +175,50 @@ fn secrets_are_not_shown_and_count_all_the_same() {
     let shown = serde_json::to_string(&one).unwrap();
     assert!(!shown.contains("ghp_a1B2") && shown.contains("[REDACTED:"), "{shown}");
     assert_ne!(one.digest, two.digest, "another secret is another deed");
+}
+
+/// Says the same to everybody, and counts how often it was asked.
+#[derive(Debug)]
+struct Counting(Choice, AtomicUsize);
+
+impl Approver for Counting {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        if still_asked() { Heard::Answer(answer(request, self.0.clone())) } else { Heard::NotAsked }
+    }
+}
+
+#[derive(Debug)]
+struct CannotAnswer;
+
+impl Approver for CannotAnswer {
+    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+        Heard::Nobody("nobody is here".to_owned())
+    }
+}
+
+#[test]
+fn a_caller_who_can_be_asked_is_asked_first_and_one_who_is_gone_gets_nothing() {
+    let (_bed, inside, outside) = folders();
+    let of_session = Arc::new(Counting(Choice::No { message: None }, AtomicUsize::new(0)));
+    let asking = Asking { approver: of_session.clone(), patience: Duration::from_mins(1), locations: None };
+    let plan = Plan { asking: Some(asking), ..plan(&inside) };
+    let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
+    let of_caller = Counting(Choice::Yes, AtomicUsize::new(0));
+    let raw = write(&outside.join("a"));
+    let asks: Option<&dyn Approver> = Some(&of_caller);
+
+    assert!(session.decide(&raw).outcome.is_err(), "whoever the session asks says no");
+    assert!(session.decide_for(&raw, Caller { waits: None, asks }).outcome.is_ok());
+    let gone = || false;
+    let other = write(&outside.join("b"));
+    let outcome = session.decide_for(&other, Caller { waits: Some(&gone), asks }).outcome;
+    assert!(outcome.is_err(), "the yes of somebody who is gone counts for nothing");
+    let asked = |of: &Counting| of.1.load(Ordering::Relaxed);
+    assert_eq!((asked(&of_session), asked(&of_caller)), (1, 2));
+    // Whoever cannot answer leaves it to the session.
+    let third = write(&outside.join("c"));
+    let caller = Caller { waits: None, asks: Some(&CannotAnswer) };
+    assert!(session.decide_for(&third, caller).outcome.is_err());
+    assert_eq!(asked(&of_session), 2);
 }

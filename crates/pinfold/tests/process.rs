@@ -11,9 +11,10 @@ use std::sync::Arc;
 use pinfold::audit::Memory;
 use pinfold::consent::{Answer, By, Choice, Deed, Via};
 use pinfold::paths::Opening;
+use pinfold::policy::host::Host;
 use pinfold::policy::{
-    Access, Bases, Effect, Interaction, Layer, Mode, Operation, PathText, Policy, ProcessCall, Rule, Source,
-    SourcedRule, Touch,
+    Access, Bases, Connection, Effect, Interaction, Layer, Mode, Operation, PathText, Policy, ProcessCall,
+    Rule, Source, SourcedRule, Touch,
 };
 use pinfold::{Ambient, Permit, Plan, Question, RawCall, Refusal, Ruling, Session, ToolCall};
 use serde_json::json;
@@ -68,6 +69,7 @@ fn process(touches: impl Into<Vec<Touch>>) -> ToolCall {
         program: "touch".to_owned(),
         command_line: "touch a".to_owned(),
         touches: touches.into(),
+        connects: None,
     })
 }
 
@@ -110,6 +112,43 @@ fn rules_and_modes_say_the_same_as_of_an_edit() {
         (Mode::Default, &[(Allow, "Edit(/$OUT/**)"), (Ask, "Edit(/$OUT/d/*)")], "ask ask-rule"),
     ] {
         assert_eq!(ruled(&bed.session(mode, rules), write(&place)), expected, "{mode:?} {rules:?}");
+    }
+}
+
+fn connects(host: &str, port: u16) -> ToolCall {
+    let is_usual = [22, 80, 443].contains(&port);
+    ToolCall::Process(ProcessCall {
+        program: "curl".to_owned(),
+        command_line: "curl x".to_owned(),
+        touches: Vec::new(),
+        connects: Some(Connection { host: Host::parse(host).unwrap(), port, is_usual }),
+    })
+}
+
+#[test]
+fn a_host_is_a_question_whatever_the_mode_unless_a_rule_speaks_of_it() {
+    use Effect::{Allow, Ask, Deny};
+    let bed = Bed::new();
+    for (mode, rules, port, expected) in [
+        (Mode::Default, &[] as &[(Effect, &str)], 443, "ask scope"),
+        (Mode::AcceptEdits, &[], 443, "ask scope"),
+        (Mode::BypassPermissions, &[], 443, "ask scope"),
+        (Mode::DontAsk, &[], 443, "deny RequiresApproval"),
+        (Mode::Default, &[(Allow, "WebFetch(domain:a.example)")], 443, "allow"),
+        (Mode::Default, &[(Allow, "WebFetch(domain:*.example)")], 22, "allow"),
+        (Mode::Default, &[(Allow, "WebFetch"), (Allow, "Bash")], 443, "ask scope"),
+        // Rules name no port, and let nobody through to another than the usual ones.
+        (Mode::Default, &[(Allow, "WebFetch(domain:a.example)")], 5432, "ask scope"),
+        (Mode::BypassPermissions, &[(Deny, "WebFetch(domain:*.example)")], 5432, "deny Denied"),
+        (
+            Mode::Default,
+            &[(Allow, "WebFetch(domain:a.example)"), (Ask, "WebFetch(domain:a.example)")],
+            80,
+            "ask ask-rule",
+        ),
+    ] {
+        let said = ruled(&bed.session(mode, rules), connects("a.example", port));
+        assert_eq!(said, expected, "{mode:?} {rules:?} {port}");
     }
 }
 

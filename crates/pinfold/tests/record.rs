@@ -200,8 +200,12 @@ impl Bed {
             place: PathText::new(&outside),
             named: PathText::new(&outside),
         };
-        let process =
-            ProcessCall { program: words.to_owned(), command_line: words.to_owned(), touches: vec![touch] };
+        let process = ProcessCall {
+            program: words.to_owned(),
+            command_line: words.to_owned(),
+            touches: vec![touch],
+            connects: None,
+        };
         Self::end(session.decide_call(ToolCall::Process(process), None, None), words);
         let agent = |plan: Plan| Plan {
             principal: Principal::Subagent(words.to_owned()),

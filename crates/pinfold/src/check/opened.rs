@@ -19,6 +19,7 @@ use super::answer::Answer;
 use super::desk::MakeHooks;
 use super::line::BadLine;
 use super::setup::Setup;
+use crate::agents::{Own, judged_below, mode_below};
 use crate::audit::Discard;
 use crate::gate::Considered;
 use crate::profile::Profile;
@@ -251,32 +252,20 @@ impl Opening<'_> {
         // Without a definition the rules of the line are the agent's own.
         let own = |rule: &&SourcedRule| setup.agent_def.is_none() && rule.source.layer == Layer::Call;
         let inherited = merged.rules.iter().filter(|rule| rule.effect == Effect::Deny || own(rule));
-        let mut rules: Vec<SourcedRule> = inherited.cloned().collect();
+        let rules: Vec<SourcedRule> = inherited.cloned().collect();
         let definition = setup.agent_def.clone().unwrap_or_default();
-        rules.extend(read_rules(&definition.deny_tools, Effect::Deny, Layer::Agent, |bad| unread.push(bad)));
+        let deny = read_rules(&definition.deny_tools, Effect::Deny, Layer::Agent, |bad| unread.push(bad));
         let listed = definition
             .allow_tools
             .map(|texts| read_rules(&texts, Effect::Allow, Layer::Agent, |bad| warnings.push(bad)));
-        match (&listed, &merged.managed_rules_only) {
-            (Some(listed), None) => rules.extend(listed.iter().cloned()),
-            (Some(_), Some(lock)) => {
-                warnings.push(format!("{lock} lets no rules of agents allow anything"));
-            }
-            (None, _) => {}
+        if let (Some(_), Some(lock)) = (&listed, &merged.managed_rules_only) {
+            warnings.push(format!("{lock} lets no rules of agents allow anything"));
         }
-        policy.mode = self.mode_of_agent(definition.mode);
-        policy.with_rules(rules, bases).held_to(listed, bases)
-    }
-
-    /// The mode of a subagent: its own, never looser than that of the session that started it, where that is said.
-    fn mode_of_agent(&self, own: Option<Mode>) -> Mode {
-        let parent = &self.merged.mode;
-        let said = parent.source.layer != Layer::BuiltIn;
-        let own = own.unwrap_or(if said { parent.value } else { Mode::Default });
-        match (if said { own.clamped_to(parent.value) } else { own }, &self.merged.bypass_locked) {
-            (Mode::BypassPermissions, Some(_)) => Mode::Default,
-            (mode, _) => mode,
-        }
+        let own = Own { listed, deny, allows: merged.managed_rules_only.is_none() };
+        let parent = Some(&merged.mode).filter(|mode| mode.source.layer != Layer::BuiltIn);
+        policy.mode =
+            mode_below(definition.mode, parent.map(|mode| mode.value), merged.bypass_locked.is_some());
+        judged_below(policy, rules, own, bases)
     }
 
     /// What was granted in the session. A subagent has no part in it.

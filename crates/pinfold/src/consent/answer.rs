@@ -164,6 +164,8 @@ pub enum Via {
     Web,
     /// A webhook.
     Webhook,
+    /// The client of an MCP server, in a form of its own.
+    Client,
     /// A hook of the settings.
     Hook,
     /// The program that embeds the gate.

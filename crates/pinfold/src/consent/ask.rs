@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    BashMode, Case, Claims, Decision, HookWord, Interaction, Mode, Offer, PathText, Reason, ToolCall, Touch,
-    TrailEntry, Verdict, Width,
+    BashMode, Case, Claims, Connection, Decision, HookWord, Interaction, Mode, Offer, PathText, ProcessCall,
+    Reason, ToolCall, TrailEntry, Verdict, Width,
 };
 use serde_json::Value;
 
@@ -199,13 +199,13 @@ fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
                 None => acts(judged, &path),
             }
         }
-        ToolCall::Mcp(_) | ToolCall::Foreign(_) => match judged.input {
+        ToolCall::Mcp(_) | ToolCall::Foreign(_) | ToolCall::WebFetch(_) => match judged.input {
             Some(input) => Deed::Input { input: serde_json::to_string_pretty(input).unwrap_or_default() },
             None => acts(judged, &path),
         },
-        ToolCall::Process(call) => Deed::Paths {
-            acts: call.touches.iter().enumerate().map(|(i, touch)| touched(touch, path(i))).collect(),
-        },
+        ToolCall::Process(call) => {
+            Deed::Paths { acts: touches(call, &path).chain(call.connects.iter().map(connects)).collect() }
+        }
         ToolCall::Read(_)
         | ToolCall::Delete(_)
         | ToolCall::MoveFile(_)
@@ -227,8 +227,18 @@ fn acts(judged: &Judged<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -
     Deed::Paths { acts: judged.survey.facts.paths.iter().enumerate().map(act).collect() }
 }
 
-fn touched(touch: &Touch, (path, real): (String, Option<String>)) -> Act {
-    Act { operation: touch.says.clone(), path, real }
+fn touches(
+    call: &ProcessCall,
+    path: &dyn Fn(usize) -> (String, Option<String>),
+) -> impl Iterator<Item = Act> {
+    call.touches.iter().enumerate().map(|(i, touch)| {
+        let (path, real) = path(i);
+        Act { operation: touch.says.clone(), path, real }
+    })
+}
+
+fn connects(to: &Connection) -> Act {
+    Act { operation: "connect".to_owned(), path: to.to_string(), real: None }
 }
 
 fn shell_folder(shared: &Shared) -> PathBuf {

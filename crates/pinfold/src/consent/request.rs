@@ -4,7 +4,10 @@
 //! invisible characters visible, and never hides the tail.
 
 use jiff::Timestamp;
+use pinfold_policy::Mode;
 use serde::{Deserialize, Serialize};
+
+use crate::words;
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -36,6 +39,19 @@ pub struct Request {
     pub destructive: bool,
     /// What can be granted beyond this call.
     pub offer: OfferShown,
+}
+
+impl Request {
+    /// The mode that asks, where nothing but a mode does: no rule, guard, safeguard or hook, and the call was understood.
+    pub fn asked_by_mode(&self) -> Option<Mode> {
+        const STEP: &str = "mode-default";
+        let words: Vec<&str> = self.why.iter().map(|why| why.reason.as_str()).collect();
+        let mode = Mode::WORDS.iter().filter_map(|word| Mode::parse(word).ok()).find(|mode| {
+            let asks = words::by_mode(*mode);
+            !words.is_empty() && words.iter().all(|reason| *reason == asks)
+        })?;
+        self.why.iter().all(|why| why.step == STEP).then_some(mode)
+    }
 }
 
 /// Who wants something.

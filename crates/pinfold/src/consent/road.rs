@@ -10,7 +10,7 @@ use pinfold_policy::{
 };
 
 use super::answer::{Answer, Choice, RuleFile, Via};
-use super::approver::{Asking, Heard};
+use super::approver::{Approver, Asking, Heard};
 use super::hooks::Told;
 use super::request::ProcessShown;
 use crate::gate::Said;
@@ -55,18 +55,42 @@ pub(super) struct Walk<'a> {
     pub(super) writer: Option<usize>,
     /// Hooks were asked about a question of this call.
     pub(super) hooks_asked: bool,
-    /// Says whether whoever made the call still waits for it; without it, they do.
-    pub(super) waits: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// Whoever made the call.
+    pub(super) caller: Caller<'a>,
+}
+
+/// Whoever made a call, as far as they take part in what becomes of it.
+#[derive(Clone, Copy, Default)]
+pub struct Caller<'a> {
+    /// Says whether they still wait for it: a question about a call that nobody waits for is taken back. Without it,
+    /// they do.
+    pub waits: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// Who is asked first about this call: the person behind the caller, where the caller can reach them. When they
+    /// cannot answer, whoever the session asks is. How long is waited, and where rules go, is the session's to say.
+    pub asks: Option<&'a dyn Approver>,
+}
+
+impl Caller<'_> {
+    /// Whether they still wait.
+    pub fn is_waiting(&self) -> bool {
+        self.waits.is_none_or(|waits| waits())
+    }
 }
 
 impl Session {
     /// Takes a call all the way: hooks are asked, it is judged, and where it is a question whoever can be asked is.
     /// Waits for the answer.
     pub fn decide(&self, raw: &RawCall) -> Decided {
+        self.decide_for(raw, Caller::default())
+    }
+
+    /// The same for a caller who can be asked, or may give up.
+    pub fn decide_for(&self, raw: &RawCall, caller: Caller<'_>) -> Decided {
         let mut walk = Walk {
             id: self.shared().next_call(),
             raw: Some(Cow::Borrowed(raw)),
             interaction: self.answerable(),
+            caller,
             ..Walk::of_embedder(self)
         };
         let word = walk.before();
@@ -95,7 +119,8 @@ impl Session {
         process: ProcessShown,
         waits: &(dyn Fn() -> bool + Sync),
     ) -> Decided {
-        let walk = Walk { waits: Some(waits), ..Walk::of_embedder(self) };
+        let caller = Caller { waits: Some(waits), asks: None };
+        let walk = Walk { caller, ..Walk::of_embedder(self) };
         let ruling = self.submit_attempt(call, None, Some(process));
         walk.end(ruling)
     }
@@ -198,7 +223,7 @@ impl<'a> Walk<'a> {
             rewritten: false,
             writer: None,
             hooks_asked: false,
-            waits: None,
+            caller: Caller::default(),
         }
     }
 }
@@ -250,9 +275,14 @@ impl Walk<'_> {
 
     fn by_person(&self, asking: &Asking, question: Question) -> Ruling {
         let session = self.session;
-        let waits = || self.waits.is_none_or(|waits| waits());
+        let waits = || self.caller.is_waiting();
         let still_asked = || waits() && session.is_still_asked(&question);
-        match asking.approver.ask(&question.request, &still_asked) {
+        let ask = |approver: &dyn Approver| approver.ask(&question.request, &still_asked);
+        let heard = match self.caller.asks.map(ask) {
+            None | Some(Heard::Nobody(_)) => ask(&*asking.approver),
+            Some(heard) => heard,
+        };
+        match heard {
             Heard::Answer(answer) if Timestamp::now() > question.request.deadline && answer.is_yes() => {
                 let late = Answer::silence(&question.request.id, &question.request.digest);
                 session.answer(question, &late)

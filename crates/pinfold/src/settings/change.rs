@@ -4,7 +4,7 @@ use pinfold_paths::Ambient;
 use pinfold_policy::settings::{Change, edited};
 use pinfold_policy::{BadSettings, Layer};
 
-use super::file::{FileTrouble, Held};
+use super::file::{FileTrouble, Held, read, read_within};
 use super::locations::{Locations, SettingsFile};
 use super::trust::{Trust, TrustError};
 
@@ -34,6 +34,9 @@ pub enum ChangeError {
         /// Why.
         trouble: FileTrouble,
     },
+    /// It is not what was looked at.
+    #[error("{0} was changed by somebody else meanwhile")]
+    Other(String),
     /// The change was written; what follows it for trust was not.
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -54,23 +57,12 @@ pub fn change(
     layer: Layer,
     change: &Change,
 ) -> Result<Changed, ChangeError> {
-    let no_file = || ChangeError::NoFile(layer.word());
-    let file = locations.file(layer).filter(|file| file.layer != Layer::Managed).ok_or_else(no_file)?;
-    let failed = |trouble| ChangeError::File { shown: file.shown.to_string(), trouble };
-    let held = match &file.within {
-        Some(project) => Ok(Held::within(project, &file.path)),
-        None => Held::own(&file.path),
-    };
-    let mode = if layer == Layer::Project { SHARED_MODE } else { OWN_MODE };
+    let file = own_file(locations, layer)?;
     let mut followed = None;
-    let changed = held.map_err(failed)?.replace(ambient, mode, |before| {
-        let after = edited(before, layer, &file.shown, change)?.map(String::into_bytes);
+    let changed = replaced(ambient, &file, |before| {
+        let after = edited(before, layer, &file.shown, std::slice::from_ref(change))?.map(String::into_bytes);
         followed = after.clone().map(|after| (before.map(<[u8]>::to_vec), after));
-        Ok::<_, Failed>(after)
-    });
-    let changed = changed.map_err(|failed| match failed {
-        Failed::Bad(bad) => ChangeError::Bad(bad),
-        Failed::File(trouble) => ChangeError::File { shown: file.shown.to_string(), trouble },
+        Ok(after)
     })?;
     if let (true, Some((before, after))) = (changed, followed) {
         follow(ambient, locations, &file, before.as_deref(), &after)?;
@@ -78,9 +70,84 @@ pub fn change(
     Ok(Changed { file, changed })
 }
 
+/// A file as it would be after some changes, to be looked at first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The file.
+    pub file: SettingsFile,
+    /// What stands there.
+    pub before: Option<String>,
+    /// What would; `None` when it is so already.
+    pub after: Option<String>,
+}
+
+/// What changes would come to. Nothing is written.
+///
+/// # Errors
+/// [`ChangeError`].
+pub fn propose(
+    ambient: &Ambient,
+    locations: &Locations,
+    layer: Layer,
+    changes: &[Change],
+) -> Result<Proposal, ChangeError> {
+    let file = own_file(locations, layer)?;
+    let found = match &file.within {
+        Some(project) => read_within(ambient, project, &file.path),
+        None => read(ambient, &file.path),
+    };
+    let found = found.map_err(|trouble| ChangeError::File { shown: file.shown.to_string(), trouble })?;
+    let before = found.map(|found| found.bytes);
+    let after = edited(before.as_deref(), layer, &file.shown, changes)?;
+    // It was understood, so it is text.
+    let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Proposal { file, before, after })
+}
+
+/// Writes what was proposed, if the file is still what it was then. Trust does not follow: what comes from elsewhere is
+/// looked at like everything that others wrote.
+///
+/// # Errors
+/// [`ChangeError`].
+pub fn carry_out(ambient: &Ambient, proposal: &Proposal) -> Result<bool, ChangeError> {
+    let Proposal { file, before, after } = proposal;
+    let Some(after) = after else { return Ok(false) };
+    replaced(ambient, file, |now| {
+        if now != before.as_deref().map(str::as_bytes) {
+            return Err(Failed::Other);
+        }
+        Ok(Some(after.clone().into_bytes()))
+    })
+}
+
+fn own_file(locations: &Locations, layer: Layer) -> Result<SettingsFile, ChangeError> {
+    let no_file = || ChangeError::NoFile(layer.word());
+    locations.file(layer).filter(|file| file.layer != Layer::Managed).ok_or_else(no_file)
+}
+
+fn replaced(
+    ambient: &Ambient,
+    file: &SettingsFile,
+    with: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, Failed>,
+) -> Result<bool, ChangeError> {
+    let failed = |trouble| ChangeError::File { shown: file.shown.to_string(), trouble };
+    let held = match &file.within {
+        Some(project) => Ok(Held::within(project, &file.path)),
+        None => Held::own(&file.path),
+    };
+    let mode = if file.layer == Layer::Project { SHARED_MODE } else { OWN_MODE };
+    held.map_err(failed)?.replace(ambient, mode, with).map_err(|why| match why {
+        Failed::Bad(bad) => ChangeError::Bad(bad),
+        Failed::File(trouble) => failed(trouble),
+        Failed::Other => ChangeError::Other(file.shown.to_string()),
+    })
+}
+
 enum Failed {
     Bad(BadSettings),
     File(FileTrouble),
+    /// It is not what was looked at.
+    Other,
 }
 
 impl From<BadSettings> for Failed {

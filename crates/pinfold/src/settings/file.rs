@@ -58,7 +58,7 @@ pub(crate) fn read(_: &Ambient, path: &Path) -> Result<Option<Found>, FileTroubl
 }
 
 /// A place within a project, read through what holds it. `None` when nothing stands there.
-pub(super) fn read_within(
+pub(crate) fn read_within(
     ambient: &Ambient,
     within: &Path,
     path: &Path,

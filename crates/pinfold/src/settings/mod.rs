@@ -14,7 +14,7 @@ mod reload;
 mod tracked;
 mod trust;
 
-pub use change::{ChangeError, Changed, change};
+pub use change::{ChangeError, Changed, Proposal, carry_out, change, propose};
 pub use expectations::{Broken, broken};
 pub use layers::{Loaded, SettingsError, load};
 pub use locations::{Locations, SettingsFile, project_root};

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pinfold_paths::Ambient;
 use pinfold_policy::declared::{BadScope, Declared, Surroundings, ToolScopes};
 use pinfold_policy::merge::Merged;
-use pinfold_policy::settings::SandboxMode;
-use pinfold_policy::{Access, Bases, GuardKind, Guards, Layer, Located, Policy};
+use pinfold_policy::settings::{FetchBudget, SandboxMode};
+use pinfold_policy::{Access, Bases, GuardKind, Guards, Hosts, Layer, Located, Policy};
 
 use super::hooked;
 use crate::declared;
@@ -73,6 +74,12 @@ impl Plan {
         policy.ask_rules_in_bypass = merged.ask_rules_in_bypass.value;
         policy.declared = all_declared(ambient, merged, situation, &around)?;
         policy.around = around;
+        policy.hosts = Arc::new(Hosts::new(&merged.network, &merged.rules).map_err(|e| NotApplied {
+            at: "network".to_owned(),
+            what: e.to_string(),
+            mend: "name fewer".to_owned(),
+        })?);
+        policy.fetches = FetchBudget::of(&merged.network);
         let named = merged.additional_directories.iter().chain(&merged.sandbox.writable);
         let places = named.filter_map(|named| {
             let place = place_of(&named.value, &self, situation);

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use super::file::{FileTrouble, Held, read, read_within, trouble};
 use super::layers::is_own;
 use super::locations::{Locations, SettingsFile};
+use crate::agents::{Definition, of_project};
 
 /// The record of trust, as it was when it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -213,10 +214,29 @@ impl Widening {
             layers.push(Layered { settings, trusted: false });
             widening.seen.push((file, digest(&found.bytes)));
         }
+        let agents = widening.of_agents(ambient, locations)?;
         let untrusted =
             merge(&layers).ignored.into_iter().filter(|ignored| ignored.why == WhyIgnored::NotTrusted);
-        widening.what = untrusted.map(|ignored| format!("{}: {}", ignored.source, ignored.what)).collect();
+        let of_settings = untrusted.map(|ignored| format!("{}: {}", ignored.source, ignored.what));
+        widening.what = of_settings.chain(agents).collect();
         Ok(widening)
+    }
+
+    /// The same for the definitions of agents that a project brings along.
+    fn of_agents(&mut self, ambient: &Ambient, locations: &Locations) -> Result<Vec<String>, TrustError> {
+        let failed = |shown: &str, trouble| TrustError::File { shown: shown.to_owned(), trouble };
+        let files = of_project(locations).map_err(|trouble| failed(".pinfold/agents", trouble))?;
+        let mut what = Vec::new();
+        for file in files {
+            let within = file.within.as_deref().unwrap_or(&file.path);
+            let found =
+                read_within(ambient, within, &file.path).map_err(|trouble| failed(&file.shown, trouble))?;
+            let Some(found) = found else { continue };
+            let definition = Definition::parse(&found.bytes, file.layer, &file.shown)?;
+            what.extend(definition.widens().into_iter().map(|what| format!("{}: {what}", file.shown)));
+            self.seen.push((file, digest(&found.bytes)));
+        }
+        Ok(what)
     }
 }
 

@@ -26,6 +26,8 @@ enum Of {
     Call(u64),
     /// `SESSION:ID:N`: what the kernel refused to the shell of a call.
     Shell(u64, u64),
+    /// `SESSION:ID:nN`: what was refused to the shell of a call on its way to the network.
+    ShellWayOut(u64, u64),
     /// `SESSION:kN`: what it refused to a run.
     Run(u64),
     /// `SESSION:nN`: what was refused to a run on its way to the network.
@@ -112,7 +114,11 @@ impl Name {
             return name(rest, Of::Run(n));
         }
         if let Some(n) = last.strip_prefix('n').and_then(number) {
-            return name(rest, Of::WayOut(n));
+            let of_call = rest.rsplit_once(':').and_then(|(session, id)| Some((session, number(id)?)));
+            return match of_call {
+                Some((session, id)) => name(session, Of::ShellWayOut(id, n)),
+                None => name(rest, Of::WayOut(n)),
+            };
         }
         let last = number(last)?;
         match rest.rsplit_once(':').and_then(|(session, id)| Some((session, number(id)?))) {
@@ -175,6 +181,9 @@ impl Name {
             (Of::Call(id), Says::Decision(_)) => line.id == Some(id),
             (Of::Shell(id, n), Says::Outcome(outcome)) => {
                 line.id == Some(id) && outcome.denials.iter().any(|denial| is_nth(denial, ':', n))
+            }
+            (Of::ShellWayOut(id, n), Says::Outcome(outcome)) => {
+                line.id == Some(id) && outcome.denials.iter().any(|denial| is_nth(denial, 'n', n))
             }
             (Of::Run(n), Says::Refusal(denial)) => is_nth(denial, 'k', n),
             (Of::WayOut(n), Says::Refusal(denial)) => is_nth(denial, 'n', n),
@@ -244,9 +253,11 @@ impl<'a> About<'a> {
             return;
         }
         match of {
-            Of::Call(id) | Of::Shell(id, _) if line.id == Some(id) => self.of_call(line),
+            Of::Call(id) | Of::Shell(id, _) | Of::ShellWayOut(id, _) if line.id == Some(id) => {
+                self.of_call(line);
+            }
             Of::Session | Of::Run(_) | Of::WayOut(_) => self.of_run(line),
-            Of::Call(_) | Of::Shell(..) => {}
+            Of::Call(_) | Of::Shell(..) | Of::ShellWayOut(..) => {}
         }
     }
 
@@ -285,9 +296,10 @@ impl<'a> About<'a> {
         };
         Some(match of {
             Of::Call(_) => Found::Call(told()?),
-            Of::Shell(_, n) => {
+            Of::Shell(_, n) | Of::ShellWayOut(_, n) => {
+                let before = if matches!(of, Of::Shell(..)) { ':' } else { 'n' };
                 let mut denials = outcome.iter().flat_map(|outcome| &outcome.denials);
-                let denial = denials.find(|denial| is_nth(denial, ':', n))?.clone();
+                let denial = denials.find(|denial| is_nth(denial, before, n))?.clone();
                 Found::OfCall(Box::new(denial), told()?)
             }
             Of::Run(n) | Of::WayOut(n) => {
@@ -317,6 +329,7 @@ mod tests {
             ("call-abc:3:2", name("call-abc", Of::Shell(3, 2))),
             ("run-abc:k12", name("run-abc", Of::Run(12))),
             ("run-abc:n3", name("run-abc", Of::WayOut(3))),
+            ("call-abc:2:n3", name("call-abc", Of::ShellWayOut(2, 3))),
             ("run-abc", name("run-abc", Of::Session)),
             ("a:b:3", name("a:b", Of::Call(3))),
             ("a:3:k1", name("a:3", Of::Run(1))),

@@ -1,0 +1,189 @@
+//! Where definitions stand, and whom to believe.
+//!
+//! A folder of definitions holds `NAME.md` and `NAME/AGENT.md`. Of several with one name the person's own counts: those
+//! that a flag names, then those beside their settings, then those of the project.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinfold_paths::Ambient;
+use pinfold_policy::{BadSetting, BadSettings, Layer, Source};
+
+use super::definition::Definition;
+use crate::settings::file::{FileTrouble, read, read_within};
+use crate::settings::{Locations, SettingsFile, Trust};
+
+/// The folder of definitions, beside settings.
+const FOLDER: &str = "agents";
+
+/// The name of a definition that has a folder of its own.
+const OWN_FOLDER: &str = "AGENT.md";
+
+/// Definitions in one folder: more than anybody writes, and few enough to be read at each start.
+const MOST: usize = 256;
+
+/// A file that should hold a definition.
+#[derive(Debug, Clone)]
+pub struct AgentFile {
+    /// Where it stands, for messages.
+    pub shown: Arc<str>,
+    /// Whose it is.
+    pub layer: Layer,
+    /// What it says, or what is wrong in it.
+    pub said: Result<Definition, BadSettings>,
+    /// Another one of the same name counts instead.
+    pub hidden: bool,
+}
+
+/// All definitions that can be found.
+#[derive(Debug, Clone, Default)]
+pub struct Definitions {
+    /// The files, those that count first.
+    pub files: Vec<AgentFile>,
+}
+
+impl Definitions {
+    /// Reads the definitions of the folders that the person `added` for this run, of the person and of the project.
+    pub fn find(ambient: &Ambient, locations: &Locations, added: &[PathBuf]) -> Self {
+        let mut finding = Finding { ambient, locations, trust: None, files: Vec::new() };
+        for folder in added {
+            finding.folder(Layer::CommandLine, folder, None, &folder.display().to_string());
+        }
+        if let Some(config) = locations.user.as_deref().and_then(Path::parent) {
+            let folder = config.join(FOLDER);
+            let shown = match locations.home.as_deref().and_then(|home| folder.strip_prefix(home).ok()) {
+                Some(below) => format!("~/{}", below.display()),
+                None => folder.display().to_string(),
+            };
+            finding.folder(Layer::User, &folder, None, &shown);
+        }
+        if let Some(project) = &locations.project {
+            finding.folder(Layer::Project, &project.join(BELOW_PROJECT), Some(project), BELOW_PROJECT);
+        }
+        let mut names = std::collections::BTreeSet::new();
+        for file in &mut finding.files {
+            if let Ok(definition) = &file.said {
+                file.hidden = !names.insert(definition.name.clone());
+            }
+        }
+        Self { files: finding.files }
+    }
+
+    /// Those that count, by their names.
+    pub fn all(&self) -> impl Iterator<Item = &Definition> {
+        self.files.iter().filter(|file| !file.hidden).filter_map(|file| file.said.as_ref().ok())
+    }
+
+    /// The one of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Definition> {
+        self.all().find(|definition| definition.name == name)
+    }
+
+    /// What is wrong, file by file.
+    pub fn bad(&self) -> impl Iterator<Item = &BadSettings> {
+        self.files.iter().filter_map(|file| file.said.as_ref().err())
+    }
+}
+
+/// Where a project keeps its definitions.
+const BELOW_PROJECT: &str = ".pinfold/agents";
+
+/// The files of a project that should hold definitions, as they are trusted: by name and content.
+pub(crate) fn of_project(locations: &Locations) -> Result<Vec<SettingsFile>, FileTrouble> {
+    let Some(project) = locations.project.as_deref() else { return Ok(Vec::new()) };
+    let names = names(&project.join(BELOW_PROJECT))?;
+    Ok(names.into_iter().map(|name| project_file(project, &name)).collect())
+}
+
+fn project_file(project: &Path, name: &str) -> SettingsFile {
+    let shown = format!("{BELOW_PROJECT}/{name}");
+    let (path, within) = (project.join(&shown), Some(project.to_owned()));
+    SettingsFile { layer: Layer::Project, path, within, shown: shown.into() }
+}
+
+struct Finding<'a> {
+    ambient: &'a Ambient,
+    locations: &'a Locations,
+    /// Read when it is first needed.
+    trust: Option<Trust>,
+    files: Vec<AgentFile>,
+}
+
+impl Finding<'_> {
+    fn folder(&mut self, layer: Layer, folder: &Path, project: Option<&PathBuf>, shown: &str) {
+        let names = match names(folder) {
+            Ok(names) => names,
+            Err(trouble) => return self.push(layer, shown.into(), Err(bad(layer, &shown.into(), trouble))),
+        };
+        for name in names {
+            let shown: Arc<str> = format!("{shown}/{name}").into();
+            let path = folder.join(&name);
+            let said = match project {
+                Some(project) => self.of_project(project, &project_file(project, &name)),
+                None => read(self.ambient, &path).map_err(|trouble| bad(layer, &shown, trouble)).and_then(
+                    |found| {
+                        let bytes = found.map(|found| found.bytes).unwrap_or_default();
+                        Ok(Definition { trusted: true, ..Definition::parse(&bytes, layer, &shown)? })
+                    },
+                ),
+            };
+            self.push(layer, shown, said);
+        }
+    }
+
+    fn of_project(&mut self, project: &Path, file: &SettingsFile) -> Result<Definition, BadSettings> {
+        let found = read_within(self.ambient, project, &file.path);
+        let found = found.map_err(|trouble| bad(file.layer, &file.shown, trouble))?;
+        let bytes = found.map(|found| found.bytes).unwrap_or_default();
+        let definition = Definition::parse(&bytes, file.layer, &file.shown)?;
+        let trusted = project.canonicalize().is_ok_and(|project| self.trust().covers(&project, file, &bytes));
+        Ok(Definition { trusted, ..definition })
+    }
+
+    /// A record that cannot be read trusts nobody.
+    fn trust(&mut self) -> &Trust {
+        let Self { ambient, locations, trust, .. } = self;
+        trust.get_or_insert_with(|| {
+            let read = locations.trust.as_deref().map(|path| Trust::read(ambient, path));
+            read.and_then(Result::ok).unwrap_or_default()
+        })
+    }
+
+    fn push(&mut self, layer: Layer, shown: Arc<str>, said: Result<Definition, BadSettings>) {
+        self.files.push(AgentFile { shown, layer, said, hidden: false });
+    }
+}
+
+/// The names of the files in a folder that should hold definitions, in order. A folder that is not there has none.
+fn names(folder: &Path) -> Result<Vec<String>, FileTrouble> {
+    let entries = match folder.read_dir() {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(FileTrouble { what: format!("it cannot be listed: {e}"), mend: MEND }),
+    };
+    let mut names = Vec::new();
+    for entry in entries.take(MOST + 1) {
+        let entry = entry.map_err(|e| FileTrouble { what: e.to_string(), mend: MEND })?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let own = format!("{name}/{OWN_FOLDER}");
+        if Path::new(&name).extension().is_some_and(|ending| ending == "md") {
+            names.push(name);
+        } else if folder.join(&own).symlink_metadata().is_ok() {
+            names.push(own);
+        }
+    }
+    if names.len() > MOST {
+        return Err(FileTrouble { what: format!("it holds more than {MOST} definitions"), mend: MEND });
+    }
+    names.sort();
+    Ok(names)
+}
+
+const MEND: &str = "make it a folder of definitions, NAME.md each";
+
+fn bad(layer: Layer, shown: &Arc<str>, trouble: FileTrouble) -> BadSettings {
+    let source = Source { layer, file: Some(Arc::clone(shown)), at: None };
+    let bad = BadSetting { source, span: 0..0, what: trouble.what, mend: trouble.mend.to_owned() };
+    BadSettings { text: "".into(), bad: vec![bad] }
+}

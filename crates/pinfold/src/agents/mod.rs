@@ -1,0 +1,21 @@
+//! Agents below the one that a person started: what their definitions say, where these stand, and how a session begins
+//! another one below it.
+//!
+//! Promise: a session that begins below another may nothing that the one above may not.
+//! Trap: a definition can come with a repository. One that nobody trusts takes away and never gives.
+
+mod below;
+mod definition;
+mod forms;
+mod found;
+mod front;
+mod limits;
+
+pub use below::{Below, Narrowed};
+pub use definition::Definition;
+pub use found::{AgentFile, Definitions};
+pub use limits::AgentLimits;
+
+pub(crate) use below::{Own, judged_below, mode_below};
+pub(crate) use forms::{FORMS, listed};
+pub(crate) use found::of_project;

@@ -1,0 +1,248 @@
+//! What definitions say, what is wrong in them, whom to believe, and what begins below a session.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use pinfold::agents::{Below, Definition, Definitions};
+use pinfold::audit::Memory;
+use pinfold::policy::rule::Rule;
+use pinfold::policy::{Effect, Interaction, Layer, Mode, Source, SourcedRule};
+use pinfold::settings::{Locations, Trust, Widening};
+use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
+use serde_json::{Value, json};
+
+fn cases(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn parsed(text: &str) -> Result<Definition, String> {
+    Definition::parse(text.as_bytes(), Layer::User, &"a.md".into()).map_err(|bad| bad.to_string())
+}
+
+fn rules(rules: &[SourcedRule]) -> Vec<String> {
+    rules.iter().map(|rule| format!("{} {}", rule.rule, rule.source.at.unwrap().0)).collect()
+}
+
+#[test]
+fn definitions_are_read_in_the_forms_that_people_write() {
+    for case in cases(include_str!("agents/good.jsonl")) {
+        let about = case["about"].as_str().unwrap();
+        let found = parsed(case["text"].as_str().unwrap()).unwrap_or_else(|bad| panic!("{about}: {bad}"));
+        let texts =
+            |name: &str| -> Option<Vec<String>> { serde_json::from_value(case[name].clone()).unwrap() };
+        assert_eq!(found.mode.map(Mode::word), case["mode"].as_str(), "{about}");
+        assert_eq!(found.allow_tools.as_deref().map(rules), texts("allow"), "{about}");
+        assert_eq!(rules(&found.deny_tools), texts("deny").unwrap_or_default(), "{about}");
+        assert_eq!(found.instructions, case["body"].as_str().unwrap_or_default(), "{about}");
+        if let Some(wanted) = case["limits"].as_array() {
+            let limits = found.limits;
+            let time = limits.time.map(|time| time.as_secs());
+            let got = [limits.turns, limits.tokens, limits.cost, time, limits.bytes, limits.agents];
+            assert_eq!(json!(got), json!(wanted), "{about}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line_and_a_mend() {
+    for case in cases(include_str!("agents/bad.jsonl")) {
+        let about = case["about"].as_str().unwrap();
+        let bad = parsed(case["text"].as_str().unwrap()).map(|found| found.name).unwrap_err();
+        let at = format!("user a.md:{}", case["at"].as_str().unwrap());
+        assert!(bad.starts_with(&at), "{about}: {bad}");
+        assert!(bad.contains(case["says"].as_str().unwrap()), "{about}: {bad}");
+    }
+}
+
+/// A project and a person, each with definitions.
+struct Bed {
+    top: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let top = tempfile::tempdir().unwrap();
+        for folder in
+            ["project/.pinfold/agents", "project/sub/deep", "project/other", "config/agents", "state"]
+        {
+            fs::create_dir_all(top.path().join(folder)).unwrap();
+        }
+        Self { top }
+    }
+
+    fn write(&self, below: &str, text: &str) {
+        let path = self.top.path().join(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn locations(&self) -> Locations {
+        let at = |below: &str| self.top.path().join(below);
+        Locations::usual(&at("project"), None, Some(&at("config")), Some(&at("state")))
+    }
+
+    fn find(&self) -> Definitions {
+        let locations = Locations { managed: None, ..self.locations() };
+        Definitions::find(&Ambient::claim(), &locations, &[])
+    }
+
+    fn session(&self, mode: Mode, texts: &[(Effect, &str)]) -> Session {
+        let plan = Plan::for_folder(self.top.path().join("project"));
+        let sourced = |(effect, text): &(Effect, &str)| SourcedRule {
+            effect: *effect,
+            rule: Rule::parse(text).unwrap(),
+            source: Source::plain(Layer::User),
+        };
+        let mut policy = plan.policy.clone().with_rules(texts.iter().map(sourced), &plan.bases);
+        policy.mode = mode;
+        Session::open(&Ambient::claim(), Plan { policy, ..plan }, Arc::new(Memory::default())).unwrap()
+    }
+}
+
+fn below<'a>(name: &'a str, folder: &'a str, definition: Option<&'a Definition>) -> Below<'a> {
+    Below { id: "child".into(), name, folder: Path::new(folder), definition, asking: None }
+}
+
+fn ruled(session: &Session, tool: &str, input: Value) -> String {
+    match session.submit(&RawCall::new(tool, input)) {
+        Ruling::Permit(_) => "permit".to_owned(),
+        Ruling::Question(_) => "question".to_owned(),
+        Ruling::Refusal(refusal) => format!("{:?}", refusal.code),
+    }
+}
+
+fn write(session: &Session, path: &str) -> String {
+    ruled(session, "Write", json!({"file_path": path, "content": "x"}))
+}
+
+#[test]
+fn a_project_is_believed_once_it_is_trusted_as_it_is() {
+    let bed = Bed::new();
+    let text = "---\nname: maker\nmode: acceptEdits\nallow_tools: [\"Bash(make*)\"]\nmodel: big\n---\n";
+    bed.write("project/.pinfold/agents/maker.md", text);
+    assert!(!bed.find().get("maker").unwrap().trusted);
+
+    let widening = Widening::of(&Ambient::claim(), &bed.locations()).unwrap();
+    assert_eq!(
+        widening.what,
+        [
+            ".pinfold/agents/maker.md: the agent maker: allow Bash(make*)",
+            ".pinfold/agents/maker.md: the agent maker: model big"
+        ]
+    );
+    Trust::grant(&Ambient::claim(), &bed.locations(), &widening).unwrap();
+    assert!(bed.find().get("maker").unwrap().trusted);
+
+    bed.write("project/.pinfold/agents/maker.md", &format!("{text}One byte more."));
+    assert!(!bed.find().get("maker").unwrap().trusted, "it is another file now");
+}
+
+#[test]
+fn nobody_takes_the_name_of_a_persons_own_agent() {
+    let bed = Bed::new();
+    bed.write("config/agents/own.md", "---\nname: reviewer\ndeny_tools: [Bash]\n---\nmine");
+    bed.write("project/.pinfold/agents/reviewer.md", "---\nname: reviewer\n---\ntheirs");
+    bed.write("project/.pinfold/agents/folder/AGENT.md", "---\nname: in-a-folder\n---\n");
+    let found = bed.find();
+    assert_eq!(found.get("reviewer").unwrap().instructions, "mine");
+    assert_eq!(found.files.iter().filter(|file| file.hidden).count(), 1);
+    assert!(found.get("in-a-folder").is_some());
+}
+
+#[test]
+fn a_definition_that_leads_out_of_the_project_is_not_read() {
+    let bed = Bed::new();
+    bed.write("secret.md", "---\nname: outside\n---\n");
+    let link = bed.top.path().join("project/.pinfold/agents/link.md");
+    std::os::unix::fs::symlink(bed.top.path().join("secret.md"), link).unwrap();
+    let found = bed.find();
+    assert!(found.get("outside").is_none());
+    assert!(found.bad().any(|bad| bad.to_string().contains("leads it out of the project")));
+}
+
+#[test]
+fn what_begins_below_writes_in_its_folder_and_nowhere_else() {
+    let bed = Bed::new();
+    let main = bed.session(Mode::AcceptEdits, &[]);
+    let child = main.below(below("worker", "sub", None)).unwrap().begin(None).unwrap();
+    assert_eq!(write(&main, "other/a.txt"), "permit", "the control");
+    assert_eq!(write(&child, "sub/a.txt"), "permit");
+    assert_eq!(write(&child, "other/a.txt"), "OutOfScope");
+    assert_eq!(write(&child, "sub/../other/a.txt"), "OutOfScope");
+    assert_eq!(child.interaction(), Interaction::Headless);
+
+    let grandchild = child.below(below("worker", "sub/deep", None)).unwrap().begin(None).unwrap();
+    assert_eq!(write(&grandchild, "sub/deep/a.txt"), "permit");
+    assert_eq!(write(&grandchild, "sub/a.txt"), "OutOfScope");
+    for folder in ["other", "/", "..", "sub/../other", "missing"] {
+        assert!(child.below(below("worker", folder, None)).is_err(), "{folder}");
+    }
+}
+
+#[test]
+fn a_folder_that_became_a_link_is_no_folder_inside() {
+    let bed = Bed::new();
+    let main = bed.session(Mode::AcceptEdits, &[]);
+    let child = main.below(below("worker", "sub", None)).unwrap();
+    let sub = bed.top.path().join("project/sub");
+    fs::rename(&sub, bed.top.path().join("project/moved")).unwrap();
+    std::os::unix::fs::symlink(bed.top.path().join("config"), &sub).unwrap();
+    assert!(main.below(below("worker", "sub", None)).is_err());
+    // The folder that was looked at is held: what is written goes there, wherever it is now.
+    let child = child.begin(None).unwrap();
+    let call = RawCall::new("Write", json!({"file_path": "sub/a.txt", "content": "x"}));
+    if let Ruling::Permit(permit) = child.submit(&call) {
+        let (_, mut targets, receipt) = permit.spend();
+        targets.next_write().unwrap().create_new(b"x").unwrap();
+        receipt.close(&pinfold::Outcome::Done).unwrap();
+        assert!(bed.top.path().join("project/moved/a.txt").exists());
+    }
+    assert!(!bed.top.path().join("config/a.txt").exists());
+}
+
+#[test]
+fn deny_rules_and_lists_are_inherited_and_what_allows_is_not() {
+    use Effect::{Allow, Ask, Deny};
+    let bed = Bed::new();
+    let rules =
+        [(Deny, "Edit(**/*.lock)"), (Allow, "WebFetch"), (Allow, "Agent"), (Ask, "Read(**/notes.md)")];
+    let main = bed.session(Mode::AcceptEdits, &rules);
+    let child = main.below(below("worker", "sub", None)).unwrap().begin(None).unwrap();
+    let agent = || json!({"name": "x", "folder": "sub/deep", "task": "t"});
+    assert_eq!(write(&child, "sub/a.lock"), "Denied");
+    assert_eq!(ruled(&main, "run_agent", agent()), "permit", "the control");
+    assert_eq!(ruled(&child, "run_agent", agent()), "RequiresApproval");
+    assert_eq!(ruled(&child, "Read", json!({"file_path": "sub/notes.md"})), "permit");
+
+    let list = |text: &str| Definition { trusted: true, ..parsed(text).unwrap() };
+    let narrow = list("---\nname: narrow\nallow_tools: [Agent, \"Write(**/a.txt)\"]\n---\n");
+    let wide = list("---\nname: wide\nmode: bypassPermissions\nallow_tools: [Write, Delete]\n---\n");
+    let narrow = main.below(below("narrow", "sub", Some(&narrow))).unwrap().begin(None).unwrap();
+    assert_eq!(write(&narrow, "sub/a.txt"), "permit");
+    assert_eq!(write(&narrow, "sub/b.txt"), "Denied");
+    let alone = main.below(below("wide", "sub", Some(&wide))).unwrap().begin(None).unwrap();
+    assert_eq!(write(&alone, "sub/b.txt"), "permit", "the control");
+    assert_eq!(alone.policy().mode, Mode::AcceptEdits, "no looser than the one above");
+    let beneath = narrow.below(below("wide", "sub", Some(&wide))).unwrap().begin(None).unwrap();
+    assert_eq!(write(&beneath, "sub/b.txt"), "Denied", "the list above holds too");
+}
+
+#[test]
+fn a_definition_that_nobody_trusts_takes_away_and_gives_nothing() {
+    let bed = Bed::new();
+    let text = "---\nname: a\nmode: explore\nallow_tools: [Write]\ndeny_tools: [\"Read(**/x)\"]\n---\n";
+    let mine = Definition { trusted: true, ..parsed(text).unwrap() };
+    let theirs = parsed(text).unwrap();
+    let main = bed.session(Mode::AcceptEdits, &[]);
+    let trusted = main.below(below("a", "sub", Some(&mine))).unwrap().begin(None).unwrap();
+    let untrusted = main.below(below("a", "sub", Some(&theirs))).unwrap().begin(None).unwrap();
+    assert_eq!(write(&trusted, "sub/a"), "permit", "the control");
+    assert_eq!(write(&untrusted, "sub/a"), "Denied");
+    for session in [&trusted, &untrusted] {
+        assert_eq!(ruled(session, "Read", json!({"file_path": "x"})), "Denied");
+        assert_eq!(ruled(session, "Delete", json!({"path": "sub/deep"})), "Denied");
+    }
+}
