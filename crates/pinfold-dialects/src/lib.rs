@@ -19,6 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Their rules and sandbox settings are told as changes to ours in [`import`](mod@import).
+//!
 //! # Vocabulary
 //! [`Dialect`], [`Event`], [`Moment`], [`TheirCall`], [`Answer`], [`Said`].
 //!
@@ -32,6 +34,7 @@
 mod agents;
 mod answer;
 mod event;
+pub mod import;
 mod json;
 mod shims;
 mod table;
