@@ -22,7 +22,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`Reply`], [`tools`], [`Shells`], [`Scrubbing`], [`within`], [`Attempts`].
+//! [`call`], [`Attended`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`], [`Attempts`].
 //!
 //! # Invariants
 //! 1. No tool opens a path: every deed goes through a target of a permit, and every shell runs inside a boundary.
@@ -32,9 +32,10 @@
 //!    are never written over the secret.
 //!
 //! # What this does not stop
-//! What the words of a file make a model do.
+//! What the words of a file or page make a model do.
 
 mod attempts;
+mod attended;
 mod denial;
 mod notebook;
 mod registry;
@@ -44,18 +45,24 @@ mod shell;
 mod text;
 mod tools;
 mod walk;
+mod web;
 mod within;
 
+use pinfold::consent::Caller;
 use pinfold::policy::PathText;
-use pinfold::{Decided, Outcome, Permit, RawCall, Session, ToolCall};
+use pinfold::{Decided, Failure, Outcome, Permit, RawCall, Receipt, Session, ToolCall};
 use pinfold_scrub::Counts;
+use reply::Done;
+use serde_json::Value;
 
 pub use attempts::{Attempts, LetThrough, Tried};
+pub use attended::Attended;
 pub use denial::{denial, quoted};
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use secrets::Scrubbing;
 pub use shell::{Shells, ShellsError, Surroundings};
+pub use web::Web;
 pub use within::within;
 
 /// Carries one call down the whole road: hooks, the judge, whoever can be asked, the deed, the record. Where nobody can
@@ -67,9 +74,44 @@ pub fn call(session: &Session, raw: &RawCall) -> Reply {
 /// The same, for a session whose owner says whether secrets are taken out. Shells have the same switch in their
 /// [`Surroundings`].
 pub fn call_with(session: &Session, raw: &RawCall, scrubbing: Scrubbing) -> Reply {
-    let Decided { outcome, mut context, mut stop, retry, told } = session.decide(raw);
+    call_for(session, raw, scrubbing, Caller::default())
+}
+
+/// The same for a caller who can be asked, or may give up: what nobody waits for is not asked about, and a command that
+/// runs ends.
+pub fn call_for(session: &Session, raw: &RawCall, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
+    carried(session, raw, scrubbing, caller, |permit| spend(permit, scrubbing, caller))
+}
+
+/// The same for a tool of somebody else, such as one by which an agent has others work: `deed` does it, once it is let
+/// through. It answers with text for the model and data for programs.
+pub fn call_theirs(
+    session: &Session,
+    raw: &RawCall,
+    deed: impl FnOnce(&ToolCall) -> Result<(String, Value), Failure>,
+) -> Reply {
+    carried(session, raw, Scrubbing::On, Caller::default(), |permit| {
+        let (call, _, receipt) = permit.spend();
+        let done = deed(&call);
+        let (outcome, reply) = match done {
+            Ok((text, structured)) => (Outcome::Done, Done::text(text, structured).into()),
+            Err(failure) => (Outcome::Failed(failure.clone()), Reply::failed(failure, call.name())),
+        };
+        closed(receipt, &outcome, Scrubbing::On.reply(reply, Counts::default()))
+    })
+}
+
+/// Hooks, the judge and whoever can be asked; then the deed, and hooks that are told how it ended.
+fn carried(
+    session: &Session,
+    raw: &RawCall,
+    scrubbing: Scrubbing,
+    caller: Caller<'_>,
+    perform: impl FnOnce(Permit) -> Reply,
+) -> Reply {
+    let Decided { outcome, mut context, mut stop, retry, told } = session.decide_for(raw, caller);
     let mut reply = match outcome {
-        Ok(permit) => perform_with(*permit, scrubbing),
+        Ok(permit) => perform(*permit),
         Err(refusal) => scrubbing.reply(Reply::refused(&refusal), Counts::default()),
     };
     if let Some(told) = told {
@@ -102,8 +144,12 @@ pub fn perform(permit: Permit) -> Reply {
 
 /// The same, for a session whose owner says whether secrets are taken out.
 pub fn perform_with(permit: Permit, scrubbing: Scrubbing) -> Reply {
+    spend(permit, scrubbing, Caller::default())
+}
+
+fn spend(permit: Permit, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
     let (call, mut targets, mut receipt) = permit.spend();
-    let (outcome, mut reply) = match tools::perform(&call, &mut targets, scrubbing) {
+    let (outcome, reply) = match tools::perform(&call, &mut targets, scrubbing, caller) {
         Ok(mut done) => {
             let found = std::mem::take(&mut done.found);
             receipt.refused(done.denials(&receipt.name()));
@@ -114,7 +160,12 @@ pub fn perform_with(permit: Permit, scrubbing: Scrubbing) -> Reply {
             (Outcome::Failed(failure), scrubbing.reply(reply, Counts::default()))
         }
     };
-    if let Err(error) = receipt.close(&outcome) {
+    closed(receipt, &outcome, reply)
+}
+
+/// Records how a deed ended.
+fn closed(receipt: Receipt, outcome: &Outcome, mut reply: Reply) -> Reply {
+    if let Err(error) = receipt.close(outcome) {
         let text = format!("[the outcome could not be recorded: {error}; tell the person]");
         reply.content.push(Content::Text { text });
     }

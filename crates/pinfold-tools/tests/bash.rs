@@ -12,10 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold::audit::{Memory, Ruled};
+use pinfold::consent::Caller;
 use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
-use pinfold::{Ambient, Plan, RefusalCode, Session, SessionError, draw};
+use pinfold::{Ambient, Plan, RawCall, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
-use pinfold_tools::{Ended, Shells, Surroundings};
+use pinfold_tools::{Ended, Scrubbing, Shells, Surroundings, call_for};
 use serde::Deserialize;
 use serde_json::json;
 use shells::{HOLDING, ShellBed, ask, bash, begin, until};
@@ -503,4 +504,24 @@ fn a_declared_scope_holds_the_words_and_what_they_hide() {
     assert!(!bed.root.join("secret/new").exists());
     assert_eq!(output(&free), "read\nkey\nended\n");
     assert!(bed.root.join("secret/new").exists());
+}
+
+/// Nothing of a command goes on that nobody waits for.
+#[test]
+fn a_command_ends_when_its_caller_does_not_wait_any_more() {
+    let bed = ShellBed::new();
+    let session = bed.session();
+    let began = Instant::now();
+    // They wait until the command holds its lock.
+    let waits = || !bed.is_locked();
+    let caller = Caller { waits: Some(&waits), asks: None };
+    let raw = RawCall::new("Bash", json!({"command": HOLDING}));
+    let reply = call_for(&session, &raw, Scrubbing::On, caller);
+    assert_eq!(reply.structured["killed"], true, "{}", reply.structured);
+    assert!(began.elapsed() < Duration::from_mins(1) && !bed.is_locked());
+    // And one that ends while they wait is as always.
+    let waits = || true;
+    let caller = Caller { waits: Some(&waits), asks: None };
+    let raw = RawCall::new("Bash", json!({"command": "echo here"}));
+    assert_eq!(call_for(&session, &raw, Scrubbing::On, caller).structured["output"], "here\n");
 }

@@ -1,14 +1,16 @@
-//! What processes of a run try outside the folder, decided while they wait.
+//! What processes of a run try outside the line, decided while they wait.
 //!
 //! A write outside the line is held, becomes a call and goes down the road of every call. On a yes the supervisor does
 //! the deed itself, through the places that the permit holds, and answers the process with the result; on a no the
 //! process is told that permission is denied. The walls stay as they are: nothing is let go on for a yes.
 //!
 //! Each different deed that waits has a thread of its own, made when it is needed: a run that tries nothing outside pays
-//! nothing. The same deed, tried by several processes of one program at a time, is asked about once.
+//! nothing. The same deed, tried by several processes of one program at a time, is asked about once. A connection to a host
+//! that no rule allows goes the same way; what waits for it is kept by the way out of the run.
 
 mod answer;
 mod feasible;
+mod hosts;
 mod told;
 mod waiting;
 mod words;
@@ -16,7 +18,7 @@ mod words;
 use std::sync::Arc;
 
 use pinfold::WeakSession;
-use pinfold_boundary::{Boundary, Refused, Witness};
+use pinfold_boundary::{Boundary, Decides, Refused, Witness};
 use pinfold_sandbox::{Attempt, Held, Reply, Tier, Watcher};
 
 pub use told::LetThrough;
@@ -27,6 +29,8 @@ use waiting::Desk;
 pub struct Attempts<'a> {
     witness: Witness<'a>,
     desk: Option<Arc<Desk>>,
+    /// Whether hosts are asked about.
+    asks: bool,
 }
 
 /// What a run tried outside its line.
@@ -45,13 +49,18 @@ impl<'a> Attempts<'a> {
     /// compiled for that ([`Grant::negotiable`](pinfold_boundary::Grant::negotiable)); else it is refused.
     pub fn new(boundary: &'a Boundary, tier: Tier, session: Option<WeakSession>) -> Self {
         let witness = Witness::new(boundary, tier);
-        match session.filter(|_| boundary.profile().negotiable) {
-            Some(session) => {
-                let desk = Some(Arc::new(Desk::new(session, tier)));
-                Self { witness: witness.negotiating(), desk }
-            }
-            None => Self { witness, desk: None },
-        }
+        let negotiable = boundary.profile().negotiable;
+        let asks = boundary.asks_about_hosts();
+        let desk = session.filter(|_| negotiable || asks).map(|session| Arc::new(Desk::new(session, tier)));
+        let witness = if negotiable && desk.is_some() { witness.negotiating() } else { witness };
+        Self { witness, desk, asks }
+    }
+
+    /// What decides about hosts that no rule allows, where the boundary was compiled for that
+    /// ([`Grant::asks_about_hosts`](pinfold_boundary::Grant::asks_about_hosts)).
+    pub fn about_hosts(&self) -> Option<Arc<dyn Decides>> {
+        let desk = self.desk.as_ref().filter(|_| self.asks)?;
+        Some(Arc::clone(desk) as Arc<dyn Decides>)
     }
 
     /// What was tried, once the run is over.

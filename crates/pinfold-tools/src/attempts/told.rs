@@ -13,10 +13,10 @@ use super::{Tried, words};
 /// How many different ones are remembered; more are only counted.
 const MOST: usize = 1000;
 
-/// Something outside that was let through and done.
+/// Something outside that was let through and done, or a host that was let through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LetThrough {
-    /// What was done: `write`, `create`, `remove`, …
+    /// What was done: `write`, `create`, `remove`, `reach`, …
     pub did: &'static str,
     /// Where.
     pub place: PathBuf,
@@ -26,7 +26,7 @@ pub struct LetThrough {
     pub times: u64,
 }
 
-type Key = (&'static str, PathBuf, String);
+pub(super) type Key = (&'static str, PathBuf, String);
 
 /// What has been decided so far.
 #[derive(Debug, Default)]
@@ -43,8 +43,8 @@ impl Told {
     }
 
     /// It was let through and done.
-    pub(super) fn let_through(&mut self, call: &Call) {
-        count(&mut self.let_through, key(call), &mut self.more);
+    pub(super) fn let_through(&mut self, did: Key) {
+        count(&mut self.let_through, did, &mut self.more);
     }
 
     /// Adds all of it to what else was tried.
@@ -73,7 +73,8 @@ impl Told {
     }
 }
 
-fn key(call: &Call) -> Key {
+/// What is told of a call.
+pub(super) fn key(call: &Call) -> Key {
     let (word, place) = words::report(call);
     (word, place.to_owned(), show(&call.caller.program))
 }

@@ -9,7 +9,7 @@ use pinfold_sandbox::{Call, Deed, Held, Tier};
 
 use super::answer::answer;
 use super::feasible::is_feasible;
-use super::told::Told;
+use super::told::{self, Told};
 use super::words;
 
 /// `EACCES`: permission denied.
@@ -90,6 +90,16 @@ impl Desk {
         std::mem::take(&mut self.state().told)
     }
 
+    /// What decides, while it lives.
+    pub(super) fn session(&self) -> Option<Session> {
+        self.session.upgrade()
+    }
+
+    /// Remembers what was let through.
+    pub(super) fn let_through(&self, did: told::Key) {
+        self.state().told.let_through(did);
+    }
+
     /// Decides calls of one kind until none waits.
     fn decide_all(&self, kind: &str) {
         let _leaving = Leaving { desk: self, kind };
@@ -153,7 +163,7 @@ impl Desk {
                 answer(*permit, held, |call, ended| {
                     let mut state = self.state();
                     match ended {
-                        Ok(()) => state.told.let_through(call),
+                        Ok(()) => state.told.let_through(told::key(call)),
                         Err(why) => state.told.refused(call, &why),
                     }
                 });

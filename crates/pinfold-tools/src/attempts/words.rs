@@ -24,6 +24,7 @@ pub(super) fn process_call(call: &Call) -> ProcessCall {
         program: show(&call.caller.program),
         command_line: command_line(&call.caller),
         touches: touches.collect(),
+        connects: None,
     }
 }
 
@@ -33,7 +34,7 @@ pub(super) fn process(caller: &Caller) -> ProcessShown {
 }
 
 /// The words of a command line, told apart: one that holds a blank or a quote stands in quotes.
-fn command_line(caller: &Caller) -> String {
+pub(super) fn command_line(caller: &Caller) -> String {
     let word = |word: &OsStr| {
         let shown = show(word);
         let plain = !shown.is_empty() && !shown.contains([' ', '\'', '"']);

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use pinfold::consent::Caller;
 use pinfold::policy::{Access, Guards, ShellHold};
 use pinfold::{Failure, Plan, RefusalCode, ShellHost, WeakSession};
 use pinfold_boundary::{EnvironmentWish, Grant, Network, Private, SandboxMode};
@@ -127,15 +128,19 @@ impl Shells {
         })
     }
 
-    /// Runs a command to its end. What it tries outside goes down the road of `session`.
+    /// Runs a command to its end, or until nobody waits for it any more. What it tries outside goes down the road of
+    /// `session`. `names` is what the names begin with of what is refused on its way out.
     pub(crate) fn run(
         &self,
         command: &str,
         limit: Duration,
         session: &WeakSession,
+        names: Option<String>,
+        caller: Caller<'_>,
     ) -> Result<(Output, Arc<Ending>), Failure> {
-        let (running, thread) = Running::start(self.order(command, Some(limit), false, session)?)?;
-        running.wait_end();
+        let order = Order { names, ..self.order(command, Some(limit), false, session)? };
+        let (running, thread) = Running::start(order)?;
+        running.wait_end_for(caller);
         // It has said all it had to say; only its own end is waited for.
         let _ = thread.join();
         match running.read()? {
@@ -226,10 +231,13 @@ impl Shells {
         let mut grant = self.grant.clone();
         grant.private = Private::existing(scratch.path());
         grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
-        grant.negotiable = session.upgrade().is_some_and(|session| session.may_let_processes_out());
+        if let Some(session) = session.upgrade() {
+            grant.negotiable = session.may_let_processes_out();
+            grant.asks_about_hosts = session.may_let_processes_reach();
+        }
         let (guards, command, session) = (self.guards.clone(), command.to_owned(), session.clone());
         let scrubbing = self.scrubbing;
-        Ok(Order { grant, guards, tier, command, input, scratch, session, scrubbing })
+        Ok(Order { grant, guards, tier, command, input, scratch, session, scrubbing, names: None })
     }
 
     /// The tier in which shells are held. Found out once, by trying.

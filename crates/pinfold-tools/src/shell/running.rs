@@ -11,9 +11,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use pinfold::consent::Caller;
 use pinfold::policy::Guards;
 use pinfold::{Failure, RefusalCode, WeakSession};
-use pinfold_boundary::{Boundary, Grant, Refused, RunReport, WayOut};
+use pinfold_boundary::{Boundary, Grant, Means, Refused, RunReport, WayOut};
 use pinfold_sandbox::{Command, End, Remote, Signalling, StartError, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -27,6 +28,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// How long input waits for a shell that does not read.
 const SEND_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether somebody still waits for a shell.
+const CALLER_LOOK: Duration = Duration::from_millis(100);
 
 /// Bytes read at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
@@ -52,6 +56,9 @@ pub(crate) struct Order {
     pub(crate) session: WeakSession,
     /// Whether secrets are taken out of what it says.
     pub(crate) scrubbing: Scrubbing,
+    /// What the names begin with of what is refused on its way out. How a shell in the background ends is recorded with
+    /// another call, so that nothing of it has a name before.
+    pub(crate) names: Option<String>,
 }
 
 /// A shell that was started.
@@ -137,7 +144,7 @@ impl Running {
         stdio: [OwnedFd; 3],
         mut output: PipeReader,
     ) -> Result<Ending, Failure> {
-        let Order { grant, guards, tier, command, scratch, session, .. } = order;
+        let Order { grant, guards, tier, command, scratch, session, names, .. } = order;
         let boundary = Boundary::compile(&grant, &guards, tier).map_err(|error| {
             let message = format!("no shell was started: {error}");
             Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
@@ -147,11 +154,12 @@ impl Running {
         let mut confined = pinfold_sandbox::start(boundary.profile(), bash, tier, Signalling::Own, true)
             .map_err(|error| no_walls(&error))?;
         let watched = confined.is_watched();
-        let opened = WayOut::open(&boundary, &mut confined, None);
+        let mut attempts = Attempts::new(&boundary, tier, Some(session));
+        let means = Means { names, decides: attempts.about_hosts(), published: Vec::new() };
+        let opened = WayOut::open(&boundary, &mut confined, means);
         let mut way_out = None;
         let remote = confined.remote().map_err(|error| not_started(&error))?;
         let (done, over) = io::pipe().map_err(|error| not_started(&error))?;
-        let mut attempts = Attempts::new(&boundary, tier, Some(session));
         let ended = thread::scope(|scope| {
             let reader = thread::Builder::new().name("pinfold-output".into());
             let reader = reader.spawn_scoped(scope, || self.listen(&mut output, &done));
@@ -268,6 +276,18 @@ impl Running {
     /// Waits until it has ended.
     pub(crate) fn wait_end(&self) {
         drop(self.wait_for(State::is_over));
+    }
+
+    /// The same as long as the caller waits; what nobody waits for is ended.
+    pub(crate) fn wait_end_for(&self, caller: Caller<'_>) {
+        if caller.waits.is_none() {
+            return self.wait_end();
+        }
+        while !self.wait(CALLER_LOOK, State::is_over) {
+            if !caller.is_waiting() {
+                return self.end();
+            }
+        }
     }
 
     /// Waits until there is something to read, or it has ended, or the time is over.

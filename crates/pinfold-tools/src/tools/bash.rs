@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
+use pinfold::consent::Caller;
 use pinfold::policy::input::{ShellInput, ShellKillInput, ShellOutputInput, ShellSendInput, WaitMs};
 use pinfold::{Failure, Targets};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ const LONGEST_COMMAND: usize = 128 * 1024 - 1;
 /// How long a command runs when its caller does not say: longer than most builds and tests.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(2);
 
-pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure> {
+pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> Result<Done, Failure> {
     let shells: &Shells = targets.shells()?;
     let limit = input.timeout.map(time);
     let command = runnable(input.command.as_str())?;
@@ -27,7 +28,10 @@ pub(super) fn run(input: &ShellInput, targets: &Targets) -> Result<Done, Failure
         let text = format!("{id} runs in the background; read it with BashOutput, end it with KillBash");
         return Ok(Done::text(text, json!({"shell_id": id, "status": "running"})));
     }
-    let (output, ending) = shells.run(command, limit.unwrap_or(USUAL_TIMEOUT), targets.session())?;
+    // What is refused on its way out is told inside under a name that the record of this call has.
+    let names = targets.call().map(|call| format!("{call}:n"));
+    let limit = limit.unwrap_or(USUAL_TIMEOUT);
+    let (output, ending) = shells.run(command, limit, targets.session(), names, caller)?;
     let mut data = told::output_data(&output);
     told::ending_data(&mut data, &ending);
     Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found).with_refused(&ending))

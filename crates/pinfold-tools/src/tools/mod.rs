@@ -12,10 +12,12 @@ mod make_dir;
 mod move_file;
 mod notebook_edit;
 mod read;
+mod web_fetch;
 mod write;
 
 use std::io::Read as _;
 
+use pinfold::consent::Caller;
 use pinfold::{Failure, RefusalCode, Targets, ToolCall};
 
 use crate::reply::Done;
@@ -25,7 +27,12 @@ use crate::secrets::Scrubbing;
 pub(crate) const LARGEST_EDITED: u64 = 32 * 1024 * 1024;
 
 /// Carries out a call through the places that are held for it.
-pub(crate) fn perform(call: &ToolCall, targets: &mut Targets, scrubbing: Scrubbing) -> Result<Done, Failure> {
+pub(crate) fn perform(
+    call: &ToolCall,
+    targets: &mut Targets,
+    scrubbing: Scrubbing,
+    caller: Caller<'_>,
+) -> Result<Done, Failure> {
     match call {
         ToolCall::Read(input) => read::perform(input, targets, scrubbing),
         ToolCall::Write(input) => write::perform(input, targets, scrubbing),
@@ -40,10 +47,11 @@ pub(crate) fn perform(call: &ToolCall, targets: &mut Targets, scrubbing: Scrubbi
         ToolCall::Ls(input) => ls::perform(input, targets),
         ToolCall::Glob(input) => glob::perform(input, targets),
         ToolCall::Grep(input) => grep::perform(input, targets, scrubbing),
-        ToolCall::Bash(input) => bash::run(input, targets),
+        ToolCall::Bash(input) => bash::run(input, targets, caller),
         ToolCall::BashOutput(input) => bash::output(input, targets),
         ToolCall::KillBash(input) => bash::kill(input, targets),
         ToolCall::BashInput(input) => bash::send(input, targets),
+        ToolCall::WebFetch(input) => web_fetch::perform(input, targets),
         ToolCall::Process(_) => Err(Failure::input(
             "what a process is about to do is done for the process that waits, and for nobody else",
             "report this as a defect of the tool",

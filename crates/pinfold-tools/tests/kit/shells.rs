@@ -63,7 +63,7 @@ impl ShellBed {
         // Without home and shell bash would ask the name service for them.
         surroundings.grant.environment = vec![
             ("PATH".into(), path),
-            ("HOME".into(), "/nowhere".into()),
+            ("HOME".into(), "/proc/nowhere".into()),
             ("SHELL".into(), "/bin/bash".into()),
         ];
         surroundings

@@ -1,0 +1,51 @@
+//! An approval port of one's own: questions go to whoever the program wants, here to standard input.
+//!
+//! `cargo run -p pinfold-tools --example approver -- FOLDER PLACE` asks before it writes a file at a place outside.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pinfold::audit::Memory;
+use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
+use pinfold::policy::Interaction;
+use pinfold::{Ambient, Plan, RawCall, Session};
+use serde_json::json;
+
+/// Asks on standard input. A real one shows the request whole: `pinfold-render` draws it.
+#[derive(Debug)]
+struct Lines;
+
+impl Approver for Lines {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+        let why = request.why.first().map_or("", |why| why.reason.as_str());
+        println!("{} wants {:?}: {why}. yes?", request.tool, request.deed);
+        let mut line = String::new();
+        if let Err(error) = io::stdin().read_line(&mut line) {
+            return Heard::Nobody(error.to_string());
+        }
+        let choice = match line.trim() {
+            "yes" => Choice::Yes,
+            // Silence is no, and so is whatever is not understood.
+            _ => Choice::No { message: Some("ask again when it is needed".to_owned()) },
+        };
+        let (id, digest) = (request.id.clone(), request.digest.clone());
+        Heard::Answer(Answer { id, digest, choice, by: By { via: Via::Embedder, who: None } })
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args_os().skip(1);
+    let folder = std::path::absolute(args.next().ok_or("name a folder")?)?;
+    let place = std::path::absolute(args.next().ok_or("name a place outside of it")?)?;
+    let plan = Plan {
+        interaction: Interaction::Interactive,
+        asking: Some(Asking { approver: Arc::new(Lines), patience: Duration::from_mins(1), locations: None }),
+        ..Plan::for_folder(&folder)
+    };
+    let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
+    let call = RawCall::new("Write", json!({"file_path": place, "content": "approved\n"}));
+    println!("{}", pinfold_tools::call(&session, &call).text());
+    Ok(())
+}

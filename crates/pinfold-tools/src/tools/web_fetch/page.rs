@@ -1,0 +1,173 @@
+//! What a host answered, as text for a model.
+
+use std::time::Instant;
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use pinfold::policy::host::WebUrl;
+use pinfold::{Failure, RefusalCode};
+use pinfold_egress::Fetched;
+
+use super::markdown;
+
+/// A page that can be read.
+pub(super) struct Page {
+    /// What kind of content it is.
+    pub(super) media: String,
+    /// What it calls itself.
+    pub(super) title: Option<String>,
+    /// Its text, of HTML as Markdown.
+    pub(super) text: String,
+}
+
+/// What is done with a kind of content.
+#[derive(Debug, PartialEq, Eq)]
+enum Form {
+    Html,
+    Text,
+    Other,
+}
+
+/// Kinds of content that are text and do not say so.
+const TEXTS: [&str; 9] = [
+    "application/ecmascript",
+    "application/javascript",
+    "application/json",
+    "application/sql",
+    "application/toml",
+    "application/x-ndjson",
+    "application/x-yaml",
+    "application/xml",
+    "application/yaml",
+];
+
+impl Page {
+    /// Reads what a host answered.
+    ///
+    /// # Errors
+    /// When it is no text, or takes too long to be read.
+    pub(super) fn of(answer: &Fetched, url: &WebUrl, until: Instant) -> Result<Self, Failure> {
+        let said = answer.headers.get("content-type").map(|said| String::from_utf8_lossy(said.as_bytes()));
+        let said = said.unwrap_or_default();
+        let media = media(&said, &answer.body);
+        let form = form(&media);
+        let no_text = |what: &str| {
+            let message = format!("{url} is no text: {what}");
+            Failure::plain(RefusalCode::NotText, message, "find a page that is text, HTML, JSON or XML")
+        };
+        if form == Form::Other {
+            return Err(no_text(&format!("it says that it is {media}")));
+        }
+        let text = decoded(&said, &answer.body, form == Form::Html);
+        if text.contains('\0') {
+            return Err(no_text("it has NUL characters"));
+        }
+        if form == Form::Html {
+            let found = markdown::of(&text, url, until)?;
+            return Ok(Self {
+                media,
+                title: found.title.map(|title| plain(&title)),
+                text: plain(&found.text),
+            });
+        }
+        Ok(Self { media, title: None, text: plain(&text) })
+    }
+}
+
+/// The kind of content, in lower case and without its parameters. Where nothing is said it is text or HTML: anything else
+/// shows itself.
+fn media(said: &str, body: &[u8]) -> String {
+    let media = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if !media.is_empty() {
+        return plain(&media).chars().take(80).collect();
+    }
+    let start = body.get(..64).unwrap_or(body).trim_ascii_start().to_ascii_lowercase();
+    let html = [&b"<!doctype html"[..], b"<html"].iter().any(|sign| start.starts_with(sign));
+    (if html { "text/html" } else { "text/plain" }).to_owned()
+}
+
+fn form(media: &str) -> Form {
+    match media {
+        "text/html" | "application/xhtml+xml" => Form::Html,
+        _ if media.starts_with("text/") || media.ends_with("+json") || media.ends_with("+xml") => Form::Text,
+        _ if TEXTS.contains(&media) => Form::Text,
+        _ => Form::Other,
+    }
+}
+
+/// The text, by what a mark at its beginning says, the head, or the page itself. What says nothing is UTF-8, or what was
+/// usual before it.
+fn decoded(said: &str, body: &[u8], html: bool) -> String {
+    let named = label(said.to_ascii_lowercase().as_bytes());
+    let start = || label(&body.get(..1024).unwrap_or(body).to_ascii_lowercase()).filter(|_| html);
+    let usual = || if std::str::from_utf8(body).is_ok() { UTF_8 } else { WINDOWS_1252 };
+    let encoding = named.or_else(start).unwrap_or_else(usual);
+    encoding.decode(body).0.into_owned()
+}
+
+/// The encoding behind the first `charset=` of a text in lower case.
+fn label(text: &[u8]) -> Option<&'static Encoding> {
+    const SIGN: &[u8] = b"charset=";
+    let at = text.windows(SIGN.len()).position(|window| window == SIGN)?;
+    let rest = text.get(at + SIGN.len()..)?.trim_ascii_start();
+    let rest = rest.strip_prefix(b"\"").or_else(|| rest.strip_prefix(b"'")).unwrap_or(rest);
+    let end = rest.iter().position(|b| !b.is_ascii_graphic() || b"\"';,/>".contains(b)).unwrap_or(rest.len());
+    Encoding::for_label(rest.get(..end)?)
+}
+
+/// A text without what nobody sees and a model reads: control characters, marks that turn the direction of writing, the
+/// invisible letters of tags.
+pub(super) fn plain(text: &str) -> String {
+    let hidden = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{feff}')
+            || matches!(c, '\u{e0000}'..='\u{e007f}')
+    };
+    text.chars().filter(|c| !hidden(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_content_are_told_apart() {
+        for (said, body, expected) in [
+            ("text/html; charset=utf-8", "", Form::Html),
+            ("Application/XHTML+XML", "", Form::Html),
+            ("text/markdown", "", Form::Text),
+            ("application/json", "", Form::Text),
+            ("application/ld+json", "", Form::Text),
+            ("image/svg+xml", "", Form::Text),
+            ("", "  <!DOCTYPE html><p>", Form::Html),
+            ("", "hello", Form::Text),
+            ("application/octet-stream", "hello", Form::Other),
+            ("image/png", "", Form::Other),
+            ("application/pdf", "", Form::Other),
+            ("multipart/form-data", "", Form::Other),
+        ] {
+            assert_eq!(form(&media(said, body.as_bytes())), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn letters_are_read_in_the_encoding_that_is_named() {
+        for (said, body, html, expected) in [
+            ("text/plain; charset=utf-8", &b"\xc3\xa4"[..], false, "ä"),
+            ("text/plain; charset=iso-8859-1", b"\xe4", false, "ä"),
+            ("text/plain; charset=\"Shift_JIS\"", b"\x83\x65", false, "テ"),
+            ("text/plain; charset=no-such", b"\xc3\xa4", false, "ä"),
+            ("text/plain", b"\xe4", false, "ä"),
+            ("text/plain; charset=utf-8", b"\xff\xfea\0", false, "a"),
+            ("text/html", b"<meta charset='iso-8859-1'>\xe4", true, "<meta charset='iso-8859-1'>ä"),
+            ("text/plain", b"<meta charset=koi8-r>\xe4", false, "<meta charset=koi8-r>ä"),
+            ("text/html; charset=", b"x", true, "x"),
+        ] {
+            assert_eq!(decoded(said, body, html), expected, "{said} {}", body.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_nobody_sees_is_left_out() {
+        assert_eq!(plain("a\u{202e}b\u{1b}[31mc\u{e0041}\u{200b}\td\r\n"), "ab[31mc\td\n");
+    }
+}

@@ -1,0 +1,85 @@
+//! What was fetched lately, by its address. Every call is judged before it is looked at here.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pinfold::policy::host::WebUrl;
+use pinfold_egress::{Fetched, Method};
+
+/// How long a page is taken for what it was.
+const FRESH: Duration = Duration::from_mins(15);
+
+/// How many pages are kept.
+const MOST: usize = 64;
+
+/// How much of them.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// Pages, the latest last.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    pages: VecDeque<Page>,
+}
+
+#[derive(Debug)]
+struct Page {
+    url: WebUrl,
+    came: Instant,
+    answer: Arc<Fetched>,
+}
+
+impl Cache {
+    pub(super) fn get(&self, url: &WebUrl, method: Method) -> Option<Arc<Fetched>> {
+        let fresh = |page: &&Page| page.url == *url && page.came.elapsed() < FRESH;
+        let found = self.pages.iter().rev().find(fresh).filter(|_| method == Method::Get)?;
+        Some(Arc::clone(&found.answer))
+    }
+
+    /// Keeps what a host answered, unless it says not to or it is no lasting answer.
+    pub(super) fn put(&mut self, url: &WebUrl, method: Method, answer: &Arc<Fetched>) {
+        let lasting = matches!(answer.status, 200 | 301 | 302 | 303 | 307 | 308);
+        let control = answer.headers.get_all("cache-control");
+        let stored =
+            !control.iter().any(|value| value.to_str().is_ok_and(|value| value.contains("no-store")));
+        if !lasting || !stored || method != Method::Get || answer.body.len() > MOST_BYTES {
+            return;
+        }
+        self.pages.retain(|page| page.url != *url && page.came.elapsed() < FRESH);
+        self.pages.push_back(Page { url: url.clone(), came: Instant::now(), answer: Arc::clone(answer) });
+        while self.pages.len() > MOST || self.bytes() > MOST_BYTES {
+            self.pages.pop_front();
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.pages.iter().map(|page| page.answer.body.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(len: usize, headers: &[(&'static str, &'static str)]) -> Arc<Fetched> {
+        let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        Arc::new(Fetched { status: 200, headers: headers.collect(), body: vec![0; len] })
+    }
+
+    #[test]
+    fn few_pages_are_kept_and_not_much_of_them() {
+        let url = |i: usize| WebUrl::parse(&format!("https://a.b/{i}")).unwrap();
+        let mut cache = Cache::default();
+        for i in 0..200 {
+            cache.put(&url(i), Method::Get, &answer(1, &[]));
+        }
+        assert!(cache.get(&url(199), Method::Get).is_some() && cache.get(&url(0), Method::Get).is_none());
+        assert!(cache.get(&url(199), Method::Head).is_none());
+        for i in 0..10 {
+            cache.put(&url(i), Method::Get, &answer(8 << 20, &[]));
+        }
+        assert!(cache.bytes() <= MOST_BYTES && cache.get(&url(9), Method::Get).is_some());
+        cache.put(&url(500), Method::Get, &answer(1, &[("cache-control", "private, no-store")]));
+        assert!(cache.get(&url(500), Method::Get).is_none());
+    }
+}

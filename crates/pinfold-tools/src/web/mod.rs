@@ -1,0 +1,126 @@
+//! What pages are fetched with: one for each session, with what was fetched lately and how much it was.
+
+mod budget;
+mod cache;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use pinfold::policy::Policy;
+use pinfold::policy::host::WebUrl;
+use pinfold::{Failure, RefusalCode, WebHost};
+use pinfold_egress::{Client, Fetched, Map, Method, Mismatch, Unfetched};
+
+use budget::Spent;
+use cache::Cache;
+
+/// The largest page that is fetched. A model reads far less; what is larger is a download.
+pub(crate) const LARGEST_PAGE: u64 = 8 * 1024 * 1024;
+
+/// Fetches the pages of one session ([`Plan::web`](pinfold::Plan::web)): keeps what came lately, and counts how much it
+/// was. Nothing is opened before the first page is fetched.
+#[derive(Debug, Default)]
+pub struct Web {
+    client: Client,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// What the pages of the cache were fetched under.
+    policy: Weak<Policy>,
+    cache: Cache,
+    spent: Spent,
+}
+
+impl WebHost for Web {
+    fn below(&self) -> Arc<dyn WebHost> {
+        Arc::new(Self { client: self.client.below(), ..Self::default() })
+    }
+}
+
+impl Web {
+    /// One that trusts the authorities in a file instead of the system's.
+    pub fn trusting(roots: impl Into<PathBuf>) -> Self {
+        Self { client: Client::trusting(roots), ..Self::default() }
+    }
+
+    /// What stands at an address, from the cache where it came lately. The call that wants it has been judged.
+    pub(crate) fn get(
+        &self,
+        url: &WebUrl,
+        method: Method,
+        policy: &Arc<Policy>,
+        until: Instant,
+    ) -> Result<Arc<Fetched>, Failure> {
+        if let Some(answer) = self.kept(policy).cache.get(url, method) {
+            return Ok(answer);
+        }
+        let most = self.kept(policy).spent.take(policy.fetches, LARGEST_PAGE)?;
+        let patience = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let fetched = self.client.fetch(url, method, &*policy.hosts as &dyn Map, most, patience);
+        let mut kept = self.kept(policy);
+        // What was too much has come all the same.
+        let came = match &fetched {
+            Ok(fetched) => fetched.body.len() as u64,
+            Err(Unfetched::TooLarge(_)) => most,
+            Err(_) => 0,
+        };
+        kept.spent.give_back(most.saturating_sub(came));
+        let answer = Arc::new(fetched.map_err(|why| failure(url, &why))?);
+        kept.cache.put(url, method, &answer);
+        Ok(answer)
+    }
+
+    /// What is kept under these rules: when they change, nothing that came under others.
+    fn kept(&self, policy: &Arc<Policy>) -> MutexGuard<'_, Kept> {
+        // What is held is whole after each change.
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if !std::ptr::eq(kept.policy.as_ptr(), Arc::as_ptr(policy)) {
+            kept.policy = Arc::downgrade(policy);
+            kept.cache = Cache::default();
+        }
+        kept
+    }
+}
+
+fn failure(url: &WebUrl, why: &Unfetched) -> Failure {
+    let unfetched = |why: String, hint: &str| {
+        Failure::plain(RefusalCode::NotFetched, format!("{url} was not fetched: {why}"), hint)
+    };
+    match why {
+        Unfetched::Refused(mismatch) => Failure::plain(
+            RefusalCode::Denied,
+            format!("{url} was not fetched: {}", refused(mismatch)),
+            "do without it, and tell the person what is needed there",
+        ),
+        Unfetched::Unreachable(why) => unfetched(why.clone(), "look at the address, then decide"),
+        Unfetched::Broken(why) => {
+            unfetched(format!("its answer is broken ({why})"), "look at the address, then decide")
+        }
+        Unfetched::Late(after) => {
+            unfetched(format!("it took longer than {} seconds", after.as_secs().max(1)), "try it later")
+        }
+        Unfetched::TooLarge(most) => Failure::plain(
+            RefusalCode::TooLarge,
+            format!("{url} is larger than {} KiB", most >> 10),
+            "find a smaller page",
+        ),
+        Unfetched::Encoded(how) => {
+            unfetched(format!("it comes compressed ({})", how.escape_debug()), "find another page")
+        }
+    }
+}
+
+fn refused(mismatch: &Mismatch) -> String {
+    match mismatch {
+        Mismatch::Near(address, near) => {
+            format!("it leads to {address}, and {}; no rule names that address", near.why())
+        }
+        Mismatch::Forbidden(address) => format!("it leads to {address}, which a rule denies"),
+        Mismatch::ServerName(_) | Mismatch::HostHeader(_) | Mismatch::Broken => {
+            "it is another host".to_owned()
+        }
+    }
+}

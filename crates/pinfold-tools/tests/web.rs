@@ -1,0 +1,397 @@
+//! `WebFetch` against servers on loopback, good and hostile. Each server is reached by a name that settings lead there.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
+mod kit;
+#[path = "kit/web.rs"]
+mod surfing;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pinfold::RefusalCode;
+use pinfold_tools::{Ended, Reply};
+use serde_json::{Value, json};
+use surfing::{Authority, Setup, text};
+
+/// A server that says the same to everybody, and what was said to it.
+struct Server {
+    port: u16,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// `answer` gets the target that was asked for.
+    fn start(answer: impl Fn(&str, &mut TcpStream) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heads = Arc::<Mutex<Vec<String>>>::default();
+        let (answer, told) = (Arc::new(answer), Arc::clone(&heads));
+        // Ends with the process that tests.
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (answer, told) = (Arc::clone(&answer), Arc::clone(&told));
+                thread::spawn(move || {
+                    let mut stream = stream;
+                    let head = head(&stream);
+                    let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
+                    told.lock().unwrap().push(head);
+                    answer(&target, &mut stream);
+                });
+            }
+        });
+        Self { port, heads }
+    }
+
+    /// One that answers with a head and a body.
+    fn saying(head: &str, body: impl AsRef<[u8]>) -> Self {
+        let whole =
+            [format!("HTTP/1.1 {head}\r\nconnection: close\r\n\r\n").as_bytes(), body.as_ref()].concat();
+        Self::start(move |_, stream| drop(stream.write_all(&whole)))
+    }
+
+    fn asked(&self) -> usize {
+        self.heads.lock().unwrap().len()
+    }
+
+    fn url(&self, host: &str) -> String {
+        format!("http://{host}:{}/page", self.port)
+    }
+}
+
+fn head(stream: &TcpStream) -> String {
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+    lines.by_ref().collect::<Vec<_>>().join("\n")
+}
+
+/// A session that reaches these servers by the names `a.test` and `b.test`.
+fn setup(servers: &[&Server]) -> Setup {
+    let mut setup = Setup::default();
+    for server in servers {
+        setup.allow(&format!("a.test:{}", server.port));
+        setup.allow(&format!("b.test:{}", server.port));
+        setup.allow(&format!("127.0.0.1:{}", server.port));
+    }
+    setup
+}
+
+fn fetch(setup: &Setup, url: &str) -> Reply {
+    setup.start().call("WebFetch", json!({"url": url}))
+}
+
+fn code(reply: &Reply) -> &Value {
+    &reply.structured["error"]
+}
+
+fn spelled(code: RefusalCode) -> Value {
+    serde_json::to_value(code).unwrap()
+}
+
+#[test]
+fn a_page_comes_as_text_and_is_marked() {
+    let html = "<title>The page</title><h1>Hello</h1><p>A <a href=/x>link</a> &amp; sk-ant-REDACTED</p>";
+    let server = Server::saying("200 OK\r\ncontent-type: text/html", html);
+    let reply = fetch(&setup(&[&server]), &server.url("a.test"));
+    assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+    let said = text(&reply);
+    assert!(said.contains("# Hello") && said.contains("[link](http://a.test:"), "{said}");
+    assert!(said.starts_with("[http://a.test") && said.contains("comes from outside"), "{said}");
+    assert_eq!(
+        (&reply.structured["title"], &reply.structured["untrusted"]),
+        (&json!("The page"), &json!(true))
+    );
+    let heads = server.heads.lock().unwrap();
+    let head = heads.first().unwrap().to_lowercase();
+    assert!(
+        head.contains(&format!("host: a.test:{}", server.port)) && head.contains("accept-encoding: identity")
+    );
+}
+
+#[test]
+fn secrets_of_a_page_are_taken_out() {
+    let server =
+        Server::saying("200 OK\r\ncontent-type: text/plain", format!("token ghp_{}", "a1B2c3D4e5".repeat(4)));
+    let reply = fetch(&setup(&[&server]), &server.url("a.test"));
+    assert!(
+        reply.text().contains("[REDACTED:") && !reply.text().contains("a1B2c3D4e5a1"),
+        "{}",
+        reply.text()
+    );
+}
+
+#[test]
+fn a_head_is_what_the_server_says() {
+    let server =
+        Server::saying("404 Not Found\r\ncontent-type: image/png\r\netag: \"x\"\r\nset-cookie: no", "");
+    let session = setup(&[&server]).start();
+    let reply = session.call("WebFetch", json!({"url": server.url("a.test"), "method": "HEAD"}));
+    assert_eq!(reply.ended, Ended::Done);
+    assert_eq!(reply.structured["status"], 404);
+    assert!(
+        reply.text().contains("content-type: image/png") && !reply.text().contains("cookie"),
+        "{}",
+        reply.text()
+    );
+}
+
+#[test]
+fn a_long_page_is_read_in_parts() {
+    let server = Server::saying("200 OK\r\ncontent-type: text/plain", "ä".repeat(70_000) + "end");
+    let session = setup(&[&server]).start();
+    let first = session.call("WebFetch", json!({"url": server.url("a.test")}));
+    let offset = &first.structured["next_offset"];
+    assert_eq!((offset, &first.structured["characters"]), (&json!(60_000), &json!(70_003)));
+    let second = session.call("WebFetch", json!({"url": server.url("a.test"), "offset": offset}));
+    assert!(second.text().ends_with("end") && second.structured["next_offset"].is_null());
+    assert_eq!(server.asked(), 1, "the second part came from the cache");
+}
+
+/// Answers that no page can be made of: what is said about each.
+#[test]
+fn hostile_answers_end_in_words() {
+    let slow = Server::start(|_, stream| {
+        let _ = stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 9000000\r\n\r\n");
+        // As long as anybody listens.
+        while stream.write_all(b"x").is_ok() {
+            thread::sleep(Duration::from_millis(200));
+        }
+    });
+    let endless = Server::start(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n");
+        while stream.write_all(&vec![b'x'; 65536]).is_ok() {}
+    });
+    let mute = Server::start(|_, _| thread::sleep(Duration::from_mins(1)));
+    let giant = format!("200 OK\r\nx-giant: {}", "x".repeat(200_000));
+    let many: String = (0..2000).map(|i| format!("\r\nx-{i}: y")).collect();
+    let packed = "200 OK\r\ncontent-type: text/html\r\ncontent-encoding: gzip";
+    for (name, server, expected) in [
+        ("endless", endless, RefusalCode::TooLarge),
+        ("giant header", Server::saying(&giant, "x"), RefusalCode::NotFetched),
+        ("many headers", Server::saying(&format!("200 OK{many}"), "x"), RefusalCode::NotFetched),
+        (
+            "no http",
+            Server::start(|_, stream| drop(stream.write_all(b"SSH-2.0-x\r\n"))),
+            RefusalCode::NotFetched,
+        ),
+        ("nothing", Server::start(|_, _| ()), RefusalCode::NotFetched),
+        ("packed", Server::saying(packed, "\x1f"), RefusalCode::NotFetched),
+        (
+            "two lengths",
+            Server::saying("200 OK\r\ncontent-length: 1\r\ncontent-length: 2", "xx"),
+            RefusalCode::NotFetched,
+        ),
+        ("cut off", Server::saying("200 OK\r\ncontent-length: 100", "x"), RefusalCode::NotFetched),
+        ("an image", Server::saying("200 OK\r\ncontent-type: image/png", "x"), RefusalCode::NotText),
+        (
+            "a lie",
+            Server::saying("200 OK\r\ncontent-type: text/html", b"\x89PNG\r\n\0\0"),
+            RefusalCode::NotText,
+        ),
+        ("nul", Server::saying("200 OK\r\ncontent-type: text/plain", b"a\0b"), RefusalCode::NotText),
+    ] {
+        let began = Instant::now();
+        let reply = fetch(&setup(&[&server]), &server.url("a.test"));
+        assert_eq!(
+            (reply.ended, code(&reply)),
+            (Ended::Failed, &spelled(expected)),
+            "{name}: {}",
+            reply.text()
+        );
+        assert!(began.elapsed() < Duration::from_secs(30), "{name}");
+    }
+    // These take the whole of the time, side by side.
+    thread::scope(|scope| {
+        for server in [&slow, &mute] {
+            scope.spawn(move || {
+                let reply = fetch(&setup(&[server]), &server.url("a.test"));
+                assert_eq!(
+                    (reply.ended, code(&reply)),
+                    (Ended::Failed, &json!("NotFetched")),
+                    "{}",
+                    reply.text()
+                );
+                assert!(reply.text().contains("longer than"), "{}", reply.text());
+            });
+        }
+    });
+}
+
+/// Where a page leads on to, and whether anybody goes there.
+#[test]
+fn where_a_page_leads_on_is_judged_again() {
+    let target = Server::saying("200 OK\r\ncontent-type: text/plain", "the target");
+    let secret = Server::saying("200 OK\r\ncontent-type: text/plain", "the secret");
+    let (to, hidden) = (target.port, secret.port);
+    let leading = Server::start(move |path, stream| {
+        let location = match path {
+            "/same" => "/end".to_owned(),
+            "/end" => {
+                return drop(stream.write_all(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok",
+                ));
+            }
+            "/other" => format!("http://b.test:{to}/x"),
+            "/loopback" => format!("http://127.0.0.1:{hidden}/x"),
+            "/localhost" => format!("http://localhost:{hidden}/x"),
+            "/near" => "http://near.test/x".to_owned(),
+            "/metadata" => "http://169.254.169.254/latest/meta-data/".to_owned(),
+            "/decimal" => "http://2852039166/".to_owned(),
+            "/mapped" => "http://[::ffff:a9fe:a9fe]/".to_owned(),
+            "/user" => format!("http://b.test@127.0.0.1:{hidden}/x"),
+            "/file" => "file:///etc/passwd".to_owned(),
+            "/ask" => "http://ask.test/x".to_owned(),
+            "/deny" => "http://deny.test/x".to_owned(),
+            "/port" => "http://b.test:1/x".to_owned(),
+            "/address" => "http://8.8.8.8/x".to_owned(),
+            _ => "/loop".to_owned(),
+        };
+        let _ = write!(stream, "HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
+    });
+    let mut setup = Setup::default();
+    setup.allow(&format!("a.test:{}", leading.port));
+    setup.allow(&format!("127.0.0.1:{}", leading.port));
+    setup.allow(&format!("b.test:{to}"));
+    setup.allow(&format!("127.0.0.1:{to}"));
+    setup.rule("ask", "WebFetch(domain:ask.test)").rule("deny", "WebFetch(domain:deny.test)");
+    for (path, expected) in [
+        ("same", Ok("ok")),
+        ("other", Ok("the target")),
+        ("loopback", Err("Denied")),
+        ("localhost", Err("RequiresApproval")),
+        ("near", Err("Denied")),
+        ("metadata", Err("Denied")),
+        ("decimal", Err("Denied")),
+        ("mapped", Err("Denied")),
+        ("user", Err("NotFetched")),
+        ("file", Err("NotFetched")),
+        ("ask", Err("RequiresApproval")),
+        ("deny", Err("Denied")),
+        ("port", Err("RequiresApproval")),
+        ("address", Err("RequiresApproval")),
+        ("loop", Err("NotFetched")),
+    ] {
+        let reply = fetch(&setup, &format!("http://a.test:{}/{path}", leading.port));
+        match expected {
+            Ok(end) => assert!(reply.text().ends_with(end), "{path}: {}", reply.text()),
+            Err(why) => assert_eq!(code(&reply), why, "{path}: {}", reply.text()),
+        }
+    }
+    assert_eq!(secret.asked(), 0, "nobody went there");
+    // The control: it is there for whoever names it.
+    setup.allow(&format!("127.0.0.1:{hidden}"));
+    assert!(fetch(&setup, &format!("http://127.0.0.1:{hidden}/")).text().ends_with("the secret"));
+}
+
+#[test]
+fn what_is_near_needs_a_rule_that_names_it() {
+    let server = Server::saying("200 OK\r\ncontent-type: text/plain", "here");
+    let port = server.port;
+    let mut named = Setup::default();
+    named.allow(&format!("a.test:{port}"));
+    for (url, expected) in [
+        (format!("http://127.0.0.1:{port}/"), "Denied"),
+        (format!("http://[::1]:{port}/"), "Denied"),
+        (format!("http://[::ffff:127.0.0.1]:{port}/"), "Denied"),
+        ("http://169.254.169.254/".to_owned(), "Denied"),
+        ("http://0.0.0.0/".to_owned(), "Denied"),
+        // The name may be reached, and leads where nothing may.
+        (format!("http://a.test:{port}/"), "Denied"),
+        ("http://near.test/".to_owned(), "Denied"),
+        ("http://both.test/".to_owned(), "Denied"),
+        (format!("http://user:pass@127.0.0.1:{port}/"), "InvalidInput"),
+        ("ftp://a.test/".to_owned(), "InvalidInput"),
+        ("http://b.test:9/".to_owned(), "RequiresApproval"),
+        ("http://8.8.8.8/".to_owned(), "RequiresApproval"),
+    ] {
+        let reply = fetch(&named, &url);
+        assert_eq!(code(&reply), expected, "{url}: {}", reply.text());
+    }
+    assert_eq!(server.asked(), 0);
+    named.allow(&format!("127.0.0.1:{port}"));
+    assert!(fetch(&named, &format!("http://a.test:{port}/")).text().ends_with("here"));
+    named.deny("127.0.0.1");
+    assert_eq!(code(&fetch(&named, &format!("http://a.test:{port}/"))), "Denied");
+    assert_eq!(server.asked(), 1);
+}
+
+#[test]
+fn a_page_is_judged_before_the_cache_is_looked_at() {
+    let server = Server::saying("200 OK\r\ncontent-type: text/plain", "kept");
+    let mut setup = setup(&[&server]);
+    let session = setup.start();
+    let url = server.url("a.test");
+    for _ in 0..2 {
+        assert!(session.call("WebFetch", json!({"url": url})).text().ends_with("kept"));
+    }
+    assert_eq!(server.asked(), 1);
+    setup.rule("deny", "WebFetch(domain:a.test)");
+    session.session.set_policy(setup.policy());
+    assert_eq!(session.call("WebFetch", json!({"url": url})).ended, Ended::Refused);
+    // Under other rules nothing is taken for known.
+    setup.rules.clear();
+    session.session.set_policy(setup.policy());
+    assert!(session.call("WebFetch", json!({"url": url})).text().ends_with("kept"));
+    assert_eq!(server.asked(), 2);
+}
+
+#[test]
+fn a_budget_that_is_spent_is_refused() {
+    let server = Server::saying("200 OK\r\ncontent-type: text/plain", "x".repeat(50_000));
+    let mut setup = setup(&[&server]);
+    setup.network["fetches"] = json!(3);
+    let session = setup.start();
+    let get = |path: &str| {
+        session.call("WebFetch", json!({"url": format!("http://a.test:{}/{path}", server.port)}))
+    };
+    for path in ["1", "2", "2", "3"] {
+        assert_eq!(get(path).ended, Ended::Done, "{path}");
+    }
+    let spent = get("4");
+    assert_eq!(code(&spent), "BudgetSpent");
+    assert!(spent.text().contains("3 pages"), "{}", spent.text());
+    assert_eq!(get("3").ended, Ended::Done, "what is kept costs nothing");
+    setup.network["fetches"] = json!(100);
+    setup.network["fetchSize"] = json!("64K");
+    let session = setup.start();
+    let get = |path: &str| {
+        session.call("WebFetch", json!({"url": format!("http://a.test:{}/{path}", server.port)}))
+    };
+    assert_eq!(get("1").ended, Ended::Done);
+    assert_eq!(code(&get("2")), "TooLarge", "more than is left");
+    assert_eq!(code(&get("3")), "BudgetSpent");
+}
+
+#[test]
+fn a_server_has_to_prove_who_it_is() {
+    let authority = Authority::new();
+    let trusted = authority.serve("a.test", "within TLS");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("roots.pem");
+    std::fs::write(&file, authority.pem()).unwrap();
+    let mut setup = Setup { roots: Some(file), ..Setup::default() };
+    setup.allow(&format!("*.test:{trusted}"));
+    setup.allow(&format!("127.0.0.1:{trusted}"));
+    let reply = fetch(&setup, &format!("https://a.test:{trusted}/"));
+    assert!(reply.text().ends_with("within TLS"), "{}", reply.text());
+    // Another name, and an authority that nobody trusts.
+    let other = fetch(&setup, &format!("https://b.test:{trusted}/"));
+    assert_eq!(code(&other), "NotFetched", "{}", other.text());
+    let stranger = Authority::new();
+    std::fs::write(setup.roots.as_deref().unwrap_or(Path::new("")), stranger.pem()).unwrap();
+    assert_eq!(code(&fetch(&setup, &format!("https://a.test:{trusted}/"))), "NotFetched");
+    setup.roots = Some("/nowhere/roots.pem".into());
+    let none = fetch(&setup, &format!("https://a.test:{trusted}/"));
+    assert!(none.text().contains("SSL_CERT_FILE"), "{}", none.text());
+}
+
+#[test]
+fn a_session_without_the_web_fetches_nothing() {
+    let bed = kit::Bed::new();
+    let reply = bed.call("WebFetch", json!({"url": "http://example.org/"}));
+    assert_eq!((reply.ended, code(&reply)), (Ended::Failed, &json!("NotHeld")));
+}
