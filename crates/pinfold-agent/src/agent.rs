@@ -1,0 +1,369 @@
+//! One agent: asks its model, carries its calls down the road, and tells it what came of them, until it is done.
+
+use std::sync::Arc;
+
+use pinfold::agents::Definition;
+use pinfold::policy::{HookEvent, is_visible};
+use pinfold::{Failure, RawCall, Session};
+use pinfold_tools::{Ended, Reply, call, call_theirs, tools};
+use serde_json::{Value, json};
+
+use crate::breaker::Breaker;
+use crate::budget::Budget;
+use crate::compact::compact;
+use crate::event::{End, Ending, Event};
+use crate::inbox::Inbox;
+use crate::model::{Answered, Asked, How, Message, Model, Offered, Turn, Wanted, Who};
+use crate::prompt::briefing;
+use crate::short::short;
+use crate::team::Team;
+use crate::team::child::Child;
+use crate::team::places::Place;
+use crate::team::tools::{TeamCall, offered};
+
+/// What was left to do of a turn when a run stopped.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Pending {
+    /// What came of its first calls.
+    pub results: Vec<Answered>,
+    /// The calls that were not made.
+    pub calls: Vec<Wanted>,
+}
+
+/// What an agent begins with.
+pub(crate) struct Begin {
+    pub(crate) who: Who,
+    pub(crate) session: Session,
+    pub(crate) definition: Option<Definition>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) inbox: Arc<Inbox>,
+    /// Those above it, the nearest last.
+    pub(crate) above: Vec<String>,
+    /// Where the one above it hears.
+    pub(crate) parent: Option<Arc<Inbox>>,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) pending: Pending,
+    /// A person can answer its questions.
+    pub(crate) attended: bool,
+}
+
+/// One agent at work.
+pub(crate) struct Agent {
+    pub(crate) who: Who,
+    pub(crate) session: Session,
+    pub(crate) team: Arc<Team>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) parent: Option<Arc<Inbox>>,
+    pub(crate) above: Vec<String>,
+    pub(crate) children: Vec<Child>,
+    /// Its place among those that work; none while it waits for others.
+    pub(crate) place: Option<Place>,
+    attended: bool,
+    model: Box<dyn Model>,
+    system: String,
+    tools: Vec<Offered>,
+    messages: Vec<Message>,
+    pending: Pending,
+    breaker: Breaker,
+    summary: String,
+    deferred: Vec<String>,
+    denied: u32,
+}
+
+/// How an agent ends, and why.
+type Stop = (End, String);
+
+/// More than this is not told of what lay outside: whoever tries a hundred places is told of in a number.
+const MOST_DEFERRED: usize = 32;
+
+impl Agent {
+    /// Begins, works and ends. `resumed`: what it was told is known already.
+    pub(crate) fn begin(team: &Arc<Team>, begin: Begin, place: Place, resumed: bool) -> Ending {
+        let Begin { who, session, definition, budget, inbox, above, parent, messages, pending, attended } =
+            begin;
+        let mode = session.policy().mode.word().to_owned();
+        team.tell(&Event::Started { who: who.clone(), session: session.id().to_owned(), mode });
+        let trusted = definition.as_ref().filter(|definition| definition.trusted);
+        let model = team.parts.models.model(&who, trusted.and_then(|definition| definition.model.as_deref()));
+        let model = match model {
+            Ok(model) => model,
+            Err(error) => return never_began(team, &who, &budget, error.to_string()),
+        };
+        let instructions = definition.as_ref().map_or("", |definition| definition.instructions.as_str());
+        let mut agent = Self {
+            system: briefing(&session, &who, instructions),
+            tools: shown_tools(team, &session, &who),
+            team: Arc::clone(team),
+            place: Some(place),
+            children: Vec::new(),
+            breaker: Breaker::default(),
+            summary: String::new(),
+            deferred: Vec::new(),
+            denied: 0,
+            who,
+            session,
+            budget,
+            inbox,
+            above,
+            parent,
+            messages,
+            pending,
+            attended,
+            model,
+        };
+        for message in agent.messages.iter().filter(|_| !resumed) {
+            if let Message::User { text } = message {
+                agent.tell_told(text);
+            }
+        }
+        let (how, why) = agent.work();
+        agent.end(how, why)
+    }
+
+    fn end(mut self, how: End, why: String) -> Ending {
+        // Those below end on their own: what they may use up is counted here too.
+        let left = self.results_of_all();
+        self.inbox.close();
+        let _ = self.inbox.take();
+        let mut summary = std::mem::take(&mut self.summary);
+        for told in left {
+            summary.push_str("\n\n");
+            summary.push_str(&told);
+        }
+        let (deferred, denied) = (std::mem::take(&mut self.deferred), self.denied);
+        let ending = Ending { how, why, summary, deferred, denied };
+        let agent = self.who.id.clone();
+        self.team.tell(&Event::Ended { agent, ending: ending.clone(), spent: self.budget.spent() });
+        if self.who.depth > 0 {
+            let _ = self.session.event(HookEvent::SubagentStop, &json!({"agent_type": self.who.name}));
+        }
+        ending
+    }
+
+    fn work(&mut self) -> Stop {
+        let Pending { results, calls } = std::mem::take(&mut self.pending);
+        if !(results.is_empty() && calls.is_empty())
+            && let Err(stop) = self.carry_out(results, &calls)
+        {
+            return stop;
+        }
+        if self.had_ended() && !self.goes_on() {
+            return (End::Done, String::new());
+        }
+        loop {
+            match self.turn() {
+                Ok(true) => {}
+                Ok(false) => return (End::Done, String::new()),
+                Err(stop) => return stop,
+            }
+        }
+    }
+
+    /// Whether a run that goes on broke off behind the last words of its model.
+    fn had_ended(&mut self) -> bool {
+        match self.messages.last() {
+            Some(Message::Model(turn)) if turn.calls.is_empty() => {
+                self.summary.clone_from(&turn.text);
+                true
+            }
+            Some(Message::Model(_) | Message::User { .. } | Message::Results { .. }) | None => false,
+        }
+    }
+
+    /// One turn. `false`: it was the last.
+    fn turn(&mut self) -> Result<bool, Stop> {
+        self.may_go_on()?;
+        for text in self.inbox.take() {
+            self.hear(text);
+        }
+        let bytes = compact(&mut self.messages);
+        if bytes > 0 {
+            self.team.tell(&Event::Compacted { agent: self.who.id.clone(), bytes });
+        }
+        let turn = self.ask().map_err(|error| (End::Failed, error))?;
+        let calls = turn.calls.clone();
+        self.messages.push(Message::Model(turn));
+        if calls.is_empty() {
+            return Ok(self.goes_on());
+        }
+        self.carry_out(Vec::new(), &calls)?;
+        Ok(true)
+    }
+
+    fn ask(&mut self) -> Result<Turn, String> {
+        let Self { who, system, messages, tools, team, model, .. } = self;
+        let asked = Asked { agent: who, system, messages, tools };
+        let turn =
+            model.answer(&asked, &mut |words| team.heard(who, words)).map_err(|error| error.to_string())?;
+        self.budget.turn(turn.usage);
+        if !turn.text.trim().is_empty() {
+            self.summary.clone_from(&turn.text);
+        }
+        self.team.tell(&Event::Turn { agent: self.who.id.clone(), turn: turn.clone() });
+        Ok(turn)
+    }
+
+    fn may_go_on(&self) -> Result<(), Stop> {
+        if let Some(why) = self.team.stopped() {
+            return Err((End::Stopped, why));
+        }
+        match self.budget.over() {
+            Some(limit) => Err((End::OverBudget, limit)),
+            None => Ok(()),
+        }
+    }
+
+    /// The model is done. Whether there is more for it to hear.
+    fn goes_on(&mut self) -> bool {
+        let results = self.results_of_all();
+        if !results.is_empty() {
+            self.hear(results.join("\n\n"));
+            return true;
+        }
+        !self.inbox.close()
+    }
+
+    fn hear(&mut self, text: String) {
+        self.tell_told(&text);
+        self.messages.push(Message::User { text });
+    }
+
+    fn tell_told(&self, text: &str) {
+        self.team.tell(&Event::Told { agent: self.who.id.clone(), text: text.to_owned() });
+    }
+
+    /// Makes the calls of a turn, one after the other. What was not made when the agent has to end is not made.
+    fn carry_out(&mut self, mut results: Vec<Answered>, calls: &[Wanted]) -> Result<(), Stop> {
+        let mut stop = Ok(());
+        for wanted in calls {
+            let result = self.call(wanted)?;
+            stop = self.counted(&result).and_then(|()| self.may_go_on());
+            results.push(result);
+            if stop.is_err() {
+                break;
+            }
+        }
+        self.messages.push(Message::Results { results });
+        stop
+    }
+
+    fn call(&mut self, wanted: &Wanted) -> Result<Answered, Stop> {
+        let short = short(&wanted.tool, &wanted.input);
+        let reply = self.carried(wanted);
+        let left = self.team.parts.parking.as_ref().filter(|_| self.who.depth == 0);
+        if let Some(why) = left.and_then(|parking| parking.take()) {
+            let (agent, id) = (self.who.id.clone(), wanted.id.clone());
+            self.team.tell(&Event::Parked { agent, id, short: short.clone(), why: why.clone() });
+            return Err((End::NeedsHuman, format!("{short}: {why}")));
+        }
+        let result = Answered { id: wanted.id.clone(), short, how: how(&reply), text: told(&reply) };
+        self.budget.bytes(result.text.len());
+        self.team.tell(&Event::Called { agent: self.who.id.clone(), result: result.clone() });
+        match reply.stop {
+            Some(why) => Err((End::Stopped, format!("a hook says: {why}"))),
+            None => Ok(result),
+        }
+    }
+
+    /// Down the road: to a tool of ours, or to those that have other agents work.
+    fn carried(&mut self, wanted: &Wanted) -> Reply {
+        let raw = RawCall::new(&wanted.tool, wanted.input.clone());
+        if !TeamCall::is(&wanted.tool) {
+            return call(&self.session, &raw);
+        }
+        let session = self.session.clone();
+        call_theirs(&session, &raw, |_| {
+            let call = TeamCall::parse(&raw.tool, &raw.input)?;
+            match call {
+                TeamCall::Run(wanted) => self.start(wanted),
+                TeamCall::Wait(wanted) => self.wait_for(&wanted.agents),
+                TeamCall::Send(wanted) => self.send(&wanted),
+            }
+        })
+    }
+
+    /// Counts a denial, and keeps what the one above has to hear of it.
+    fn counted(&mut self, result: &Answered) -> Result<(), Stop> {
+        if let How::Denied { code, .. } = &result.how {
+            self.denied += 1;
+            if code == "OutOfScope" && self.deferred.len() < MOST_DEFERRED {
+                let reason = result.text.lines().next().unwrap_or_default();
+                self.deferred.push(format!("{}: {reason}", result.short));
+            }
+        }
+        if self.attended {
+            return Ok(());
+        }
+        match self.breaker.ended(&result.how, &self.team.denied) {
+            Some(why) => Err((End::Stopped, why)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the model reads of a reply.
+fn told(reply: &Reply) -> String {
+    match reply.ended {
+        // The whole envelope: its code is what the briefing speaks of.
+        Ended::Refused => format!("{}\n{}", reply.text(), reply.structured),
+        Ended::Done | Ended::Failed => reply.text(),
+    }
+}
+
+fn how(reply: &Reply) -> How {
+    let text = |name: &str| reply.structured.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    match reply.ended {
+        Ended::Done => How::Allowed,
+        // What only has to be mended is no try at what may not be.
+        Ended::Refused if MENDED.contains(&text("error").as_str()) => How::Failed { why: text("reason") },
+        Ended::Refused => How::Denied { code: text("error"), why: text("reason") },
+        Ended::Failed => How::Failed { why: text("message") },
+    }
+}
+
+/// Refusals that say how the same can work.
+const MENDED: &[&str] = &["NotRead", "StaleRead", "InvalidInput", "NotFound", "Redacted"];
+
+/// The tools that a model is shown: none of which no call could be allowed.
+pub(crate) fn shown_tools(team: &Team, session: &Session, who: &Who) -> Vec<Offered> {
+    let (policy, scope, interaction) = (session.policy(), session.scope(), session.interaction());
+    let visible = |tool: &str| is_visible(&policy, scope, interaction, tool);
+    let shell = visible("Bash");
+    let ours = tools().into_iter().filter(|tool| match tool.name {
+        // They speak to shells, so they are there where shells are.
+        "BashOutput" | "KillBash" | "BashInput" => shell,
+        name => visible(name),
+    });
+    let mut shown: Vec<Offered> = ours
+        .map(|tool| Offered {
+            name: tool.name.to_owned(),
+            description: tool.description.to_owned(),
+            schema: tool.input_schema,
+        })
+        .collect();
+    if who.depth < team.parts.reach.depth && visible("Agent") {
+        let kinds: Vec<(&str, &str)> = team
+            .parts
+            .definitions
+            .all()
+            .map(|definition| (definition.name.as_str(), definition.description.as_str()))
+            .collect();
+        shown.extend(offered(&kinds));
+    }
+    shown
+}
+
+/// An agent that has no model.
+fn never_began(team: &Team, who: &Who, budget: &Budget, why: String) -> Ending {
+    let (summary, deferred) = (String::new(), Vec::new());
+    let ending = Ending { how: End::Failed, why, summary, deferred, denied: 0 };
+    let (agent, ending_told) = (who.id.clone(), ending.clone());
+    team.tell(&Event::Ended { agent, ending: ending_told, spent: budget.spent() });
+    ending
+}
+
+/// A failure of the tools for agents.
+pub(crate) fn cannot(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+    Failure::plain(pinfold::RefusalCode::TooLarge, message, hint)
+}

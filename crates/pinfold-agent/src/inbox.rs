@@ -1,0 +1,48 @@
+//! What is said to an agent while it works.
+
+use std::sync::{Mutex, PoisonError};
+
+/// What waits to be heard by an agent.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    /// `None`: the agent has ended, and hears nothing more.
+    waiting: Mutex<Option<Vec<String>>>,
+}
+
+/// More than this at one time is a model that talks to itself.
+const MOST: usize = 64;
+
+impl Inbox {
+    pub(crate) fn open() -> Self {
+        Self { waiting: Mutex::new(Some(Vec::new())) }
+    }
+
+    /// Leaves a message. `Err`: why it will not be heard.
+    pub(crate) fn put(&self, text: String) -> Result<(), &'static str> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match waiting.as_mut() {
+            None => Err("it has ended"),
+            Some(messages) if messages.len() >= MOST => Err("it has not heard what was said before"),
+            Some(messages) => {
+                messages.push(text);
+                Ok(())
+            }
+        }
+    }
+
+    /// All that waits.
+    pub(crate) fn take(&self) -> Vec<String> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes nothing more, unless something waits.
+    pub(crate) fn close(&self) -> bool {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let empty = waiting.as_ref().is_none_or(Vec::is_empty);
+        if empty {
+            *waiting = None;
+        }
+        empty
+    }
+}

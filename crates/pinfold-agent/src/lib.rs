@@ -1,0 +1,78 @@
+//! Agents that work inside the line: a loop around a model, whose every call goes down the one road.
+//!
+//! A model, or a script in its place, says what it wants to call; each call is carried by [`pinfold_tools::call`] through
+//! the gate of the agent's session; what comes of it goes back. An agent can have others work for it: each gets a session
+//! of its own, made by narrowing ([`pinfold::agents::Below`]).
+//!
+//! ```
+//! use std::sync::Arc;
+//! use pinfold::{Ambient, Plan, Session, agents::AgentLimits, audit::Memory};
+//! use pinfold_agent::{End, First, NoShells, Parts, Reach, Script, Task, Team};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let script = Script::parse(concat!(
+//!     r#"{"calls":[{"tool":"Write","input":{"file_path":"a.txt","content":"hi\n"}}]}"#, "\n",
+//!     r#"{"say":"{{results}}"}"#,
+//! ))?;
+//! let team = Team::new(Parts {
+//!     definitions: Default::default(),
+//!     models: Arc::new(script),
+//!     shells: Arc::new(NoShells),
+//!     listeners: Vec::new(),
+//!     reach: Reach::default(),
+//!     judge: None,
+//!     parking: None,
+//! });
+//! let session = Session::open(&Ambient::claim(), Plan::for_folder(folder.path()), Arc::new(Memory::default()))?;
+//! let task = Task::New("write a file".to_owned());
+//! let limits = AgentLimits::default();
+//! let ending = team.run(First { session, definition: None, limits, task, attended: false });
+//! assert_eq!((ending.how, ending.summary.as_str()), (End::Done, "Write(a.txt) -> ALLOWED"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Vocabulary
+//! [`Team`], [`Model`], [`Script`], [`Event`], [`Ending`], [`Budget`].
+//!
+//! # Invariants
+//! 1. No call of a model is carried out but through a permit of the agent's own session.
+//! 2. An agent below another may nothing that the one above may not.
+//! 3. Of two agents that write and do not stand above one another, no two work in folders that overlap.
+//! 4. A run ends: by its limits, by denials that nobody watches, or because a model says so.
+//! 5. Nothing of a model's words is an instruction to whoever follows the run.
+//!
+//! # What this does not stop
+//! What an agent was told by a file can lead it to bad work inside its folder; what is read can be told to the provider of
+//! the model.
+
+mod agent;
+mod breaker;
+mod budget;
+mod compact;
+mod event;
+mod inbox;
+mod judge;
+mod model;
+mod parking;
+mod prompt;
+mod provider;
+mod script;
+mod short;
+mod store;
+mod team;
+mod tree;
+
+pub use agent::Pending;
+pub use breaker::{IN_A_ROW, IN_ALL};
+pub use budget::{Budget, Spent};
+pub use event::{End, Ending, Event, Listener};
+pub use judge::{Judge, Judged, ModelJudge, asking_below};
+pub use model::{
+    Answered, Asked, How, Message, Model, ModelError, Models, Offered, Turn, Usage, Wanted, Who,
+};
+pub use parking::Parking;
+pub use provider::{Price, Providers};
+pub use script::Script;
+pub use store::{Store, events, resumed};
+pub use team::{First, MakeShells, NoShells, Parts, Reach, Resumed, Task, Team};
+pub use tree::{Node, tree};

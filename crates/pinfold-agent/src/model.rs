@@ -1,0 +1,190 @@
+//! What stands behind an agent: a model, or a script in its place. A conversation in, its next turn out.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A call that a model wants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// The model's own name for it, by which the result is given back.
+    pub id: String,
+    /// The tool, as said.
+    pub tool: String,
+    /// Its input, as said.
+    pub input: Value,
+    /// What its provider wants back with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echo: Option<Value>,
+}
+
+impl Wanted {
+    /// A call with nothing that a provider wants back.
+    pub fn new(id: impl Into<String>, tool: impl Into<String>, input: Value) -> Self {
+        Self { id: id.into(), tool: tool.into(), input, echo: None }
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The model's own name for the call.
+    pub id: String,
+    /// What was called, short: `Bash(git diff)`.
+    pub short: String,
+    /// How it ended.
+    #[serde(flatten)]
+    pub how: How,
+    /// What the model reads.
+    pub text: String,
+}
+
+/// How a call ended, for a reader.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "lowercase")]
+pub enum How {
+    /// It was let through and done.
+    Allowed,
+    /// It was refused.
+    Denied {
+        /// Which no.
+        code: String,
+        /// Why, in one clause.
+        why: String,
+    },
+    /// It was let through and did not work out.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+impl How {
+    /// In a word, with the reason behind it.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Allowed => "ALLOWED".to_owned(),
+            Self::Denied { why, .. } => format!("DENIED: {why}"),
+            Self::Failed { why } => format!("FAILED: {why}"),
+        }
+    }
+}
+
+/// One piece of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "who", rename_all = "lowercase")]
+pub enum Message {
+    /// Said to the agent: its task, a message, what agents below it came to.
+    User {
+        /// The words.
+        text: String,
+    },
+    /// Said by the model.
+    Model(Turn),
+    /// What came of the calls of the turn before.
+    Results {
+        /// Of each of them.
+        results: Vec<Answered>,
+    },
+}
+
+/// What a model says at a time. Without calls it is done.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Turn {
+    /// Its words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The calls that it wants, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Wanted>,
+    /// What it used up.
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+/// What was used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens that went in.
+    #[serde(default)]
+    pub input: u64,
+    /// Tokens that came out.
+    #[serde(default)]
+    pub output: u64,
+    /// Money, in millionths of the unit that prices are given in.
+    #[serde(default)]
+    pub cost: u64,
+}
+
+/// A tool as it is offered to a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Offered {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its input.
+    pub schema: Value,
+}
+
+/// What a model is asked.
+pub struct Asked<'a> {
+    /// Who asks, and where: for a script.
+    pub agent: &'a Who,
+    /// What it is told before all else.
+    pub system: &'a str,
+    /// What was said up to now.
+    pub messages: &'a [Message],
+    /// What it can call.
+    pub tools: &'a [Offered],
+}
+
+/// The agent that a model speaks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Who {
+    /// Its name in this run; no other agent has it.
+    pub id: String,
+    /// What it was started as.
+    pub name: String,
+    /// Its folder, as everybody in the run knows it.
+    pub folder: String,
+    /// Who started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// How many stand above it.
+    pub depth: u32,
+}
+
+/// Why a model did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {mend}")]
+pub struct ModelError {
+    /// What went wrong.
+    pub what: String,
+    /// What to do about it.
+    pub mend: String,
+}
+
+impl ModelError {
+    /// What went wrong, and what to do about it.
+    pub fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { what: what.into(), mend: mend.into() }
+    }
+}
+
+/// One agent's model.
+pub trait Model: Send {
+    /// The next turn of a conversation. `heard` is given words as they come.
+    ///
+    /// # Errors
+    /// Why there is none; the run ends with that.
+    fn answer(&mut self, asked: &Asked<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError>;
+}
+
+/// Where agents get their models.
+pub trait Models: Send + Sync {
+    /// The model of an agent; `named` is what its definition wants.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    fn model(&self, who: &Who, named: Option<&str>) -> Result<Box<dyn Model>, ModelError>;
+}

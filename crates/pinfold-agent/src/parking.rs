@@ -1,0 +1,26 @@
+//! Questions that are left for later: nobody is there to answer, and the run ends until somebody is.
+
+use std::sync::{Mutex, PoisonError};
+
+use pinfold::consent::{Approver, Heard, Request};
+
+/// Where the question is left on which a run ends.
+#[derive(Debug, Default)]
+pub struct Parking {
+    left: Mutex<Option<String>>,
+}
+
+impl Parking {
+    /// Why a person is needed, once: the question that was left.
+    pub(crate) fn take(&self) -> Option<String> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Approver for Parking {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+        let why = request.why.first().map_or_else(|| request.tool.clone(), |why| why.reason.clone());
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        Heard::Nobody("nobody is here to answer; the run waits for a person".to_owned())
+    }
+}

@@ -1,0 +1,218 @@
+//! One request and its stream, again where that helps.
+//!
+//! No redirect is followed: it would take the key and the conversation to somebody who is not named. Certificates are
+//! judged by those that this machine trusts.
+
+use std::fs;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use pinfold_scrub::Scrubber;
+use serde_json::Value;
+use ureq::Agent;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+
+use super::{Reading, sse};
+use crate::model::{ModelError, Turn};
+
+/// The connections of a run.
+pub(crate) struct Wire {
+    roots: Option<PathBuf>,
+    secure: OnceLock<Result<Agent, String>>,
+    plain: OnceLock<Agent>,
+}
+
+/// One model's address.
+pub(crate) struct Post {
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    /// The variable that the key is in, for messages.
+    pub(crate) key: &'static str,
+}
+
+/// How often a request is made.
+const TRIES: u32 = 5;
+
+/// How long is waited before the second try; each further one waits twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// The longest that is waited because a provider wants it.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(20);
+
+/// How long a provider may be silent: models think before they speak.
+const SILENCE: Duration = Duration::from_mins(5);
+
+/// The longest answer that is read where something went wrong.
+const LONGEST_ERROR: u64 = 64 << 10;
+
+/// Why a try came to nothing.
+enum Failed {
+    /// Another one can help, after so long at least.
+    Again(String, Option<Duration>),
+    /// None can.
+    ForGood(ModelError),
+}
+
+impl Post {
+    /// The turn that a model answers with.
+    pub(crate) fn turn(
+        &self,
+        body: &str,
+        reading: fn() -> Box<dyn Reading>,
+        heard: &mut dyn FnMut(&str),
+    ) -> Result<Turn, ModelError> {
+        let mut wait = FIRST_WAIT;
+        let mut last = String::new();
+        for attempt in 1..=TRIES {
+            match self.once(body, reading(), heard) {
+                Ok(turn) => return Ok(turn),
+                Err(Failed::ForGood(error)) => return Err(error),
+                Err(Failed::Again(why, at_least)) => {
+                    last = why;
+                    if attempt < TRIES {
+                        thread::sleep(at_least.unwrap_or(wait).min(LONGEST_WAIT));
+                        wait *= 2;
+                    }
+                }
+            }
+        }
+        let what = format!("the model did not answer, tried {TRIES} times: {last}");
+        Err(ModelError::new(what, "look at the connection and the provider, then go on with --resume"))
+    }
+
+    fn once(
+        &self,
+        body: &str,
+        mut reading: Box<dyn Reading>,
+        heard: &mut dyn FnMut(&str),
+    ) -> Result<Turn, Failed> {
+        let agent = self.wire.agent(&self.url).map_err(|why| {
+            Failed::ForGood(ModelError::new(why, "set SSL_CERT_FILE, or an address that begins with http://"))
+        })?;
+        let mut request = agent.post(&self.url).header("content-type", "application/json");
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let mut response =
+            request.send(body).map_err(|e| Failed::Again(format!("it cannot be reached: {e}"), None))?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            let after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+            let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+            let body = response.body_mut().with_config().limit(LONGEST_ERROR).read_to_string();
+            return Err(self.refused(status, &body.unwrap_or_default(), after));
+        }
+        let mut stream = BufReader::new(response.body_mut().as_reader());
+        loop {
+            let broke_off = |e: std::io::Error| Failed::Again(format!("the answer broke off: {e}"), None);
+            let Some(data) = sse::next(&mut stream).map_err(broke_off)? else { break };
+            if data.trim() == "[DONE]" {
+                break;
+            }
+            let Ok(value) = serde_json::from_str::<Value>(&data) else {
+                return Err(Failed::Again("the answer is no JSON".to_owned(), None));
+            };
+            reading.event(&value, heard).map_err(|why| Failed::Again(shown(&why), None))?;
+        }
+        reading.done().ok_or_else(|| Failed::Again("the answer broke off before its end".to_owned(), None))
+    }
+
+    /// An answer that is no stream.
+    fn refused(&self, status: u16, body: &str, after: Option<Duration>) -> Failed {
+        let said = told(body);
+        let what = format!("the provider answers {status}: {said}");
+        match status {
+            408 | 409 | 429 | 500..=599 => Failed::Again(what, after),
+            401 | 403 => Failed::ForGood(ModelError::new(what, format!("look at the key in {}", self.key))),
+            404 => Failed::ForGood(ModelError::new(what, "look at the name of the model and the address")),
+            300..=399 => {
+                let what =
+                    format!("the provider answers {status}, which leads elsewhere; that is not followed");
+                Failed::ForGood(ModelError::new(what, "set the address that is meant"))
+            }
+            _ => Failed::ForGood(ModelError::new(
+                what,
+                "this is no fault of the connection: mend what it names",
+            )),
+        }
+    }
+}
+
+/// What a provider says went wrong: short, without secrets and control characters.
+fn told(body: &str) -> String {
+    let value: Value = serde_json::from_str(body).unwrap_or_default();
+    let named = ["/error/message", "/message", "/0/error/message", "/error"];
+    let text = named.iter().find_map(|path| value.pointer(path)?.as_str());
+    shown(text.unwrap_or(body))
+}
+
+fn shown(text: &str) -> String {
+    const LONGEST: usize = 400;
+    let clean = Scrubber::default().scrub(text);
+    clean.text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Where systems keep the certificates of authorities, in one file.
+const ROOTS: &[&str] = &[
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+impl Wire {
+    pub(crate) fn new(roots: Option<PathBuf>) -> Self {
+        Self { roots, secure: OnceLock::new(), plain: OnceLock::new() }
+    }
+
+    /// Made when it is first needed.
+    fn agent(&self, url: &str) -> Result<Agent, String> {
+        if url.starts_with("http://") {
+            // No authority is needed where none is asked.
+            return Ok(self.plain.get_or_init(|| made(RootCerts::Specific(Arc::default()))).clone());
+        }
+        self.secure.get_or_init(|| roots(self.roots.as_deref()).map(made)).clone()
+    }
+}
+
+fn made(roots: RootCerts) -> Agent {
+    let crypto = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(crypto).build();
+    let config = Agent::config_builder()
+        .tls_config(tls)
+        .max_redirects(0)
+        .http_status_as_error(false)
+        // What the environment of this process says is not ours to know.
+        .proxy(None)
+        .user_agent("pinfold")
+        .accept("text/event-stream")
+        .timeout_connect(Some(CONNECT))
+        .timeout_recv_response(Some(SILENCE))
+        .timeout_per_read(Some(SILENCE))
+        .max_response_header_size(64 << 10)
+        .build();
+    config.new_agent()
+}
+
+/// The authorities that this machine trusts.
+fn roots(named: Option<&Path>) -> Result<RootCerts, String> {
+    let usual = || ROOTS.iter().map(Path::new).find(|path| path.exists());
+    let path = named.or_else(usual).ok_or("no file with certificates of authorities is known")?;
+    let text = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
+    let certificate = |item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        Ok(_) | Err(_) => None,
+    };
+    let certificates: Vec<Certificate<'static>> = parse_pem(&text).filter_map(certificate).collect();
+    if certificates.is_empty() {
+        return Err(format!("no certificate stands in `{}`", path.display()));
+    }
+    Ok(RootCerts::Specific(Arc::new(certificates)))
+}

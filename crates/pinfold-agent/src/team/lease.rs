@@ -1,0 +1,99 @@
+//! Who works in which folder: one writer at a time, and whoever waits is told for whom.
+//!
+//! Folders overlap when one lies in the other. An agent and those that it started share a folder: it gave it to them.
+//! Nobody waits in a circle: each agent takes one lease, before it begins and while it holds none, and whatever overlaps
+//! with a folder within an agent's own belongs to those above that agent or below it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The leases of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Leases {
+    held: Mutex<Vec<Held>>,
+    freed: Condvar,
+}
+
+#[derive(Debug)]
+struct Held {
+    folder: PathBuf,
+    by: String,
+}
+
+/// A folder that is held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    leases: Arc<Leases>,
+    by: String,
+}
+
+/// How often whoever waits looks whether the run was stopped meanwhile.
+const LOOKS: Duration = Duration::from_millis(100);
+
+impl Leases {
+    /// Takes the lease of a folder for `by`, whose agents above are `above`. Waits while somebody else has it: `waits` is
+    /// told each who does. `None`: `stopped` said so.
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        folder: &Path,
+        by: &str,
+        above: &[String],
+        mut waits: impl FnMut(&str),
+        stopped: impl Fn() -> bool,
+    ) -> Option<Lease> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = String::new();
+        loop {
+            let overlaps = |one: &&Held| one.folder.starts_with(folder) || folder.starts_with(&one.folder);
+            let strange = |one: &&Held| !above.contains(&one.by);
+            let Some(holder) = held.iter().filter(overlaps).find(strange).map(|one| one.by.clone()) else {
+                held.push(Held { folder: folder.to_owned(), by: by.to_owned() });
+                return Some(Lease { leases: Arc::clone(self), by: by.to_owned() });
+            };
+            if holder != told {
+                waits(&holder);
+                told = holder;
+            }
+            if stopped() {
+                return None;
+            }
+            held = self.freed.wait_timeout(held, LOOKS).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut held = self.leases.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|one| one.by != self.by);
+        self.leases.freed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn free(leases: &Arc<Leases>, folder: &str, by: &str, above: &[&str]) -> Result<Lease, String> {
+        let above: Vec<String> = above.iter().map(|name| (*name).to_owned()).collect();
+        let mut holder = String::new();
+        let lease = leases.take(Path::new(folder), by, &above, |by| by.clone_into(&mut holder), || true);
+        lease.ok_or(holder)
+    }
+
+    #[test]
+    fn folders_that_overlap_have_one_writer_and_who_waits_knows_for_whom() {
+        let leases = Arc::new(Leases::default());
+        let a = free(&leases, "/w/a", "one", &["main"]).unwrap();
+        assert_eq!(free(&leases, "/w/a", "two", &["main"]).err().as_deref(), Some("one"));
+        assert_eq!(free(&leases, "/w/a/b", "two", &["main"]).err().as_deref(), Some("one"));
+        assert_eq!(free(&leases, "/w", "two", &["main"]).err().as_deref(), Some("one"));
+        assert!(free(&leases, "/w/ab", "three", &["main"]).is_ok(), "names that begin alike do not overlap");
+        let below = free(&leases, "/w/a/b", "four", &["main", "one"]).unwrap();
+        drop(a);
+        assert_eq!(free(&leases, "/w/a", "two", &["main"]).err().as_deref(), Some("four"));
+        drop(below);
+        assert!(free(&leases, "/w/a", "two", &["main"]).is_ok());
+    }
+}

@@ -1,0 +1,216 @@
+//! All agents of one run: what they share, and how one begins.
+
+pub(crate) mod child;
+pub(crate) mod lease;
+pub(crate) mod places;
+mod spawn;
+pub(crate) mod tools;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pinfold::agents::{AgentLimits, Definition, Definitions};
+use pinfold::{Plan, Session, ShellHost};
+
+use crate::agent::{Agent, Begin, Pending};
+use crate::budget::{Budget, Spent};
+use crate::event::{Ending, Event, Listener};
+use crate::inbox::Inbox;
+use crate::judge::Judge;
+use crate::model::{Message, Models, Who};
+use crate::parking::Parking;
+use lease::Leases;
+use places::Places;
+
+/// What makes the shells of an agent that begins: whoever knows the kernel.
+pub trait MakeShells: Send + Sync {
+    /// The shells of a session of this plan, held to its folder. `None`: it has none.
+    ///
+    /// # Errors
+    /// Why nothing can hold them; the agent does not begin then.
+    fn make(&self, plan: &Plan) -> Result<Option<Arc<dyn ShellHost>>, String>;
+}
+
+/// No shells for anybody.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoShells;
+
+impl MakeShells for NoShells {
+    fn make(&self, _: &Plan) -> Result<Option<Arc<dyn ShellHost>>, String> {
+        Ok(None)
+    }
+}
+
+/// How far a run may spread.
+#[derive(Debug, Clone, Copy)]
+pub struct Reach {
+    /// How many agents may stand above one another below the first.
+    pub depth: u32,
+    /// How many work at one time.
+    pub parallel: usize,
+}
+
+impl Default for Reach {
+    /// Three below one another, eight at one time: what a person can follow, and a machine carry.
+    fn default() -> Self {
+        Self { depth: 3, parallel: 8 }
+    }
+}
+
+/// What the agents of a run share.
+pub struct Parts {
+    /// The kinds of agents that somebody defined.
+    pub definitions: Definitions,
+    /// Where they get their models.
+    pub models: Arc<dyn Models>,
+    /// What makes their shells.
+    pub shells: Arc<dyn MakeShells>,
+    /// Who follows them.
+    pub listeners: Vec<Arc<dyn Listener>>,
+    /// How far they may spread.
+    pub reach: Reach,
+    /// Who answers routine questions of agents in the mode `auto`.
+    pub judge: Option<Arc<dyn Judge>>,
+    /// Where questions of the first agent are left when nobody is there; then the run ends.
+    pub parking: Option<Arc<Parking>>,
+}
+
+/// The agent that a person starts.
+pub struct First {
+    /// Its session.
+    pub session: Session,
+    /// What it is, where somebody defined it.
+    pub definition: Option<Definition>,
+    /// What the run may use up.
+    pub limits: AgentLimits,
+    /// What it is to do.
+    pub task: Task,
+    /// A person can answer its questions.
+    pub attended: bool,
+}
+
+/// What an agent is to do.
+#[derive(Debug, Clone)]
+pub enum Task {
+    /// Something new.
+    New(String),
+    /// What it was doing.
+    Resumed(Box<Resumed>),
+}
+
+/// What is known of a run that stopped.
+#[derive(Debug, Clone, Default)]
+pub struct Resumed {
+    /// What was said, up to the last turn of the model.
+    pub messages: Vec<Message>,
+    /// What was left to do of that turn.
+    pub pending: Pending,
+    /// What happened to agents that it had started, as it is told now.
+    pub notes: Vec<String>,
+    /// What the run has used up.
+    pub spent: Spent,
+}
+
+/// All agents of one run.
+pub struct Team {
+    pub(crate) parts: Parts,
+    pub(crate) leases: Arc<Leases>,
+    pub(crate) places: Arc<Places>,
+    /// Denials in the whole run.
+    pub(crate) denied: AtomicU32,
+    names: Mutex<BTreeMap<String, u64>>,
+    stopped: Mutex<Option<String>>,
+}
+
+impl Team {
+    /// A run that has not begun.
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let places = Places::new(parts.reach.parallel);
+        Arc::new(Self {
+            parts,
+            leases: Arc::default(),
+            places,
+            denied: AtomicU32::new(0),
+            names: Mutex::default(),
+            stopped: Mutex::default(),
+        })
+    }
+
+    /// Lets an agent work until it has ended, with all that it starts.
+    pub fn run(self: &Arc<Self>, first: First) -> Ending {
+        let First { session, definition, limits, task, attended } = first;
+        let name = session.principal().name().to_owned();
+        let who = Who { id: self.name(&name), name, folder: shown_folder(&session), parent: None, depth: 0 };
+        let inbox = Arc::new(Inbox::open());
+        let (messages, pending, spent) = match task {
+            Task::New(text) => (vec![Message::User { text }], Pending::default(), Spent::default()),
+            Task::Resumed(known) => {
+                for text in known.notes {
+                    // The rest of very many is left out; nobody has closed it yet.
+                    let _ = inbox.put(text);
+                }
+                (known.messages, known.pending, known.spent)
+            }
+        };
+        let own = definition.as_ref().map(|definition| definition.limits).unwrap_or_default();
+        let begin = Begin {
+            who,
+            session,
+            definition,
+            budget: Budget::new(limits.and(own), spent),
+            inbox,
+            above: Vec::new(),
+            parent: None,
+            messages,
+            pending,
+            attended,
+        };
+        let resumed = !begin.messages.iter().all(|message| matches!(message, Message::User { .. }));
+        Agent::begin(self, begin, self.places.take(), resumed)
+    }
+
+    /// Has every agent end before its next step.
+    pub fn stop(&self, why: &str) {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
+    }
+
+    /// Why every agent is to end.
+    pub(crate) fn stopped(&self) -> Option<String> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A name that no other agent of this run has.
+    pub(crate) fn name(&self, wanted: &str) -> String {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut id = wanted.to_owned();
+        loop {
+            let used = names.entry(id.clone()).or_default();
+            *used += 1;
+            if *used == 1 {
+                return id;
+            }
+            id = format!("{wanted}-{used}");
+        }
+    }
+
+    pub(crate) fn tell(&self, event: &Event) {
+        self.parts.listeners.iter().for_each(|listener| listener.tell(event));
+    }
+
+    pub(crate) fn heard(&self, who: &Who, words: &str) {
+        self.parts.listeners.iter().for_each(|listener| listener.heard(who, words));
+    }
+}
+
+/// The folder that a session writes in, as everybody in the run knows it.
+pub(crate) fn shown_folder(session: &Session) -> String {
+    session.line().roots().next().map_or_else(String::new, |root| session.line().display(&root))
+}
+
+impl fmt::Debug for Team {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Team").field("reach", &self.parts.reach).finish_non_exhaustive()
+    }
+}

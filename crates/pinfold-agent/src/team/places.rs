@@ -1,0 +1,38 @@
+//! How many agents work at one time. One that waits for others gives its place away meanwhile.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// The places of a run.
+#[derive(Debug)]
+pub(crate) struct Places {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A place that is taken until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Place(Arc<Places>);
+
+impl Places {
+    /// So many, one at least.
+    pub(crate) fn new(places: usize) -> Arc<Self> {
+        Arc::new(Self { free: Mutex::new(places.max(1)), freed: Condvar::new() })
+    }
+
+    /// Waits for a place.
+    pub(crate) fn take(self: &Arc<Self>) -> Place {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        Place(Arc::clone(self))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}

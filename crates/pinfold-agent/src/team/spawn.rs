@@ -1,0 +1,204 @@
+//! How an agent has others work for it: starts them, waits for them, speaks to them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use pinfold::agents::Below;
+use pinfold::audit::session_name;
+use pinfold::policy::{HookEvent, Level};
+use pinfold::{Failure, RefusalCode, Session};
+use serde_json::{Value, json};
+
+use super::child::{Child, Fills, Slot};
+use super::tools::{PARENT, RunAgent, SendMessage};
+use super::{Team, shown_folder};
+use crate::agent::{Agent, Begin, Pending, cannot, shown_tools};
+use crate::event::{End, Ending, Event};
+use crate::inbox::Inbox;
+use crate::judge::asking_below;
+use crate::model::{Message, Who};
+
+/// What a tool for agents answers: text for the model, data for programs.
+type Said = Result<(String, Value), Failure>;
+
+impl Agent {
+    /// Starts an agent in a folder inside this one's.
+    pub(crate) fn start(&mut self, wanted: RunAgent) -> Said {
+        let RunAgent { name, folder, task } = wanted;
+        plain(&name)?;
+        let reach = self.team.parts.reach;
+        if self.who.depth >= reach.depth {
+            let message = format!("no agent may stand more than {} below the first", reach.depth);
+            return Err(cannot(message, "do the work yourself"));
+        }
+        if let Some(why) = self.budget.agent() {
+            return Err(cannot(why, "do the rest yourself, or leave it for your summary"));
+        }
+        let begin = self.narrowed(&name, &folder, task)?;
+        let (id, shown) = (begin.who.id.clone(), begin.who.folder.clone());
+        self.children.push(spawned(&self.team, begin)?);
+        let text = format!("{id} works in {shown} now; wait_for_agents returns what it came to");
+        Ok((text, json!({"agent": id, "folder": shown})))
+    }
+
+    fn narrowed(&self, name: &str, folder: &str, task: String) -> Result<Begin, Failure> {
+        let definition = self.team.parts.definitions.get(name);
+        let id = session_name("agent").map_err(|e| not_begun(&e.to_string()))?;
+        let asking = asking_below(&self.session, definition, self.team.parts.judge.as_ref());
+        let below = Below { id, name, folder: Path::new(folder), definition, asking };
+        let narrowed = self.session.below(below).map_err(|e| {
+            Failure::at(RefusalCode::OutOfScope, folder, e.to_string(), "name a folder inside your own scope")
+        })?;
+        let shells = if narrowed.plan().scope.allow_bash {
+            self.team.parts.shells.make(narrowed.plan()).map_err(|why| not_begun(&why))?
+        } else {
+            None
+        };
+        let session = narrowed.begin(shells).map_err(|e| not_begun(&e.to_string()))?;
+        let who = Who {
+            id: self.team.name(name),
+            name: name.to_owned(),
+            folder: shown_folder(&session),
+            parent: Some(self.who.id.clone()),
+            depth: self.who.depth + 1,
+        };
+        let said = session.event(HookEvent::SubagentStart, &json!({"agent_type": name}));
+        let task = std::iter::once(task).chain(said.context).collect::<Vec<_>>().join("\n\n");
+        Ok(Begin {
+            who,
+            session,
+            budget: self.budget.below(definition.map(|definition| definition.limits).unwrap_or_default()),
+            definition: definition.cloned(),
+            inbox: Arc::new(Inbox::open()),
+            above: self.above.iter().chain([&self.who.id]).cloned().collect(),
+            parent: Some(Arc::clone(&self.inbox)),
+            messages: vec![Message::User { text: task }],
+            pending: Pending::default(),
+            attended: false,
+        })
+    }
+
+    /// Waits for agents that this one started: those that are named, or all.
+    pub(crate) fn wait_for(&mut self, names: &[String]) -> Said {
+        let known: Vec<&str> = self.children.iter().map(|child| child.who.id.as_str()).collect();
+        if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+            let hint = format!("there are: {}", known.join(", "));
+            return Err(Failure::plain(
+                RefusalCode::NotFound,
+                format!("you started no agent `{name}`"),
+                hint,
+            ));
+        }
+        let told = self.results(|child| match names {
+            [] => !child.told,
+            names => names.contains(&child.who.id),
+        });
+        let text = if told.is_empty() { "no agent is at work".to_owned() } else { told.join("\n\n") };
+        Ok((text, json!({"ended": told.len()})))
+    }
+
+    /// What all came to of whom this one has not heard.
+    pub(crate) fn results_of_all(&mut self) -> Vec<String> {
+        self.results(|child| !child.told)
+    }
+
+    fn results(&mut self, of: impl Fn(&Child) -> bool) -> Vec<String> {
+        let wanted: Vec<&mut Child> = self.children.iter_mut().filter(|child| of(child)).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        // Whoever waits does not work: the place is for those that are waited for.
+        let gave = self.place.take().is_some();
+        let mut told = Vec::with_capacity(wanted.len());
+        for child in wanted {
+            told.push(child.wait().told(&child.who));
+            child.told = true;
+        }
+        if gave {
+            self.place = Some(self.team.places.take());
+        }
+        told
+    }
+
+    /// Says something to an agent that works beside this one.
+    pub(crate) fn send(&self, wanted: &SendMessage) -> Said {
+        let SendMessage { agent, message } = wanted;
+        let child = self.children.iter().find(|child| child.who.id == *agent).map(|child| &child.inbox);
+        let inbox = child.or_else(|| self.parent.as_ref().filter(|_| agent == PARENT)).ok_or_else(|| {
+            let message = format!("you know no agent `{agent}`");
+            Failure::plain(RefusalCode::NotFound, message, "name an agent that you started, or parent")
+        })?;
+        let text = format!("{} says: {message}", self.who.id);
+        inbox.put(text).map_err(|why| {
+            Failure::plain(
+                RefusalCode::NotFound,
+                format!("{agent} does not hear it: {why}"),
+                "go on without it",
+            )
+        })?;
+        Ok((format!("{agent} hears it before its next step"), json!({"agent": agent})))
+    }
+}
+
+/// Lets an agent work on a thread of its own.
+fn spawned(team: &Arc<Team>, begin: Begin) -> Result<Child, Failure> {
+    let (who, inbox) = (begin.who.clone(), Arc::clone(&begin.inbox));
+    let result = Arc::new(Slot::default());
+    let (fills, team) = (Fills(Arc::clone(&result)), Arc::clone(team));
+    let thread = thread::Builder::new()
+        .name(who.id.chars().take(15).collect())
+        .spawn(move || fills.with(worked(&team, begin)))
+        .map_err(|e| not_begun(&e.to_string()))?;
+    Ok(Child { who, inbox, result, thread: Some(thread), told: false })
+}
+
+/// Waits for the folder, where it is to be written, then for a place; then works.
+fn worked(team: &Arc<Team>, begin: Begin) -> Ending {
+    let lease = if writes(team, &begin.session, &begin.who) {
+        let told = |held_by: &str| {
+            let (agent, folder) = (begin.who.id.clone(), begin.who.folder.clone());
+            team.tell(&Event::Waits { agent, folder, held_by: held_by.to_owned() });
+        };
+        let stopped = || team.stopped().is_some() || begin.budget.over().is_some();
+        let root = &begin.session.scope().root;
+        match team.leases.take(root, &begin.who.id, &begin.above, told, stopped) {
+            Some(lease) => Some(lease),
+            None => return not_waited(team),
+        }
+    } else {
+        None
+    };
+    let ending = Agent::begin(team, begin, team.places.take(), false);
+    drop(lease);
+    ending
+}
+
+/// Whether an agent could change anything.
+fn writes(team: &Team, session: &Session, who: &Who) -> bool {
+    let shown = shown_tools(team, session, who);
+    shown.iter().any(|tool| pinfold::policy::foreign::level_of(&tool.name) != Level::ReadOnly)
+}
+
+fn not_waited(team: &Team) -> Ending {
+    let why = team.stopped().unwrap_or_else(|| "its time was over before its folder was free".to_owned());
+    Ending { how: End::Stopped, why, summary: String::new(), deferred: Vec::new(), denied: 0 }
+}
+
+/// Names are shown to people and models; a model made this one up.
+fn plain(name: &str) -> Result<(), Failure> {
+    const LONGEST: usize = 64;
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.len() <= LONGEST
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(fits)
+    {
+        return Ok(());
+    }
+    let message = "that is no name for an agent";
+    Err(Failure::input(message, "use letters, digits, `-`, `_` and `.`, at most 64 of them"))
+}
+
+fn not_begun(why: &str) -> Failure {
+    Failure::plain(RefusalCode::Io, format!("the agent cannot begin: {why}"), "do the work yourself")
+}

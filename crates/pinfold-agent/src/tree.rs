@@ -1,0 +1,81 @@
+//! The agents of a run: who started whom, where, and how they ended.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::budget::Spent;
+use crate::event::{Ending, Event};
+use crate::model::{How, Who};
+
+/// One agent of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Node {
+    /// Which.
+    #[serde(flatten)]
+    pub who: Who,
+    /// Its session in the record.
+    pub session: String,
+    /// The mode it is in.
+    pub mode: String,
+    /// Its calls that were let through.
+    pub allowed: u64,
+    /// Its calls that were denied.
+    pub denied: u64,
+    /// How it ended; none while it works, or where the run broke off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// What it used up with all below it, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+/// The agents of a run, each behind the one that started it.
+pub fn tree(events: &[Event]) -> Vec<Node> {
+    let mut nodes: BTreeMap<&str, Node> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for event in events {
+        let agent = event.agent();
+        if let Event::Started { who, session, mode } = event {
+            if let Some(known) = nodes.get_mut(agent) {
+                // The run goes on.
+                known.ending = None;
+                continue;
+            }
+            order.push(agent);
+            let node = Node {
+                who: who.clone(),
+                session: session.clone(),
+                mode: mode.clone(),
+                allowed: 0,
+                denied: 0,
+                ending: None,
+                spent: None,
+            };
+            nodes.insert(agent, node);
+        }
+        let Some(node) = nodes.get_mut(agent) else { continue };
+        match event {
+            Event::Called { result, .. } => match result.how {
+                How::Allowed | How::Failed { .. } => node.allowed += 1,
+                How::Denied { .. } => node.denied += 1,
+            },
+            Event::Ended { ending, spent, .. } => {
+                node.ending = Some(ending.clone());
+                node.spent = Some(*spent);
+            }
+            _ => {}
+        }
+    }
+    let mut sorted = Vec::with_capacity(order.len());
+    below(None, &order, &nodes, &mut sorted);
+    sorted
+}
+
+fn below<'a>(parent: Option<&str>, order: &[&'a str], nodes: &BTreeMap<&'a str, Node>, into: &mut Vec<Node>) {
+    for id in order {
+        let Some(node) = nodes.get(id).filter(|node| node.who.parent.as_deref() == parent) else { continue };
+        into.push(node.clone());
+        below(Some(id), order, nodes, into);
+    }
+}

@@ -1,0 +1,271 @@
+//! Models over HTTP, against a server on loopback that answers as the providers do.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use pinfold_agent::{
+    Answered, Asked, How, Message, ModelError, Models, Offered, Price, Providers, Turn, Usage, Wanted, Who,
+};
+use serde_json::{Value, json};
+
+/// What a server got.
+#[derive(Debug, Clone)]
+struct Got {
+    path: String,
+    headers: BTreeMap<String, String>,
+    body: Value,
+}
+
+/// Answers one request after the other as it was told, and ends.
+struct Server {
+    base: String,
+    got: Arc<Mutex<Vec<Got>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A status with more header lines, and a body.
+type Reply = (&'static str, String);
+
+impl Server {
+    fn start(replies: Vec<Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let got = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&got);
+        let thread = thread::spawn(move || {
+            for (status, body) in replies {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                let path = line.split(' ').nth(1).unwrap().to_owned();
+                let mut headers = BTreeMap::new();
+                loop {
+                    let mut line = String::new();
+                    reader.read_line(&mut line).unwrap();
+                    let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+                    headers.insert(name.to_ascii_lowercase(), value.to_owned());
+                }
+                let length: usize = headers["content-length"].parse().unwrap();
+                let mut bytes = vec![0; length];
+                reader.read_exact(&mut bytes).unwrap();
+                kept.lock().unwrap().push(Got {
+                    path,
+                    headers,
+                    body: serde_json::from_slice(&bytes).unwrap(),
+                });
+                write!(stream, "HTTP/1.1 {status}\r\nconnection: close\r\n\r\n{body}").unwrap();
+            }
+        });
+        Self { base, got, thread: Some(thread) }
+    }
+
+    /// All that came, once all was answered.
+    fn end(mut self) -> Vec<Got> {
+        self.thread.take().unwrap().join().unwrap();
+        self.got.lock().unwrap().clone()
+    }
+}
+
+const OK: &str = "200 OK";
+
+fn stream(events: &[Value]) -> String {
+    events.iter().map(|event| format!("event: x\ndata: {event}\n\n")).collect()
+}
+
+/// The same turn, as each provider says it: some words, a call whose input comes in pieces, what it used up.
+fn said(provider: &str) -> String {
+    let args = r#"{"file_path":"a.txt"}"#;
+    let (first, rest) = args.split_at(7);
+    match provider {
+        "anthropic" => stream(&[
+            json!({"type": "message_start", "message": {"usage": {"input_tokens": 7, "cache_read_input_tokens": 3}}}),
+            json!({"type": "ping"}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Let me "}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "look."}}),
+            json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t1", "name": "Read"}}),
+            json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": first}}),
+            json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": rest}}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 5}}),
+            json!({"type": "message_stop"}),
+        ]),
+        "openai" => stream(&[
+            json!({"type": "response.created"}),
+            json!({"type": "response.output_text.delta", "delta": "Let me "}),
+            json!({"type": "response.output_text.delta", "delta": "look."}),
+            json!({"type": "response.output_item.done", "item": {"type": "function_call", "call_id": "t1", "name": "Read", "arguments": args}}),
+            json!({"type": "response.completed", "response": {"usage": {"input_tokens": 10, "output_tokens": 5}}}),
+        ]),
+        "chat" => {
+            let delta = |delta: Value| json!({"choices": [{"delta": delta, "finish_reason": null}]});
+            let call = |call: Value| delta(json!({"tool_calls": [call]}));
+            let events = stream(&[
+                delta(json!({"role": "assistant", "content": "Let me "})),
+                delta(json!({"content": "look."})),
+                call(json!({"index": 0, "id": "t1", "function": {"name": "Read", "arguments": first}})),
+                call(json!({"index": 0, "function": {"arguments": rest}})),
+                json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}),
+                json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}),
+            ]);
+            events + "data: [DONE]\n\n"
+        }
+        _ => {
+            let parts = |parts: Value| json!({"candidates": [{"content": {"parts": parts}}]});
+            let input: Value = serde_json::from_str(args).unwrap();
+            stream(&[
+                parts(json!([{"text": "thinking", "thought": true}, {"text": "Let me "}])),
+                parts(json!([{"text": "look."}])),
+                json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": "Read", "args": input}, "thoughtSignature": "sig"}]},
+                        "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5}}),
+            ])
+        }
+    }
+}
+
+const PROVIDERS: [(&str, &str, &str); 4] = [
+    ("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    ("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    ("chat", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    ("gemini", "GEMINI_API_KEY", "GEMINI_BASE_URL"),
+];
+
+fn who() -> Who {
+    Who { id: "main".into(), name: "main".into(), folder: ".".into(), parent: None, depth: 0 }
+}
+
+/// A conversation in which a call was made and answered.
+fn conversation() -> Vec<Message> {
+    let call = Wanted { echo: Some(json!("sig")), ..Wanted::new("t0", "LS", json!({"path": "."})) };
+    let turn = Turn { text: "First.".into(), calls: vec![call], usage: Usage::default() };
+    let how = How::Denied { code: "Denied".into(), why: "no".into() };
+    let result = Answered { id: "t0".into(), short: "LS(.)".into(), how, text: "a.txt".into() };
+    vec![
+        Message::User { text: "The task.".into() },
+        Message::Model(turn),
+        Message::Results { results: vec![result] },
+        Message::User { text: "Go on.".into() },
+    ]
+}
+
+fn ask(provider: (&str, &str, &str), base: &str, words: &mut String) -> Result<Turn, ModelError> {
+    let (name, key, address) = provider;
+    let variables = [(key.to_owned(), "k3y".to_owned()), (address.to_owned(), base.to_owned())];
+    let price = Price { input: 3_000_000, output: 15_000_000 };
+    let providers = Providers::new(variables.into(), Some(format!("{name}:big-1")), Some(price));
+    let tools =
+        [Offered { name: "Read".into(), description: "Reads.".into(), schema: json!({"type": "object"}) }];
+    let messages = conversation();
+    let asked = Asked { agent: &who(), system: "Be brief.", messages: &messages, tools: &tools };
+    providers.model(&who(), None).unwrap().answer(&asked, &mut |more| words.push_str(more))
+}
+
+#[test]
+fn each_provider_is_understood_and_told_the_whole_conversation() {
+    for provider in PROVIDERS {
+        let name = provider.0;
+        let server = Server::start(vec![(OK, said(name))]);
+        let mut words = String::new();
+        let turn = ask(provider, &server.base, &mut words).unwrap();
+        assert_eq!((turn.text.as_str(), words.as_str()), ("Let me look.", "Let me look."), "{name}");
+        assert_eq!(turn.calls.len(), 1, "{name}");
+        assert_eq!(
+            (turn.calls[0].tool.as_str(), &turn.calls[0].input),
+            ("Read", &json!({"file_path": "a.txt"})),
+            "{name}"
+        );
+        assert_eq!(turn.usage, Usage { input: 10, output: 5, cost: 105 }, "{name}");
+
+        let got = server.end().remove(0);
+        let text = got.body.to_string();
+        for part in ["The task.", "First.", "a.txt", "Go on.", "Be brief.", "Reads."] {
+            assert!(text.contains(part), "{name}: {part} in {text}");
+        }
+        assert!(!text.contains("k3y") && !got.path.contains("k3y"), "{name}: the key is in a header alone");
+        assert_eq!(got.headers.values().filter(|value| value.contains("k3y")).count(), 1, "{name}");
+        let (path, first_call) = match name {
+            "anthropic" => ("/v1/messages", "/messages/1/content/1/name"),
+            "openai" => ("/responses", "/input/2/name"),
+            "chat" => ("/chat/completions", "/messages/2/tool_calls/0/function/name"),
+            _ => (
+                "/v1beta/models/big-1:streamGenerateContent?alt=sse",
+                "/contents/1/parts/1/functionCall/name",
+            ),
+        };
+        assert_eq!(got.path, path, "{name}");
+        assert_eq!(got.body.pointer(first_call), Some(&json!("LS")), "{name}: {text}");
+        assert_eq!(text.contains("\"sig\""), name == "gemini", "{name}: what it wants back");
+    }
+}
+
+#[test]
+fn what_can_pass_is_tried_again() {
+    for provider in PROVIDERS {
+        let name = provider.0;
+        let whole = said(name);
+        let half = whole[..whole.len() * 2 / 3].to_owned();
+        let busy = "{\"error\":{\"message\":\"busy\"}}".to_owned();
+        let server = Server::start(vec![
+            ("429 Too Many\r\nretry-after: 0", busy.clone()),
+            ("529 Overloaded\r\nretry-after: 0", busy),
+            (OK, half),
+            (OK, whole),
+        ]);
+        let turn = ask(provider, &server.base, &mut String::new()).unwrap();
+        assert_eq!((turn.text.as_str(), turn.calls.len()), ("Let me look.", 1), "{name}");
+        assert_eq!(server.end().len(), 4, "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_pass_says_what_to_do() {
+    let said = |message: &str| json!({"error": {"message": message}}).to_string();
+    for (status, body, words) in [
+        ("401 Unauthorized", said("invalid x-api-key"), "look at the key in ANTHROPIC_API_KEY"),
+        ("403 Forbidden", said("no"), "look at the key"),
+        ("404 Not Found", said("model: big-1"), "look at the name of the model"),
+        ("400 Bad Request", said("max_tokens is too large"), "max_tokens is too large"),
+        ("400 Bad Request", "<html>\u{1b}[2J</html>".to_owned(), "<html> [2J</html>"),
+        ("307 Away\r\nlocation: http://127.0.0.1:1/", String::new(), "leads elsewhere"),
+    ] {
+        let server = Server::start(vec![(status, body)]);
+        let error = ask(PROVIDERS[0], &server.base, &mut String::new()).unwrap_err();
+        assert!(error.to_string().contains(words), "{status}: {error}");
+        assert_eq!(server.end().len(), 1, "{status}: it is not tried again");
+    }
+}
+
+#[test]
+fn secrets_in_errors_are_not_told() {
+    let token = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let body = json!({"error": {"message": format!("no such key {token}")}}).to_string();
+    let server = Server::start(vec![("400 Bad Request", body)]);
+    let error = ask(PROVIDERS[1], &server.base, &mut String::new()).unwrap_err();
+    assert!(!error.to_string().contains(&token), "{error}");
+    server.end();
+}
+
+#[test]
+fn a_model_is_named_with_its_provider_and_a_key_is_there() {
+    let none = Providers::new(BTreeMap::new(), None, None);
+    let keyed = Providers::new([("ANTHROPIC_API_KEY".to_owned(), "k".to_owned())].into(), None, None);
+    for (providers, named, words) in [
+        (&none, None, "no model is named"),
+        (&none, Some("big-1"), "does not say whose model it is"),
+        (&none, Some("else:big-1"), "no provider `else`"),
+        (&none, Some("anthropic:big-1"), "set ANTHROPIC_API_KEY"),
+        (&none, Some("gemini:big-1"), "set GEMINI_API_KEY"),
+        (&keyed, Some("anthropic:../x"), "no name of a model"),
+        (&keyed, Some("anthropic:a?b"), "no name of a model"),
+    ] {
+        let error = providers.model(&who(), named).map(drop).unwrap_err();
+        assert!(error.to_string().contains(words), "{named:?}: {error}");
+    }
+    assert!(keyed.model(&who(), Some("anthropic:big-1")).is_ok());
+    assert!(none.model(&who(), Some("chat:local")).is_ok(), "a server of one's own needs no key");
+}

@@ -1,0 +1,419 @@
+//! Runs with scripts in the place of models: what agents are told, what they may, how they end.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use pinfold::agents::{AgentLimits, Definitions};
+use pinfold::audit::Memory;
+use pinfold::consent::Asking;
+use pinfold::policy::rule::Rule;
+use pinfold::policy::{Effect, Interaction, Layer, Mode, Source, SourcedRule};
+use pinfold::settings::Locations;
+use pinfold::{Ambient, Plan, Session};
+use pinfold_agent::{
+    Asked, End, Ending, Event, First, Listener, Model, ModelError, Models, NoShells, Parking, Parts, Reach,
+    Script, Store, Task, Team, Turn, Who, events, resumed, tree,
+};
+use serde_json::json;
+
+/// Keeps what happened.
+#[derive(Default)]
+struct Seen(Mutex<Vec<Event>>);
+
+impl Listener for Seen {
+    fn tell(&self, event: &Event) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+}
+
+/// A workspace, and runs in it.
+struct Bed {
+    top: tempfile::TempDir,
+    limits: AgentLimits,
+    reach: Reach,
+    parking: Option<Arc<Parking>>,
+    seen: Arc<Seen>,
+}
+
+impl Bed {
+    fn new(folders: &[&str]) -> Self {
+        let top = tempfile::tempdir().unwrap();
+        for folder in folders {
+            fs::create_dir_all(top.path().join("ws").join(folder)).unwrap();
+        }
+        fs::create_dir_all(top.path().join("ws")).unwrap();
+        let (limits, reach) = (AgentLimits::default(), Reach::default());
+        Self { top, limits, reach, parking: None, seen: Arc::default() }
+    }
+
+    fn at(&self, below: &str) -> PathBuf {
+        self.top.path().join("ws").join(below)
+    }
+
+    fn session(&self, allow: &[&str]) -> Session {
+        let plan = Plan::for_folder(self.at(""));
+        let sourced = |text: &&str| SourcedRule {
+            effect: Effect::Allow,
+            rule: Rule::parse(text).unwrap(),
+            source: Source::plain(Layer::User),
+        };
+        let mut policy = plan.policy.clone().with_rules(allow.iter().map(sourced), &plan.bases);
+        policy.mode = Mode::AcceptEdits;
+        let asking = self.parking.clone().map(|approver| Asking {
+            approver,
+            patience: std::time::Duration::from_secs(5),
+            locations: None,
+        });
+        let interaction = if asking.is_some() { Interaction::Interactive } else { Interaction::Headless };
+        let plan = Plan { policy, asking, interaction, ..plan };
+        Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+    }
+
+    fn run_with(&self, models: Arc<dyn Models>, task: Task, more: Option<Arc<dyn Listener>>) -> Ending {
+        let locations = Locations { project: Some(self.at("")), ..Locations::default() };
+        let mut listeners = vec![Arc::clone(&self.seen) as Arc<dyn Listener>];
+        listeners.extend(more);
+        let team = Team::new(Parts {
+            definitions: Definitions::find(&Ambient::claim(), &locations, &[]),
+            models,
+            shells: Arc::new(NoShells),
+            listeners,
+            reach: self.reach,
+            judge: None,
+            parking: self.parking.clone(),
+        });
+        let session = self.session(&["Agent"]);
+        team.run(First { session, definition: None, limits: self.limits, task, attended: false })
+    }
+
+    fn run(&self, script: &str) -> Ending {
+        self.run_with(Arc::new(Script::parse(script).unwrap()), Task::New("the task".into()), None)
+    }
+
+    fn told(&self, agent: &str) -> Vec<String> {
+        let seen = self.seen.0.lock().unwrap();
+        let told = seen.iter().filter(|event| event.agent() == agent).filter_map(|event| match event {
+            Event::Told { text, .. } => Some(text.clone()),
+            Event::Called { result, .. } => Some(result.text.clone()),
+            _ => None,
+        });
+        told.collect()
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "called with what `json!` makes")]
+fn line(value: serde_json::Value) -> String {
+    format!("{value}\n")
+}
+
+fn write(path: &str) -> serde_json::Value {
+    json!({"tool": "Write", "input": {"file_path": path, "content": "x\n"}})
+}
+
+fn run_agent(name: &str, folder: &str) -> serde_json::Value {
+    json!({"tool": "run_agent", "input": {"name": name, "folder": folder, "task": "your part"}})
+}
+
+#[test]
+fn a_child_defers_what_lies_outside_and_goes_on() {
+    let bed = Bed::new(&["packages/adapters", "packages/core"]);
+    fs::write(bed.at("packages/SCOPE.md"), "Ports live in core.\n").unwrap();
+    let script = [
+        json!({"calls": [run_agent("adapters", "packages/adapters")]}),
+        json!({"calls": [{"tool": "wait_for_agents", "input": {}}]}),
+        json!({"say": "routed"}),
+        json!({"agent": "adapters", "calls": [write("packages/core/port.ts")]}),
+        json!({"agent": "adapters", "calls": [write("packages/adapters/fs.ts")]}),
+        json!({"agent": "adapters", "say": "fs.ts is done; the port in core needs a method"}),
+    ];
+    let ending = bed.run(&script.map(line).concat());
+    assert_eq!((ending.how, ending.summary.as_str()), (End::Done, "routed"));
+    assert!(bed.at("packages/adapters/fs.ts").exists(), "it went on with what it could do");
+    assert!(!bed.at("packages/core/port.ts").exists());
+
+    let words = "packages/core/port.ts is outside this scope (packages/adapters). Defer it to the parent in your summary.";
+    let heard = bed.told("adapters");
+    assert!(heard[1].contains(words) && heard[1].contains("\"error\":\"OutOfScope\""), "{heard:?}");
+    let summary = bed.told("main").pop().unwrap();
+    assert!(summary.contains("the port in core needs a method") && summary.contains(words), "{summary}");
+}
+
+/// A model that keeps its briefing.
+struct Briefed(Arc<Mutex<Vec<Briefing>>>);
+
+/// Which agent, its briefing, the tools that it is shown.
+type Briefing = (String, String, Vec<String>);
+
+impl Models for Briefed {
+    fn model(&self, _: &Who, _: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
+        Ok(Box::new(Self(Arc::clone(&self.0))))
+    }
+}
+
+impl Model for Briefed {
+    fn answer(&mut self, asked: &Asked<'_>, _: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
+        let tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
+        self.0.lock().unwrap().push((asked.agent.id.clone(), asked.system.to_owned(), tools));
+        let mut turn = Turn::default();
+        if asked.agent.depth == 0 && asked.messages.len() == 1 {
+            let input = json!({"name": "reader", "folder": "a", "task": "look"});
+            turn.calls.push(pinfold_agent::Wanted::new("1", "run_agent", input));
+        }
+        Ok(turn)
+    }
+}
+
+#[test]
+fn an_agent_is_told_where_its_line_is_and_shown_what_it_may_use() {
+    let bed = Bed::new(&["a/.hidden", ".pinfold/agents"]);
+    fs::write(bed.at("a/SCOPE.md"), "Nobody touches b.\n").unwrap();
+    let text = "---\nname: reader\nmode: explore\nallow_tools: [Read, Grep]\n---\nYou review.\n";
+    fs::write(bed.at(".pinfold/agents/reader.md"), text).unwrap();
+    let briefed = Arc::default();
+    bed.run_with(Arc::new(Briefed(Arc::clone(&briefed))), Task::New("go".into()), None);
+    let briefed = briefed.lock().unwrap();
+    let (_, system, tools) = briefed.iter().find(|(agent, ..)| agent == "reader").unwrap();
+    for words in ["You review.", "You only read", "OutOfScope", "a/SCOPE.md says", "Nobody touches b."] {
+        assert!(system.contains(words), "{words}: {system}");
+    }
+    assert_eq!(tools, &["Read", "Grep"]);
+    let (_, system, tools) = &briefed[0];
+    assert!(system.contains("inside your scope: `.`") && !system.contains("Nobody touches b."), "{system}");
+    assert!(tools.iter().any(|tool| tool == "run_agent") && tools.iter().any(|tool| tool == "Write"));
+}
+
+#[test]
+fn a_hundred_agents_in_disjoint_folders_write_only_their_own() {
+    let names: Vec<String> = (0..100).map(|n| format!("w{n:02}")).collect();
+    let mut bed = Bed::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    bed.reach.parallel = 16;
+    let spawns: Vec<_> = names.iter().map(|name| run_agent(name, name)).collect();
+    // Each writes its own file and tries the one of its neighbour.
+    let mut script = line(json!({"calls": spawns})) + &line(json!({"say": "all"}));
+    for (n, name) in names.iter().enumerate() {
+        let next = &names[(n + 1) % names.len()];
+        script += &line(
+            json!({"agent": name, "calls": [write(&format!("{name}/own")), write(&format!("{next}/{name}"))]}),
+        );
+        script += &line(json!({"agent": name, "say": "done"}));
+    }
+    let ending = bed.run(&script);
+    assert_eq!((ending.how, ending.summary.as_str()), (End::Done, "all"));
+    for name in &names {
+        let found: Vec<_> = fs::read_dir(bed.at(name)).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(found, ["own"], "{name}");
+    }
+    let seen = bed.seen.0.lock().unwrap();
+    let nodes = tree(&seen);
+    assert_eq!(nodes.len(), 101);
+    assert!(nodes[1..].iter().all(|node| (node.allowed, node.denied) == (1, 1)));
+}
+
+#[test]
+fn writers_in_one_folder_work_one_after_the_other() {
+    let bed = Bed::new(&["a/b", "c"]);
+    let mut script =
+        line(json!({"calls": [run_agent("one", "a"), run_agent("two", "a/b"), run_agent("three", "c")]}));
+    script += &line(json!({"say": "all"}));
+    for (name, folder) in [("one", "a"), ("two", "a/b"), ("three", "c")] {
+        for n in 0..5 {
+            script += &line(json!({"agent": name, "calls": [write(&format!("{folder}/{name}{n}"))]}));
+        }
+    }
+    assert_eq!(bed.run(&script).how, End::Done);
+    let seen = bed.seen.0.lock().unwrap();
+    let of = |wanted: &str| -> Vec<usize> {
+        (0..seen.len())
+            .filter(|i| seen[*i].agent() == wanted && !matches!(seen[*i], Event::Waits { .. }))
+            .collect()
+    };
+    let (one, two) = (of("one"), of("two"));
+    let apart = one.last() < two.first() || two.last() < one.first();
+    assert!(apart, "they overlap: {one:?} {two:?}");
+}
+
+#[test]
+fn what_is_too_much_ends_a_run() {
+    let deny: Vec<_> = (0..5).map(|n| json!({"calls": [write(&format!("/etc/x{n}"))]})).collect();
+    let mixed: Vec<_> = (0..30)
+        .flat_map(|n| [json!({"calls": [write(&format!("/etc/x{n}"))]}), json!({"calls": [write("a")]})])
+        .collect();
+    let many: Vec<_> = (0..9)
+        .map(|n| json!({"calls": [write(&format!("f{n}"))], "usage": {"input": 100, "cost": 10}}))
+        .collect();
+    let join = |lines: &[serde_json::Value]| lines.iter().cloned().map(line).collect::<String>();
+    let turns = AgentLimits { turns: Some(3), ..AgentLimits::default() };
+    let tokens = AgentLimits { tokens: Some(250), ..AgentLimits::default() };
+    let cost = AgentLimits { cost: Some(45), ..AgentLimits::default() };
+    for (script, limits, how, why, written) in [
+        (join(&deny), AgentLimits::default(), End::Stopped, "3 calls in a row", 0),
+        (join(&mixed), AgentLimits::default(), End::Stopped, "20 calls of this run", 1),
+        (join(&many), turns, End::OverBudget, "turns: 3 of 3", 3),
+        (join(&many), tokens, End::OverBudget, "tokens: 300 of 250", 3),
+        (join(&many), cost, End::OverBudget, "money", 5),
+    ] {
+        let bed = Bed { limits, ..Bed::new(&[]) };
+        let ending = bed.run(&script);
+        assert_eq!(ending.how, how, "{why}: {ending:?}");
+        assert!(ending.why.contains(why), "{ending:?}");
+        assert_eq!(fs::read_dir(bed.at("")).unwrap().count(), written, "{why}");
+    }
+}
+
+#[test]
+fn how_far_agents_spread_is_limited() {
+    let mut bed = Bed::new(&["a/b/c"]);
+    bed.reach.depth = 1;
+    let text = "---\nname: chief\nallow_tools: [Agent, Write]\n---\n";
+    fs::create_dir_all(bed.at(".pinfold/agents")).unwrap();
+    fs::write(bed.at(".pinfold/agents/chief.md"), text).unwrap();
+    let script = [
+        json!({"calls": [run_agent("chief", "a"), run_agent("../x", "a"), run_agent("x", ".."), run_agent("x", "nowhere")]}),
+        json!({"say": "{{results}}"}),
+        json!({"agent": "chief", "calls": [run_agent("below", "a/b")]}),
+    ];
+    let ending = bed.run(&script.map(line).concat());
+    for words in ["no name for an agent", "run_agent(x in ..) -> DENIED", "run_agent(x in nowhere) -> FAILED"]
+    {
+        assert!(ending.summary.contains(words), "{words}: {ending:?}");
+    }
+    let nodes = tree(&bed.seen.0.lock().unwrap());
+    assert_eq!(nodes.len(), 2, "nobody stands below the first: {nodes:?}");
+}
+
+#[test]
+fn agents_speak_while_they_work() {
+    let bed = Bed::new(&["a"]);
+    let send = |to: &str| json!({"tool": "send_message", "input": {"agent": to, "message": "mind the gap"}});
+    let script = [
+        json!({"calls": [run_agent("one", "a"), send("one"), send("nobody")]}),
+        json!({"say": "{{results}}"}),
+        json!({"agent": "one", "calls": [send("parent")]}),
+        json!({"agent": "one", "say": "heard"}),
+    ];
+    bed.run(&script.map(line).concat());
+    let heard = bed.told("main").join("\n");
+    assert!(heard.contains("one says: mind the gap") || heard.contains("does not hear it"), "{heard}");
+    assert!(heard.contains("you know no agent `nobody`"), "{heard}");
+}
+
+/// Breaks off where a run would be killed: nothing is told any more.
+struct Until {
+    store: Store,
+    left: Mutex<usize>,
+}
+
+impl Listener for Until {
+    fn tell(&self, event: &Event) {
+        let mut left = self.left.lock().unwrap();
+        if *left > 0 {
+            *left -= 1;
+            self.store.tell(event);
+        }
+    }
+}
+
+#[test]
+fn a_run_goes_on_from_wherever_it_broke_off() {
+    let script = [
+        json!({"calls": [write("one"), write("two")]}),
+        json!({"calls": [{"tool": "Read", "input": {"file_path": "one"}}]}),
+        json!({"calls": [write("three")]}),
+        json!({"say": "finished"}),
+    ]
+    .map(line)
+    .concat();
+    let models: Arc<dyn Models> = Arc::new(Script::parse(&script).unwrap());
+    let mut whole = 0;
+    for kept in 1.. {
+        let bed = Bed::new(&[]);
+        let file = bed.top.path().join("run.jsonl");
+        let until = Until { store: Store::open(&file).unwrap(), left: Mutex::new(kept) };
+        bed.run_with(Arc::clone(&models), Task::New("go".into()), Some(Arc::new(until)));
+        // Half a line, as a crash leaves it.
+        let text = fs::read_to_string(&file).unwrap() + "{\"event\":\"turn\",\"agent\":\"ma";
+        fs::write(&file, text).unwrap();
+        let known = match resumed(&events(&file).unwrap()) {
+            Ok(known) => known,
+            Err(_) if kept == 1 => continue,
+            Err(e) => {
+                assert!(e.what.contains("came to its end"), "{kept}: {e}");
+                break;
+            }
+        };
+        for name in ["one", "two", "three"] {
+            let _ = fs::remove_file(bed.at(name));
+        }
+        let ending = bed.run_with(Arc::clone(&models), Task::Resumed(Box::new(known)), None);
+        assert_eq!((ending.how, ending.summary.as_str()), (End::Done, "finished"), "{kept}");
+        whole += 1;
+    }
+    assert!(whole > 5, "it broke off in many places: {whole}");
+}
+
+#[test]
+fn a_call_that_had_begun_is_not_made_twice() {
+    let script = line(json!({"calls": [write("one"), write("two")]})) + &line(json!({"say": "{{results}}"}));
+    let models: Arc<dyn Models> = Arc::new(Script::parse(&script).unwrap());
+    let bed = Bed::new(&[]);
+    let file = bed.top.path().join("run.jsonl");
+    // Begun, told, the turn; then it broke off in the first call.
+    let until = Until { store: Store::open(&file).unwrap(), left: Mutex::new(3) };
+    bed.run_with(Arc::clone(&models), Task::New("go".into()), Some(Arc::new(until)));
+    for name in ["one", "two"] {
+        fs::remove_file(bed.at(name)).unwrap();
+    }
+    let known = resumed(&events(&file).unwrap()).unwrap();
+    let ending = bed.run_with(models, Task::Resumed(Box::new(known)), None);
+    assert!(ending.summary.contains("it is not known whether it was done"), "{ending:?}");
+    assert!(
+        !bed.at("one").exists() && bed.at("two").exists(),
+        "the first is not made again, the second is made"
+    );
+}
+
+#[test]
+fn a_question_is_parked_and_asked_again_when_the_run_goes_on() {
+    let parking = Arc::new(Parking::default());
+    let bed = Bed { parking: Some(parking), ..Bed::new(&[]) };
+    let outside = bed.top.path().join("outside.txt");
+    let script = line(json!({"calls": [write("in"), write(outside.to_str().unwrap()), write("after")]}))
+        + &line(json!({"say": "done"}));
+    let models: Arc<dyn Models> = Arc::new(Script::parse(&script).unwrap());
+    let file = bed.top.path().join("run.jsonl");
+    let store = Arc::new(Store::open(&file).unwrap());
+    let ending = bed.run_with(Arc::clone(&models), Task::New("go".into()), Some(store));
+    assert_eq!(ending.how, End::NeedsHuman, "{ending:?}");
+    assert!(bed.at("in").exists() && !bed.at("after").exists() && !outside.exists());
+
+    let known = resumed(&events(&file).unwrap()).unwrap();
+    let asked_again = bed.run_with(models, Task::Resumed(Box::new(known)), None);
+    assert_eq!(asked_again.how, End::NeedsHuman, "nobody has come: {asked_again:?}");
+    assert!(!outside.exists() && !bed.at("after").exists());
+}
+
+#[test]
+fn what_is_kept_of_a_run_has_no_secrets_and_no_other_readers() {
+    use std::os::unix::fs::PermissionsExt;
+    let bed = Bed::new(&[]);
+    let file = bed.top.path().join("kept/run.jsonl");
+    let store = Arc::new(Store::open(&file).unwrap());
+    let secret = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let script = line(json!({"say": format!("the token is {secret}"), "calls": [
+        {"tool": "Write", "input": {"file_path": "a", "content": secret}}]}));
+    bed.run_with(Arc::new(Script::parse(&script).unwrap()), Task::New(format!("use {secret}")), Some(store));
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("REDACTED") && !text.contains(&secret), "{text}");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(file.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_script_that_cannot_be_read_says_where() {
+    for (text, words) in [("{\"say\":1}", "line 1"), ("\n{\"say\":\"a\"}\n{\"does\":1}", "line 3")] {
+        assert!(Script::parse(text).unwrap_err().what.contains(words), "{text}");
+    }
+}

@@ -1,0 +1,140 @@
+//! A question as a form of the client: what its person reads, what they can choose, and what their choice means.
+
+use std::fmt::Write as _;
+
+use pinfold::consent::answer::RuleFile;
+use pinfold::consent::{Answer, By, Choice, Request, Via};
+use pinfold_render::{Answerable, Block, Body, Kind, offered, title, visible};
+use serde_json::{Value, json};
+
+/// Longer texts are not put into a form: clients cut them off, and nobody says yes to what they were not shown.
+const LONGEST: usize = 6 * 1024;
+
+/// The one field of the form.
+const FIELD: &str = "answer";
+
+/// A question as a form.
+#[derive(Debug, Clone)]
+pub(crate) struct Form {
+    message: String,
+    choices: Vec<(Answerable, String)>,
+    id: String,
+    digest: String,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// Somebody chose.
+    Answer(Answer),
+    /// Nobody did, and why.
+    Nothing(&'static str),
+}
+
+impl Form {
+    /// The form of a request; `None` when it is too long for one.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        let body = Body::of(request);
+        let mut message = format!("pinfold: {}\n", title(request));
+        for block in &body.blocks {
+            write(&mut message, block);
+        }
+        (body.is_whole && message.len() <= LONGEST).then(|| Self {
+            message,
+            choices: offered(request, true)
+                .into_iter()
+                .map(|choice| (choice, said(choice, request)))
+                .collect(),
+            id: request.id.clone(),
+            digest: request.digest.clone(),
+        })
+    }
+
+    /// The parameters of `elicitation/create`. Nothing is chosen beforehand: some clients fill in what is.
+    pub(crate) fn params(&self) -> Value {
+        let (words, names): (Vec<_>, Vec<_>) =
+            self.choices.iter().map(|(choice, says)| (word(*choice), says)).unzip();
+        json!({
+            "mode": "form",
+            "message": self.message,
+            "requestedSchema": {
+                "type": "object",
+                "properties": {
+                    FIELD: {
+                        "type": "string",
+                        "title": "Answer",
+                        "enum": words,
+                        "enumNames": names,
+                    },
+                },
+                "required": [FIELD],
+            },
+        })
+    }
+
+    /// What a result of `elicitation/create` means. Only what was offered is taken; a form that was sent without an
+    /// answer is none.
+    pub(crate) fn read(&self, result: &Value, client: &str) -> Said {
+        let chosen = match result.get("action").and_then(Value::as_str) {
+            Some("decline") => Some(Answerable::No),
+            Some("accept") => {
+                let answer = result.pointer(&format!("/content/{FIELD}")).and_then(Value::as_str);
+                answer
+                    .and_then(|answer| self.choices.iter().find(|(choice, _)| word(*choice) == answer))
+                    .map(|(choice, _)| *choice)
+            }
+            Some("cancel") => return Said::Nothing("the client closed the question without an answer"),
+            _ => None,
+        };
+        let Some(chosen) = chosen else { return Said::Nothing("the client gave no answer that was offered") };
+        let choice = match chosen {
+            Answerable::Yes => Choice::Yes,
+            Answerable::Session => Choice::session(0),
+            Answerable::Always => Choice::Always { widths: Vec::new(), file: RuleFile::Local },
+            Answerable::No => Choice::No { message: None },
+        };
+        let by = By { via: Via::Client, who: Some(visible(client)) };
+        Said::Answer(Answer { id: self.id.clone(), digest: self.digest.clone(), choice, by })
+    }
+}
+
+fn word(choice: Answerable) -> &'static str {
+    match choice {
+        Answerable::Yes => "yes",
+        Answerable::Session => "session",
+        Answerable::Always => "always",
+        Answerable::No => "no",
+    }
+}
+
+/// A choice in words, with all that it grants.
+fn said(choice: Answerable, request: &Request) -> String {
+    let offer = &request.offer;
+    match choice {
+        Answerable::Yes => "Yes, this once".to_owned(),
+        Answerable::Session => {
+            let width = offer.session.first().map(|width| visible(&width.says));
+            format!("Yes, until the session ends: {}", width.unwrap_or_default())
+        }
+        Answerable::Always => {
+            let usual = offer.always.iter().filter_map(|part| part.widths.get(part.usual));
+            let rules: Vec<_> = usual.map(|width| visible(&width.says)).collect();
+            let file = offer.files.first().map(|file| visible(file)).unwrap_or_default();
+            format!("Yes, from now on: {} (written to {file})", rules.join(", "))
+        }
+        Answerable::No => "No".to_owned(),
+    }
+}
+
+/// A block in lines, each with a gutter of our own, so that no text can look like another block.
+fn write(message: &mut String, block: &Block<'_>) {
+    let lines: Vec<String> = match block.kind {
+        Kind::Exact | Kind::Lines => block.text.split('\n').map(visible).collect(),
+        Kind::Inline | Kind::Prose => vec![visible(&block.text)],
+    };
+    for (number, line) in lines.iter().enumerate() {
+        let label = if number == 0 { block.label } else { "" };
+        // Writing into a text does not fail.
+        let _ = writeln!(message, "{label:>8} {} {line}", block.sign);
+    }
+}

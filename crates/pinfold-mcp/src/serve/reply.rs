@@ -1,0 +1,37 @@
+//! What a tool answered, as a result of the protocol.
+
+use pinfold_tools::{Content, Ended, Reply};
+use rmcp::model::{CallToolResult, ContentBlock};
+
+use super::Manner;
+
+/// A reply as a result. A no is one that teaches: text for the model, its envelope as data.
+pub(crate) fn result(reply: Reply, manner: Manner) -> CallToolResult {
+    let Reply { ended, content, structured, stop } = reply;
+    let has_picture = content.iter().any(|piece| matches!(piece, Content::Image { .. }));
+    let mut pieces: Vec<ContentBlock> = content.into_iter().map(block).collect();
+    pieces.extend(stop.map(|why| ContentBlock::text(format!("[a hook wants you to stop: {why}]"))));
+    let mut result = match ended {
+        Ended::Done => CallToolResult::success(pieces),
+        Ended::Refused if manner.refusals_as_text => CallToolResult::success(pieces),
+        Ended::Refused | Ended::Failed => CallToolResult::error(pieces),
+    };
+    // Whoever shows only the data must not lose what only the text or the picture says.
+    let is_complete = ended != Ended::Done || (manner.structured && !has_picture);
+    if is_complete && structured.is_object() {
+        result.structured_content = Some(structured);
+    }
+    result
+}
+
+/// A no of our own, before there is a call.
+pub(crate) fn error(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text.into())])
+}
+
+fn block(piece: Content) -> ContentBlock {
+    match piece {
+        Content::Text { text } => ContentBlock::text(text),
+        Content::Image { data, media_type } => ContentBlock::image(data, media_type),
+    }
+}

@@ -1,0 +1,117 @@
+//! The roots of a client: they narrow the folder, and never widen it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, model::ProtocolVersion};
+use url::Url;
+
+/// How long a client has to name its roots.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// More roots than any client has.
+const MOST: usize = 64;
+
+/// What a client said about its roots.
+#[derive(Default)]
+pub(crate) struct Roots {
+    known: Mutex<Known>,
+}
+
+#[derive(Clone, Default)]
+enum Known {
+    #[default]
+    NotYet,
+    Said(Option<Vec<PathBuf>>),
+}
+
+impl Roots {
+    /// They have changed: they are asked for anew with the next call.
+    pub(crate) fn forget(&self) {
+        *self.known() = Known::NotYet;
+    }
+
+    /// The roots of the client behind a request; `None` when it has none, or does not say. Newer revisions have no
+    /// roots that a server could ask for.
+    pub(crate) async fn of(&self, context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
+        let version = context.protocol_version();
+        let has_roots = context.client_capabilities().is_some_and(|can| can.roots.is_some());
+        if !has_roots || version.is_none_or(|version| version >= ProtocolVersion::NO_INITIALIZE) {
+            return None;
+        }
+        if let Known::Said(said) = self.known().clone() {
+            return said;
+        }
+        let roots = named(context).await;
+        *self.known() = Known::Said(roots.clone());
+        roots
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks for them. No answer, and an empty list, say nothing.
+#[expect(deprecated, reason = "older clients have them")]
+async fn named(context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
+    let asked = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await;
+    let roots = asked.ok()?.ok()?.roots;
+    let local = |uri: &str| Url::parse(uri).ok().filter(|url| url.scheme() == "file")?.to_file_path().ok();
+    let paths = roots.iter().take(MOST).map(|root| local(&root.uri).unwrap_or_default());
+    (!roots.is_empty()).then(|| paths.collect())
+}
+
+/// What roots leave of a folder: `None` for all of it, an empty list for nothing.
+pub(crate) fn narrowed(folder: &Path, roots: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    let Ok(folder) = folder.canonicalize() else { return Some(Vec::new()) };
+    let roots: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+    if roots.iter().any(|root| folder.starts_with(root)) {
+        return None;
+    }
+    let mut inside: Vec<PathBuf> =
+        roots.into_iter().filter(|root| root.starts_with(&folder) && root.is_dir()).collect();
+    inside.sort();
+    // What lies in another one is granted with it.
+    inside.dedup_by(|below, above| below.starts_with(&*above));
+    Some(inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn roots_narrow_and_never_widen() {
+        let bed = tempfile::tempdir().unwrap();
+        let top = bed.path().canonicalize().unwrap();
+        for name in ["ws/a/b", "ws/c", "other"] {
+            fs::create_dir_all(top.join(name)).unwrap();
+        }
+        fs::write(top.join("ws/file"), "").unwrap();
+        std::os::unix::fs::symlink(top.join("other"), top.join("ws/link")).unwrap();
+        let ws = top.join("ws");
+        let left = |roots: &[&str]| {
+            let roots: Vec<PathBuf> = roots.iter().map(|root| top.join(root)).collect();
+            narrowed(&ws, &roots).map(|left| {
+                left.iter().map(|p| p.strip_prefix(&ws).unwrap().display().to_string()).collect::<Vec<_>>()
+            })
+        };
+        let (all, nothing) = (None, Some(Vec::<String>::new()));
+        assert_eq!(left(&["ws"]), all);
+        assert_eq!(left(&[""]), all);
+        assert_eq!(left(&["ws/.."]), all);
+        assert_eq!(left(&["other", "ws"]), all);
+        assert_eq!(left(&["ws/a"]), Some(vec!["a".to_owned()]));
+        assert_eq!(left(&["ws/c", "ws/a/b", "ws/a"]), Some(vec!["a".to_owned(), "c".to_owned()]));
+        assert_eq!(left(&["other"]), nothing);
+        assert_eq!(left(&["ws/link"]), nothing, "a link out of the folder is no part of it");
+        assert_eq!(left(&["ws/a/../../other"]), nothing);
+        assert_eq!(left(&["ws/missing"]), nothing);
+        assert_eq!(left(&["ws/file"]), nothing);
+    }
+}
