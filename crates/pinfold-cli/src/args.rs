@@ -1,10 +1,14 @@
 //! What can be said on the command line.
 
+mod agent;
 mod agents;
 mod approvals;
 mod asking;
 mod judging;
+mod listen;
 mod log;
+mod mcp;
+mod session;
 mod settings;
 
 use std::ffi::{OsStr, OsString};
@@ -13,11 +17,15 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
-pub(crate) use agents::{Hook, Setup};
+pub(crate) use agent::{AgentArgs, AgentCommand, AgentPlace, AgentRun};
+pub(crate) use agents::{Agents, Hook, Import, Setup};
 pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
+pub(crate) use listen::Listen;
 pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
+pub(crate) use mcp::{Mcp, McpCommand, McpServe};
+pub(crate) use session::SessionFlags;
 pub(crate) use settings::{
     Init, Learn, OneRule, Permissions, Replay, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs,
 };
@@ -69,6 +77,7 @@ pub(crate) enum Command {
     Call(Call),
     Check(Check),
     Hook(Box<Hook>),
+    Mcp(Box<Mcp>),
     Why(Why),
     Log(Box<Log>),
     Tools(Tools),
@@ -78,8 +87,11 @@ pub(crate) enum Command {
     Approve(Approve),
     Deny(Deny),
     Trust(TrustArgs),
+    Agent(AgentArgs),
     Init(Init),
     Setup(Setup),
+    Agents(Agents),
+    Import(Import),
     Schema(Schema),
     Doctor(Doctor),
     Completions(Completions),
@@ -89,17 +101,15 @@ pub(crate) enum Command {
 /// Run a command, or a whole agent, that can write only in this folder
 ///
 /// Everything below the command is held too: it reads anywhere but for credentials, writes only in the folder, a
-/// private /tmp and private copies of package caches, and talks to no network unless you say so. What it was
-/// refused is printed at the end.
+/// private /tmp and private copies of package caches, and reaches no host unless you allow it, or say yes when you are
+/// asked. What it was refused is printed at the end.
 ///
 /// Exit code: that of the command (128+n when a signal ended it); 124 when its time was over, 125 when the walls
 /// could not be built, 126 when the command could not be run, 127 when it was not found.
 #[derive(Debug, Args)]
-#[command(
-    after_long_help = "Examples:\n  pinfold run -- npm test\n  pinfold run --allow-host api.anthropic.com --env ANTHROPIC_API_KEY -- claude\n  \
+#[command(after_long_help = "Examples:\n  pinfold run -- npm test\n  pinfold run -- claude\n  \
                              pinfold run --folder ~/work/site --add-dir ~/work/shared -- make\n  \
-                             pinfold run --read-only -- ./analyse.sh"
-)]
+                             pinfold run --read-only -- ./analyse.sh")]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Run {
     /// The folder that can be written [default: the current one]
@@ -130,14 +140,23 @@ pub(crate) struct Run {
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) sandbox: Option<Sandbox>,
 
-    /// What can be reached over the network [default: what settings say, or the hosts that are allowed, or nothing]
+    /// What can be reached over the network [default: what settings say, or the hosts that are allowed or said yes to]
     #[arg(long, value_name = "REACH", value_enum)]
     pub(crate) network: Option<Reach>,
 
-    /// A host that can be reached, and with others of this kind the only ones: `example.org`, `*.example.org`,
+    /// A host that can be reached, and with others of this kind the only ones unasked: `example.org`, `*.example.org`,
     /// `db.internal:5432`, an address or a network; without a port at 22, 80 and 443
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with = "network")]
     pub(crate) allow_host: Vec<String>,
+
+    /// What the command is, for an agent that is not known by the name of its program, or `none` for no agent at all:
+    /// `pinfold agents` lists what each is given
+    #[arg(long, value_name = "NAME", value_parser = agents::profiles())]
+    pub(crate) agent: Option<String>,
+
+    /// Publish a port of a server inside on this machine's loopback, at the same number or at HOSTPORT
+    #[arg(long, value_name = "[HOSTPORT:]PORT", value_parser = Listen::parse)]
+    pub(crate) listen: Vec<Listen>,
 
     /// Hold the command to the path scopes of this profile: profiles/NAME.yaml or .json beside your settings
     #[arg(long, value_name = "NAME")]
@@ -289,45 +308,16 @@ pub(crate) enum Door {
 #[command(
     after_long_help = "Example:\n  pinfold call Write '{\"file_path\":\"notes.md\",\"content\":\"hi\\n\"}'"
 )]
-#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Call {
     /// The folder that can be written [default: the current one]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
 
-    /// Another folder that can be written
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) add_dir: Vec<PathBuf>,
-
-    /// Write nothing
-    #[arg(long)]
-    pub(crate) read_only: bool,
-
-    /// Allow the Bash tool, which is off unless a person said so
-    #[arg(long)]
-    pub(crate) allow_bash: bool,
-
-    /// A host that the Bash tool can reach, as for `pinfold run`
-    #[arg(long, value_name = "HOST[:PORT]")]
-    pub(crate) allow_host: Vec<String>,
-
-    /// Let the Bash tool run although this machine can hold less than the full tier
-    #[arg(long, requires = "allow_bash")]
-    pub(crate) allow_degraded: bool,
-
     #[command(flatten)]
-    pub(crate) settings: SettingsFlags,
+    pub(crate) session: SessionFlags,
 
     #[command(flatten)]
     pub(crate) asking: AskFlags,
-
-    /// Read no settings files: rules and modes come from the flags alone
-    #[arg(long)]
-    pub(crate) no_settings: bool,
-
-    /// Do not write the record of the call
-    #[arg(long, hide_short_help = true)]
-    pub(crate) no_record: bool,
 
     /// Read calls from standard input, one {"tool":…,"input":…} per line, all in one session
     #[arg(long, conflicts_with_all = ["tool", "input"])]

@@ -89,6 +89,16 @@ impl Asker {
         Ok(Some(Self { desk, asking: Asking { patience, ..asking }, at_terminal, troubles }))
     }
 
+    /// Somebody who is reached elsewhere, for a process whose terminal is not its own to use; `None` where nobody is.
+    pub(crate) fn elsewhere(reach: Reach<'_>) -> Result<Option<Self>, Failure> {
+        let desk = Arc::new(Desk::open(&wanted(&reach)).map_err(|e| cannot(&e))?);
+        if !desk.is_reached_elsewhere() {
+            return Ok(None);
+        }
+        let asking = desk.asking(reach.rules_to);
+        Ok(Some(Self { desk, asking, at_terminal: false, troubles: Troubles::default() }))
+    }
+
     /// How a session asks.
     pub(crate) fn asking(&self) -> Asking {
         self.asking.clone()

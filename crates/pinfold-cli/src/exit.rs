@@ -14,6 +14,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const REFUSED: u8 = 3;
 /// A person would be asked.
 pub(crate) const ASKED: u8 = 4;
+/// A limit of an agent was over.
+pub(crate) const OVER: u8 = 5;
 /// The time of a run was over.
 pub(crate) const TIMED_OUT: u8 = 124;
 /// The walls could not be built; nothing has run.
@@ -36,6 +38,14 @@ impl Failure {
     pub(crate) fn mend(mut self, mend: impl Into<String>) -> Self {
         self.mend = Some(mend.into());
         self
+    }
+
+    /// The message and what to do about it, in one line.
+    pub(crate) fn in_one_line(&self) -> String {
+        match &self.mend {
+            Some(mend) => format!("{}: {mend}", self.message),
+            None => self.message.clone(),
+        }
     }
 
     /// Prints the message on standard error.

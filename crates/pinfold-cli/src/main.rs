@@ -1,5 +1,7 @@
 //! The `pinfold` command: one file per subcommand, none of which decides anything.
 
+mod agent;
+mod agents;
 mod approvals;
 mod approve;
 mod args;
@@ -12,9 +14,11 @@ mod doctor;
 mod exit;
 mod hook;
 mod hooks;
+mod import;
 mod init;
 mod log;
 mod man;
+mod mcp;
 mod network;
 mod permissions;
 mod record;
@@ -22,6 +26,7 @@ mod rules;
 mod run;
 mod say;
 mod schema;
+mod session;
 mod settings;
 mod setup;
 mod surroundings;
@@ -39,6 +44,7 @@ fn main() -> ExitCode {
         Command::Call(call) => call::call(&call),
         Command::Check(wanted) => check::check(&wanted),
         Command::Hook(wanted) => return hook::hook(&wanted),
+        Command::Mcp(wanted) => mcp::mcp(&wanted),
         Command::Why(wanted) => why::why(&wanted),
         Command::Log(wanted) => log::log(&wanted),
         Command::Tools(tools) => tools::list(&tools),
@@ -48,8 +54,11 @@ fn main() -> ExitCode {
         Command::Approve(wanted) => approve::approve(&wanted),
         Command::Deny(wanted) => deny::deny(&wanted),
         Command::Trust(wanted) => trust::trust(&wanted),
+        Command::Agent(wanted) => agent::agent(&wanted),
         Command::Init(wanted) => init::init(&wanted),
         Command::Setup(wanted) => setup::setup(&wanted),
+        Command::Import(wanted) => import::run(&wanted),
+        Command::Agents(wanted) => agents::list(&wanted),
         Command::Schema(_) => schema::print(),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions(wanted) => completions::print(&wanted),

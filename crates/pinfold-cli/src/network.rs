@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pinfold::policy::host::Hosts;
 use pinfold::policy::merge::Merged;
-use pinfold::policy::settings;
+use pinfold::policy::settings::{self, Secrets};
 use pinfold_boundary::Network;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -26,7 +26,7 @@ pub(crate) fn of_run(flag: Option<Reach>, named: bool, merged: &Merged) -> Resul
     }
 }
 
-/// What the shells of an agent can reach: the hosts that are allowed.
+/// What the shells of an agent can reach: the hosts that are allowed, and those that somebody says yes to.
 pub(crate) fn of_shells(merged: &Merged) -> Result<Network, Failure> {
     match merged.sandbox.network.as_ref().map(|said| said.value) {
         Some(settings::Network::Off) => Ok(Network::Off),
@@ -34,9 +34,14 @@ pub(crate) fn of_shells(merged: &Merged) -> Result<Network, Failure> {
     }
 }
 
+/// The secrets that are put in on the way.
+pub(crate) fn secrets(merged: &Merged) -> Secrets {
+    merged.network.secrets.as_ref().map(|secrets| secrets.value.clone()).unwrap_or_default()
+}
+
 fn hosts(merged: &Merged) -> Result<Network, Failure> {
     let hosts = Hosts::new(&merged.network, &merged.rules).map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    Ok(if hosts.is_empty() { Network::Off } else { Network::Hosts(Arc::new(hosts)) })
+    Ok(Network::Hosts(Arc::new(hosts)))
 }
 
 /// Lets this process have as many connections open as it may. For a program that does nothing else, once its command

@@ -26,13 +26,19 @@ pub(crate) fn place() -> Option<PathBuf> {
     directory().ok()?.canonicalize().ok()
 }
 
-/// Guards it wherever it is: neither tools nor processes read or write what says what they did.
+/// The record, and what is kept of the runs of agents, resolved, as far as they are there.
+pub(crate) fn places() -> Vec<PathBuf> {
+    let runs = surroundings::state_home().and_then(|home| home.join(RUNS).canonicalize().ok());
+    place().into_iter().chain(runs).collect()
+}
+
+/// Where the runs of agents are kept, beside the record.
+pub(crate) const RUNS: &str = "agents";
+
+/// Guards them wherever they are: neither tools nor processes read or write what says what they did.
 pub(crate) fn guarded(guards: Guards) -> Guards {
     const WHY: &str = "it is pinfold's own record";
-    match place() {
-        Some(place) => guards.with_own(&place, WHY),
-        None => guards,
-    }
+    places().iter().fold(guards, |guards, place| guards.with_own(place, WHY))
 }
 
 /// The record, open. No record, no deed: what is wrong with it is told before anything else happens.

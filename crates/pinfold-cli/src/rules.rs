@@ -171,8 +171,8 @@ fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCo
     }
     let done = change(&Ambient::claim(), locations, one.file.layer(), what).map_err(|e| failed(&e))?;
     let word = match (what, done.changed) {
-        (Change::Add(..), true) => "added to",
-        (Change::Add(..), false) => "stands already in",
+        (Change::Add(..) | Change::Include(..) | Change::Say(..), true) => "added to",
+        (Change::Add(..) | Change::Include(..) | Change::Say(..), false) => "stands already in",
         (Change::Remove(..), true) => "removed from",
         (Change::Remove(..), false) => "does not stand in",
     };
@@ -195,7 +195,7 @@ pub(crate) fn failed(e: &ChangeError) -> Failure {
         ChangeError::Bad(bad) => {
             Failure::new(USAGE, settings::lines(bad)).mend("mend the file first; it is as it was")
         }
-        ChangeError::NoFile(_) | ChangeError::File { .. } | ChangeError::Trust(_) => {
+        ChangeError::NoFile(_) | ChangeError::File { .. } | ChangeError::Trust(_) | ChangeError::Other(_) => {
             Failure::new(FAILED, say::lines(&e.to_string()))
         }
     }

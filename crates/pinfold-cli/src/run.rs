@@ -1,8 +1,10 @@
 //! `pinfold run`: any command inside the line.
 
+pub(crate) mod agent;
 mod output;
 mod own_terminal;
 mod private;
+mod published;
 mod questions;
 mod recorded;
 mod report;
@@ -17,7 +19,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::policy::Guards;
-use pinfold_boundary::{Boundary, CacheChoice, Grant, WayOut};
+use pinfold_boundary::{Boundary, CacheChoice, Grant, Means, WayOut};
 use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Temp, Tier, start};
 use pinfold_terminal::Beside;
 use pinfold_tools::Attempts;
@@ -59,11 +61,18 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         // The outer run has made the caches private already, and lets nobody make further ones.
         grant.cache_home = None;
     }
+    let given = agent::Given::of(&grant);
+    if !run.quiet {
+        given.iter().for_each(agent::Given::tell);
+    }
     let told_to = report_file(run, &grant)?;
     let questions = Questions::new(run, &grant, judged, &recorded)?;
     grant.negotiable = questions.may_let_processes_out();
-    let asks = questions.are_asked();
+    grant.asks_about_hosts = questions.may_let_processes_reach(&grant.network);
+    let asks = questions.are_asked(&grant);
     let wanted = if run.landlock_only || nested { "landlock" } else { "full" };
+    let published = published::listen(&run.listen, &grant.network)?;
+    grant.publishes = !published.is_empty();
     recorded.start(run, &grant.folder, wanted, Some(&grant))?;
     grant.deny_read.extend(recorded.place());
     let begun = begin(run, &grant, &guards, nested, asks);
@@ -85,8 +94,10 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         Some(relay) => Some(relay.start(&Arc::new(confined.remote().map_err(lost)?))),
         None => None,
     };
-    let way_out = way_out(&boundary, &mut confined, &recorded).map_err(lost)?;
     let mut attempts = Attempts::new(&boundary, tier, Some(questions.session()));
+    let names = recorded.name().map(|run| format!("{run}:n"));
+    let means = Means { names, decides: attempts.about_hosts(), published };
+    let way_out = way_out(&boundary, &mut confined, means).map_err(lost)?;
     let ended = confined.supervise(&mut attempts);
     let too_much = flowing.is_some_and(output::Flowing::finish);
     // From here on the terminal is ours to write to.
@@ -98,7 +109,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     }
     let came = Came { tier, watched, refused: &tried.refused, more: tried.more, left: &left, ended: &ended };
     let name = recorded.end(&came);
-    Report::new(name.as_deref(), tier, watched, tried, left).tell(run, &ended, told_to);
+    Report::new(name.as_deref(), tier, watched, tried, left).with_agent(given).tell(run, &ended, told_to);
     match ended {
         Ok(End::Code(code)) => {
             let printed = too_much.then_some("ended: it printed too much (--max-output)");
@@ -114,12 +125,12 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
 }
 
 /// Opens the way to the hosts that may be reached, where some may and others not.
-fn way_out(boundary: &Boundary, confined: &mut Confined, recorded: &Recorded) -> io::Result<Option<WayOut>> {
+fn way_out(boundary: &Boundary, confined: &mut Confined, means: Means) -> io::Result<Option<WayOut>> {
     if boundary.hosts().is_none() {
         return Ok(None);
     }
     network::make_room();
-    WayOut::open(boundary, confined, recorded.name().map(|run| format!("{run}:n")))
+    WayOut::open(boundary, confined, means)
 }
 
 /// Which limit ended the command, if one did: by its own signal, which shells count from 128.

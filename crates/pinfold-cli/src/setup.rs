@@ -4,7 +4,7 @@
 //! put in is what `--undo` takes out.
 
 mod agents;
-mod file;
+pub(crate) mod file;
 mod json;
 mod probe;
 mod yaml;
@@ -86,7 +86,7 @@ fn unchanged(agent: &Agent, why: &str) -> Failure {
 }
 
 /// What would change, as a patch.
-fn shown(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+pub(crate) fn shown(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     let name = path.display().to_string();
     let none = "/dev/null".to_owned();
     let (old, new) = (before.map_or(&none, |_| &name), after.map_or(&none, |_| &name));

@@ -5,13 +5,34 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
+use pinfold::policy::Layer;
+use pinfold_boundary::AGENTS;
 use pinfold_dialects::DIALECTS;
+use pinfold_dialects::import::IMPORTED;
 
 use super::{SettingsFlags, parse_time};
+use crate::run::agent::NONE;
 
 /// The names of the agents that are known.
 fn agents() -> PossibleValuesParser {
     PossibleValuesParser::new(DIALECTS.iter().map(|dialect| dialect.name()))
+}
+
+/// The names of the agents that have a profile for a run, and the word for none.
+pub(super) fn profiles() -> PossibleValuesParser {
+    PossibleValuesParser::new(AGENTS.iter().map(|agent| agent.name).chain([NONE]))
+}
+
+/// List the agents that `pinfold run` knows, and what it gives each of them
+///
+/// An agent is known by the name of its program, or named by `pinfold run --agent`. It writes its state to a private layer
+/// of the folder, but never what it acts on by itself later; it reads its own login and gets its own keys; it reaches the
+/// hosts that it talks to.
+#[derive(Debug, Args)]
+pub(crate) struct Agents {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Answer a coding agent that asks its hook: may this call be made?
@@ -90,4 +111,58 @@ pub(crate) struct Setup {
     /// How long judging may take, and whoever is asked; then the answer is no. The agent is told to wait longer
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "100s")]
     pub(crate) timeout: Duration,
+}
+
+/// Take over the rules and sandbox settings of another agent
+///
+/// Says of each thing that its files say whether it was taken, narrowed or left out, and why; shows what would change in
+/// your settings, and writes it after a yes. Your own file goes to your own, a project's to the project's, which counts
+/// once you trust it. What is taken allows nothing more here than there, and what switches a line off is never taken.
+///
+/// Exit code: 0 when it was done, or nothing was to be done; 1 when it could not be written; 2 when a file was not
+/// understood; 3 when the answer was no.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  pinfold import claude\n  pinfold import codex --user --yes\n  \
+                       pinfold import opencode --json")]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
+pub(crate) struct Import {
+    /// The agent
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(IMPORTED))]
+    pub(crate) agent: String,
+
+    /// The project [default: the one that the current folder belongs to]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Only the agent's file for all projects
+    #[arg(long, group = "which")]
+    pub(crate) user: bool,
+
+    /// Only the file that is shared with the project
+    #[arg(long, group = "which")]
+    pub(crate) project: bool,
+
+    /// Only your own file for this project
+    #[arg(long, group = "which")]
+    pub(crate) local: bool,
+
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    /// Print the report as JSON, and write nothing without --yes
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Import {
+    /// The one layer that is meant, if one is.
+    pub(crate) fn layer(&self) -> Option<Layer> {
+        match self {
+            Self { user: true, .. } => Some(Layer::User),
+            Self { project: true, .. } => Some(Layer::Project),
+            Self { local: true, .. } => Some(Layer::Local),
+            Self { .. } => None,
+        }
+    }
 }

@@ -54,6 +54,7 @@ impl Grant {
             Via::Socket => "from another terminal",
             Via::Web => "on the page",
             Via::Webhook => "by the webhook",
+            Via::Client => "at the client",
             Via::Hook => "by a hook",
             Via::Embedder => "by the program around it",
         };

@@ -3,7 +3,7 @@
 
 use pinfold::policy::{Access, Interaction};
 use pinfold::{Ambient, Plan, Session, WeakSession};
-use pinfold_boundary::{Grant, SandboxMode};
+use pinfold_boundary::{Grant, Network, SandboxMode};
 use pinfold_terminal::Beside;
 
 use super::recorded::Recorded;
@@ -55,9 +55,15 @@ impl Questions {
         self.session.may_let_processes_out()
     }
 
-    /// Whether somebody is asked at the terminal.
-    pub(super) fn are_asked(&self) -> bool {
-        self.asker.as_ref().is_some_and(Asker::is_at_terminal) && self.may_let_processes_out()
+    /// Whether somebody is asked about hosts that are not in the list.
+    pub(super) fn may_let_processes_reach(&self, network: &Network) -> bool {
+        matches!(network, Network::Hosts(_)) && self.session.may_let_processes_reach()
+    }
+
+    /// Whether somebody is asked at the terminal about anything that a run with this grant could try.
+    pub(super) fn are_asked(&self, grant: &Grant) -> bool {
+        let at_terminal = self.asker.as_ref().is_some_and(Asker::is_at_terminal);
+        at_terminal && (grant.negotiable || grant.asks_about_hosts)
     }
 
     /// Asks at the terminal that the command believes to be its own.

@@ -160,9 +160,12 @@ impl Recorded {
 /// What was granted, in a number. The environment is left out: it changes from one terminal to the next.
 fn policy(grant: &Grant) -> Hash {
     let Grant { folder, cwd, mode, add, allow_write, allow_read, visible, deny_read, .. } = grant;
-    let Grant { lists, caches, network, openings, limits, negotiable, .. } = grant;
+    let Grant { lists, caches, agent, network, openings, limits, .. } = grant;
+    let Grant { negotiable, asks_about_hosts, publishes, .. } = grant;
+    let agent = agent.map_or("", |agent| agent.name);
     let places = (folder, cwd, mode, add, allow_write, allow_read, visible, deny_read);
-    Hash::of(format!("{places:?}{:?}", (lists, caches, network, openings, limits, negotiable)).as_bytes())
+    let rest = (lists, caches, network, openings, limits, negotiable, asks_about_hosts, publishes);
+    Hash::of(format!("{places:?}{rest:?}{agent}").as_bytes())
 }
 
 /// What a person should look at, one by one.

@@ -12,6 +12,7 @@ use pinfold_tools::{LetThrough, Tried};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
+use super::agent::Given;
 use crate::args::Run;
 use crate::say::warn;
 
@@ -21,6 +22,9 @@ pub(super) struct Report {
     tier: String,
     /// False when what was refused could not be seen.
     watched: bool,
+    /// What the agent that was run was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<Given>,
     refused: Vec<Named>,
     /// What somebody let through, and was done.
     let_through: Vec<LetThrough>,
@@ -86,7 +90,11 @@ impl Report {
             .zip(refused)
             .map(|(n, refused)| Named { id: refused.id.clone().or_else(|| id(n)), refused })
             .collect();
-        Self { tier: tier.to_string(), watched, refused, let_through, more, left }
+        Self { tier: tier.to_string(), watched, agent: None, refused, let_through, more, left }
+    }
+
+    pub(super) fn with_agent(self, agent: Option<Given>) -> Self {
+        Self { agent, ..self }
     }
 
     /// Prints it, or writes it where the person wants it.

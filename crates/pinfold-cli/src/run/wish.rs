@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use pinfold::audit::Limits;
 use pinfold::policy::declared::{KernelLists, ScopedTool};
-use pinfold::policy::settings::{self, ApprovalSettings, Flags};
+use pinfold::policy::settings::{self, ApprovalSettings, Flags, Secrets};
 use pinfold::policy::{Guards, Located};
 use pinfold::settings::{Locations, Situation};
 use pinfold::{Ambient, Plan};
 use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, Network, Private, SandboxMode};
 use pinfold_sandbox::Openings;
 
+use super::agent::Choice;
 use super::private::RunDirectory;
 use crate::args::{self, Door, Run, Sandbox};
 use crate::asking;
@@ -45,7 +46,15 @@ pub(super) struct Judged {
 pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
     let here = surroundings::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
-    let Said { judged, sandbox, network } = said(run, &folder)?;
+    let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
+    let named = [vec![folder.clone()], from_here(&run.add_dir), from_here(&run.allow_write)].concat();
+    let first = Choice::of(run, &named);
+    let mut said = said(run, &folder, first)?;
+    let choice = first.and_then(|choice| choice.unless_within(run, &said.judged.plan.also_writable));
+    if first.is_some() && choice.is_none() {
+        said = self::said(run, &folder, None)?;
+    }
+    let Said { judged, sandbox, network, secrets } = said;
     let Judged { plan, .. } = &judged;
     let declared = &plan.policy.declared;
     if let Some(no) = declared.tool_no(ScopedTool::Terminal) {
@@ -57,7 +66,6 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         let wish = Wish { grant: None, guards: plan.guards.clone(), judged };
         return if held { Err(not_held()) } else { Ok(wish) };
     };
-    let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
     let (files, folders): (Vec<_>, Vec<_>) =
         plan.also_writable.iter().cloned().partition(|place| place.is_file());
     let grant = Grant {
@@ -72,9 +80,11 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         private: private(),
         cache_home: surroundings::cache_home(),
         caches: caches(&run.cache),
+        agent: choice.map(Choice::agent),
         environment: std::env::vars_os().collect(),
         environment_wishes: asking::own_secret(&judged.approvals).into_iter().chain(wishes(run)?).collect(),
         network,
+        secrets,
         lists: plan.policy.declared.kernel_lists(),
         openings: openings(&run.open),
         limits: self::limits(&run.limits),
@@ -88,13 +98,17 @@ struct Said {
     judged: Judged,
     sandbox: Option<settings::SandboxMode>,
     network: Network,
+    secrets: Secrets,
 }
 
-fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
+fn said(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<Said, Failure> {
     let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
     let locations =
         if run.no_settings { Locations::default() } else { in_files::locations(run.folder.as_deref())? };
-    let flags = Flags { allow_host: run.allow_host.clone(), ..Flags::default() };
+    let of_agent = choice.map(|choice| choice.agent().hosts_in(&surroundings::environment()));
+    let of_agent = of_agent.into_iter().flatten().map(str::to_owned);
+    let flags =
+        Flags { allow_host: run.allow_host.iter().cloned().chain(of_agent).collect(), ..Flags::default() };
     let merged = in_files::loaded(&locations, &flags)?.merged;
     let situation = Situation {
         cwd: None,
@@ -105,6 +119,7 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
     let plan = plan
         .with_settings(&Ambient::claim(), &merged, &situation)
         .map_err(|e| Failure::new(USAGE, e.to_string()))?;
+    let secrets = network::secrets(&merged);
     let network = network::of_run(run.network, !run.allow_host.is_empty(), &merged)?;
     let value = |mode: Located<settings::SandboxMode>| mode.value;
     // Where managed settings allow no rules of others none are offered.
@@ -118,6 +133,7 @@ fn said(run: &Run, folder: &Path) -> Result<Said, Failure> {
         },
         sandbox: merged.sandbox.mode.map(value),
         network,
+        secrets,
     })
 }
 

@@ -13,7 +13,7 @@ use crate::exit::Failure;
 const LONGEST: u64 = 4 << 20;
 
 /// Its text; `None` where there is none.
-pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
     match fs::metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(failure(path, e)),

@@ -29,6 +29,10 @@ pub(super) fn call_in_words(told: &Told) -> String {
         visible(&judged.folder),
         visible(&mode)
     );
+    // Of what a process tried there is no input that would say it.
+    for host in judged.hosts.iter().flatten().filter(|_| judged.process) {
+        let _ = writeln!(text, "  a process would reach {}", visible(host));
+    }
     let _ = writeln!(text, "  then: {}", visible(&verdict(judged)));
     for part in judged.parts.iter().filter(|_| judged.parts.len() > 1) {
         let rule =

@@ -1,0 +1,61 @@
+//! What a person sees of a run while it goes on.
+
+use std::io::Write as _;
+
+use pinfold_agent::{Event, How, Listener};
+
+use crate::say;
+
+/// Tells each event in a line or two, on standard error.
+#[derive(Debug)]
+pub(super) struct Told;
+
+impl Listener for Told {
+    fn tell(&self, event: &Event) {
+        if let Some(text) = words(event) {
+            // In one piece, so that agents that work side by side do not mix; there is nobody to tell when that fails.
+            let _ = std::io::stderr().write_all((say::lines(&text) + "\n").as_bytes());
+        }
+    }
+}
+
+fn words(event: &Event) -> Option<String> {
+    let agent = event.agent();
+    Some(match event {
+        Event::Started { who, mode, .. } => format!("{agent}: begins in {} ({mode})", who.folder),
+        Event::Waits { folder, held_by, .. } => {
+            format!("{agent}: waits for {folder}, where {held_by} works")
+        }
+        Event::Called { result, .. } => {
+            let line = format!("{agent}: {} -> {}", result.short, result.how.words());
+            match result.how {
+                // The words that the model got, which say what to do instead.
+                How::Denied { .. } => {
+                    format!("{line}\n  {}", result.text.lines().next().unwrap_or_default())
+                }
+                How::Allowed | How::Failed { .. } => line,
+            }
+        }
+        Event::Parked { short, why, .. } => format!("{agent}: {short} waits for a person: {why}"),
+        Event::Compacted { bytes, .. } => format!("{agent}: {bytes} bytes of old results were left out"),
+        Event::Ended { ending, spent, .. } => {
+            let why = if ending.why.is_empty() { String::new() } else { format!(": {}", ending.why) };
+            let turns = if spent.turns == 1 { "turn" } else { "turns" };
+            let denied =
+                if ending.denied == 0 { String::new() } else { format!(", {} denied", ending.denied) };
+            format!("{agent}: {}{why} ({} {turns}{denied})", ending.how.words(), spent.turns)
+        }
+        Event::Told { .. } | Event::Turn { .. } => return None,
+    })
+}
+
+/// Prints each event as a line of JSON, on standard output, without secrets.
+#[derive(Debug)]
+pub(super) struct AsJson;
+
+impl Listener for AsJson {
+    fn tell(&self, event: &Event) {
+        // Whoever read it has read enough.
+        let _ = say::out(&format!("{}\n", event.clean()));
+    }
+}

@@ -1,0 +1,262 @@
+//! `pinfold agent run`: an agent at work, from its definition to its last words.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pinfold::agents::{AgentLimits, Below, Definition, Definitions};
+use pinfold::consent::Asking;
+use pinfold::consent::approver::PATIENCE;
+use pinfold::policy::HookEvent;
+use pinfold::settings::Locations;
+use pinfold::{Plan, Session, ShellHost};
+use pinfold_agent::{
+    End, Ending, First, Judge, Judged, Listener, MakeShells, ModelError, ModelJudge, Models, Parking, Parts,
+    Providers, Reach, Script, Store, Task, Team, asking_below, resumed,
+};
+use pinfold_terminal::Alone;
+use serde_json::json;
+
+use super::definitions::{named, usable};
+use super::follow::{AsJson, Told};
+use super::runs;
+use crate::args::AgentRun;
+use crate::asking::{Asker, Tell};
+use crate::exit::{ASKED, DONE, FAILED, Failure, OVER, REFUSED, USAGE};
+use crate::session::{self, ShellMaker, Wish};
+use crate::{record, say, settings, surroundings};
+
+pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
+    let locations = locations(wanted)?;
+    let definitions = usable(&wanted.place, &locations)?;
+    let definition = wanted.kind.as_deref().map(|name| named(&definitions, name)).transpose()?.cloned();
+    let models = models(wanted)?;
+    let name = match &wanted.resume {
+        Some(token) => runs::find(Some(token))?,
+        None => record::session("agent")?,
+    };
+    let judge = judge(wanted, &*models)?;
+    runs::made()?;
+    let opened = Opened::open(wanted, definition.as_ref(), judge.as_ref())?;
+    let task = task(wanted, &name, &opened.main)?;
+    let store = Arc::new(
+        Store::open(&runs::file(&name)?)
+            .map_err(|e| Failure::new(FAILED, format!("the run cannot be kept: {e}")).mend(record::MEND))?,
+    );
+    let ending = opened.work(wanted, definitions, definition, Speakers { models, judge }, task, &store);
+    if let Some(trouble) = store.trouble() {
+        say::warn(format_args!("not all of the run was kept, so it cannot go on later: {trouble}"));
+    }
+    tell(wanted, &name, &ending)?;
+    Ok(ExitCode::from(code(ending.how)))
+}
+
+fn locations(wanted: &AgentRun) -> Result<Locations, Failure> {
+    if wanted.session.no_settings {
+        return Ok(Locations::default());
+    }
+    settings::locations(wanted.place.folder.as_deref())
+}
+
+fn models(wanted: &AgentRun) -> Result<Arc<dyn Models>, Failure> {
+    let Some(file) = &wanted.script else {
+        return Ok(Arc::new(Providers::new(surroundings::variables(), wanted.model.clone(), wanted.price)));
+    };
+    let shown = say::visible(&file.display().to_string());
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| Failure::new(USAGE, format!("the script {shown} cannot be read: {e}")))?;
+    let script = Script::parse(&text).map_err(|e| unusable(&format!("{shown}: "), &e))?;
+    Ok(Arc::new(script))
+}
+
+fn judge(wanted: &AgentRun, models: &dyn Models) -> Result<Option<Arc<dyn Judge>>, Failure> {
+    let Some(named) = &wanted.judge else { return Ok(None) };
+    let judge = ModelJudge::new(models, named).map_err(|e| unusable("the judge: ", &e))?;
+    Ok(Some(Arc::new(judge)))
+}
+
+fn unusable(what: &str, error: &ModelError) -> Failure {
+    Failure::new(USAGE, format!("{what}{}", error.what)).mend(error.mend.clone())
+}
+
+fn task(wanted: &AgentRun, name: &str, main: &Session) -> Result<Task, Failure> {
+    if wanted.resume.is_some() {
+        let known = resumed(&runs::read(name)?).map_err(|e| unusable(&format!("{name}: "), &e))?;
+        return Ok(Task::Resumed(Box::new(known)));
+    }
+    let prompt = match wanted.prompt.as_deref().unwrap_or_default() {
+        "-" => say::standard_input()?,
+        text => text.to_owned(),
+    };
+    let said = main.event(HookEvent::UserPromptSubmit, &json!({"prompt": prompt}));
+    if let Some(why) = said.blocked.or(said.stop) {
+        return Err(Failure::new(REFUSED, say::lines(&format!("a hook does not let this be said: {why}"))));
+    }
+    let began = main.event(HookEvent::SessionStart, &json!({"source": "startup"})).context;
+    let parts = std::iter::once(prompt).chain(began).chain(said.context);
+    Ok(Task::New(parts.collect::<Vec<_>>().join("\n\n")))
+}
+
+/// Who speaks: for agents, and about them.
+struct Speakers {
+    models: Arc<dyn Models>,
+    judge: Option<Arc<dyn Judge>>,
+}
+
+/// The sessions of a run, and who is asked.
+struct Opened {
+    /// The person's own.
+    main: Session,
+    /// That of the agent: the same, or one below it.
+    first: Session,
+    shells: ShellMaker,
+    parking: Option<Arc<Parking>>,
+    attended: bool,
+}
+
+impl Opened {
+    fn open(
+        wanted: &AgentRun,
+        definition: Option<&Definition>,
+        judge: Option<&Arc<dyn Judge>>,
+    ) -> Result<Self, Failure> {
+        let wish = Wish {
+            kind: "agent",
+            folder: wanted.place.folder.clone(),
+            flags: wanted.session.clone(),
+            headless_alone: true,
+            within: None,
+        };
+        let mut asker = None;
+        let parking = wanted.park.then(|| Arc::new(Parking::default()));
+        let (main, shells) = session::open_with_shells(&wish, |reach| {
+            let rules_to = reach.rules_to.clone();
+            asker = Asker::new(&wanted.asking, reach)?;
+            if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
+                asker.at(Alone::open, Tell::AtOnce)?;
+            }
+            let parked =
+                parking.clone().map(|approver| Asking { approver, patience: PATIENCE, locations: rules_to });
+            let asking = asker.as_ref().map(Asker::asking).or(parked);
+            Ok(match judge {
+                Some(judge) => Some(judged(judge, asking)),
+                None => asking,
+            })
+        })?;
+        let attended = asker.is_some() && definition.is_none();
+        let parking = parking.filter(|_| asker.is_none() && definition.is_none());
+        if let Some(asker) = asker {
+            asker.know(&main, session::following(wish));
+        }
+        let first = match definition {
+            None => main.clone(),
+            Some(definition) => below(&main, definition, judge, &shells)?,
+        };
+        Ok(Self { main, first, shells, parking, attended })
+    }
+
+    fn work(
+        self,
+        wanted: &AgentRun,
+        definitions: Definitions,
+        definition: Option<Definition>,
+        speakers: Speakers,
+        task: Task,
+        store: &Arc<Store>,
+    ) -> Ending {
+        let Self { main, first, shells, parking, attended } = self;
+        let Speakers { models, judge } = speakers;
+        let follows: Arc<dyn Listener> = if wanted.json { Arc::new(AsJson) } else { Arc::new(Told) };
+        let team = Team::new(Parts {
+            definitions,
+            models,
+            shells: Arc::new(shells),
+            listeners: vec![Arc::clone(store) as Arc<dyn Listener>, follows],
+            reach: Reach { depth: wanted.limits.max_depth, parallel: wanted.limits.parallel },
+            judge,
+            parking,
+        });
+        let limits = limits(wanted);
+        let ending = team.run(First { session: first, definition, limits, task, attended });
+        // Nobody is left to be told what is said to it.
+        let _ = main.event(HookEvent::SessionEnd, &json!({"reason": "other"}));
+        ending
+    }
+}
+
+/// Has a judge asked first: it speaks in the mode `auto` alone.
+fn judged(judge: &Arc<dyn Judge>, then: Option<Asking>) -> Asking {
+    match then {
+        None => Judged::new(Arc::clone(judge), None).asking(),
+        Some(then) => {
+            let approver = Judged::new(Arc::clone(judge), Some(Arc::clone(&then.approver)));
+            Asking { approver: Arc::new(approver), ..then }
+        }
+    }
+}
+
+/// The session of a definition, as any agent would start it in the folder.
+fn below(
+    main: &Session,
+    definition: &Definition,
+    judge: Option<&Arc<dyn Judge>>,
+    shells: &ShellMaker,
+) -> Result<Session, Failure> {
+    let failed = |why: String| Failure::new(USAGE, format!("the agent cannot begin: {why}"));
+    let child = Below {
+        id: record::session("agent")?,
+        name: &definition.name,
+        folder: Path::new("."),
+        definition: Some(definition),
+        asking: asking_below(main, Some(definition), judge),
+    };
+    let narrowed = main.below(child).map_err(|e| failed(e.to_string()))?;
+    let shells = shells.make(narrowed.plan()).map_err(failed)?;
+    narrowed.begin(shells).map_err(|e| failed(e.to_string()))
+}
+
+impl MakeShells for ShellMaker {
+    fn make(&self, plan: &Plan) -> Result<Option<Arc<dyn ShellHost>>, String> {
+        if !plan.scope.allow_bash {
+            return Ok(None);
+        }
+        let shells = self.shells(plan).map_err(|failure| failure.message)?;
+        Ok(Some(Arc::new(shells)))
+    }
+}
+
+fn limits(wanted: &AgentRun) -> AgentLimits {
+    let limits = &wanted.limits;
+    AgentLimits {
+        turns: Some(limits.max_turns),
+        tokens: limits.max_tokens,
+        cost: limits.max_cost,
+        time: limits.max_time,
+        bytes: limits.max_bytes,
+        agents: Some(limits.max_agents),
+    }
+}
+
+/// The last words, and how to go on.
+fn tell(wanted: &AgentRun, name: &str, ending: &Ending) -> Result<(), Failure> {
+    if !wanted.json && !ending.summary.trim().is_empty() {
+        say::out(&format!("{}\n", say::lines(ending.summary.trim())))?;
+    }
+    match ending.how {
+        End::Done => {}
+        End::Failed | End::OverBudget | End::Stopped | End::NeedsHuman => {
+            say::warn(format_args!("go on with: pinfold agent run --resume {name}"));
+        }
+    }
+    Ok(())
+}
+
+fn code(how: End) -> u8 {
+    match how {
+        End::Done => DONE,
+        End::Failed => FAILED,
+        End::Stopped => REFUSED,
+        End::NeedsHuman => ASKED,
+        End::OverBudget => OVER,
+    }
+}

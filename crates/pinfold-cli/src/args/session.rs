@@ -1,0 +1,43 @@
+//! What a session of our tools may do.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::SettingsFlags;
+
+/// What a session of our tools may do, beside its folder
+#[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
+pub(crate) struct SessionFlags {
+    /// Another folder that can be written
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    /// Write nothing
+    #[arg(long)]
+    pub(crate) read_only: bool,
+
+    /// Allow the Bash tool, which is off unless a person said so
+    #[arg(long)]
+    pub(crate) allow_bash: bool,
+
+    /// A host that the Bash tool can reach, as for `pinfold run`
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) allow_host: Vec<String>,
+
+    /// Let the Bash tool run although this machine can hold less than the full tier
+    #[arg(long, requires = "allow_bash")]
+    pub(crate) allow_degraded: bool,
+
+    #[command(flatten)]
+    pub(crate) settings: SettingsFlags,
+
+    /// Read no settings files: rules and modes come from the flags alone
+    #[arg(long)]
+    pub(crate) no_settings: bool,
+
+    /// Do not write a record
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_record: bool,
+}

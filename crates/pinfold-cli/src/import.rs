@@ -1,0 +1,145 @@
+//! `pinfold import`: rules and sandbox settings of another agent, taken over into ours.
+//!
+//! Promise: each thing that is said there is told with what became of it, the change is shown before it is written, and
+//! nothing is allowed here that is not allowed there. Files of a project are taken into the project's file, which widens
+//! only once somebody trusts it.
+
+mod files;
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use pinfold::Ambient;
+use pinfold::policy::Layer;
+use pinfold::policy::settings::Change;
+use pinfold::settings::{Locations, Proposal, carry_out, propose};
+use pinfold_dialects::import::{File, Finding, import};
+use serde_json::{Value, json};
+
+use crate::args::Import;
+use crate::exit::{DONE, Failure, REFUSED, USAGE};
+use crate::rules::failed;
+use crate::say;
+use crate::settings;
+use crate::setup;
+use crate::surroundings;
+use files::Theirs;
+
+pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
+    if surroundings::is_inside_another() {
+        return Err(
+            Failure::new(REFUSED, "rules are not taken over from inside a run").mend("say it outside")
+        );
+    }
+    let locations = settings::locations(wanted.folder.as_deref())?;
+    let found = files::of(&wanted.agent, &locations, wanted.layer())?;
+    if found.is_empty() {
+        say::out(&format!("there are no settings of {} here\n", wanted.agent))?;
+        return Ok(ExitCode::from(DONE));
+    }
+    let mut told = Vec::new();
+    for theirs in &found {
+        told.push((theirs, findings(&wanted.agent, theirs)?));
+    }
+    let mut proposals = Vec::new();
+    for layer in [Layer::User, Layer::Project, Layer::Local] {
+        let of_layer = told.iter().filter(|(theirs, _)| theirs.layer == layer);
+        let changes: Vec<Change> =
+            of_layer.flat_map(|(_, findings)| findings.iter().flat_map(|f| f.changes.clone())).collect();
+        if !changes.is_empty() {
+            proposals.push(proposed(&locations, layer, &changes)?);
+        }
+    }
+    if wanted.json {
+        say::out(&(serde_json::to_string_pretty(&as_json(&told, &proposals)).unwrap_or_default() + "\n"))?;
+    } else {
+        say::out(&as_text(&told, &locations))?;
+    }
+    written(wanted, &proposals)
+}
+
+fn findings(agent: &str, theirs: &Theirs) -> Result<Vec<Finding>, Failure> {
+    let name = theirs.path.to_string_lossy();
+    import(agent, File { layer: theirs.layer, name: &name, text: &theirs.text }).map_err(|why| {
+        let message = format!("{}: {}", say::visible(&name), say::visible(&why.to_string()));
+        Failure::new(USAGE, message).mend("mend it first; nothing was taken over")
+    })
+}
+
+fn proposed(locations: &Locations, layer: Layer, changes: &[Change]) -> Result<Proposal, Failure> {
+    propose(&Ambient::claim(), locations, layer, changes).map_err(|e| failed(&e))
+}
+
+fn written(wanted: &Import, proposals: &[Proposal]) -> Result<ExitCode, Failure> {
+    let pending: Vec<&Proposal> = proposals.iter().filter(|proposal| proposal.after.is_some()).collect();
+    if pending.is_empty() {
+        if !wanted.json {
+            say::out("nothing is to be written\n")?;
+        }
+        return Ok(ExitCode::from(DONE));
+    }
+    if !wanted.json {
+        for proposal in &pending {
+            say::out(&setup::shown(
+                &proposal.file.path,
+                proposal.before.as_deref(),
+                proposal.after.as_deref(),
+            ))?;
+        }
+    }
+    if wanted.json && !wanted.yes {
+        return Ok(ExitCode::from(DONE));
+    }
+    if !wanted.yes && !say::agreed("Write it?", "look at the change, then say --yes")? {
+        say::out("nothing was written\n")?;
+        return Ok(ExitCode::from(REFUSED));
+    }
+    for proposal in pending {
+        carry_out(&Ambient::claim(), proposal).map_err(|e| failed(&e))?;
+        if proposal.file.layer == Layer::Project && !wanted.json {
+            say::out("what it allows counts once you said `pinfold trust`\n")?;
+        }
+    }
+    Ok(ExitCode::from(DONE))
+}
+
+fn as_text(told: &[(&Theirs, Vec<Finding>)], locations: &Locations) -> String {
+    let mut text = String::new();
+    for (theirs, findings) in told {
+        let to = locations.file(theirs.layer).map(|file| file.shown.to_string()).unwrap_or_default();
+        let _ = writeln!(text, "{} → {to}", say::visible(&theirs.path.to_string_lossy()));
+        if findings.is_empty() {
+            text.push_str("  it says nothing about what may happen\n");
+        }
+        for finding in findings {
+            let why = if finding.why.is_empty() { String::new() } else { format!("  ({})", finding.why) };
+            let said = format!("{}: {}{why}", finding.at, finding.said);
+            let _ = writeln!(text, "  {:<9} {}", finding.outcome.word(), say::visible(&said));
+        }
+    }
+    text
+}
+
+fn as_json(told: &[(&Theirs, Vec<Finding>)], proposals: &[Proposal]) -> Value {
+    let finding = |finding: &Finding| {
+        json!({
+            "at": finding.at,
+            "said": finding.said,
+            "outcome": finding.outcome.word(),
+            "why": finding.why,
+            "becomes": finding.changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
+    };
+    let file = |(theirs, findings): &(&Theirs, Vec<Finding>)| {
+        json!({
+            "file": theirs.path,
+            "layer": theirs.layer.word(),
+            "findings": findings.iter().map(finding).collect::<Vec<_>>(),
+        })
+    };
+    let written = |proposal: &Proposal| json!({"file": proposal.file.path, "changes": proposal.after.is_some(), "text": proposal.after});
+    json!({
+        "files": told.iter().map(file).collect::<Vec<_>>(),
+        "settings": proposals.iter().map(written).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,33 @@
+//! `pinfold mcp`: the Model Context Protocol as a way in.
+
+mod house;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pinfold_mcp::{Manner, Opener as _, Server};
+
+use crate::args::{Mcp, McpCommand, McpServe};
+use crate::exit::{DONE, FAILED, Failure, USAGE};
+use house::House;
+
+pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
+    match &wanted.what {
+        McpCommand::Serve(wanted) => serve(wanted),
+    }
+}
+
+fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
+    let house = House::new(wanted)?;
+    // Settings that cannot be used are told now, where a person may see it.
+    house.tools().map_err(|why| Failure::new(USAGE, why))?;
+    let manner = Manner {
+        refusals_as_text: wanted.refusals_as_text,
+        structured: wanted.structured,
+        ignore_roots: wanted.ignore_roots,
+    };
+    let server = Server::new(Arc::new(house), manner);
+    pinfold_mcp::serve_stdio(&server)
+        .map_err(|e| Failure::new(FAILED, format!("the client cannot be served: {e}")))?;
+    Ok(ExitCode::from(DONE))
+}

@@ -1,0 +1,132 @@
+//! The folders of a server, and the sessions that are opened in them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pinfold::consent::approver::PATIENCE;
+use pinfold::consent::{Approver, Asking, Heard, Request};
+use pinfold_mcp::{Folder, Opened, Opener, Wish};
+use pinfold_tools::Tool;
+
+use crate::args::McpServe;
+use crate::asking::{Asker, Reach};
+use crate::exit::{Failure, USAGE};
+use crate::session;
+use crate::surroundings;
+
+/// The folders of a server.
+pub(super) struct House {
+    folders: Vec<Folder>,
+    wishes: Vec<session::Wish>,
+    ask_nobody: bool,
+    patience: Option<Duration>,
+}
+
+impl House {
+    pub(super) fn new(wanted: &McpServe) -> Result<Self, Failure> {
+        let here = surroundings::current_dir()?;
+        let said = wanted.folder.iter().map(|folder| (here.join(folder), Some(folder.clone())));
+        let all: Vec<_> = if wanted.folder.is_empty() { vec![(here.clone(), None)] } else { said.collect() };
+        let (mut folders, mut names) = (Vec::new(), BTreeSet::new());
+        for (path, _) in &all {
+            let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
+                Failure::new(USAGE, format!("`{}` is no folder", path.display()))
+                    .mend("name an existing folder")
+            })?;
+            folders.push(Folder { name: name(&path, &mut names), path });
+        }
+        let wish = |folder| session::Wish {
+            kind: "mcp",
+            folder,
+            within: None,
+            flags: wanted.session.clone(),
+            headless_alone: false,
+        };
+        let wishes = all.into_iter().map(|(_, folder)| wish(folder)).collect();
+        Ok(Self { folders, wishes, ask_nobody: wanted.ask_nobody, patience: wanted.ask_timeout })
+    }
+
+    /// Who is asked where the client is not, or cannot say: whoever is reached elsewhere.
+    fn asking(
+        &self,
+        reach: Reach<'_>,
+        through_client: bool,
+    ) -> Result<(Option<Asker>, Option<Asking>), Failure> {
+        if self.ask_nobody {
+            return Ok((None, None));
+        }
+        let patience = reach.settings.timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0);
+        let locations = reach.rules_to.clone();
+        let asker = Asker::elsewhere(reach)?;
+        let nobody = || Asking { approver: Arc::new(NobodyElse), patience, locations };
+        let asking = asker.as_ref().map(Asker::asking).or_else(|| through_client.then(nobody));
+        let asking =
+            asking.map(|asking| Asking { patience: self.patience.unwrap_or(asking.patience), ..asking });
+        Ok((asker, asking))
+    }
+}
+
+/// A name that no other folder has: the last part of its path, with a number where that is taken.
+fn name(path: &Path, taken: &mut BTreeSet<String>) -> String {
+    let base = path.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned());
+    let numbered = (2..).map(|number: u32| format!("{base}-{number}"));
+    let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken.contains(name));
+    let name = name.unwrap_or(base);
+    taken.insert(name.clone());
+    name
+}
+
+impl Opener for House {
+    fn folders(&self) -> &[Folder] {
+        &self.folders
+    }
+
+    fn tools(&self) -> Result<Vec<Tool>, String> {
+        let views = self.wishes.iter().map(session::view).collect::<Result<Vec<_>, _>>();
+        let views = views.map_err(|failure| failure.in_one_line())?;
+        let tools = pinfold_tools::tools().into_iter();
+        Ok(tools.filter(|tool| views.iter().any(|view| view.shows(tool.name))).collect())
+    }
+
+    fn open(&self, folder: usize, wish: &Wish) -> Result<Opened, String> {
+        let wished = self.wishes.get(folder).ok_or("there is no such folder")?;
+        let wished = session::Wish { within: wish.narrowed.clone(), ..wished.clone() };
+        let mut asker = None;
+        let session = session::open(&wished, |reach| {
+            let (known, asking) = self.asking(reach, wish.asks)?;
+            asker = known;
+            Ok(asking)
+        });
+        let session = session.map_err(|failure| failure.in_one_line())?;
+        let follow = Arc::new(session::following(wished));
+        if let Some(asker) = asker {
+            let follow = Arc::clone(&follow);
+            asker.know(&session, move |session| follow(session));
+        }
+        Ok(Opened { session, follow: Box::new(move |session| follow(session)) })
+    }
+}
+
+/// Whoever is asked beside the client, where there is nobody.
+#[derive(Debug)]
+struct NobodyElse;
+
+impl Approver for NobodyElse {
+    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+        Heard::Nobody("the client did not answer, and nobody else can be asked".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_one_name_are_told_apart() {
+        let mut taken = BTreeSet::new();
+        let names = ["/a/site", "/b/site", "/", "/c/site"].map(|path| name(Path::new(path), &mut taken));
+        assert_eq!(names, ["site", "site-2", "root", "site-3"]);
+    }
+}

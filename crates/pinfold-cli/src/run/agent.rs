@@ -1,0 +1,155 @@
+//! Which agent is run, and what that gives it.
+//!
+//! A profile opens hosts, logins and keys, so it is never given to what the folder brought along: a program is known by
+//! its name only where it lies outside of everything that the run can write. Who means another one says `--agent`.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use pinfold::policy::host::{Name, Reach};
+use pinfold_boundary::{AgentProfile, Grant, Network, State};
+use serde::Serialize;
+
+use crate::args::Run;
+use crate::say::{visible, warn};
+use crate::surroundings;
+
+/// The word for no agent at all.
+pub(crate) const NONE: &str = "none";
+
+/// The agent of a run, as far as the command line says.
+#[derive(Clone, Copy)]
+pub(super) enum Choice {
+    /// Somebody named it.
+    Named(&'static AgentProfile),
+    /// It is known by the name of its program.
+    Known(&'static AgentProfile),
+}
+
+impl Choice {
+    pub(super) fn agent(self) -> &'static AgentProfile {
+        match self {
+            Self::Named(agent) | Self::Known(agent) => agent,
+        }
+    }
+
+    /// Who is chosen by the command line. `writable`: what the run can write.
+    pub(super) fn of(run: &Run, writable: &[PathBuf]) -> Option<Self> {
+        match run.agent.as_deref() {
+            Some(NONE) => None,
+            Some(name) => AgentProfile::named(name).map(Self::Named),
+            None => {
+                let word = run.command.first()?;
+                let agent = AgentProfile::of_program(Path::new(word).file_name()?)?;
+                let apart = program(word).is_some_and(|program| is_apart(&program, writable));
+                if !apart && !run.quiet {
+                    let name = agent.name;
+                    warn(format_args!(
+                        "`{}` is not taken for the agent {name}, since it lies where the run can write; --agent {name} \
+                         if it is",
+                        visible(&word.to_string_lossy())
+                    ));
+                }
+                apart.then_some(Self::Known(agent))
+            }
+        }
+    }
+
+    /// The same, once more places are known that the run can write.
+    pub(super) fn unless_within(self, run: &Run, writable: &[PathBuf]) -> Option<Self> {
+        match self {
+            Self::Named(_) => Some(self),
+            Self::Known(_) => Self::of(run, writable),
+        }
+    }
+}
+
+/// The program that a word stands for, as the start will look for it.
+fn program(word: &OsStr) -> Option<PathBuf> {
+    let here = surroundings::current_dir().ok()?;
+    if word.as_bytes().contains(&b'/') {
+        return Some(here.join(word));
+    }
+    let path = env::var_os("PATH")?;
+    let runs = |at: &PathBuf| {
+        fs::metadata(at).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    // A relative entry is looked up from where the command starts, which is in the folder.
+    env::split_paths(&path).map(|folder| here.join(folder).join(word)).find(runs)
+}
+
+/// Whether neither the program nor what it leads to lies in one of these places.
+fn is_apart(program: &Path, writable: &[PathBuf]) -> bool {
+    let Ok(real) = fs::canonicalize(program) else { return false };
+    let Some(way) = program.parent().and_then(|parent| fs::canonicalize(parent).ok()) else { return false };
+    writable.iter().all(|place| {
+        let place = fs::canonicalize(place).unwrap_or_else(|_| place.clone());
+        !real.starts_with(&place) && !way.starts_with(&place)
+    })
+}
+
+/// What an agent is given, in words and as data.
+#[derive(Serialize)]
+pub(super) struct Given {
+    name: &'static str,
+    state: Vec<PathBuf>,
+    logins: Vec<PathBuf>,
+    keys: Vec<&'static str>,
+    hosts: Vec<&'static str>,
+}
+
+impl Given {
+    pub(super) fn of(grant: &Grant) -> Option<Self> {
+        let agent = grant.agent?;
+        let home = grant.home.as_deref().unwrap_or(Path::new("/"));
+        let at = |state: &State| state.at(home, &grant.environment);
+        let logins =
+            agent.state.iter().flat_map(|state| state.logins.iter().map(move |login| at(state).join(login)));
+        Some(Self {
+            name: agent.name,
+            state: agent.state.iter().map(at).collect(),
+            logins: logins.filter(|at| at.exists()).collect(),
+            keys: agent.keys_in(&grant.environment).map(|key| key.variable).collect(),
+            hosts: agent
+                .hosts_in(&grant.environment)
+                .into_iter()
+                .filter(|host| reaches(grant, host))
+                .collect(),
+        })
+    }
+
+    /// One line for the person.
+    pub(super) fn tell(&self) {
+        let Self { name, state, logins, keys, hosts } = self;
+        let paths = |paths: &[PathBuf]| {
+            paths.iter().map(|at| visible(&at.to_string_lossy())).collect::<Vec<_>>().join(", ")
+        };
+        let mut given = vec![format!("writes {} to a private layer", paths(state))];
+        if !logins.is_empty() {
+            given.push(format!("reads {}", paths(logins)));
+        }
+        if !keys.is_empty() {
+            given.push(format!("is given {}", keys.join(", ")));
+        }
+        if !hosts.is_empty() {
+            given.push(format!("reaches {}", hosts.join(", ")));
+        }
+        warn(format_args!("the agent {name} {} (--agent none: nothing of it)", given.join("; ")));
+    }
+}
+
+/// Whether a host of the profile is reached in the end: settings may say no to it.
+fn reaches(grant: &Grant, host: &str) -> bool {
+    const HTTPS: u16 = 443;
+    match &grant.network {
+        Network::Off => false,
+        Network::Host => true,
+        Network::Hosts(hosts) => {
+            Name::parse(host).is_some_and(|name| matches!(hosts.name(&name, HTTPS), Reach::Allowed(_)))
+        }
+    }
+}

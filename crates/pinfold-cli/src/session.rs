@@ -1,0 +1,284 @@
+//! A session in which our tools act for somebody, opened from the folder, flags and settings.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use pinfold::audit::{Discard, Journal, Limits};
+use pinfold::consent::Asking;
+use pinfold::policy::merge::Merged;
+use pinfold::policy::settings::{Flags, Secrets};
+use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, is_visible};
+use pinfold::settings::{Locations, NotApplied, Situation, Watched};
+use pinfold::{Ambient, Plan, Session};
+use pinfold_boundary::{Boundary, CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
+use pinfold_sandbox::{Temp, Tier};
+use pinfold_tools::{Shells, Surroundings, Web};
+
+use crate::args::SessionFlags;
+use crate::asking::{self, Reach};
+use crate::exit::{Failure, USAGE};
+use crate::{hooks, network, record, settings, surroundings};
+
+/// What is wished of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    /// Which command has it: the first part of its name in the record.
+    pub(crate) kind: &'static str,
+    /// The folder that can be written; the current one where none is named.
+    pub(crate) folder: Option<PathBuf>,
+    /// The places that are left of the folder, none at all for an empty list; without it the folder is whole.
+    pub(crate) within: Option<Vec<PathBuf>>,
+    /// What else was said.
+    pub(crate) flags: SessionFlags,
+    /// Where nobody can be asked, what would be a question is denied.
+    pub(crate) headless_alone: bool,
+}
+
+/// Opens a session. `ask` makes whoever is asked, from what settings say.
+pub(crate) fn open(
+    wish: &Wish,
+    ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
+) -> Result<Session, Failure> {
+    open_with_shells(wish, ask).map(|(session, _)| session)
+}
+
+/// The same, with what makes the shells of sessions that begin below it.
+pub(crate) fn open_with_shells(
+    wish: &Wish,
+    ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
+) -> Result<(Session, ShellMaker), Failure> {
+    let Settled { plan, limits, shells } = with_settings(wish, ask)?;
+    let plan = narrowed(plan, wish.within.as_deref());
+    // Open before the walls are drawn, so that it is there to be guarded.
+    let journal = journal(wish.flags.no_record, limits)?;
+    let plan = Plan { guards: record::guarded(plan.guards.clone()), ..plan };
+    let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
+    if plan.scope.allow_bash {
+        plan.shells = Some(Arc::new(shells.shells(&plan)?));
+    }
+    plan.web = Some(Arc::new(Web::default()));
+    let session = Session::open(&Ambient::claim(), plan, journal)
+        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
+    Ok((session, shells))
+}
+
+/// What a session would show a model, without opening it.
+pub(crate) struct View {
+    policy: Policy,
+    scope: Scope,
+    interaction: Interaction,
+}
+
+impl View {
+    /// Whether a model is shown a tool.
+    pub(crate) fn shows(&self, tool: &str) -> bool {
+        is_visible(&self.policy, &self.scope, self.interaction, tool)
+    }
+}
+
+/// What a session of this wish would show, as settings are now. Nothing is made or opened.
+pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
+    let Said { plan, locations, flags, situation } = said(wish)?;
+    let merged = settings::read_quietly(&locations, &flags)?.merged;
+    let allow_bash = merged.allow_bash.as_ref().is_some_and(|allowed| allowed.value);
+    let plan = plan.with_settings(&Ambient::claim(), &merged, &situation);
+    let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.where_the_folder_is_granted(&merged);
+    let Plan { policy, scope, interaction, .. } = plan;
+    Ok(View { policy, scope: Scope { allow_bash, ..scope }, interaction })
+}
+
+/// What is left of a plan within these places: they are what can be written, and nothing else is.
+fn narrowed(plan: Plan, within: Option<&[PathBuf]>) -> Plan {
+    let Some(within) = within else { return plan };
+    let Some((first, rest)) = within.split_first() else {
+        return Plan { access: Access::ReadOnly, ..plan };
+    };
+    let also =
+        plan.also_writable.into_iter().filter(|place| within.iter().any(|left| place.starts_with(left)));
+    let also_writable = rest.iter().cloned().chain(also).collect();
+    Plan { scope: Scope { root: first.clone(), ..plan.scope }, also_writable, ..plan }
+}
+
+/// What holds for the next call. While a file cannot be read nobody has granted the folder: what it would have said is
+/// not known, and a session would not start with it.
+pub(crate) fn policy_now(settings: &Watched<Policy>) -> Arc<Policy> {
+    let mut policy = settings.now();
+    if settings.trouble().is_some() {
+        let closed = Arc::make_mut(&mut policy);
+        closed.mode = closed.mode.clamped_to(Mode::Default);
+        closed.bash = BashMode::Ask;
+    }
+    policy
+}
+
+/// What the session judges by, made anew when a settings file changes.
+pub(crate) fn followed(wish: &Wish) -> Result<Watched<Policy>, Failure> {
+    let Said { plan, locations, flags, situation } = said(wish)?;
+    let make = move |merged: &Merged| match applied(plan.clone(), merged, &situation) {
+        Ok(plan) => plan.policy,
+        // What cannot be carried out any more denies, and says so.
+        Err(failure) => {
+            let mut nothing = Policy::default();
+            nothing.unread.push(failure.to_string());
+            nothing
+        }
+    };
+    Watched::start(Ambient::claim(), locations, flags, make)
+        .map_err(|e| Failure::new(USAGE, format!("settings cannot be used\n{e}")))
+}
+
+/// Has a session judge by its settings as they are now; those that cannot be followed stay as they were.
+pub(crate) fn following(wish: Wish) -> impl Fn(&Session) + Send + Sync {
+    let watched = OnceLock::new();
+    move |session| {
+        if let Some(watched) = watched.get_or_init(|| followed(&wish).ok()) {
+            session.set_policy(policy_now(watched));
+        }
+    }
+}
+
+/// The plan that the flags make, and where the settings are that complete it.
+struct Said {
+    plan: Plan,
+    locations: Locations,
+    flags: Flags,
+    situation: Situation,
+}
+
+fn said(wish: &Wish) -> Result<Said, Failure> {
+    let here = surroundings::current_dir()?;
+    let Wish { kind, folder: named, flags, .. } = wish;
+    let folder = named.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
+    let plan = Plan {
+        id: record::session(kind)?,
+        scope: Scope {
+            root: folder.clone(),
+            display_root: folder,
+            enforce_write: false,
+            allow_bash: flags.allow_bash,
+        },
+        home: surroundings::home(),
+        access: if flags.read_only { Access::ReadOnly } else { Access::ReadWrite },
+        interaction: Interaction::Interactive,
+        ..Plan::for_folder(&here)
+    };
+    let add_dir: Vec<_> = flags.add_dir.iter().map(|dir| here.join(dir)).collect();
+    let layer = flags.settings.flags(&add_dir, flags.allow_bash);
+    let layer = Flags { allow_host: flags.allow_host.clone(), ..layer };
+    let locations = match (flags.no_settings, named) {
+        (true, _) => Locations { home: plan.home.clone(), ..Locations::default() },
+        (false, folder) => settings::locations(folder.as_deref())?,
+    };
+    let situation = Situation {
+        project: locations.project.clone().unwrap_or_else(|| plan.scope.display_root.clone()),
+        cwd: None,
+        variables: surroundings::variables(),
+        profile: settings::profile(flags.settings.profile.as_deref())?,
+    };
+    Ok(Said { plan, locations, flags: layer, situation })
+}
+
+/// What flags and settings come to.
+struct Settled {
+    plan: Plan,
+    limits: Limits,
+    shells: ShellMaker,
+}
+
+/// What makes shells for the plans of sessions.
+pub(crate) struct ShellMaker {
+    allow_degraded: bool,
+    /// What no command gets of the environment.
+    without: Option<EnvironmentWish>,
+    /// What shells can reach.
+    network: Network,
+    /// Secrets that are put in on the way.
+    secrets: Secrets,
+}
+
+fn with_settings(
+    wish: &Wish,
+    ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
+) -> Result<Settled, Failure> {
+    let Said { plan, locations, flags, situation } = said(wish)?;
+    let merged = settings::loaded(&locations, &flags)?.merged;
+    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
+    let asking = ask(Reach { settings: &merged.approvals, name: &plan.id, rules_to })?;
+    let interaction = match &asking {
+        None if wish.headless_alone => Interaction::Headless,
+        None | Some(_) => Interaction::Interactive,
+    };
+    let plan = Plan { asking, interaction, ..plan };
+    let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
+    let hooks = hooks::of_settings(&merged, &plan, &situation)?;
+    let network = network::of_shells(&merged)?;
+    let secrets = network::secrets(&merged);
+    let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
+    let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
+    let without = asking::own_secret(&merged.approvals);
+    let shells = ShellMaker { allow_degraded: wish.flags.allow_degraded, without, network, secrets };
+    Ok(Settled { plan, limits: Limits::from(&merged.record), shells })
+}
+
+/// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
+fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, NotApplied> {
+    let rules = merged.rules.iter().cloned().chain(asking::closed_places()).collect();
+    let merged = Merged { rules, ..merged.clone() };
+    let plan = plan.with_settings(&Ambient::claim(), &merged, situation)?;
+    Ok(plan.where_the_folder_is_granted(&merged))
+}
+
+/// What a shell of this session could do, so that no tool does more.
+fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
+    let grant = Grant {
+        folder: plan.scope.root.clone(),
+        cwd: plan.scope.root.clone(),
+        mode: match plan.access {
+            Access::ReadOnly => SandboxMode::ReadOnly,
+            Access::ReadWrite => SandboxMode::WorkspaceWrite,
+        },
+        add: plan.also_writable.clone(),
+        deny_read: surroundings::hidden(),
+        home: plan.home.clone(),
+        caches: CacheChoice::None,
+        // No process is started with it, so nothing private is made.
+        temp: Temp::Directory(plan.scope.root.clone()),
+        ..Grant::default()
+    };
+    Boundary::compile(&grant, &plan.guards, Tier::Landlock)
+        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
+}
+
+impl ShellMaker {
+    /// What runs the shells of a plan: held like a run of its folder without options.
+    pub(crate) fn shells(&self, plan: &Plan) -> Result<Shells, Failure> {
+        // Inside another run the outer line holds what this one cannot build a second time.
+        let nested = surroundings::is_inside_another();
+        let surroundings = Surroundings {
+            grant: Grant {
+                deny_read: record::places().into_iter().chain(surroundings::hidden()).collect(),
+                environment: std::env::vars_os().collect(),
+                environment_wishes: self.without.iter().cloned().collect(),
+                cache_home: surroundings::cache_home(),
+                network: self.network.clone(),
+                secrets: self.secrets.clone(),
+                ..Grant::default()
+            },
+            weakest: if self.allow_degraded || nested { Tier::Landlock } else { Tier::Full },
+            strongest: if nested { Tier::Landlock } else { Tier::Full },
+            ..Surroundings::new(surroundings::private_base())
+        };
+        Shells::of_plan(plan, surroundings).map_err(|e| {
+            Failure::new(USAGE, e.to_string())
+                .mend("name an existing folder, and set TMPDIR to one you can write")
+        })
+    }
+}
+
+/// No record, no deed: without a place for the record there is no call.
+fn journal(no_record: bool, limits: Limits) -> Result<Arc<dyn Journal>, Failure> {
+    if no_record {
+        return Ok(Arc::new(Discard));
+    }
+    Ok(Arc::new(record::ledger(limits)?))
+}
