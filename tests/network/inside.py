@@ -57,3 +57,17 @@ def socks(kind, host, port):
 
 def socks_name(name, port):
     return socks(3, bytes([len(name)]) + name, port)
+
+
+def udp_packet(port, data):
+    return (9).to_bytes(2, "big") + port.to_bytes(2, "big") + (8 + len(data)).to_bytes(2, "big") + bytes(2) + data
+
+
+def ip_packet(to, data):
+    """A packet of version 4 from loopback, with what UDP needs behind it."""
+    head = bytearray(b"\x45\0" + (20 + len(data)).to_bytes(2, "big") + bytes(4) + b"\x40\x11\0\0")
+    head += socket.inet_aton("127.0.0.1") + socket.inet_aton(to)
+    total = sum(int.from_bytes(head[i : i + 2], "big") for i in range(0, 20, 2))
+    total = (total & 0xFFFF) + (total >> 16)
+    head[10:12] = (~((total & 0xFFFF) + (total >> 16)) & 0xFFFF).to_bytes(2, "big")
+    return bytes(head) + data

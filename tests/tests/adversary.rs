@@ -107,11 +107,12 @@ fn any_home_and_environment_will_do() {
         let file = bed.home().join("file");
         fs::write(&file, "").expect("a file");
         bed.give();
+        // None that the superuser could make.
         for home in [
             OsStr::new(""),
             OsStr::new("relative"),
-            OsStr::new("/nowhere"),
-            OsStr::new("/"),
+            OsStr::new("/proc/nowhere"),
+            OsStr::new("/proc"),
             file.as_os_str(),
         ] {
             held(bed, tier, &format!("HOME={}", home.display()), |c| c.env("HOME", home));
@@ -119,7 +120,7 @@ fn any_home_and_environment_will_do() {
         held(bed, tier, "no HOME", |c| c.env_remove("HOME"));
         held(bed, tier, "no PATH", |c| c.env_remove("PATH"));
         held(bed, tier, "no temporary directory", |c| {
-            c.env("TMPDIR", "/nowhere").env("XDG_RUNTIME_DIR", "relative")
+            c.env("TMPDIR", "/proc/nowhere").env("XDG_RUNTIME_DIR", "relative")
         });
         held(bed, tier, "no cache", |c| c.env("XDG_CACHE_HOME", "/proc"));
         held(bed, tier, "a large environment", |c| {

@@ -580,6 +580,20 @@ fn each_of_many_has_its_turn() {
 }
 
 /// Where it has the names of our terminals, a command could draw other words over a question.
+/// The kernel shows nothing of what has ended and was not waited for, as with a process that hides what it has open.
+#[test]
+fn what_has_ended_keeps_no_dialog_away() {
+    somewhere(|bed, tier| {
+        let script = "sh -c 'echo rea\"\"dy' & exec sh -c 'while [ ! -e end ]; do sleep 0.05; done; exit 3'";
+        let (line, mut terminal) = start(bed, tier, &["bash", "-c", script]);
+        terminal.expect("ready");
+        line.asks(&mut terminal, "May it?");
+        line.leaves(&mut terminal);
+        fs::write(bed.folder().join("end"), "").expect("a file");
+        assert_eq!(terminal.end().code(), Some(3));
+    });
+}
+
 #[test]
 fn who_could_draw_over_a_dialog_is_kept_from_it() {
     everywhere(|bed, tier| {

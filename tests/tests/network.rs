@@ -3,146 +3,27 @@
 //! `tests/network` holds the uses and the attacks as data, and the servers outside. Names of the tests are pinned to
 //! addresses of this machine by settings (`network.hosts`), as a person can do it.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::fs;
+use std::process::{Command, Output};
 
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::outside::{World, data, everybody};
+use pinfold_tests::{Tier, Who};
 use serde_json::{Value, json};
 
-const TOOLS: [&str; 2] = ["python3", "openssl"];
-
-/// Servers outside, and a bed whose settings allow some of them.
-struct World {
-    bed: Bed,
-    server: Child,
-    ports: BTreeMap<String, u16>,
-    abstract_name: String,
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        // It ends with its input.
-        drop(self.server.stdin.take());
-        let _ = self.server.wait();
-    }
-}
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("network").join(name)
-}
-
-impl World {
-    fn new(who: Who) -> Self {
-        let bed = Bed::new(who);
-        let (outside, home) = (bed.outside(), bed.home());
-        let (certificate, key, hits) =
-            (outside.join("certificate"), outside.join("key"), outside.join("hits"));
-        let made = Command::new("openssl")
-            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
-            .args(["-days", "2", "-subj", "/CN=outside", "-addext"])
-            .arg("subjectAltName=DNS:allowed.test,DNS:other.test,DNS:localhost")
-            .args([Path::new("-out"), &certificate, Path::new("-keyout"), &key])
-            .output()
-            .expect("openssl");
-        assert!(made.status.success(), "{}", told(&made));
-        fs::copy(&certificate, bed.folder().join("certificate")).expect("a copy");
-        let mut server = Command::new("python3")
-            .arg(data("server.py"))
-            .args([&certificate, &key, &hits])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("python3");
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().expect("piped")).read_line(&mut line).expect("ports");
-        let said: Value = serde_json::from_str(&line).expect("JSON");
-        let ports: BTreeMap<String, u16> = ["http", "https", "banner"]
-            .map(|name| (name.to_owned(), serde_json::from_value(said[name].clone()).expect("a port")))
-            .into();
-        let abstract_name = said["abstract"].as_str().expect("a name").to_owned();
-        let world = Self { bed, server, ports, abstract_name };
-        let config = home.join(".config/pinfold");
-        fs::create_dir_all(&config).expect("a directory");
-        fs::write(config.join("settings.json"), world.settings().to_string()).expect("settings");
-        fs::copy(data("inside.py"), world.bed.folder().join("inside.py")).expect("a copy");
-        world.bed.give();
-        world
-    }
-
-    fn port(&self, name: &str) -> u16 {
-        self.ports[name]
-    }
-
-    /// What a person would write who has these names in a network at home.
-    fn settings(&self) -> Value {
-        let (http, https, banner) = (self.port("http"), self.port("https"), self.port("banner"));
-        let at = |host: &str| [http, https, banner].map(|port| format!("{host}:{port}"));
-        let mut allow: Vec<String> =
-            ["allowed.test", "near.test", "both.test", "meta.test", "denied-address.test"]
-                .iter()
-                .flat_map(|host| at(host))
-                .collect();
-        allow.extend(at("*.wide.test"));
-        allow.extend(at("127.0.0.1"));
-        allow.extend([format!("only-web.test:{http}"), "gone.test:9".to_owned(), "127.0.0.1:9".to_owned()]);
-        json!({"network": {
-            "allow": allow,
-            "deny": ["denied.wide.test", "127.0.0.3"],
-            "hosts": {
-                "allowed.test": ["127.0.0.1"],
-                "only-web.test": ["127.0.0.1"],
-                "other.test": ["127.0.0.1"],
-                "a.b.wide.test": ["127.0.0.1"],
-                "denied.wide.test": ["127.0.0.1"],
-                "near.test": ["127.0.0.2"],
-                "both.test": ["127.0.0.1", "127.0.0.2"],
-                "meta.test": ["169.254.169.254"],
-                "denied-address.test": ["127.0.0.3"],
-                "gone.test": ["127.0.0.1"],
-            },
-        }, "permissions": {"allow": ["WebFetch(domain:127.0.0.1)"]}})
-    }
-
-    /// Runs a piece of Python inside, or free; what it says.
-    fn python(&self, case: &Case, confined: bool) -> Output {
-        let code = format!("from inside import *\n{}\nprint('done')\n", case.code);
-        let script = self.bed.folder().join("case.py");
-        File::create(&script).and_then(|mut file| file.write_all(code.as_bytes())).expect("a script");
-        let options = ["--json", "--ask", "nobody"];
-        let mut command = if confined { self.bed.run(Tier::Full, &options) } else { self.bed.free("env") };
-        command.args(["python3", "case.py", &case.name]);
-        for (name, port) in &self.ports {
-            command.env(format!("PORT_{}", name.to_uppercase()), port.to_string());
-        }
-        command.env("ABSTRACT", &self.abstract_name).output().expect("python3")
-    }
-
-    /// What has arrived outside.
-    fn hits(&self) -> String {
-        fs::read_to_string(self.bed.outside().join("hits")).unwrap_or_default()
-    }
-
-    /// Whether a word arrives within a moment.
-    fn arrives(&self, word: &str) -> bool {
-        for _ in 0..20 {
-            if self.hits().contains(word) {
-                return true;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        false
-    }
+/// Who gets out with it where nothing holds them.
+#[derive(Clone, Copy, PartialEq)]
+enum Free {
+    Everybody,
+    Superuser,
+    Nobody,
 }
 
 /// A section of a data file: lines `key: value`, then code.
 struct Case {
     name: String,
-    free: bool,
+    free: Free,
     arrives: String,
     code: String,
 }
@@ -152,10 +33,12 @@ fn cases(file: &str) -> Vec<Case> {
     let only = std::env::var("ONLY").unwrap_or_default();
     let cases = text.split("\n=== ").skip(1).map(|section| {
         let (name, rest) = section.split_once('\n').expect("a name");
-        let mut case = Case { name: name.into(), free: true, arrives: name.into(), code: String::new() };
+        let mut case =
+            Case { name: name.into(), free: Free::Everybody, arrives: name.into(), code: String::new() };
         for line in rest.lines() {
             match line.split_once(": ") {
-                Some(("free", value)) => case.free = value == "yes",
+                Some(("free", "superuser")) => case.free = Free::Superuser,
+                Some(("free", _)) => case.free = Free::Nobody,
                 Some(("arrives", value)) => case.arrives = value.into(),
                 _ => case.code.extend([line.strip_prefix("    ").unwrap_or(line), "\n"]),
             }
@@ -165,15 +48,14 @@ fn cases(file: &str) -> Vec<Case> {
     cases.filter(|case| case.name.contains(&only)).collect()
 }
 
-/// As everybody who is there and can have the full tier.
-fn everybody(attempt: impl Fn(&World)) {
-    if !all_there("hosts that were allowed", &TOOLS) {
-        return;
-    }
-    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
-        println!("{who}");
-        attempt(&World::new(who));
-    }
+/// Runs a piece of Python inside, or free; what it says.
+fn python(world: &World, case: &Case, confined: bool) -> Output {
+    let code = format!("from inside import *\n{}\nprint('done')\n", case.code);
+    fs::write(world.bed.folder().join("case.py"), code).expect("a script");
+    let options = ["--json", "--ask", "nobody"];
+    let mut command = if confined { world.bed.run(Tier::Full, &options) } else { world.bed.free("env") };
+    world.tell(command.args(["python3", "case.py", &case.name]));
+    command.output().expect("python3")
 }
 
 fn report(output: &Output) -> Value {
@@ -187,7 +69,7 @@ fn report(output: &Output) -> Value {
 fn ordinary_uses_work_with_nothing_set() {
     everybody(|world| {
         for case in cases("uses.txt") {
-            let output = world.python(&case, true);
+            let output = python(world, &case, true);
             println!("{}", case.name);
             assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}: {}", case.name, told(&output));
         }
@@ -199,13 +81,18 @@ fn attacks_lose() {
     everybody(|world| {
         let mut wrong = Vec::new();
         for case in cases("attacks.txt") {
-            let output = world.python(&case, true);
+            let output = python(world, &case, true);
             if world.arrives(&case.arrives) {
                 wrong.push(format!("{} got out: {}", case.name, told(&output)));
             }
-            if case.free {
+            let wins = match case.free {
+                Free::Everybody => true,
+                Free::Superuser => world.bed.who() == Who::Superuser,
+                Free::Nobody => false,
+            };
+            if wins {
                 fs::write(world.bed.outside().join("hits"), "").expect("a file");
-                let output = world.python(&case, false);
+                let output = python(world, &case, false);
                 if !world.arrives(&case.arrives) {
                     wrong.push(format!("{} is harmless even free: {}", case.name, told(&output)));
                 }
@@ -220,7 +107,7 @@ fn what_is_refused_is_named_in_the_report_and_the_record() {
     everybody(|world| {
         let case = Case {
             name: "named".into(),
-            free: false,
+            free: Free::Nobody,
             arrives: String::new(),
             code: "import contextlib\n\
                    for host in ('other.test', '203.0.113.9', 'near.test', 'denied.wide.test'):\n    \
@@ -229,7 +116,7 @@ fn what_is_refused_is_named_in_the_report_and_the_record() {
                    with contextlib.suppress(OSError):\n    tcp('allowed.test', 9999)\n"
                 .into(),
         };
-        let output = world.python(&case, true);
+        let output = python(world, &case, true);
         let report = report(&output);
         let (http, https) = (world.port("http"), world.port("https"));
         let refused = report["refused"].as_array().expect("a list");
@@ -263,6 +150,67 @@ fn what_is_refused_is_named_in_the_report_and_the_record() {
             refused.iter().find(|one| one["place"] == "denied.wide.test").expect("it was there before");
         assert_eq!(denied["rule"], "denied.wide.test");
         assert!(denied["source"].as_str().is_some_and(|at| at.contains("settings.json:")), "{denied:#}");
+    });
+}
+
+/// Families and protocols by number: netlink but for routes, packets, vsock, ALG, Bluetooth, CAN, TIPC, QIPCRTR, XDP, raw.
+const CLOSED: &str = "KINDS = [(16, 3, p) for p in (2, 4, 6, 9, 11, 12, 15, 16, 21)] + [(17, 2, 0), (17, 3, 3), (40, 1, 0), \
+     (40, 2, 0), (38, 5, 0), (31, 3, 0), (29, 3, 1), (30, 1, 0), (42, 2, 0), (44, 3, 0), (2, 3, 1), (10, 3, 58), (2, 3, 255), \
+     (2, 10, 17), (21, 5, 0), (8, 2, 0), (15, 3, 2)]\n\
+     def opened():\n    for kind in KINDS:\n        try:\n            socket.socket(*kind).close()\n            yield kind\n        \
+     except OSError:\n            pass\n";
+
+#[test]
+fn sockets_of_other_kinds_are_closed() {
+    everybody(|world| {
+        let case = |code: &str| Case {
+            name: "kinds".into(),
+            free: Free::Nobody,
+            arrives: String::new(),
+            code: format!("{CLOSED}{code}"),
+        };
+        let inside = python(world, &case("assert not list(opened()), list(opened())"), true);
+        assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
+        // Some need the superuser, some a module of the kernel.
+        let free = python(world, &case("assert len(list(opened())) > 2, list(opened())"), false);
+        assert_eq!(String::from_utf8_lossy(&free.stdout), "done\n", "the control: {}", told(&free));
+    });
+}
+
+#[test]
+fn routes_inside_can_be_read_and_not_changed() {
+    everybody(|world| {
+        // RTM_DELROUTE and RTM_NEWROUTE for everything, RTM_NEWADDR and RTM_SETLINK for the loopback.
+        let code = "import struct\n\
+            def said(kind, flags, body):\n    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as route:\n        \
+            route.sendto(struct.pack('=IHHII', 16 + len(body), kind, flags, 1, 0) + body, (0, 0))\n        \
+            return struct.unpack('=IHHIIi', route.recv(65536)[:20])[1:6:4]\n\
+            route = struct.pack('=BBBBBBBBI', 2, 0, 0, 0, 255, 3, 254, 2, 0) + struct.pack('=HHI', 8, 4, 1)\n\
+            for kind, body in ((25, route), (24, route), (20, struct.pack('=BBBBI', 2, 8, 0, 0, 1)), (19, struct.pack('=BBHiII', 0, 0, 0, 1, 0, 1))):\n    \
+            answer = said(kind, 5, body)\n    assert answer == (2, -1), (kind, answer)\n\
+            assert said(26, 0x301, route[:12])[0] == 24, 'routes are told'\n";
+        let case =
+            Case { name: "routes".into(), free: Free::Nobody, arrives: String::new(), code: code.into() };
+        let inside = python(world, &case, true);
+        assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
+    });
+}
+
+#[test]
+fn an_inherited_socket_does_not_get_inside() {
+    everybody(|world| {
+        let script = format!("exec 7<>/dev/tcp/127.0.0.1/{}; exec \"$@\"", world.port("banner"));
+        let pinfold = pinfold_tests::product::pinfold().to_str().expect("a plain path");
+        let confined = [pinfold, "run", "--ask", "nobody", "--"];
+        for (around, word, arrives) in
+            [(&confined[..], "inherited-inside", false), (&[], "inherited-free", true)]
+        {
+            let says = format!("printf {word} >&7");
+            let words = around.iter().copied().chain(["bash", "-c", &says]);
+            let output =
+                world.bed.free("bash").args(["-c", &script, "bash"]).args(words).output().expect("bash");
+            assert_eq!(world.arrives(word), arrives, "{word}: {}", told(&output));
+        }
     });
 }
 
@@ -320,6 +268,13 @@ fn the_bash_tool_reaches_the_same_hosts() {
         let said = call("other.test");
         assert!(said.contains("is not reached: no rule allows this host"), "{said}");
         assert!(said.contains("[refused by the sandbox:") && !said.contains("--allow-host"), "{said}");
+        // Inside it has the name that the record has.
+        let (_, named) = said.split_once("(call-").expect("a name");
+        let name = format!("call-{}", named.split_once(')').expect("its end").0);
+        let mut why = world.bed.free(pinfold_tests::product::pinfold());
+        let why = why.args(["why", &name]).output().expect("pinfold");
+        let told = String::from_utf8_lossy(&why.stdout).into_owned();
+        assert!(told.contains("no rule allows this host") && told.contains("other.test"), "{name}: {told}");
     });
 }
 

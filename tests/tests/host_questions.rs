@@ -1,0 +1,305 @@
+//! Hosts that no rule allows, while somebody can be asked: a connection waits, and nothing leaves before the answer.
+
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use pinfold_tests::Tier;
+use pinfold_tests::bed::told;
+use pinfold_tests::outside::{World, data, everybody_with};
+use pinfold_tests::product::pinfold;
+use pinfold_tests::terminal::Terminal;
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// As everybody, with settings that wait for other terminals. All servers are at usual ports but the last.
+fn everybody(attempt: impl Fn(&World)) {
+    let change = |settings: &mut Value, world: &World| {
+        settings["approvals"] = json!({"socket": true, "timeout": "3m"});
+        settings["network"]["ports"] = json!([world.port("http"), world.port("https")]);
+        settings["network"]["hosts"]["inward.test"] = json!(["127.0.0.2"]);
+        settings["network"]["hosts"]["asked.test"] = json!(["127.0.0.1"]);
+        settings["permissions"]["ask"] = json!(["WebFetch(domain:asked.test)"]);
+    };
+    everybody_with(change, |world| {
+        fs::copy(data("ask.py"), world.bed.folder().join("ask.py")).expect("a copy");
+        world.bed.give();
+        attempt(world);
+    });
+}
+
+fn command(world: &World, options: &[&str], words: &[&str]) -> Command {
+    let mut command = world.bed.run(Tier::Full, options);
+    world.tell(command.args(words));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn asking(world: &World, hosts: &[&str]) -> Child {
+    let words = ["python3", "ask.py", "asked-for"].into_iter().chain(hosts.iter().copied());
+    command(world, &["--json"], &words.collect::<Vec<_>>()).spawn().expect("python3")
+}
+
+fn pinfold_there(world: &World, words: &[&str]) -> Output {
+    world.bed.free(pinfold()).args(words).output().expect("pinfold can be started")
+}
+
+fn listed(world: &World) -> Vec<Value> {
+    let output = pinfold_there(world, &["approvals", "--json"]);
+    assert!(output.status.success(), "{}", told(&output));
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The name of the one request that waits, which is about this.
+fn waits(world: &World, about: &str) -> String {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(one) = listed(world).into_iter().find(|one| one.to_string().contains(about)) {
+            return one["waiting"]["id"].as_str().expect("a name").to_owned();
+        }
+        assert!(Instant::now() < end, "nothing is asked about {about}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn answer(world: &World, words: &[&str]) {
+    let output = pinfold_there(world, words);
+    assert!(output.status.success(), "{}", told(&output));
+}
+
+fn said(child: Child) -> (String, Value) {
+    let output = child.wait_with_output().expect("an end");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let report = text.lines().rev().find(|line| line.starts_with('{'));
+    let report = report.and_then(|line| serde_json::from_str(line).ok());
+    (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        report.unwrap_or_else(|| panic!("{}", told(&output))),
+    )
+}
+
+/// What was refused on the way out.
+fn refused(report: &Value) -> Vec<&Value> {
+    let all = report["refused"].as_array().expect("a list").iter();
+    all.filter(|one| ["reach", "look up", "connect"].iter().any(|tried| one["tried"] == *tried)).collect()
+}
+
+fn http(world: &World, host: &str) -> String {
+    format!("{host}:{}", world.port("http"))
+}
+
+#[test]
+fn a_yes_is_for_the_program_that_waits_and_a_no_is_said_in_words() {
+    everybody(|world| {
+        let child = asking(world, &["other.test", "other.test"]);
+        let id = waits(world, &http(world, "other.test"));
+        assert!(!world.hits().contains("asked-for"), "nothing leaves before the answer");
+        answer(world, &["approve", &id, "--yes"]);
+        let (text, report) = said(child);
+        assert_eq!(text.matches("other.test: 1 x HTTP/1.1 200 OK hello from outside").count(), 2, "{text}");
+        let through = &report["let_through"][0];
+        assert_eq!(
+            (&through["did"], &through["program"]),
+            (&json!("reach"), &json!("python3")),
+            "{report:#}"
+        );
+        assert_eq!(through["place"], json!(http(world, "other.test")));
+
+        // Another process asks again.
+        let child = asking(world, &["other.test", "other.test"]);
+        let id = waits(world, &http(world, "other.test"));
+        answer(world, &["deny", &id, "-m", "use the mirror"]);
+        let (text, report) = said(child);
+        assert_eq!(text.matches("403 Forbidden").count(), 2, "the process has its answer: {text}");
+        assert_eq!(text.matches("the person said no: use the mirror").count(), 2, "{text}");
+        let name = refused(&report)[0]["id"].as_str().expect("a name");
+        assert!(text.contains(&format!("({name})")), "{name}: {text}");
+        let why = pinfold_there(world, &["why", name]);
+        let why = format!("{}{}", String::from_utf8_lossy(&why.stdout), String::from_utf8_lossy(&why.stderr));
+        assert!(why.contains("use the mirror") && why.contains("other.test"), "{why}");
+        let why = pinfold_there(world, &["why", &id]);
+        let why = String::from_utf8_lossy(&why.stdout).into_owned();
+        assert!(why.contains("use the mirror") && why.contains("a process would reach other.test"), "{why}");
+    });
+}
+
+#[test]
+fn a_grant_for_the_session_is_for_every_program_and_always_is_a_rule() {
+    everybody(|world| {
+        let script = "python3 ask.py one other.test; python3 ask.py two other.test";
+        let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
+        answer(world, &["approve", &waits(world, "other.test"), "--session", "--yes"]);
+        let (text, _) = said(child);
+        assert_eq!(text.matches("200 OK").count(), 2, "{text}");
+
+        let child = asking(world, &["other.test"]);
+        answer(world, &["approve", &waits(world, "other.test"), "--always", "--user", "--yes"]);
+        assert!(said(child).0.contains("200 OK"));
+        let settings =
+            fs::read_to_string(world.bed.home().join(".config/pinfold/settings.json")).expect("settings");
+        assert!(settings.contains("WebFetch(domain:other.test)"), "{settings}");
+        let words = ["python3", "ask.py", "later", "other.test"];
+        let child = command(world, &["--json", "--ask", "nobody"], &words).spawn().expect("python3");
+        assert!(said(child).0.contains("200 OK"), "the rule holds without a person");
+    });
+}
+
+#[test]
+fn a_port_that_is_not_usual_is_granted_alone() {
+    everybody(|world| {
+        let code = "from inside import *\nsocket.setdefaulttimeout(90)\nfor _ in 'ab':\n    \
+                    print(tcp('other.test', BANNER, 90).recv(99))\n";
+        fs::write(world.bed.folder().join("banner.py"), code).expect("a script");
+        let twice = "python3 banner.py x; python3 banner.py x; python3 ask.py three other.test";
+        let child = command(world, &["--json"], &["sh", "-c", twice]).spawn().expect("sh");
+        let place = format!("other.test:{}", world.port("banner"));
+        let id = waits(world, &place);
+        let shown = listed(world).remove(0)["request"].clone();
+        assert!(shown.is_null() || shown["offer"]["always"] == json!([]), "{shown:#}");
+        answer(world, &["approve", &id, "--session", "--yes"]);
+        answer(world, &["deny", &waits(world, &http(world, "other.test"))]);
+        let (text, _) = said(child);
+        assert_eq!(text.matches("SSH-2.0-outside").count(), 4, "{text}");
+        assert!(text.contains("403"), "{text}");
+    });
+}
+
+#[test]
+fn many_connections_are_one_question_and_hold_nobody_up() {
+    everybody(|world| {
+        let script = "python3 ask.py many other.test:40 & python3 ask.py meanwhile allowed.test:10; wait";
+        let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
+        let id = waits(world, "other.test");
+        assert!(world.arrives("/meanwhile"), "others go on: {}", world.hits());
+        let end = Instant::now() + PATIENCE;
+        while world.hits().matches("/meanwhile").count() < 10 {
+            assert!(Instant::now() < end, "others go on: {}", world.hits());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(listed(world).len(), 1, "one question");
+        assert!(!world.hits().contains("/many"));
+        answer(world, &["approve", &id, "--yes"]);
+        let (text, report) = said(child);
+        assert!(text.contains("other.test: 40 x HTTP/1.1 200 OK"), "{text}");
+        assert!(text.contains("allowed.test: 10 x HTTP/1.1 200 OK"), "{text}");
+        assert_eq!(refused(&report), Vec::<&Value>::new());
+    });
+}
+
+#[test]
+fn what_nobody_waits_for_any_more_is_not_asked() {
+    everybody(|world| {
+        let script = "timeout 3 python3 ask.py gone other.test; sleep 20";
+        let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
+        waits(world, "other.test");
+        let end = Instant::now() + PATIENCE;
+        while !listed(world).is_empty() {
+            assert!(Instant::now() < end, "it is still asked");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let (_, report) = said(child);
+        let one = refused(&report)[0];
+        // Whichever is noticed first: the end of the process, or that of its connection.
+        let why = one["why"].as_str().expect("a reason");
+        let ends = ["the process that tried it has ended", "whoever wanted it does not wait any more"];
+        assert!(ends.contains(&why), "{report:#}");
+        assert_eq!(one["program"], "python3");
+    });
+}
+
+#[test]
+fn who_gave_up_and_tries_again_is_asked_about_again() {
+    everybody(|world| {
+        let code = "import time\nfrom inside import *\nsocket.setdefaulttimeout(90)\nfirst = tcp('other.test', HTTP)\n\
+                    time.sleep(2)\nfirst.close()\nsys.stdin.readline()\n\
+                    print(ask(tcp('other.test', HTTP), f'other.test:{HTTP}').split(b'\\r')[0])\n";
+        fs::write(world.bed.folder().join("again.py"), code).expect("a script");
+        let mut run = command(world, &["--json"], &["python3", "again.py", "again"]);
+        let mut child = run.stdin(Stdio::piped()).spawn().expect("python3");
+        waits(world, "other.test");
+        let end = Instant::now() + PATIENCE;
+        while !listed(world).is_empty() {
+            assert!(Instant::now() < end, "it is still asked");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        drop(child.stdin.take());
+        answer(world, &["approve", &waits(world, "other.test"), "--yes"]);
+        let (text, _) = said(child);
+        assert!(text.contains("200 OK"), "{text}");
+    });
+}
+
+#[test]
+fn a_yes_to_a_name_opens_no_address_nearby_and_a_deny_rule_asks_nobody() {
+    everybody(|world| {
+        let child =
+            asking(world, &["inward.test", "denied.wide.test", "127.0.0.2", "10.1.2.3", "169.254.169.254"]);
+        answer(world, &["approve", &waits(world, "inward.test"), "--session", "--yes"]);
+        let (text, report) = said(child);
+        assert!(!text.contains("200 OK"), "{text}");
+        assert!(!world.hits().contains("asked-for"), "{}", world.hits());
+        let refused = refused(&report);
+        let why = |place: &str| {
+            let one =
+                refused.iter().find(|one| one["place"].as_str().is_some_and(|at| at.starts_with(place)));
+            one.unwrap_or_else(|| panic!("{place}: {report:#}"))["why"].as_str().expect("words").to_owned()
+        };
+        assert!(why("inward.test").contains("it leads to 127.0.0.2"), "{report:#}");
+        assert_eq!(why("denied.wide.test"), "a rule denies it");
+        for address in ["10.1.2.3", "169.254.169.254"] {
+            assert_eq!(why(address), "no rule allows this host", "{report:#}");
+        }
+        assert_eq!(listed(world), Vec::<Value>::new());
+    });
+}
+
+#[test]
+fn a_rule_that_wants_a_question_gets_one() {
+    everybody(|world| {
+        let child = asking(world, &["asked.test"]);
+        let id = waits(world, "asked.test");
+        answer(world, &["approve", &id, "--yes"]);
+        assert!(said(child).0.contains("200 OK"));
+        let words = ["python3", "ask.py", "later", "asked.test"];
+        let child = command(world, &["--json", "--ask", "nobody"], &words).spawn().expect("python3");
+        let (text, report) = said(child);
+        assert!(!text.contains("200 OK"), "{text}");
+        assert!(report.to_string().contains("nobody can be asked here"), "{report:#}");
+    });
+}
+
+#[test]
+fn shells_of_the_bash_tool_ask_too() {
+    everybody(|world| {
+        let input = json!({"command": "python3 ask.py by-tool other.test"}).to_string();
+        let mut call = world.bed.free(pinfold());
+        call.args(["call", "--allow-bash", "--allowedTools", "Bash", "Bash", &input]);
+        world.tell(&mut call);
+        let child =
+            call.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pinfold");
+        answer(world, &["approve", &waits(world, &http(world, "other.test")), "--yes"]);
+        let output = child.wait_with_output().expect("an end");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("200 OK") && text.contains("reach other.test"), "{}", told(&output));
+    });
+}
+
+#[test]
+fn a_person_at_the_terminal_sees_program_and_host() {
+    everybody(|world| {
+        let mut run = world.bed.run(Tier::Full, &["--ask", "terminal"]);
+        run.args(["python3", "ask.py", "seen", "other.test"]).env("TERM", "xterm-256color");
+        world.tell(&mut run);
+        let mut terminal = Terminal::start(&run);
+        terminal.until("the question", |screen| {
+            let text = screen.contents();
+            text.contains("pinfold:") && text.contains(&http(world, "other.test")) && text.contains("python3")
+        });
+        std::thread::sleep(pinfold_terminal::QUIET + Duration::from_millis(200));
+        terminal.type_in("y");
+        terminal.until("the answer", |screen| screen.contents().contains("hello from outside"));
+        assert!(terminal.end().success());
+    });
+}
