@@ -11,6 +11,9 @@ use crate::stage::Size;
 /// A window of more cells than this is drawn again by the command itself, not from memory: 32 bytes a cell, two screens.
 const MOST_CELLS: usize = 200_000;
 
+/// Characters look as they do on a terminal that was told nothing.
+const PLAIN_PEN: &str = "\x1b[m";
+
 /// A picture of the alternate screen.
 pub(crate) struct Picture {
     /// Nothing for a window of a size that is not kept.
@@ -131,8 +134,10 @@ impl Picture {
         let mut text = screen.contents_formatted();
         let margins = modes.scrolling();
         if !margins.is_empty() {
-            // Each moves the cursor, and to place it may need a cell to be drawn again.
-            text.extend([margins, screen.cursor_state_formatted(), screen.attributes_formatted()]);
+            // Each moves the cursor, and to place it may need a cell to be drawn again, which the model takes to be done
+            // with a plain pen.
+            let cursor = screen.cursor_state_formatted();
+            text.extend([margins, PLAIN_PEN.to_owned(), cursor, screen.attributes_formatted()]);
         }
         text.extend(modes.place(screen.cursor_position()));
         text

@@ -81,6 +81,8 @@ fn the_alternate_screen_is_as_it_was() {
         b"\x1b[3;5r\x1b[4;4Ha",
         b"123456789012",
         b"\x1b[44m\x1b[2Jblue",
+        // Behind the last cell, which was drawn plainly, with margins and a bold pen.
+        b"\x1b[1;4r\x1b[H123456789012\x1b[1m",
     ] {
         let before = [up.as_slice(), drawn].concat();
         is_as_before(&before, b"b");
