@@ -57,7 +57,7 @@ impl Report {
         let mut text = String::new();
         for (area, tally) in &self.areas {
             for (id, trace) in &tally.failed {
-                let _ = writeln!(text, "FAILED  {area}/{id}\n{trace}");
+                let _ = writeln!(text, "not as expected: {area}/{id}\n{trace}");
             }
         }
         for (area, tally) in &self.areas {
