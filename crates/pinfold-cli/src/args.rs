@@ -18,7 +18,7 @@ use std::time::Duration;
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use agent::{AgentArgs, AgentCommand, AgentPlace, AgentRun};
-pub(crate) use agents::{Agents, Hook, Import, Setup};
+pub(crate) use agents::{Agents, Export, Hook, Import, Setup};
 pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
@@ -92,6 +92,7 @@ pub(crate) enum Command {
     Setup(Setup),
     Agents(Agents),
     Import(Import),
+    Export(Export),
     Schema(Schema),
     Doctor(Doctor),
     Completions(Completions),

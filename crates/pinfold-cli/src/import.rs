@@ -4,7 +4,7 @@
 //! nothing is allowed here that is not allowed there. Files of a project are taken into the project's file, which widens
 //! only once somebody trusts it.
 
-mod files;
+pub(crate) mod files;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

@@ -12,6 +12,7 @@ mod completions;
 mod deny;
 mod doctor;
 mod exit;
+mod export;
 mod hook;
 mod hooks;
 mod import;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Init(wanted) => init::init(&wanted),
         Command::Setup(wanted) => setup::setup(&wanted),
         Command::Import(wanted) => import::run(&wanted),
+        Command::Export(wanted) => export::run(&wanted),
         Command::Agents(wanted) => agents::list(&wanted),
         Command::Schema(_) => schema::print(),
         Command::Doctor(doctor) => doctor::doctor(&doctor),

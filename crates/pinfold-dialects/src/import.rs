@@ -70,7 +70,7 @@ pub struct File<'a> {
 /// Why a file was not understood.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NotRead(String);
+pub struct NotRead(pub(crate) String);
 
 /// The agents whose rules can be taken over.
 pub const IMPORTED: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
@@ -90,7 +90,7 @@ pub fn import(agent: &str, file: File<'_>) -> Result<Vec<Finding>, NotRead> {
 }
 
 /// What agents read: some of them take comments.
-const OPTIONS: ParseOptions = ParseOptions {
+pub(crate) const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
     allow_trailing_commas: true,
@@ -104,7 +104,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// A JSON file as a value.
-fn json(text: &str) -> Result<Value, NotRead> {
+pub(crate) fn json(text: &str) -> Result<Value, NotRead> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let root = CstRootNode::parse(text, &OPTIONS).map_err(|e| NotRead(format!("it cannot be read: {e}")))?;
     match root.to_serde_value() {
@@ -149,7 +149,7 @@ impl Findings {
 /// For keys that are about other things.
 const NOT_A_RULE: &str = "it says nothing about what may happen, or nothing that is understood here";
 /// For what would switch everything off.
-const NEVER: &str = "a line that is switched off is not taken over";
+pub(crate) const NEVER: &str = "a line that is switched off is not taken over";
 
 /// Rules from texts that are known to be rules; `None` where one is none.
 fn rules(effect: Effect, texts: &[String]) -> Option<Vec<Change>> {

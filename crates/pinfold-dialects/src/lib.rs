@@ -19,7 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Their rules and sandbox settings are told as changes to ours in [`import`](mod@import).
+//! Their rules and sandbox settings are told as changes to ours in [`import`](mod@import), ours as changes to theirs in
+//! [`export`](mod@export).
 //!
 //! # Vocabulary
 //! [`Dialect`], [`Event`], [`Moment`], [`TheirCall`], [`Answer`], [`Said`].
@@ -34,6 +35,7 @@
 mod agents;
 mod answer;
 mod event;
+pub mod export;
 pub mod import;
 mod json;
 mod shims;

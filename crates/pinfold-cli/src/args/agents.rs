@@ -8,6 +8,7 @@ use clap::{Args, ValueHint};
 use pinfold::policy::Layer;
 use pinfold_boundary::AGENTS;
 use pinfold_dialects::DIALECTS;
+use pinfold_dialects::export::EXPORTED;
 use pinfold_dialects::import::IMPORTED;
 
 use super::{SettingsFlags, parse_time};
@@ -165,4 +166,43 @@ impl Import {
             Self { .. } => None,
         }
     }
+}
+
+/// Say your rules and your line in the settings of another agent
+///
+/// Prints a table of all that holds here and what holds it there (its kernel sandbox, its own gate, or nothing), with the
+/// reason, and what would change in its files; --write writes it after a yes. Nothing that is said there allows more than
+/// here. Your own settings and those of the organisation go to the agent's file for all projects; --local takes all that
+/// holds in this project.
+///
+/// Exit code: 0 when it was done, or only shown; 1 when it could not be written; 2 when a file was not understood; 3 when the
+/// answer was no.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  pinfold export claude\n  pinfold export codex --write\n  \
+                       pinfold export gemini --json")]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
+pub(crate) struct Export {
+    /// The agent
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(EXPORTED))]
+    pub(crate) agent: String,
+
+    /// The project [default: the one that the current folder belongs to]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// All that holds in this project, for your own file for it (claude)
+    #[arg(long)]
+    pub(crate) local: bool,
+
+    /// Write it, after a question
+    #[arg(long)]
+    pub(crate) write: bool,
+
+    /// Do not ask
+    #[arg(long, requires = "write")]
+    pub(crate) yes: bool,
+
+    /// Print the table and the files as JSON, and write nothing without --write --yes
+    #[arg(long)]
+    pub(crate) json: bool,
 }

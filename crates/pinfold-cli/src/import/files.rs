@@ -1,5 +1,6 @@
 //! Where agents keep their rules, and which of our files each corresponds to.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinfold::policy::Layer;
@@ -40,14 +41,14 @@ const PLACES: [Places; 4] = [
     Places {
         agent: "codex",
         own: ("CODEX_HOME", ".codex"),
-        user: &["config.toml", "rules/default.rules"],
-        project: &[".codex/config.toml", ".codex/rules/default.rules"],
+        user: &["config.toml", "rules/*.rules"],
+        project: &[".codex/config.toml", ".codex/rules/*.rules"],
         local: &[],
     },
     Places {
         agent: "gemini",
         own: ("", ".gemini"),
-        user: &["settings.json"],
+        user: &["settings.json", "policies/*.toml"],
         project: &[".gemini/settings.json"],
         local: &[],
     },
@@ -60,21 +61,36 @@ const PLACES: [Places; 4] = [
     },
 ];
 
+/// The folder of an agent for one layer: its own, or the one that its files of a project are named from.
+fn folder(places: &Places, locations: &Locations, layer: Layer) -> Option<PathBuf> {
+    let (variable, usual) = places.own;
+    match layer {
+        Layer::User => surroundings::absolute(variable).or_else(|| Some(surroundings::home()?.join(usual))),
+        _ => locations.project.clone(),
+    }
+}
+
+/// Where a file of an agent is that `export` writes.
+pub(crate) fn target(agent: &str, locations: &Locations, layer: Layer, name: &str) -> Option<PathBuf> {
+    let places = PLACES.iter().find(|places| places.agent == agent)?;
+    let folder = folder(places, locations, layer)?;
+    match layer {
+        Layer::User => Some(folder.join(name)),
+        _ => places.local.iter().find(|local| local.ends_with(name)).map(|local| folder.join(local)),
+    }
+}
+
 /// The files that are there, weakest first. `only`: those of one layer.
 pub(super) fn of(agent: &str, locations: &Locations, only: Option<Layer>) -> Result<Vec<Theirs>, Failure> {
     let Some(places) = PLACES.iter().find(|places| places.agent == agent) else { return Ok(Vec::new()) };
-    let (variable, usual) = places.own;
-    let own = surroundings::absolute(variable).or_else(|| Some(surroundings::home()?.join(usual)));
-    let groups: [(Layer, Option<&Path>, &[&str]); 3] = [
-        (Layer::User, own.as_deref(), places.user),
-        (Layer::Project, locations.project.as_deref(), places.project),
-        (Layer::Local, locations.project.as_deref(), places.local),
-    ];
+    let groups = [(Layer::User, places.user), (Layer::Project, places.project), (Layer::Local, places.local)];
     let mut found = Vec::new();
-    for (layer, folder, names) in groups {
-        let Some(folder) = folder.filter(|_| only.is_none_or(|only| only == layer)) else { continue };
-        for name in names {
-            let path = folder.join(name);
+    for (layer, names) in groups {
+        let Some(folder) = folder(places, locations, layer).filter(|_| only.is_none_or(|only| only == layer))
+        else {
+            continue;
+        };
+        for path in names.iter().flat_map(|name| all_of(&folder, name)) {
             // A project that is home has the person's own file where another has its.
             if found.iter().any(|theirs: &Theirs| theirs.path == path) {
                 continue;
@@ -85,4 +101,17 @@ pub(super) fn of(agent: &str, locations: &Locations, only: Option<Layer>) -> Res
         }
     }
     Ok(found)
+}
+
+/// A name, or all that end as it does behind its `*`; files that `export` wrote are ours already.
+fn all_of(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let Some((below, ending)) = name.split_once('*') else { return vec![folder.join(name)] };
+    let entries = fs::read_dir(folder.join(below)).into_iter().flatten().flatten();
+    let meant = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.ends_with(ending) && name != format!("pinfold{ending}")
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(meant).collect();
+    paths.sort();
+    paths
 }

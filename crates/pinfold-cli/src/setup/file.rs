@@ -25,7 +25,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
 }
 
 /// Puts a text in its place; who may read it stays as it is.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |e: io::Error| failure(path, e);
     let folder = path.parent().ok_or_else(|| failure(path, "it lies in no folder"))?;
     fs::create_dir_all(folder).map_err(failed)?;

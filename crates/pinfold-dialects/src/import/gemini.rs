@@ -1,6 +1,10 @@
-//! Gemini CLI: `settings.json`, with the keys of its first versions at the top.
+//! Gemini CLI: `settings.json`, with the keys of its first versions at the top, and policies (`policies/*.toml`).
 //!
 //! Follows <https://geminicli.com/docs/reference/configuration/>.
+
+mod policies;
+
+use std::path::Path;
 
 use pinfold_policy::Layer;
 use pinfold_policy::rule::Effect;
@@ -25,8 +29,12 @@ const TOOLS: [(&str, &str); 11] = [
 ];
 
 pub(super) fn findings(file: File<'_>) -> Result<Vec<Finding>, NotRead> {
-    let all = json(file.text)?;
     let mut findings = Findings::default();
+    if Path::new(file.name).extension().is_some_and(|extension| extension == "toml") {
+        policies::findings(file.text, &mut findings)?;
+        return Ok(findings.0);
+    }
+    let all = json(file.text)?;
     for (pointer, at, effect) in [
         ("/tools/allowed", "tools.allowed", Effect::Allow),
         ("/allowedTools", "allowedTools", Effect::Allow),

@@ -1,0 +1,68 @@
+//! Places of our settings, in forms that other agents have.
+
+use pinfold_policy::pattern::Base;
+use pinfold_policy::rule::Covers;
+use pinfold_policy::{Guards, Level, Rule, ToolName};
+
+/// What a rule for paths is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deed {
+    Reads,
+    Changes,
+}
+
+/// A rule for paths: its tool, what that does, where the pattern starts and how it is written.
+pub(super) struct Place<'a> {
+    pub(super) tool: ToolName,
+    pub(super) deed: Deed,
+    pub(super) base: Base,
+    pub(super) anchored: bool,
+    pub(super) pattern: &'a str,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn of(rule: &'a Rule) -> Option<Self> {
+        let Covers::Path(tool, path) = rule.covers() else { return None };
+        let pattern = rule.text().split_once('(')?.1.strip_suffix(')')?.trim();
+        let deed = if tool.level() == Level::Write { Deed::Changes } else { Deed::Reads };
+        Some(Self { tool: *tool, deed, base: path.base(), anchored: path.is_anchored(), pattern })
+    }
+
+    /// It names one place and what lies beneath, by plain names.
+    pub(super) fn is_plain(&self) -> bool {
+        is_plain(self.pattern.strip_suffix("/**").unwrap_or(self.pattern))
+    }
+
+    /// It holds what means something else in the patterns of `.gitignore`.
+    pub(super) fn is_odd(&self) -> bool {
+        self.pattern.contains(['[', ']', '\\', '{', '}'])
+            || self.pattern.starts_with('!')
+            || self.pattern.split('/').any(|part| part == "..")
+    }
+
+    /// Where it is, from the root or from home on, where it says that by plain names.
+    pub(super) fn absolute(&self) -> Option<String> {
+        let place = self.pattern.strip_suffix("/**").unwrap_or(self.pattern).trim_end_matches('/');
+        match self.base {
+            Base::Root | Base::Home if is_plain(place) && place.len() > 2 => Some(place.to_owned()),
+            _ => None,
+        }
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && !text.contains(['*', '?', '[', ']', '!', '\\', '{', '}', '(', ')', '#'])
+        && !text.trim_end_matches('/').split('/').any(|part| part == ".." || part == "**")
+}
+
+/// The places at home whose content no command reads here: `~/.ssh`. What lies elsewhere is the system's to hide.
+pub(super) fn hidden() -> Vec<String> {
+    let all = Guards::default();
+    let patterns = all.read_list().iter().map(|guard| guard.pattern().to_owned());
+    patterns
+        .filter(|pattern| {
+            pattern.starts_with("~/") && !pattern.starts_with("~/Library/") && is_plain(pattern)
+        })
+        .collect()
+}
