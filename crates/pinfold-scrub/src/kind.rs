@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::edge::Edge;
 use crate::engine::Automaton;
+use crate::spelling::spellings;
 use crate::value::Value;
 use crate::when::When;
 
@@ -37,18 +38,7 @@ impl Kind {
 
     /// Every spelling of its words.
     pub(crate) fn spellings(&self) -> Vec<String> {
-        let plain = self.words.iter().map(|word| (*word).to_owned());
-        let spelled = self.names.iter().flat_map(|name| {
-            let mut title = name.to_owned().to_owned();
-            if let Some(first) = title.get_mut(..1) {
-                first.make_ascii_uppercase();
-            }
-            [(*name).to_owned(), name.to_ascii_uppercase(), title]
-        });
-        let mut all: Vec<String> = plain.chain(spelled).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        spellings(&self.words, &self.names)
     }
 
     /// Whether a form of it begins with one of its words, so that the word is a part of the secret.

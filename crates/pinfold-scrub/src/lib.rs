@@ -50,10 +50,12 @@ mod mend;
 mod run;
 mod scan;
 mod scrubber;
+mod spelling;
 mod stream;
 mod table;
 mod value;
 mod when;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -68,7 +70,7 @@ pub use stream::Stream;
 /// For benches only: what is otherwise done once.
 #[doc(hidden)]
 pub mod measured {
-    /// Reads the data and puts the words together.
+    /// Reads the data.
     pub fn table() -> usize {
         crate::table::Table::new(crate::table::DATA).map_or(0, |table| table.kinds.len())
     }

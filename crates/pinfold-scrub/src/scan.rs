@@ -6,13 +6,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use aho_corasick::automaton::StateID;
-
 use crate::edge::BEHIND;
 use crate::kind::{Form, Kind};
 use crate::marker;
 use crate::run::{Run, Step, Text};
 use crate::table::Table;
+use crate::words::{LONGEST, Search};
 
 /// Bytes that are a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +37,7 @@ type FormId = (usize, usize);
 #[derive(Debug)]
 pub(crate) struct Scan {
     table: &'static Table,
-    words: StateID,
+    words: Search,
     /// How far words were looked for.
     seen: usize,
     /// Runs that need more text, in the order of their words.
@@ -53,7 +52,7 @@ impl Scan {
     pub(crate) fn new() -> Self {
         let table = Table::get();
         let (runs, told, spans) = (Vec::new(), HashMap::new(), Vec::new());
-        Self { table, words: table.start(), seen: 0, runs, told, spans }
+        Self { table, words: Search::START, seen: 0, runs, told, spans }
     }
 
     /// Goes on with a text that has grown. `text` has everything from [`Self::needs_from`] on.
@@ -63,12 +62,9 @@ impl Scan {
                 self.runs.push((form, run));
             }
         }
-        loop {
-            let (state, found) = self.table.find(self.words, text.from(self.seen));
-            self.words = state;
-            let Some(len) = found else { break };
+        while let Some(len) = self.words.find(text.from(self.seen)) {
             self.seen += len;
-            for (kind, len) in self.table.ending(state) {
+            for (kind, len) in self.words.ending() {
                 self.meet(kind, self.seen - len..self.seen, text);
             }
         }
@@ -86,7 +82,7 @@ impl Scan {
 
     /// Where bytes begin that are needed when the text goes on.
     pub(crate) fn needs_from(&self, text: &Text<'_>) -> usize {
-        let behind = text.end().saturating_sub(self.table.longest_word() + BEHIND);
+        let behind = text.end().saturating_sub(LONGEST + BEHIND);
         self.runs.iter().map(|(_, run)| run.needs_from()).fold(behind, usize::min)
     }
 

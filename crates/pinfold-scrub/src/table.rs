@@ -1,40 +1,26 @@
-//! All kinds, read from `kinds.txt`, and the automaton that finds their words in one pass.
+//! All kinds, read from `kinds.txt`.
 
 use std::str::FromStr as _;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::automaton::{Automaton as _, StateID};
-use aho_corasick::dfa::{Builder, DFA};
-use aho_corasick::{Anchored, MatchKind, StartKind};
-
 use crate::edge::Edge;
 use crate::kind::{Form, Kind};
 use crate::when::When;
+use crate::words::LONGEST;
 
 /// The data: [`Kind`]s in the order in which they are preferred where two begin at the same place.
 pub(crate) const DATA: &str = include_str!("kinds.txt");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(DATA).unwrap_or_else(|_| Table::empty()));
 
-/// All kinds, and how their words are found.
+/// All kinds.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) kinds: Vec<Kind>,
     /// Parts of patterns that have a name.
     pub(crate) parts: Vec<(&'static str, &'static str)>,
-    /// `None` where there are no words.
-    words: Option<Words>,
-}
-
-#[derive(Debug)]
-struct Words {
-    dfa: DFA,
-    start: StateID,
-    /// The kind of each pattern.
-    kinds: Vec<usize>,
-    /// Words that would be a part of the secret, in order.
-    beginnings: Vec<String>,
-    longest: usize,
+    /// Words that would be a part of the secret, in order: needed where a text goes on.
+    beginnings: OnceLock<Vec<String>>,
 }
 
 impl Table {
@@ -44,7 +30,7 @@ impl Table {
     }
 
     fn empty() -> Self {
-        Self { kinds: Vec::new(), parts: Vec::new(), words: None }
+        Self { kinds: Vec::new(), parts: Vec::new(), beginnings: OnceLock::new() }
     }
 
     /// Reads data.
@@ -56,7 +42,6 @@ impl Table {
             table.take(line, &mut form).map_err(|why| format!("line {}: {why}: `{line}`", number + 1))?;
         }
         form.is_empty()?;
-        table.words = Words::new(&table.kinds)?;
         Ok(table)
     }
 
@@ -94,74 +79,23 @@ impl Table {
         Ok(())
     }
 
-    /// Where the search for words begins.
-    pub(crate) fn start(&self) -> StateID {
-        self.words.as_ref().map_or(StateID::default(), |words| words.start)
-    }
-
-    /// Goes on with the search at `from`. Gives where a word has ended, if one has, and where the search stands.
-    pub(crate) fn find(&self, mut state: StateID, bytes: &[u8]) -> (StateID, Option<usize>) {
-        let Some(words) = &self.words else { return (state, None) };
-        for (at, byte) in bytes.iter().enumerate() {
-            state = words.dfa.next_state(Anchored::No, state, *byte);
-            // Dead and match states are special; there are no dead ones in a search that is not anchored.
-            if words.dfa.is_special(state) && words.dfa.is_match(state) {
-                return (state, Some(at + 1));
-            }
-        }
-        (state, None)
-    }
-
-    /// The words that end in a state: their kinds and lengths.
-    pub(crate) fn ending(&self, state: StateID) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.words.iter().flat_map(move |words| {
-            (0..words.dfa.match_len(state)).filter_map(move |at| {
-                let pattern = words.dfa.match_pattern(state, at);
-                Some((*words.kinds.get(pattern.as_usize())?, words.dfa.pattern_len(pattern)))
-            })
-        })
-    }
-
     /// How many bytes at the end of a text may be the beginning of a word that is a part of a secret.
     pub(crate) fn begun(&self, text: &[u8]) -> usize {
-        let Some(words) = &self.words else { return 0 };
-        let longest = text.len().min(words.longest.saturating_sub(1));
+        let words = self.beginnings.get_or_init(|| self.beginnings());
+        let longest = text.len().min(LONGEST.saturating_sub(1));
         let is_begun = |len: &usize| {
             let end = text.get(text.len() - len..).unwrap_or_default();
-            let next = words.beginnings.partition_point(|word| word.as_bytes() < end);
-            words.beginnings.get(next).is_some_and(|word| word.as_bytes().starts_with(end))
+            let next = words.partition_point(|word| word.as_bytes() < end);
+            words.get(next).is_some_and(|word| word.as_bytes().starts_with(end))
         };
         (1..=longest).rev().find(is_begun).unwrap_or(0)
     }
 
-    /// The longest word.
-    pub(crate) fn longest_word(&self) -> usize {
-        self.words.as_ref().map_or(0, |words| words.longest)
-    }
-}
-
-impl Words {
-    fn new(kinds: &[Kind]) -> Result<Option<Self>, String> {
-        let all: Vec<(usize, String)> = kinds
-            .iter()
-            .enumerate()
-            .flat_map(|(at, kind)| kind.spellings().into_iter().map(move |word| (at, word)))
-            .collect();
-        if all.is_empty() {
-            return Ok(None);
-        }
-        let dfa = Builder::new()
-            .match_kind(MatchKind::Standard)
-            .start_kind(StartKind::Unanchored)
-            .prefilter(false)
-            .build(all.iter().map(|(_, word)| word))
-            .map_err(|error| error.to_string())?;
-        let start = dfa.start_state(Anchored::No).map_err(|error| error.to_string())?;
-        let begins = |(at, _): &&(usize, String)| kinds.get(*at).is_some_and(Kind::may_begin_with_its_word);
-        let mut beginnings: Vec<String> = all.iter().filter(begins).map(|(_, word)| word.clone()).collect();
-        beginnings.sort_unstable();
-        let longest = all.iter().map(|(_, word)| word.len()).max().unwrap_or(0);
-        Ok(Some(Self { dfa, start, kinds: all.into_iter().map(|(at, _)| at).collect(), beginnings, longest }))
+    fn beginnings(&self) -> Vec<String> {
+        let kinds = self.kinds.iter().filter(|kind| kind.may_begin_with_its_word());
+        let mut words: Vec<String> = kinds.flat_map(Kind::spellings).collect();
+        words.sort_unstable();
+        words
     }
 }
 
