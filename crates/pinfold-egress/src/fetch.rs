@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::doorkeeper::{Map, Mismatch};
-use crate::roots;
+use crate::tls;
 use crate::upstream::{Apart, Upstream};
 
 /// How a page is asked for.
@@ -141,8 +141,7 @@ impl Client {
     }
 
     fn tls(&self) -> Result<Arc<ClientConfig>, String> {
-        let made = || roots::verifying(roots::roots(self.roots.as_deref().map(Path::new))?);
-        self.tls.get_or_init(made).clone()
+        self.tls.get_or_init(|| tls::verifying(self.roots.as_deref().map(Path::new))).clone()
     }
 }
 

@@ -37,9 +37,9 @@ mod pool;
 mod proxy;
 mod published;
 mod relay;
-mod roots;
 mod stream;
 mod synthetic;
+mod tls;
 mod upstream;
 
 pub use doorkeeper::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Way};
@@ -49,5 +49,4 @@ pub use open::{Authority, Secret, Vault};
 pub use pinfold_policy::host::{Near, near};
 pub use published::{Inward, Published};
 pub use relay::{Doors, Limits, Relay};
-pub use roots::bundle;
 pub use stream::Passed;

@@ -6,13 +6,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use ureq::Agent;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use pinfold_tls::{Clients, Configuring};
 
 use crate::runner::{Came, MOST_ANSWER, Output};
 
@@ -25,11 +22,7 @@ pub(crate) struct Posts {
 struct Shared {
     /// What header lines may name, as far as it is text.
     variables: BTreeMap<String, String>,
-    /// Where the certificates of authorities lie, where somebody says.
-    roots: Option<PathBuf>,
-    /// Made when it is first needed; or why it cannot be.
-    agent: OnceLock<Result<Agent, String>>,
-    plain: OnceLock<Agent>,
+    clients: Clients,
 }
 
 impl fmt::Debug for Posts {
@@ -38,22 +31,14 @@ impl fmt::Debug for Posts {
     }
 }
 
-/// Where systems keep the certificates of authorities, in one file.
-const ROOTS: &[&str] = &[
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-
 impl Posts {
     pub(crate) fn new(environment: &[(OsString, OsString)]) -> Self {
         let text = |(name, value): &(OsString, OsString)| {
             Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
         };
         let variables: BTreeMap<String, String> = environment.iter().filter_map(text).collect();
-        let roots = variables.get("SSL_CERT_FILE").map(PathBuf::from);
-        let shared = Shared { variables, roots, agent: OnceLock::new(), plain: OnceLock::new() };
+        let clients = Clients::new(variables.get("SSL_CERT_FILE").map(Into::into), limits);
+        let shared = Shared { variables, clients };
         Self { shared: Arc::new(shared) }
     }
 
@@ -66,7 +51,7 @@ impl Posts {
         body: &[u8],
         patience: Duration,
     ) -> Came {
-        let agent = match self.shared.agent(url) {
+        let agent = match self.shared.clients.client(url) {
             Ok(agent) => agent,
             Err(why) => return Came::NotAsked(why),
         };
@@ -98,14 +83,6 @@ impl Posts {
 }
 
 impl Shared {
-    fn agent(&self, url: &str) -> Result<Agent, String> {
-        if url.starts_with("http://") {
-            // No authority is needed where none is asked.
-            return Ok(self.plain.get_or_init(|| made(RootCerts::Specific(Arc::default()))).clone());
-        }
-        self.agent.get_or_init(|| roots(self.roots.as_deref()).map(made)).clone()
-    }
-
     /// A header line with its variables put in.
     fn filled(&self, line: &str, may: &[String]) -> Result<String, String> {
         let mut filled = String::with_capacity(line.len());
@@ -144,37 +121,9 @@ fn name(after: &str) -> (&str, &str) {
     }
 }
 
-fn made(roots: RootCerts) -> Agent {
-    let crypto = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(crypto).build();
-    let config = Agent::config_builder()
-        .tls_config(tls)
-        .max_redirects(0)
-        .http_status_as_error(false)
-        // What the environment of this process says is not ours to know.
-        .proxy(None)
-        .user_agent("pinfold")
-        .accept("application/json")
-        .max_response_header_size(64 << 10)
-        .build();
-    config.new_agent()
-}
-
-/// The authorities that this machine trusts.
-fn roots(named: Option<&Path>) -> Result<RootCerts, String> {
-    let usual = || ROOTS.iter().map(Path::new).find(|path| path.exists());
-    let path =
-        named.or_else(usual).ok_or("no file with certificates of authorities is known; set SSL_CERT_FILE")?;
-    let text = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
-    let certificate = |item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        Ok(_) | Err(_) => None,
-    };
-    let certificates: Vec<Certificate<'static>> = parse_pem(&text).filter_map(certificate).collect();
-    if certificates.is_empty() {
-        return Err(format!("no certificate stands in `{}`", path.display()));
-    }
-    Ok(RootCerts::Specific(Arc::new(certificates)))
+/// Limits of a post; its time is given with each.
+fn limits(client: Configuring) -> Configuring {
+    client.accept("application/json").max_response_header_size(64 << 10)
 }
 
 #[cfg(test)]

@@ -3,27 +3,21 @@
 //! No redirect is followed: it would take the key and the conversation to somebody who is not named. Certificates are
 //! judged by those that this machine trusts.
 
-use std::fs;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use pinfold_scrub::Scrubber;
+use pinfold_tls::{Clients, Configuring};
 use serde_json::Value;
-use ureq::Agent;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use super::{Reading, sse};
 use crate::model::{ModelError, Turn};
 
 /// The connections of a run.
-pub(crate) struct Wire {
-    roots: Option<PathBuf>,
-    secure: OnceLock<Result<Agent, String>>,
-    plain: OnceLock<Agent>,
-}
+pub(crate) struct Wire(Clients);
 
 /// One model's address.
 pub(crate) struct Post {
@@ -93,7 +87,7 @@ impl Post {
         mut reading: Box<dyn Reading>,
         heard: &mut dyn FnMut(&str),
     ) -> Result<Turn, Failed> {
-        let agent = self.wire.agent(&self.url).map_err(|why| {
+        let agent = self.wire.0.client(&self.url).map_err(|why| {
             Failed::ForGood(ModelError::new(why, "set SSL_CERT_FILE, or an address that begins with http://"))
         })?;
         let mut request = agent.post(&self.url).header("content-type", "application/json");
@@ -159,60 +153,17 @@ fn shown(text: &str) -> String {
     clean.text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Where systems keep the certificates of authorities, in one file.
-const ROOTS: &[&str] = &[
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-
 impl Wire {
     pub(crate) fn new(roots: Option<PathBuf>) -> Self {
-        Self { roots, secure: OnceLock::new(), plain: OnceLock::new() }
-    }
-
-    /// Made when it is first needed.
-    fn agent(&self, url: &str) -> Result<Agent, String> {
-        if url.starts_with("http://") {
-            // No authority is needed where none is asked.
-            return Ok(self.plain.get_or_init(|| made(RootCerts::Specific(Arc::default()))).clone());
-        }
-        self.secure.get_or_init(|| roots(self.roots.as_deref()).map(made)).clone()
+        Self(Clients::new(roots, limits))
     }
 }
 
-fn made(roots: RootCerts) -> Agent {
-    let crypto = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(crypto).build();
-    let config = Agent::config_builder()
-        .tls_config(tls)
-        .max_redirects(0)
-        .http_status_as_error(false)
-        // What the environment of this process says is not ours to know.
-        .proxy(None)
-        .user_agent("pinfold")
+fn limits(client: Configuring) -> Configuring {
+    client
         .accept("text/event-stream")
         .timeout_connect(Some(CONNECT))
         .timeout_recv_response(Some(SILENCE))
         .timeout_per_read(Some(SILENCE))
         .max_response_header_size(64 << 10)
-        .build();
-    config.new_agent()
-}
-
-/// The authorities that this machine trusts.
-fn roots(named: Option<&Path>) -> Result<RootCerts, String> {
-    let usual = || ROOTS.iter().map(Path::new).find(|path| path.exists());
-    let path = named.or_else(usual).ok_or("no file with certificates of authorities is known")?;
-    let text = fs::read(path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
-    let certificate = |item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        Ok(_) | Err(_) => None,
-    };
-    let certificates: Vec<Certificate<'static>> = parse_pem(&text).filter_map(certificate).collect();
-    if certificates.is_empty() {
-        return Err(format!("no certificate stands in `{}`", path.display()));
-    }
-    Ok(RootCerts::Specific(Arc::new(certificates)))
 }

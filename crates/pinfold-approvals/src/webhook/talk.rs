@@ -1,17 +1,14 @@
 //! One exchange: what is said, and how what comes back is understood.
 
-use std::fs;
 use std::io::Read as _;
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use pinfold::consent::{Choice, Request};
+use pinfold_tls::{Clients, Configuring};
 use serde::{Deserialize, Serialize};
 use ureq::Agent;
 use ureq::http::Response;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use super::Webhook;
 use super::origin::Origin;
@@ -83,24 +80,17 @@ pub(super) enum No {
 #[derive(Debug)]
 pub(super) struct Talk {
     webhook: Webhook,
-    /// Made when it is first needed; or why it cannot be.
-    agent: OnceLock<Result<Agent, String>>,
+    clients: Clients,
 }
 
 impl Talk {
     pub(super) fn new(webhook: Webhook) -> Self {
-        Self { webhook, agent: OnceLock::new() }
+        let clients = Clients::new(webhook.roots.clone().map(Into::into), limits);
+        Self { webhook, clients }
     }
 
-    fn agent(&self) -> Result<&Agent, No> {
-        let made = self.agent.get_or_init(|| {
-            // No authority is needed where none is asked.
-            let here = || Ok(RootCerts::Specific(Arc::default()));
-            let encrypted = self.webhook.origin.is_encrypted();
-            let roots = if encrypted { roots(self.webhook.roots.as_deref()) } else { here() };
-            roots.map(agent)
-        });
-        made.as_ref().map_err(|why| No::Ever(why.clone()))
+    fn agent(&self) -> Result<Agent, No> {
+        self.clients.client(&self.webhook.url).map_err(No::Ever)
     }
 
     pub(super) fn host(&self) -> &str {
@@ -218,45 +208,7 @@ impl Said {
     }
 }
 
-fn agent(roots: RootCerts) -> Agent {
-    let crypto = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(crypto).build();
-    let config = Agent::config_builder()
-        .tls_config(tls)
-        // Whoever is asked is named in settings; nobody else is.
-        .max_redirects(0)
-        .http_status_as_error(false)
-        .proxy(None)
-        .timeout_connect(Some(CONNECT))
-        .user_agent("pinfold")
-        .accept("application/json")
-        .max_response_header_size(16 << 10)
-        .build();
-    config.new_agent()
-}
-
-/// Where systems keep the certificates of authorities, in one file.
-const ROOTS: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-
-/// The authorities that this machine trusts.
-fn roots(named: Option<&str>) -> Result<RootCerts, String> {
-    let usual = || ROOTS.iter().copied().find(|path| Path::new(path).exists());
-    let path =
-        named.or_else(usual).ok_or("no file with certificates of authorities is known; set SSL_CERT_FILE")?;
-    let text = fs::read(path).map_err(|error| format!("`{path}` cannot be read: {error}"))?;
-    let certificate = |item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        Ok(_) | Err(_) => None,
-    };
-    let certificates: Vec<Certificate<'static>> = parse_pem(&text).filter_map(certificate).collect();
-    if certificates.is_empty() {
-        Err(format!("no certificate stands in `{path}`"))
-    } else {
-        Ok(RootCerts::Specific(Arc::new(certificates)))
-    }
+/// Limits of everything that is said.
+fn limits(client: Configuring) -> Configuring {
+    client.timeout_connect(Some(CONNECT)).accept("application/json").max_response_header_size(16 << 10)
 }

@@ -12,7 +12,7 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::roots::{HTTP_1, provider};
+use crate::tls::HTTP_1;
 
 /// An authority of our own.
 pub struct Authority {
@@ -64,7 +64,7 @@ impl Authority {
             Ok((certificate.der().clone(), PrivatePkcs8KeyDer::from(key.serialize_der())))
         };
         let (certificate, key) = made().map_err(|e| e.to_string())?;
-        let mut config = ServerConfig::builder_with_provider(provider())
+        let mut config = ServerConfig::builder_with_provider(pinfold_tls::provider())
             .with_safe_default_protocol_versions()
             .map_err(|e| e.to_string())?
             .with_no_client_auth()

@@ -13,7 +13,7 @@ use rustls::{ClientConfig, ServerConfig};
 
 use super::authority::Authority;
 use crate::doorkeeper::Ask;
-use crate::roots;
+use crate::tls;
 
 /// A secret with all that says where it belongs.
 pub struct Secret {
@@ -91,7 +91,7 @@ impl Vault {
     /// # Errors
     /// When this machine trusts nobody.
     pub fn new(secrets: Vec<Secret>, authority: Arc<Authority>) -> Result<Self, String> {
-        let verifying = roots::verifying(roots::roots(None)?)?;
+        let verifying = tls::verifying(None)?;
         Ok(Self { secrets, authority, verifying, played: Mutex::default() })
     }
 
