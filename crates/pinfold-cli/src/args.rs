@@ -24,7 +24,7 @@ pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
 pub(crate) use listen::Listen;
 pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
-pub(crate) use mcp::{Mcp, McpCommand, McpServe};
+pub(crate) use mcp::{Mcp, McpCommand, McpProxy, McpServe, is_server};
 pub(crate) use session::SessionFlags;
 pub(crate) use settings::{
     Init, Learn, OneRule, Permissions, Replay, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs,
@@ -200,6 +200,10 @@ pub(crate) struct Run {
     /// Do not write the record of the run
     #[arg(long, hide_short_help = true)]
     pub(crate) no_record: bool,
+
+    /// When standard input ends, end the command if it has not ended by itself within this time: for servers
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
+    pub(crate) end_with_input: Option<Duration>,
 
     /// Print the report at the end as one line of JSON (on standard error)
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `pinfold mcp`: the Model Context Protocol as a way in.
 
+mod behind;
 mod house;
 
 use std::process::ExitCode;
@@ -14,13 +15,14 @@ use house::House;
 pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
     match &wanted.what {
         McpCommand::Serve(wanted) => serve(wanted),
+        McpCommand::Proxy(wanted) => behind::proxy(wanted),
     }
 }
 
 fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
-    let house = House::new(wanted)?;
+    let house = House::of_tools(wanted)?;
     // Settings that cannot be used are told now, where a person may see it.
-    house.tools().map_err(|why| Failure::new(USAGE, why))?;
+    house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let manner = Manner {
         refusals_as_text: wanted.refusals_as_text,
         structured: wanted.structured,

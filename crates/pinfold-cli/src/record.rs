@@ -26,11 +26,28 @@ pub(crate) fn place() -> Option<PathBuf> {
     directory().ok()?.canonicalize().ok()
 }
 
-/// The record, and what is kept of the runs of agents, resolved, as far as they are there.
+/// The record, and what is kept of the runs of agents and of servers, resolved, as far as they are there.
 pub(crate) fn places() -> Vec<PathBuf> {
-    let runs = surroundings::state_home().and_then(|home| home.join(RUNS).canonicalize().ok());
-    place().into_iter().chain(runs).collect()
+    let beside = |name| surroundings::state_home().and_then(|home| home.join(name).canonicalize().ok());
+    place().into_iter().chain(beside(RUNS)).chain(beside(PINS)).collect()
 }
+
+/// The directory in which it is kept what the tools of MCP servers are.
+pub(crate) fn pins() -> Result<PathBuf, Failure> {
+    let home = surroundings::state_home();
+    home.map(|home| home.join(PINS)).ok_or_else(|| {
+        Failure::new(USAGE, "there is no home for what is known of servers")
+            .mend("set XDG_STATE_HOME to a directory that you can write")
+    })
+}
+
+/// The same, resolved, if it is there: nobody inside changes what is known.
+pub(crate) fn pins_place() -> Option<PathBuf> {
+    pins().ok()?.canonicalize().ok()
+}
+
+/// Where that is, beside the record.
+const PINS: &str = "mcp";
 
 /// Where the runs of agents are kept, beside the record.
 pub(crate) const RUNS: &str = "agents";

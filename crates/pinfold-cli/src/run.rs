@@ -1,6 +1,7 @@
 //! `pinfold run`: any command inside the line.
 
 pub(crate) mod agent;
+mod leash;
 mod output;
 mod own_terminal;
 mod private;
@@ -74,7 +75,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let published = published::listen(&run.listen, &grant.network)?;
     grant.publishes = !published.is_empty();
     recorded.start(run, &grant.folder, wanted, Some(&grant))?;
-    grant.deny_read.extend(recorded.place());
+    grant.deny_read.extend(recorded.place().into_iter().chain(record::pins_place()));
     let begun = begin(run, &grant, &guards, nested, asks);
     let Begun { boundary, mut confined, relay, mut beside } = match begun {
         Ok(begun) => begun,
@@ -94,6 +95,9 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         Some(relay) => Some(relay.start(&Arc::new(confined.remote().map_err(lost)?))),
         None => None,
     };
+    if let Some(grace) = run.end_with_input {
+        leash::tie(confined.remote().map_err(lost)?, grace).map_err(lost)?;
+    }
     let mut attempts = Attempts::new(&boundary, tier, Some(questions.session()));
     let names = recorded.name().map(|run| format!("{run}:n"));
     let means = Means { names, decides: attempts.about_hosts(), published };

@@ -35,6 +35,10 @@ pub(crate) fn variables() -> BTreeMap<String, String> {
         .collect()
 }
 
+/// This program, which is started for what it does by other commands: also when it was replaced meanwhile.
+/// [proc_pid_exe(5)](https://man7.org/linux/man-pages/man5/proc_pid_exe.5.html)
+pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
+
 /// The environment: what hooks, as the person's own programs, get of it.
 pub(crate) fn environment() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()

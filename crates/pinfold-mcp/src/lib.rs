@@ -19,8 +19,10 @@
 
 mod form;
 mod offer;
+mod proxy;
 mod serve;
 mod stdio;
 
-pub use serve::{Folder, Manner, Opened, Opener, Server, Wish};
+pub use proxy::{Behind, GRACE, PinPlace, ProxyEnd, proxy};
+pub use serve::{Folder, Manner, Opened, Opener, Server, Visible, Wish};
 pub use stdio::serve_stdio;

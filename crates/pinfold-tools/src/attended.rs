@@ -38,9 +38,14 @@ impl Attended {
     /// The same for a caller who can be asked, or may give up.
     pub fn call_for(&self, raw: &RawCall, caller: Caller<'_>) -> Reply {
         let mut reply = crate::call_for(&self.session, raw, Scrubbing::On, caller);
-        let said = std::mem::take(&mut *self.context.lock().unwrap_or_else(PoisonError::into_inner));
-        reply.content.extend(said.into_iter().map(|text| Content::Text { text: Scrubbing::On.text(text).0 }));
+        reply.content.extend(self.said().into_iter().map(|text| Content::Text { text }));
         reply
+    }
+
+    /// What hooks said at the beginning, once.
+    pub fn said(&self) -> Vec<String> {
+        let said = std::mem::take(&mut *self.context.lock().unwrap_or_else(PoisonError::into_inner));
+        said.into_iter().map(|text| Scrubbing::On.text(text).0).collect()
     }
 }
 

@@ -50,7 +50,7 @@ mod within;
 
 use pinfold::consent::Caller;
 use pinfold::policy::PathText;
-use pinfold::{Decided, Failure, Outcome, Permit, RawCall, Receipt, Session, ToolCall};
+use pinfold::{Decided, Failure, Outcome, Permit, RawCall, Receipt, Refusal, Session, ToolCall};
 use pinfold_scrub::Counts;
 use reply::Done;
 use serde_json::Value;
@@ -110,7 +110,7 @@ fn carried(
     perform: impl FnOnce(Permit) -> Reply,
 ) -> Reply {
     let Decided { outcome, mut context, mut stop, retry, told } = session.decide_for(raw, caller);
-    let mut reply = match outcome {
+    let reply = match outcome {
         Ok(permit) => perform(*permit),
         Err(refusal) => scrubbing.reply(Reply::refused(&refusal), Counts::default()),
     };
@@ -120,6 +120,21 @@ fn carried(
         context.extend(said.context);
         stop = stop.or(said.stop);
     }
+    with_words(reply, (context, stop, retry), scrubbing)
+}
+
+/// The answer to a call that was refused, with what hooks say to it: for a door whose deeds are not ours.
+pub fn refused(refusal: &Refusal, context: Vec<String>, stop: Option<String>, retry: bool) -> Reply {
+    let reply = Scrubbing::On.reply(Reply::refused(refusal), Counts::default());
+    with_words(reply, (context, stop, retry), Scrubbing::On)
+}
+
+/// Adds the words of hooks: for the model, why it should stop, whether it may try again.
+fn with_words(
+    mut reply: Reply,
+    (mut context, stop, retry): (Vec<String>, Option<String>, bool),
+    scrubbing: Scrubbing,
+) -> Reply {
     context.extend(retry.then(|| TRY_AGAIN.to_owned()));
     let context = context.into_iter().map(|text| Content::Text { text: scrubbing.text(text).0 });
     reply.content.extend(context);

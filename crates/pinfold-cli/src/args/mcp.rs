@@ -1,13 +1,14 @@
 //! What can be said about the Model Context Protocol.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{SessionFlags, parse_time};
+use super::{Door, SessionFlags, SettingsFlags, parse_time};
 
-/// Speak the Model Context Protocol: offer the tools of pinfold to an agent
+/// Speak the Model Context Protocol: offer the tools of pinfold to an agent, or stand before a server of others
 ///
 /// Every call goes down the same road as those of `pinfold call`: rules, modes, questions, the record.
 #[derive(Debug, Args)]
@@ -19,6 +20,7 @@ pub(crate) struct Mcp {
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     Serve(McpServe),
+    Proxy(Box<McpProxy>),
 }
 
 /// Offer the tools as an MCP server, on standard input and output
@@ -57,4 +59,104 @@ pub(crate) struct McpServe {
     /// Write in the whole folder, whatever roots the client names
     #[arg(long)]
     pub(crate) ignore_roots: bool,
+}
+
+/// Stand before a server of others, on standard input and output
+///
+/// Each call of a tool is judged with its arguments, as `mcp__NAME__tool`; everything else passes as it comes. The server
+/// is started as by `pinfold run`: it writes in the folder, and reaches the hosts that are allowed. What its tools are is
+/// remembered when it is used first: a person is asked about one that is new, or has changed.
+///
+/// Exit code: 0 when the client has ended, 1 when the server has, 125 to 127 when the server could not be started.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  claude mcp add files -- pinfold mcp proxy --name files -- mcp-server-filesystem .\n  pinfold mcp proxy --name github --allow-host api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
+pub(crate) struct McpProxy {
+    /// What rules call the server [default: the name of its program]
+    #[arg(long, value_name = "NAME", value_parser = parse_server)]
+    pub(crate) name: Option<String>,
+
+    /// The folder that the server can write, and starts in [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Another folder that it can write
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    /// It writes nothing but a private /tmp
+    #[arg(long)]
+    pub(crate) read_only: bool,
+
+    /// Credentials that it can read all the same
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) allow_read: Vec<PathBuf>,
+
+    /// A host that it can reach, as for `pinfold run`
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) allow_host: Vec<String>,
+
+    /// Pass it a variable that would be held back (NAME), or set one (NAME=VALUE)
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<OsString>,
+
+    /// Open a door that is closed by default, as for `pinfold run`
+    #[arg(long, value_name = "DOOR", value_enum)]
+    pub(crate) open: Vec<Door>,
+
+    /// Start it even where this machine can hold less; says what is not held
+    #[arg(long)]
+    pub(crate) allow_degraded: bool,
+
+    #[command(flatten)]
+    pub(crate) settings: SettingsFlags,
+
+    /// Read no settings files: rules and modes come from the flags alone
+    #[arg(long)]
+    pub(crate) no_settings: bool,
+
+    /// Do not write a record
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_record: bool,
+
+    /// Ask nobody: what would be a question is refused
+    #[arg(long, help_heading = "Questions")]
+    pub(crate) ask_nobody: bool,
+
+    /// How long an answer is waited for; silence is a no [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Questions")]
+    pub(crate) ask_timeout: Option<Duration>,
+
+    /// Tell a refusal as plain text instead of an error: for clients that drop a server after a few errors (Hermes)
+    #[arg(long)]
+    pub(crate) refusals_as_text: bool,
+
+    /// Take what the tools of the server are now for what they were at first
+    #[arg(long)]
+    pub(crate) repin: bool,
+
+    /// The server and its arguments
+    #[arg(required = true, last = true, value_name = "SERVER", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// A name that stands in rules: `mcp__NAME__tool` has to come apart in one way.
+fn parse_server(name: &str) -> Result<String, String> {
+    if is_server(name) {
+        return Ok(name.to_owned());
+    }
+    Err("a name has letters, digits, `.`, `-` and single `_` inside".to_owned())
+}
+
+/// Whether rules can name a server so.
+pub(crate) fn is_server(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    name.len() <= 64
+        && name.chars().all(plain)
+        && ends(name.chars().next())
+        && ends(name.chars().next_back())
+        && !name.contains("__")
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use super::SettingsFlags;
 
 /// What a session of our tools may do, beside its folder
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct SessionFlags {
     /// Another folder that can be written

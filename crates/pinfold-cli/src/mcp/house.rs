@@ -1,16 +1,15 @@
 //! The folders of a server, and the sessions that are opened in them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use pinfold::consent::approver::PATIENCE;
 use pinfold::consent::{Approver, Asking, Heard, Request};
-use pinfold_mcp::{Folder, Opened, Opener, Wish};
-use pinfold_tools::Tool;
+use pinfold_mcp::{Folder, Opened, Opener, Visible, Wish};
 
-use crate::args::McpServe;
+use crate::args::{McpProxy, McpServe, SessionFlags};
 use crate::asking::{Asker, Reach};
 use crate::exit::{Failure, USAGE};
 use crate::session;
@@ -25,10 +24,33 @@ pub(super) struct House {
 }
 
 impl House {
-    pub(super) fn new(wanted: &McpServe) -> Result<Self, Failure> {
+    /// Where our own tools act.
+    pub(super) fn of_tools(wanted: &McpServe) -> Result<Self, Failure> {
+        Self::new(&wanted.folder, &wanted.session, wanted.ask_nobody, wanted.ask_timeout)
+    }
+
+    /// Where calls of the tools of others are judged.
+    pub(super) fn of_server(wanted: &McpProxy) -> Result<Self, Failure> {
+        let flags = SessionFlags {
+            add_dir: wanted.add_dir.clone(),
+            read_only: wanted.read_only,
+            settings: wanted.settings.clone(),
+            no_settings: wanted.no_settings,
+            no_record: wanted.no_record,
+            ..SessionFlags::default()
+        };
+        Self::new(wanted.folder.as_slice(), &flags, wanted.ask_nobody, wanted.ask_timeout)
+    }
+
+    fn new(
+        said: &[PathBuf],
+        flags: &SessionFlags,
+        ask_nobody: bool,
+        patience: Option<Duration>,
+    ) -> Result<Self, Failure> {
         let here = surroundings::current_dir()?;
-        let said = wanted.folder.iter().map(|folder| (here.join(folder), Some(folder.clone())));
-        let all: Vec<_> = if wanted.folder.is_empty() { vec![(here.clone(), None)] } else { said.collect() };
+        let said_here = said.iter().map(|folder| (here.join(folder), Some(folder.clone())));
+        let all: Vec<_> = if said.is_empty() { vec![(here.clone(), None)] } else { said_here.collect() };
         let (mut folders, mut names) = (Vec::new(), BTreeSet::new());
         for (path, _) in &all {
             let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
@@ -41,11 +63,11 @@ impl House {
             kind: "mcp",
             folder,
             within: None,
-            flags: wanted.session.clone(),
+            flags: flags.clone(),
             headless_alone: false,
         };
         let wishes = all.into_iter().map(|(_, folder)| wish(folder)).collect();
-        Ok(Self { folders, wishes, ask_nobody: wanted.ask_nobody, patience: wanted.ask_timeout })
+        Ok(Self { folders, wishes, ask_nobody, patience })
     }
 
     /// Who is asked where the client is not, or cannot say: whoever is reached elsewhere.
@@ -83,11 +105,10 @@ impl Opener for House {
         &self.folders
     }
 
-    fn tools(&self) -> Result<Vec<Tool>, String> {
+    fn visible(&self) -> Result<Visible, String> {
         let views = self.wishes.iter().map(session::view).collect::<Result<Vec<_>, _>>();
         let views = views.map_err(|failure| failure.in_one_line())?;
-        let tools = pinfold_tools::tools().into_iter();
-        Ok(tools.filter(|tool| views.iter().any(|view| view.shows(tool.name))).collect())
+        Ok(Box::new(move |tool| views.iter().any(|view| view.shows(tool))))
     }
 
     fn open(&self, folder: usize, wish: &Wish) -> Result<Opened, String> {

@@ -3,7 +3,7 @@
 mod asks;
 mod call;
 mod parked;
-mod reply;
+pub(crate) mod reply;
 mod rooms;
 mod roots;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pinfold::Session;
-use pinfold_tools::Tool;
+use pinfold_tools::{Tool, tools};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
     ServerCapabilities, ServerConfig,
@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 
 use crate::offer;
 use parked::Parked;
-use rooms::Rooms;
+pub(crate) use rooms::{Room, Rooms};
 use roots::Roots;
 
 /// Calls that are carried out at one time. More wait their turn.
@@ -37,11 +37,11 @@ pub trait Opener: Send + Sync + 'static {
     /// The folders that calls can be about; the first is meant where none is named.
     fn folders(&self) -> &[Folder];
 
-    /// The tools that a model is shown, as rules are now.
+    /// Which tools a model is shown, as rules are now.
     ///
     /// # Errors
     /// When that cannot be told, and what to do about it.
-    fn tools(&self) -> Result<Vec<Tool>, String>;
+    fn visible(&self) -> Result<Visible, String>;
 
     /// Opens a session in one of the folders.
     ///
@@ -49,6 +49,9 @@ pub trait Opener: Send + Sync + 'static {
     /// When there can be none, and what to do about it.
     fn open(&self, folder: usize, wish: &Wish) -> Result<Opened, String>;
 }
+
+/// Says by its name whether a tool is shown.
+pub type Visible = Box<dyn Fn(&str) -> bool>;
 
 /// A folder that calls can be about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,7 +155,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.0.opener.tools().map_err(|why| ErrorData::internal_error(why, None))?;
+        let visible = self.0.opener.visible().map_err(|why| ErrorData::internal_error(why, None))?;
+        let tools: Vec<Tool> = tools().into_iter().filter(|tool| visible(tool.name)).collect();
         let has_shell = tools.iter().any(|tool| tool.name == "Bash");
         let names: Vec<String> = self.0.opener.folders().iter().map(|f| f.name.clone()).collect();
         let shown = tools.into_iter().filter(|tool| has_shell || !offer::needs_shell(tool.name));

@@ -18,6 +18,11 @@ pub(crate) struct Room {
 }
 
 impl Room {
+    /// The session, as it is.
+    pub(crate) fn attended(&self) -> &Attended {
+        &self.attended
+    }
+
     /// The session, with rules as they are now.
     pub(crate) fn now(&self) -> &Attended {
         (self.follow)(self.attended.session());

@@ -140,6 +140,13 @@ pub struct Told {
     pub(crate) raw: RawCall,
 }
 
+impl Told {
+    /// The call, with the input that a hook may have written.
+    pub fn raw(&self) -> &RawCall {
+        &self.raw
+    }
+}
+
 /// Whoever runs the hooks of a session.
 pub trait Hooks: fmt::Debug + Send + Sync {
     /// `PreToolUse`: before the call is judged.

@@ -86,6 +86,12 @@ impl Session {
 
     /// The same for a caller who can be asked, or may give up.
     pub fn decide_for(&self, raw: &RawCall, caller: Caller<'_>) -> Decided {
+        self.decide_doubted(raw, None, caller)
+    }
+
+    /// The same where there is a `doubt`: what the door does not understand about the call, as a word that stands beside
+    /// those of hooks.
+    pub fn decide_doubted(&self, raw: &RawCall, doubt: Option<HookWord>, caller: Caller<'_>) -> Decided {
         let mut walk = Walk {
             id: self.shared().next_call(),
             raw: Some(Cow::Borrowed(raw)),
@@ -93,7 +99,7 @@ impl Session {
             caller,
             ..Walk::of_embedder(self)
         };
-        let word = walk.before();
+        let word = [walk.before(), doubt].into_iter().flatten().max_by_key(|word| word.decision);
         let ruling = walk.submit(word);
         walk.end(ruling)
     }

@@ -1,0 +1,125 @@
+//! The server behind `pinfold mcp proxy`: started as by `pinfold run`, which holds it, and ends it when we have ended.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+
+use clap::ValueEnum as _;
+use pinfold_mcp::{Behind, GRACE, Manner, Opener as _, PinPlace, ProxyEnd};
+
+use super::house::House;
+use crate::args::{McpProxy, is_server};
+use crate::exit::{DONE, FAILED, Failure, NO_WALLS, USAGE};
+use crate::say::{self, warn};
+use crate::{record, surroundings};
+
+pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
+    let house = House::of_server(wanted)?;
+    // Settings that cannot be used are told now, where a person may see it.
+    house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
+    let folder = house.folders().first().map(|folder| folder.path.clone()).unwrap_or_default();
+    let behind =
+        Behind { name: name(wanted)?, command: command(wanted, &folder), pins: pins(wanted, folder)? };
+    let manner = Manner { refusals_as_text: wanted.refusals_as_text, ..Manner::default() };
+    let tell = |what: &str| warn(say::lines(what));
+    let end = pinfold_mcp::proxy(Arc::new(house), behind, manner, tell).map_err(|why| {
+        Failure::new(USAGE, say::lines(&why)).mend("--repin takes the tools as they are now")
+    })?;
+    Ok(ExitCode::from(code(end)))
+}
+
+/// What rules call the server.
+fn name(wanted: &McpProxy) -> Result<String, Failure> {
+    let program = || wanted.command.first().and_then(|program| Path::new(program).file_stem()?.to_str());
+    let name = wanted.name.as_deref().or_else(program).filter(|name| is_server(name));
+    name.map(str::to_owned).ok_or_else(|| {
+        Failure::new(USAGE, "the name of the program cannot stand in rules")
+            .mend("name the server: --name NAME")
+    })
+}
+
+/// Where it is kept what its tools are.
+fn pins(wanted: &McpProxy, folder: PathBuf) -> Result<PinPlace, Failure> {
+    // Inside another run nothing can be kept.
+    let directory = if surroundings::is_inside_another() { None } else { Some(record::pins()?) };
+    let server = wanted.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    Ok(PinPlace { directory, server, folder, anew: wanted.repin })
+}
+
+/// The run in which the server lives.
+fn command(wanted: &McpProxy, folder: &Path) -> Command {
+    let mut command = Command::new(surroundings::OWN_PROGRAM);
+    let option = |name: &str, value: &OsStr| {
+        let mut word = OsString::from(format!("--{name}="));
+        word.push(value);
+        word
+    };
+    let seconds = OsString::from(format!("{}s", GRACE.as_secs()));
+    let mut words = vec![
+        OsString::from("run"),
+        "--quiet".into(),
+        option("end-with-input", &seconds),
+        option("folder", folder.as_os_str()),
+    ];
+    let here = surroundings::current_dir().unwrap_or_default();
+    let mut all = |name: &str, values: &mut dyn Iterator<Item = OsString>| {
+        words.extend(values.map(|value| option(name, &value)));
+    };
+    all("add-dir", &mut wanted.add_dir.iter().map(|dir| here.join(dir).into_os_string()));
+    all("allow-read", &mut wanted.allow_read.iter().map(|path| here.join(path).into_os_string()));
+    all("allow-host", &mut wanted.allow_host.iter().map(OsString::from));
+    all("open", &mut wanted.open.iter().filter_map(|door| Some(door.to_possible_value()?.get_name().into())));
+    all("profile", &mut wanted.settings.profile.iter().map(OsString::from));
+    all("ask-timeout", &mut wanted.ask_timeout.iter().map(|time| format!("{}s", time.as_secs()).into()));
+    all("ask", &mut wanted.ask_nobody.then(|| "nobody".into()).into_iter());
+    // Values stand in the environment, which only the person sees, and not on a command line.
+    let mut names = Vec::new();
+    for variable in &wanted.env {
+        let (name, value) = split(variable);
+        if let Some(value) = value {
+            command.env(&name, value);
+        }
+        names.push(name);
+    }
+    all("env", &mut names.into_iter());
+    let switches = [
+        ("--read-only", wanted.read_only),
+        ("--allow-degraded", wanted.allow_degraded),
+        ("--no-settings", wanted.no_settings),
+        ("--no-record", wanted.no_record),
+    ];
+    words.extend(switches.iter().filter(|(_, on)| *on).map(|(switch, _)| OsString::from(switch)));
+    words.push("--".into());
+    command.args(words).args(&wanted.command).current_dir(folder);
+    command
+}
+
+/// `NAME=VALUE`, or a name alone.
+fn split(variable: &OsStr) -> (OsString, Option<OsString>) {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = variable.as_bytes();
+    match bytes.iter().position(|byte| *byte == b'=') {
+        Some(at) => {
+            let (name, value) = bytes.split_at(at);
+            let value = value.get(1..).unwrap_or_default();
+            (OsStr::from_bytes(name).to_owned(), Some(OsStr::from_bytes(value).to_owned()))
+        }
+        None => (variable.to_owned(), None),
+    }
+}
+
+fn code(end: ProxyEnd) -> u8 {
+    match end {
+        ProxyEnd::Client => DONE,
+        ProxyEnd::Server(status, spoke) => {
+            let code = status.and_then(|status| u8::try_from(status.code()?).ok());
+            let not_started = code.filter(|code| !spoke && (NO_WALLS..=127).contains(code));
+            if not_started.is_none() {
+                let how = code.map_or_else(|| "it was killed".to_owned(), |code| format!("exit code {code}"));
+                warn(format_args!("the server has ended ({how})"));
+            }
+            not_started.unwrap_or(FAILED)
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! One call of a tool: judged with its arguments, passed on as it came, and its answer without secrets.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use pinfold::consent::{Approver, Caller, Decided, Told};
+use pinfold::policy::{Decision, HookWord};
+use pinfold::{Failure, Outcome, RawCall, Receipt, RefusalCode};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::asks::Asks;
+use super::catalogue::Doubt;
+use super::clean::clean;
+use super::frame::{self, Id, spliced};
+use super::requests::{Judged, Waiting};
+use super::strict::{self, is_plain};
+use super::{Shared, listing};
+use crate::serve::{Room, Wish, reply};
+
+/// The fields of a call that its server looks for by name.
+const FIELDS: [&str; 3] = ["name", "arguments", "_meta"];
+
+/// How the name of every tool of a server begins, for rules.
+const PREFIX: &str = "mcp__";
+
+/// In which requests of the newest revision its version stands.
+const VERSION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
+
+/// A call as it came.
+pub(crate) struct Call {
+    pub(crate) id: Id,
+    line: Vec<u8>,
+    params: Value,
+    tool: String,
+}
+
+/// A call that was let through and waits for its answer.
+pub(crate) struct Sent {
+    receipt: Receipt,
+    told: Option<Told>,
+    room: Arc<Room>,
+    /// What hooks want the model to read.
+    context: Vec<String>,
+    /// A hook wants the agent to stop, and why.
+    stop: Option<String>,
+}
+
+impl Call {
+    /// Understands a call.
+    ///
+    /// # Errors
+    /// Why it is none that every server reads alike.
+    pub(crate) fn of(id: Id, line: Vec<u8>, params: Option<&str>) -> Result<Self, String> {
+        let params = strict::parse(params.ok_or("`params` is missing")?)?;
+        let fields = params.as_object().filter(|fields| is_plain(fields, &FIELDS));
+        let fields = fields.ok_or("`params` has names that differ in case alone, or is no object")?;
+        let tool = fields.get("name").and_then(Value::as_str).ok_or("`name` is no text")?.to_owned();
+        if fields.get("arguments").is_some_and(|arguments| !arguments.is_object() && !arguments.is_null()) {
+            return Err("`arguments` is no object".to_owned());
+        }
+        Ok(Self { id, line, params, tool })
+    }
+
+    /// What progress is told under.
+    pub(crate) fn token(&self) -> Option<Value> {
+        self.params.pointer("/_meta/progressToken").cloned()
+    }
+
+    /// Judges it, and passes it on or answers it.
+    pub(crate) fn carry_out(self, shared: &Arc<Shared>, judged: &Judged) {
+        if let Err(why) = listing::refresh(shared, &self.params) {
+            return self.no(shared, format!("the call was not made: {why}"));
+        }
+        let wish = Wish { asks: shared.client().asks, narrowed: None };
+        let asks = wish.asks.then_some(Asks(shared));
+        let room = match shared.rooms.enter(0, wish) {
+            Ok(room) => room,
+            Err(why) => return self.no(shared, why),
+        };
+        let doubt = shared.catalogue.doubt(&self.tool);
+        let waits = || !judged.gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
+        let caller = Caller { waits: Some(&waits), asks: asks.as_ref().map(|asks| asks as &dyn Approver) };
+        let arguments = self.params.get("arguments").cloned().unwrap_or(Value::Null);
+        let raw = RawCall::new(rule_name(&shared.name, &self.tool), arguments);
+        let attended = room.now();
+        let decided = attended.session().decide_doubted(&raw, doubt.as_ref().map(word), caller);
+        let Decided { outcome, mut context, stop, retry, told } = decided;
+        context.extend(attended.said());
+        let permit = match outcome {
+            Ok(permit) => permit,
+            Err(refusal) => {
+                let no = reply::result(pinfold_tools::refused(&refusal, context, stop, retry), shared.manner);
+                return self.answer(shared, serde_json::to_value(no).unwrap_or_default());
+            }
+        };
+        if let Some(doubt) = doubt
+            && shared.catalogue.accept(&self.tool, &doubt)
+        {
+            shared.say_that_the_list_has_changed();
+        }
+        let (_, _, receipt) = permit.spend();
+        let line = match &told {
+            Some(told) if told.raw().input != raw.input => self.rewritten(&told.raw().input),
+            _ => self.line,
+        };
+        let sent = Sent { receipt, told, room, context, stop };
+        match shared.requests.let_through(&self.id, Box::new(sent)) {
+            Err(sent) => sent.ends_with("the client took the call back", "make it again if it is wanted"),
+            Ok(()) if shared.to_server.send(line).is_err() => shared.server_is_gone(),
+            Ok(()) => {}
+        }
+    }
+
+    /// With other arguments, which a hook wrote.
+    fn rewritten(&self, arguments: &Value) -> Vec<u8> {
+        let mut params = self.params.clone();
+        if let Some(fields) = params.as_object_mut() {
+            fields.insert("arguments".to_owned(), arguments.clone());
+        }
+        let id = &self.id;
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#).into_bytes()
+    }
+
+    /// A no of our own, before anything was judged.
+    pub(crate) fn no(&self, shared: &Shared, why: String) {
+        self.answer(shared, serde_json::to_value(reply::error(why)).unwrap_or_default());
+    }
+
+    fn answer(&self, shared: &Shared, mut result: Value) {
+        if shared.requests.is_over(&self.id).is_none() {
+            return;
+        }
+        if self.params.pointer(VERSION).is_some()
+            && let Some(result) = result.as_object_mut()
+        {
+            result.insert("resultType".to_owned(), "complete".into());
+        }
+        clean(&mut result);
+        shared.answer_client(&self.id, &result);
+    }
+}
+
+/// What rules call a tool.
+pub(crate) fn rule_name(server: &str, tool: &str) -> String {
+    format!("{PREFIX}{server}__{tool}")
+}
+
+/// A doubt is for a person, whatever was granted.
+fn word(doubt: &Doubt) -> HookWord {
+    HookWord {
+        decision: Decision::Ask,
+        reason: doubt.reason.clone(),
+        by: "what is known of the server".to_owned(),
+        only: Vec::new(),
+    }
+}
+
+impl Sent {
+    /// Whether programs of the person's have to be told how it ended, which takes its time.
+    pub(crate) fn has_hooks(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// The server has answered with a result.
+    pub(crate) fn has_result(self, shared: &Shared, id: &Id, line: &[u8], result: &RawValue) {
+        let mut answer = match strict::parse(result.get()) {
+            Ok(answer @ Value::Object(_)) => answer,
+            Ok(_) => return self.not_understood(shared, id, "it is no object"),
+            Err(why) => return self.not_understood(shared, id, &why),
+        };
+        let mut changed = clean(&mut answer);
+        let failed = answer.get("isError") == Some(&Value::Bool(true));
+        let failure = || failed_by_server("the server says that it failed");
+        let said = self.closes(&if failed { Outcome::Failed(failure()) } else { Outcome::Done }, &answer);
+        if !said.is_empty() {
+            changed = true;
+            let mut said =
+                json!(said.iter().map(|text| json!({"type": "text", "text": text})).collect::<Vec<_>>());
+            clean(&mut said);
+            if let (Some(content), Value::Array(said)) = (content_of(&mut answer), said) {
+                content.extend(said);
+            }
+        }
+        let line = if changed { spliced(line, result, &answer.to_string()) } else { line.to_vec() };
+        shared.to_client(line);
+    }
+
+    /// The server has answered with an error.
+    pub(crate) fn has_error(self, shared: &Shared, id: &Id, line: &[u8], error: &RawValue) {
+        let Ok(mut answer) = strict::parse(error.get()) else {
+            return self.not_understood(shared, id, "its error is none");
+        };
+        let changed = clean(&mut answer);
+        let message =
+            answer.get("message").and_then(Value::as_str).unwrap_or("the server says that it failed");
+        self.closes(&Outcome::Failed(failed_by_server(message)), &answer);
+        let line = if changed { spliced(line, error, &answer.to_string()) } else { line.to_vec() };
+        shared.to_client(line);
+    }
+
+    fn not_understood(self, shared: &Shared, id: &Id, why: &str) {
+        self.ends_with("the answer of the server is not understood", why);
+        shared.not_understood(id, why);
+    }
+
+    /// It will have no answer.
+    pub(crate) fn ends_with(self, what: &str, hint: &str) {
+        let failure = Failure::plain(RefusalCode::Io, what, hint);
+        self.closes(&Outcome::Failed(failure), &json!({}));
+    }
+
+    /// Records how it ended and tells hooks; what they and we have to say to the model.
+    fn closes(self, outcome: &Outcome, answer: &Value) -> Vec<String> {
+        let Self { receipt, told, room, mut context, mut stop } = self;
+        let done = *outcome == Outcome::Done;
+        if let Err(error) = receipt.close(outcome) {
+            context.push(format!("[the outcome could not be recorded: {error}; tell the person]"));
+        }
+        if let Some(told) = told {
+            let said = room.attended().session().after(&told, done, answer);
+            context.extend(said.blocked);
+            context.extend(said.context);
+            stop = stop.or(said.stop);
+        }
+        context.extend(stop.map(|why| format!("[a hook wants you to stop: {why}]")));
+        context
+    }
+}
+
+/// The pieces of a result, to which more are added.
+fn content_of(answer: &mut Value) -> Option<&mut Vec<Value>> {
+    answer.as_object_mut()?.entry("content").or_insert_with(|| json!([])).as_array_mut()
+}
+
+fn failed_by_server(message: &str) -> Failure {
+    Failure::plain(RefusalCode::Io, message, "see what the server says about it")
+}
+
+/// What a request that waits for the server has to be told once the server has gone.
+pub(crate) fn lost(waiting: Waiting) {
+    match waiting {
+        Waiting::Call(sent) => sent.ends_with("the server has ended", "start it again"),
+        Waiting::Judged(judged) => judged.gone.store(true, Ordering::SeqCst),
+        Waiting::Ours(answer) => {
+            // Whoever asked does not wait any more.
+            let _ = answer.send(Err("the server has ended".to_owned()));
+        }
+        Waiting::Plain | Waiting::List | Waiting::Later => {}
+    }
+}
+
+/// Lines that are answered by a result that has secrets in it, beside those of calls.
+pub(crate) fn later(shared: &Shared, id: &Id, line: &[u8], outcome: frame::Outcome<'_>) {
+    let (frame::Outcome::Result(part) | frame::Outcome::Error(part)) = outcome;
+    let mut answer = match strict::parse(part.get()) {
+        Ok(answer) => answer,
+        Err(why) => return shared.not_understood(id, &why),
+    };
+    let line = if clean(&mut answer) { spliced(line, part, &answer.to_string()) } else { line.to_vec() };
+    shared.to_client(line);
+}

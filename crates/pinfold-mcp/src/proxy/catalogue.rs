@@ -1,0 +1,236 @@
+//! The tools of a server, as they are shown to a client: those that no rule denies, with definitions that are known.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::pins::{Known, Pins, hash};
+use super::strict::is_plain;
+
+/// The longest name of a tool.
+const LONGEST_NAME: usize = 128;
+
+/// More tools than any server has.
+const MOST: usize = 10_000;
+
+/// The fields of a definition that readers look for by name.
+const FIELDS: [&str; 5] = ["name", "title", "description", "inputSchema", "annotations"];
+
+/// What a server said about its tools.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    pins: Pins,
+    /// By name, as they were listed last.
+    listed: BTreeMap<String, Definition>,
+    /// The list is whole, and the server has not said that it has changed.
+    is_current: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Definition {
+    hash: String,
+    known: Known,
+}
+
+/// Why nobody may use a tool unasked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    pub(crate) reason: String,
+    hash: Option<String>,
+}
+
+/// What is left of a page of a list.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// All of it.
+    Whole,
+    /// Something was taken out or put in the place of something else.
+    Changed,
+}
+
+impl Catalogue {
+    pub(crate) fn new(pins: Pins) -> Self {
+        let inner = Inner { pins, listed: BTreeMap::new(), is_current: false };
+        Self { inner: Mutex::new(inner) }
+    }
+
+    /// The server says that its list has changed.
+    pub(crate) fn outdated(&self) {
+        self.inner().is_current = false;
+    }
+
+    /// Whether it is known what the server lists now.
+    pub(crate) fn is_current(&self) -> bool {
+        self.inner().is_current
+    }
+
+    /// Takes in a page of a list, and leaves in it what a client may see.
+    ///
+    /// # Errors
+    /// When it is no page.
+    pub(crate) fn page(&self, result: &mut Value, shows: &dyn Fn(&str) -> bool) -> Result<Page, String> {
+        let result = result.as_object_mut().filter(|result| is_plain(result, &["tools", "nextCursor"]));
+        let result = result.ok_or("it is no list of tools")?;
+        let is_last = result.get("nextCursor").is_none_or(Value::is_null);
+        let tools = result.get_mut("tools").and_then(Value::as_array_mut).ok_or("it is no list of tools")?;
+        let mut inner = self.inner();
+        let (before, mut seen, mut changed) = (tools.len(), HashSet::new(), false);
+        let mut left = Vec::with_capacity(before);
+        for mut tool in std::mem::take(tools) {
+            let Some(name) = name(&tool).filter(|name| seen.insert(name.clone())) else { continue };
+            let Some(known) = inner.take_in(&name, &tool) else { continue };
+            if !shows(&name) {
+                continue;
+            }
+            if let Some(what) = said(known) {
+                tool = stand_in(&name, what);
+                changed = true;
+            }
+            left.push(tool);
+        }
+        changed |= left.len() != before;
+        *tools = left;
+        if is_last {
+            inner.is_current = true;
+            inner.pins.complete().map_err(|e| format!("what the tools are could not be kept: {e}"))?;
+        }
+        Ok(if changed { Page::Changed } else { Page::Whole })
+    }
+
+    /// Why a tool may not be used unasked; `None` when its definition is known.
+    pub(crate) fn doubt(&self, tool: &str) -> Option<Doubt> {
+        let inner = self.inner();
+        let Some(definition) = inner.listed.get(tool) else {
+            return Some(Doubt { reason: "the server does not list this tool".to_owned(), hash: None });
+        };
+        let what = said(definition.known)?;
+        let reason = format!("the definition of this tool {what} since its server was first used here");
+        Some(Doubt { reason, hash: Some(definition.hash.clone()) })
+    }
+
+    /// Somebody was told the doubt and said yes. `true`: the definition that they were asked about is known now.
+    pub(crate) fn accept(&self, tool: &str, doubt: &Doubt) -> bool {
+        let Some(hash) = &doubt.hash else { return false };
+        let mut inner = self.inner();
+        let Some(definition) = inner.listed.get_mut(tool).filter(|now| now.hash == *hash) else {
+            return false;
+        };
+        definition.known = Known::Same;
+        // What is not kept is asked about again.
+        inner.pins.take(tool, hash).is_ok()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Compares a definition with what is known. `None`: there are too many.
+    fn take_in(&mut self, name: &str, tool: &Value) -> Option<Known> {
+        if self.listed.len() >= MOST && !self.listed.contains_key(name) {
+            return None;
+        }
+        let hash = hash(tool);
+        let known = self.pins.compare(name, &hash);
+        self.listed.insert(name.to_owned(), Definition { hash, known });
+        Some(known)
+    }
+}
+
+fn said(known: Known) -> Option<&'static str> {
+    match known {
+        Known::Same => None,
+        Known::New => Some("is new"),
+        Known::Changed => Some("has changed"),
+    }
+}
+
+/// The name of a tool, where the definition is one that every reader takes for the same.
+fn name(tool: &Value) -> Option<String> {
+    let tool = tool.as_object().filter(|tool| is_plain(tool, &FIELDS))?;
+    let name = tool.get("name")?.as_str()?;
+    let plain = !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(|c| c.is_ascii_graphic());
+    plain.then(|| name.to_owned())
+}
+
+/// What a client sees of a tool whose definition nobody has said yes to: nothing of its words.
+fn stand_in(name: &str, what: &str) -> Value {
+    let description = format!(
+        "[pinfold: the definition of this tool {what} since its server was first used here, so it is not shown. A person \
+         is asked about the next call of it.]"
+    );
+    json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(catalogue: &Catalogue, mut page: Value) -> Result<(Page, Value), String> {
+        let kind = catalogue.page(&mut page, &|tool| tool != "denied")?;
+        Ok((kind, page))
+    }
+
+    fn tool(name: &str, says: &str) -> Value {
+        json!({"name": name, "description": says, "inputSchema": {}})
+    }
+
+    #[test]
+    fn a_client_sees_what_is_known_and_allowed() {
+        let catalogue = Catalogue::new(Pins::default());
+        let first = json!({"tools": [tool("a", "1")], "nextCursor": "2", "more": 1});
+        assert_eq!(page(&catalogue, first.clone()), Ok((Page::Whole, first)));
+        assert!(!catalogue.is_current());
+        let second = json!({"tools": [tool("b", "1"), tool("denied", "1")]});
+        assert_eq!(page(&catalogue, second), Ok((Page::Changed, json!({"tools": [tool("b", "1")]}))));
+        assert!(catalogue.is_current() && catalogue.doubt("a").is_none() && catalogue.doubt("c").is_some());
+
+        let (kind, shown) =
+            page(&catalogue, json!({"tools": [tool("a", "evil"), tool("b", "1"), tool("c", "evil")]}))
+                .unwrap();
+        assert_eq!((kind, shown["tools"].as_array().unwrap().len()), (Page::Changed, 3));
+        assert!(!shown.to_string().contains("evil"), "{shown}");
+        let doubt = catalogue.doubt("a").unwrap();
+        assert!(doubt.reason.contains("has changed"));
+        page(&catalogue, json!({"tools": [tool("a", "worse")]})).unwrap();
+        assert!(!catalogue.accept("a", &doubt), "somebody was asked about another one");
+        let doubt = catalogue.doubt("a").unwrap();
+        assert!(catalogue.accept("a", &doubt) && catalogue.doubt("a").is_none());
+    }
+
+    #[test]
+    fn what_readers_could_take_for_something_else_is_no_list_and_no_tool() {
+        for bad in [
+            json!([]),
+            json!({}),
+            json!({"tools": {}}),
+            json!({"Tools": []}),
+            json!({"tools": [], "TOOLS": [tool("a", "1")]}),
+            json!({"tools": [], "nextcursor": "1"}),
+        ] {
+            assert!(page(&Catalogue::new(Pins::default()), bad.clone()).is_err(), "{bad}");
+        }
+        let odd = [
+            tool("", "1"),
+            tool("a b", "1"),
+            tool("a\u{202e}", "1"),
+            tool(&"a".repeat(200), "1"),
+            json!({"name": "x", "Name": "y"}),
+            json!({"name": "x", "Description": "y"}),
+            json!({"name": 1}),
+            json!("x"),
+            tool("good", "1"),
+            tool("good", "twice"),
+        ];
+        let catalogue = Catalogue::new(Pins::default());
+        let (kind, left) = page(&catalogue, json!({"tools": odd})).unwrap();
+        assert_eq!((kind, left), (Page::Changed, json!({"tools": [tool("good", "1")]})));
+    }
+}

@@ -1,0 +1,98 @@
+//! Lists of tools: those that a client asks for, and our own before a call of which nothing is known.
+
+use std::sync::PoisonError;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::Shared;
+use super::calls::rule_name;
+use super::catalogue::Page;
+use super::frame::{Id, spliced};
+use super::requests::{Requests, Waiting};
+use super::strict;
+
+/// How long a server has for each page.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// More pages than any list has.
+const MOST_PAGES: usize = 1000;
+
+/// What is the protocol's own in the requests of the newest revision.
+const OF_PROTOCOL: &str = "io.modelcontextprotocol/";
+
+/// The server has answered a client that wanted its tools.
+pub(crate) fn listed(shared: &Shared, id: &Id, line: &[u8], result: &RawValue) {
+    let page = strict::parse(result.get()).and_then(|mut page| Ok((taken_in(shared, &mut page)?, page)));
+    match page {
+        Ok((Page::Whole, _)) => shared.to_client(line.to_vec()),
+        Ok((Page::Changed, page)) => shared.to_client(spliced(line, result, &page.to_string())),
+        Err(why) => shared.not_understood(id, &why),
+    }
+}
+
+fn taken_in(shared: &Shared, page: &mut Value) -> Result<Page, String> {
+    let visible = shared.opener.visible()?;
+    shared.catalogue.page(page, &|tool| visible(&rule_name(&shared.name, tool)))
+}
+
+/// Asks the server for its tools, if it is not known which it has. `call`: the parameters of a call that is about to be
+/// made.
+///
+/// # Errors
+/// When it does not say.
+pub(crate) fn refresh(shared: &Shared, call: &Value) -> Result<(), String> {
+    if shared.catalogue.is_current() {
+        return Ok(());
+    }
+    let _turn = shared.listing.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cursor = Value::Null;
+    for _ in 0..MOST_PAGES {
+        if shared.catalogue.is_current() {
+            return Ok(());
+        }
+        let mut page = asked(shared, &params(call, &cursor))?;
+        cursor = page.get("nextCursor").cloned().unwrap_or_default();
+        taken_in(shared, &mut page)?;
+    }
+    Err("the list of the server's tools has no end".to_owned())
+}
+
+fn params(call: &Value, cursor: &Value) -> Value {
+    let meta = call.get("_meta").and_then(Value::as_object).into_iter().flatten();
+    let meta = meta.filter(|(name, _)| name.starts_with(OF_PROTOCOL));
+    let meta: Map<String, Value> = meta.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut params = Map::new();
+    if !meta.is_empty() {
+        params.insert("_meta".to_owned(), Value::Object(meta));
+    }
+    if !cursor.is_null() {
+        params.insert("cursor".to_owned(), cursor.clone());
+    }
+    Value::Object(params)
+}
+
+fn asked(shared: &Shared, params: &Value) -> Result<Value, String> {
+    let id = Requests::our_id().ok_or("there are no random numbers for a request")?;
+    let (answer, said) = channel();
+    let full = |_| "too many requests wait for the server".to_owned();
+    shared.requests.client_asks(&id, Waiting::Ours(answer)).map_err(full)?;
+    let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{params}}}"#);
+    if shared.to_server.send(line.into_bytes()).is_err() {
+        return Err("the server has ended".to_owned());
+    }
+    said.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        shared.requests.is_over(&id);
+        Err("the server did not list its tools in time".to_owned())
+    })
+}
+
+/// The notification that a list has changed.
+pub(crate) fn has_changed() -> Vec<u8> {
+    json!({"jsonrpc": "2.0", "method": CHANGED}).to_string().into_bytes()
+}
+
+/// What a server says when its list has changed.
+pub(crate) const CHANGED: &str = "notifications/tools/list_changed";

@@ -1,0 +1,206 @@
+//! What the client says: calls are judged, everything else that is in order passes through as it came.
+
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+
+use super::calls::Call;
+use super::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome};
+use super::requests::{Judged, NotTaken, Waiting};
+use super::strict::folded;
+use super::{Event, Shared};
+
+/// Codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
+const NOT_JSON: i32 = -32700;
+const NO_REQUEST: i32 = -32600;
+const NO_METHOD: i32 = -32601;
+const BAD_PARAMS: i32 = -32602;
+/// One of those that are left to whoever answers.
+pub(super) const OURS: i32 = -32000;
+
+/// Methods that are ours to look at.
+const CALL: &str = "tools/call";
+const LIST: &str = "tools/list";
+const INITIALIZE: &str = "initialize";
+const CANCELLED: &str = "notifications/cancelled";
+/// How the methods begin by which the result of a call comes later.
+const LATER: &str = "tasks/";
+
+/// What is known of a client.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Client {
+    /// What it calls itself. It proves nothing.
+    pub(crate) name: String,
+    /// Its person can be asked through it.
+    pub(crate) asks: bool,
+}
+
+/// Reads to the end of what the client says.
+pub(super) fn listen(shared: &Arc<Shared>, input: impl Read) {
+    let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
+    loop {
+        match lines.next() {
+            Ok(Some(Line::Whole(line))) => heard(shared, line),
+            Ok(Some(Line::TooLong(id))) => {
+                let why = format!("a message of more than {} MiB is not taken", LONGEST >> 20);
+                shared.refuse(id.as_ref(), NO_REQUEST, &why);
+            }
+            Ok(None) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                shared.tell(&format!("the client cannot be heard any more: {error}"));
+                break;
+            }
+        }
+    }
+    shared.happens(Event::ClientEnded);
+}
+
+fn heard(shared: &Arc<Shared>, line: Vec<u8>) {
+    if line.trim_ascii().is_empty() {
+        return;
+    }
+    match frame::parse(&line) {
+        Ok(Message::Request { id, method, params }) => {
+            let params = params.map(|params| params.get().to_owned());
+            request(shared, &id, &method, params.as_deref(), line);
+        }
+        Ok(Message::Notification { method, params }) => {
+            let params = params.map(|params| params.get().to_owned());
+            notification(shared, &method, params.as_deref(), line);
+        }
+        Ok(Message::Answer { id, outcome }) => {
+            let result = match outcome {
+                Outcome::Result(result) => serde_json::from_str(result.get()).unwrap_or_default(),
+                Outcome::Error(_) => json!({}),
+            };
+            answer(shared, &id, result, line);
+        }
+        Err(malformed) => {
+            let why = format!("the message is not passed on: {}", malformed.why);
+            for id in malformed.about.iter().filter(|id| !shared.requests.waits(id)) {
+                shared.refuse(Some(id), NO_REQUEST, &why);
+            }
+            if malformed.about.is_empty() {
+                shared.refuse(None, NOT_JSON, &why);
+            }
+        }
+    }
+}
+
+fn request(shared: &Arc<Shared>, id: &Id, method: &str, params: Option<&str>, line: Vec<u8>) {
+    let waiting = match method {
+        CALL => return call(shared, id, params, line),
+        LIST => Waiting::List,
+        INITIALIZE => {
+            shared.meets(met(params));
+            Waiting::Plain
+        }
+        _ if is_disguised(method) => {
+            return shared.refuse(Some(id), NO_METHOD, "there is no such method");
+        }
+        _ if method.starts_with(LATER) => Waiting::Later,
+        _ => Waiting::Plain,
+    };
+    if asks(shared, id, waiting) {
+        pass_on(shared, line);
+    }
+}
+
+/// A name that some server may take for that of a call, and that is none.
+fn is_disguised(method: &str) -> bool {
+    let folded = folded(method);
+    let plain: String = folded.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
+    plain.trim_matches('/') == CALL
+}
+
+/// Takes a request. `false`: it is not taken, and the client knows.
+fn asks(shared: &Shared, id: &Id, waiting: Waiting) -> bool {
+    match shared.requests.client_asks(id, waiting) {
+        Ok(()) => true,
+        Err(NotTaken::Twice) => {
+            // Under its number the answer would be taken for that of the other.
+            shared.refuse(None, NO_REQUEST, &format!("a request with the number {id} waits already"));
+            false
+        }
+        Err(NotTaken::TooMany) => {
+            shared.refuse(Some(id), OURS, "too many requests wait at once: wait for some of them");
+            false
+        }
+    }
+}
+
+fn call(shared: &Arc<Shared>, id: &Id, params: Option<&str>, line: Vec<u8>) {
+    let call = match Call::of(id.clone(), line, params) {
+        Ok(call) => call,
+        Err(why) => {
+            return shared.refuse(Some(id), BAD_PARAMS, &format!("the call is not passed on: {why}"));
+        }
+    };
+    let judged = Judged { gone: Arc::new(AtomicBool::new(false)), token: call.token() };
+    if !asks(shared, id, Waiting::Judged(judged.clone())) {
+        return;
+    }
+    let of_thread = Arc::clone(shared);
+    if !shared.pool.give(move || call.carry_out(&of_thread, &judged)) {
+        shared.requests.is_over(id);
+        shared.refuse(Some(id), OURS, "the call was not judged: no thread can be started");
+    }
+}
+
+fn notification(shared: &Shared, method: &str, params: Option<&str>, line: Vec<u8>) {
+    if is_disguised(method) {
+        // A call that nobody wants to know the end of: a server might carry it out.
+        return shared.tell("a call without a number was not passed on");
+    }
+    if method == CANCELLED
+        && let Some(id) = params.and_then(of_request)
+    {
+        match shared.requests.is_over(&id) {
+            // The server has never heard of it.
+            Some(Waiting::Judged(judged)) => return judged.gone.store(true, Ordering::SeqCst),
+            Some(Waiting::Call(sent)) => {
+                sent.ends_with("the client took the call back", "make it again if it is wanted");
+            }
+            Some(Waiting::Plain | Waiting::List | Waiting::Later | Waiting::Ours(_)) | None => {}
+        }
+    }
+    pass_on(shared, line);
+}
+
+/// Which request a notification is about.
+pub(super) fn of_request(params: &str) -> Option<Id> {
+    Id::of(serde_json::from_str::<Value>(params).ok()?.get("requestId")?)
+}
+
+fn answer(shared: &Shared, id: &Id, result: Value, line: Vec<u8>) {
+    if let Some(asker) = shared.requests.we_are_answered(id) {
+        // Whoever asked may have given up.
+        let _ = asker.send(result);
+    } else if shared.requests.server_is_answered(id) {
+        pass_on(shared, line);
+    } else {
+        shared.tell("the client answered what it was not asked");
+    }
+}
+
+/// What a client says about itself.
+fn met(params: Option<&str>) -> Client {
+    let said: Value = params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
+    let text = |at: &str| said.pointer(at).and_then(Value::as_str).unwrap_or_default();
+    let elicitation = said.pointer("/capabilities/elicitation");
+    Client {
+        name: format!("{} {}", text("/clientInfo/name"), text("/clientInfo/version")),
+        // Who names no kind of form means the plain one.
+        asks: elicitation.is_some_and(|kinds| kinds.get("form").is_some() || kinds.get("url").is_none()),
+    }
+}
+
+/// Passes a line on to the server, which may be slow: it is not waited for here, or the end of the client is missed.
+fn pass_on(shared: &Shared, line: Vec<u8>) {
+    if shared.to_server.offer(line).is_err() {
+        shared.server_is_gone();
+    }
+}

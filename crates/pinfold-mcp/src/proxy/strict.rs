@@ -1,0 +1,137 @@
+//! JSON that means the same to everybody.
+//!
+//! Where a name stands twice, one reader takes the first value and another the last; where names differ in case alone,
+//! some readers take them for the same. What is judged here is read there, so that neither is let through.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Text as a value.
+///
+/// # Errors
+/// When it is no JSON, too deep, or has a name twice.
+pub(crate) fn parse(text: &str) -> Result<Value, String> {
+    serde_json::from_str::<Strict>(text).map(|strict| strict.0).map_err(|e| e.to_string())
+}
+
+/// A name as a reader takes it who does not look at case.
+pub(crate) fn folded(name: &str) -> String {
+    // Both ways: there are letters that only one of them takes for another.
+    name.to_uppercase().to_lowercase()
+}
+
+/// Whether no two names of an object differ in case alone, and none does from one of `known`.
+pub(crate) fn is_plain(object: &Map<String, Value>, known: &[&str]) -> bool {
+    let mut seen = HashSet::new();
+    object.keys().all(|name| {
+        let folded = folded(name);
+        let is_other = known.iter().all(|known| *known == name || self::folded(known) != folded);
+        is_other && seen.insert(folded)
+    })
+}
+
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Any).map(Self)
+    }
+}
+
+struct Any;
+
+impl<'de> Visitor<'de> for Any {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            if all.contains_key(&name) {
+                return Err(Error::custom(format_args!("`{}` stands twice", name.escape_debug())));
+            }
+            let Strict(value) = fields.next_value()?;
+            all.insert(name, value);
+        }
+        Ok(Value::Object(all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_can_be_read_in_two_ways_is_not_read() {
+        let value = json!({"a": [1, -2, 0.5, null, true, "x"], "b": {"c": {}}});
+        assert_eq!(parse(&value.to_string()), Ok(value));
+        for text in [
+            r#"{"a":1,"a":1}"#,
+            r#"{"a":1,"\u0061":2}"#,
+            r#"{"x":[{"b":{"a":1,"a":2}}]}"#,
+            "",
+            "{",
+            "{} {}",
+            "\u{feff}{}",
+            r#""\ud800""#,
+            &format!("{}{}", "[".repeat(200), "]".repeat(200)),
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        let plain = |value: Value| is_plain(value.as_object().unwrap(), &["task", "nextTask"]);
+        assert!(plain(json!({"task": 1, "nextTask": 2, "Other": 3})));
+        for value in [
+            json!({"a": 1, "A": 2}),
+            json!({"Task": 1}),
+            json!({"nexttask": 1}),
+            json!({"tas\u{212a}": 1}),
+            json!({"ta\u{17f}k": 1}),
+        ] {
+            assert!(!plain(value.clone()), "{value}");
+        }
+    }
+}
