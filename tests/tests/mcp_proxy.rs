@@ -620,3 +620,52 @@ fn a_server_that_cannot_be_started_is_told_by_the_exit_code() {
     let (ended, told) = code(&mut nameless);
     assert!(ended == Some(2) && told.contains("--name"), "{told}");
 }
+
+/// The newest revision: a question is the answer to the call, and the call is made again with the input.
+#[test]
+fn a_question_of_the_newest_revision_is_answered_with_the_call() {
+    let bed = bed();
+    let client = Client::start(&mut proxy(&bed, &[])).newest(json!({"elicitation": {}}));
+    let arguments = json!({"path": "a", "content": "new"});
+    let call = |arguments: &Value, state: &Value, said: Option<&str>| {
+        let mut params = json!({"name": "write_file", "arguments": arguments});
+        if state.is_string() {
+            params["requestState"] = state.clone();
+        }
+        if let Some(said) = said {
+            let said = json!({"action": "accept", "content": {"answer": said}});
+            params["inputResponses"] = json!({"consent": said});
+        }
+        client.request("tools/call", params)["result"].clone()
+    };
+    let asked = call(&arguments, &Value::Null, None);
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let question = &asked["inputRequests"]["consent"];
+    let message = question["params"]["message"].as_str().expect("a message");
+    assert!(question["method"] == "elicitation/create" && message.contains("mcp__s__write_file"), "{asked}");
+    let written = || bed.folder().join("a").exists() || bed.folder().join("b").exists();
+
+    // A yes to this call is none to another one.
+    let other = json!({"path": "b", "content": "new"});
+    assert_eq!(call(&other, &asked["requestState"], Some("yes"))["resultType"], "input_required");
+    assert_eq!(call(&other, &json!("made up"), Some("yes"))["resultType"], "input_required");
+    assert!(!written());
+    let done = call(&arguments, &asked["requestState"], Some("yes"));
+    assert_eq!((done["isError"].as_bool(), written()), (Some(false), true), "{done}");
+    // Used once.
+    assert_eq!(call(&arguments, &asked["requestState"], Some("yes"))["resultType"], "input_required");
+    // Without an answer it is no yes, and no is no.
+    for said in [None, Some("no"), Some("maybe")] {
+        let asked = call(&other, &Value::Null, None);
+        let refused = call(&other, &asked["requestState"], said);
+        assert_eq!(
+            (refused["isError"].as_bool(), refused["resultType"].as_str()),
+            (Some(true), Some("complete")),
+            "{said:?}: {refused}"
+        );
+    }
+    assert!(!bed.folder().join("b").exists());
+    // Questions that wait keep nobody from ending.
+    call(&other, &Value::Null, None);
+    assert!(client.close());
+}

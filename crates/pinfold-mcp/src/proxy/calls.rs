@@ -1,7 +1,7 @@
 //! One call of a tool: judged with its arguments, passed on as it came, and its answer without secrets.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold::consent::{Approver, Caller, Decided, Told};
 use pinfold::policy::{Decision, HookWord};
@@ -9,14 +9,15 @@ use pinfold::{Failure, Outcome, RawCall, Receipt, RefusalCode};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::asks::Asks;
+use super::asks::{Asked, Asks, QUESTION};
 use super::catalogue::Doubt;
 use super::clean::clean;
-use super::frame::{self, Id, spliced};
+use super::frame::{self, Id, Message, spliced};
+use super::of_client::Client;
 use super::requests::{Judged, Waiting};
 use super::strict::{self, is_plain};
 use super::{Shared, listing};
-use crate::serve::{Room, Wish, reply};
+use crate::serve::{Room, Wish, about, reply};
 
 /// The fields of a call that its server looks for by name.
 const FIELDS: [&str; 3] = ["name", "arguments", "_meta"];
@@ -24,12 +25,16 @@ const FIELDS: [&str; 3] = ["name", "arguments", "_meta"];
 /// How the name of every tool of a server begins, for rules.
 const PREFIX: &str = "mcp__";
 
-/// In which requests of the newest revision its version stands.
+/// Where requests of the newest revision say who makes them; the slash is written as pointers have it.
+const OF_PROTOCOL: &str = "io.modelcontextprotocol~1";
+
+/// Where they say which revision that is.
 const VERSION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
 /// A call as it came.
 pub(crate) struct Call {
-    pub(crate) id: Id,
+    /// Its number: another one, once the client has made it again with an answer.
+    id: Mutex<Id>,
     line: Vec<u8>,
     params: Value,
     tool: String,
@@ -59,7 +64,42 @@ impl Call {
         if fields.get("arguments").is_some_and(|arguments| !arguments.is_object() && !arguments.is_null()) {
             return Err("`arguments` is no object".to_owned());
         }
-        Ok(Self { id, line, params, tool })
+        Ok(Self { id: Mutex::new(id), line, params, tool })
+    }
+
+    fn id(&self) -> Id {
+        self.id.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The client has made it again, under this number.
+    pub(crate) fn goes_on_as(&self, id: Id) {
+        *self.id.lock().unwrap_or_else(PoisonError::into_inner) = id;
+    }
+
+    /// Whether its revision has no requests of a server, so that a question is the answer to the call.
+    pub(crate) fn is_newest(&self) -> bool {
+        self.params.pointer(VERSION).is_some()
+    }
+
+    /// The client behind it, where each request says that.
+    pub(crate) fn client(&self) -> Option<Client> {
+        self.is_newest().then(|| Client::of(|at| self.params.pointer(&format!("/_meta/{OF_PROTOCOL}{at}"))))
+    }
+
+    /// What a state is bound to.
+    pub(crate) fn about(&self) -> Vec<u8> {
+        about(&self.tool, self.params.get("arguments").and_then(Value::as_object))
+    }
+
+    /// The call that it goes on with, if its state is one of ours.
+    pub(crate) fn goes_on_with(&self, shared: &Shared) -> Option<Asked> {
+        let state = self.params.get("requestState")?.as_str()?;
+        shared.parked.take(&self.about(), state).ok()?
+    }
+
+    /// What the client answers to our question.
+    pub(crate) fn answered(&self) -> Option<&Value> {
+        self.params.pointer("/inputResponses")?.get(QUESTION)
     }
 
     /// What progress is told under.
@@ -72,8 +112,9 @@ impl Call {
         if let Err(why) = listing::refresh(shared, &self.params) {
             return self.no(shared, format!("the call was not made: {why}"));
         }
-        let wish = Wish { asks: shared.client().asks, narrowed: None };
-        let asks = wish.asks.then_some(Asks(shared));
+        let client = self.client().unwrap_or_else(|| shared.client());
+        let wish = Wish { asks: client.asks, narrowed: None };
+        let asks = wish.asks.then_some(Asks { shared, client: &client, call: &self, judged });
         let room = match shared.rooms.enter(0, wish) {
             Ok(room) => room,
             Err(why) => return self.no(shared, why),
@@ -100,26 +141,33 @@ impl Call {
             shared.say_that_the_list_has_changed();
         }
         let (_, _, receipt) = permit.spend();
-        let line = match &told {
-            Some(told) if told.raw().input != raw.input => self.rewritten(&told.raw().input),
-            _ => self.line,
-        };
+        let id = self.id();
+        let written = told.as_ref().map(|told| &told.raw().input).filter(|input| **input != raw.input);
+        let line = self.into_line(&id, written);
         let sent = Sent { receipt, told, room, context, stop };
-        match shared.requests.let_through(&self.id, Box::new(sent)) {
+        match shared.requests.let_through(&id, Box::new(sent)) {
             Err(sent) => sent.ends_with("the client took the call back", "make it again if it is wanted"),
             Ok(()) if shared.to_server.send(line).is_err() => shared.server_is_gone(),
             Ok(()) => {}
         }
     }
 
-    /// With other arguments, which a hook wrote.
-    fn rewritten(&self, arguments: &Value) -> Vec<u8> {
-        let mut params = self.params.clone();
-        if let Some(fields) = params.as_object_mut() {
-            fields.insert("arguments".to_owned(), arguments.clone());
-        }
-        let id = &self.id;
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#).into_bytes()
+    /// As it came; under another number, where it was made again, or with the arguments that a hook wrote.
+    fn into_line(self, id: &Id, written: Option<&Value>) -> Vec<u8> {
+        let params = match (frame::parse(&self.line), written) {
+            (Ok(Message::Request { id: first, .. }), None) if first == *id => None,
+            (Ok(Message::Request { params: Some(params), .. }), None) => Some(params.get().to_owned()),
+            (_, written) => {
+                let mut params = self.params;
+                if let (Some(fields), Some(arguments)) = (params.as_object_mut(), written) {
+                    fields.insert("arguments".to_owned(), arguments.clone());
+                }
+                Some(params.to_string())
+            }
+        };
+        params.map_or(self.line, |params| {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#).into_bytes()
+        })
     }
 
     /// A no of our own, before anything was judged.
@@ -128,16 +176,21 @@ impl Call {
     }
 
     fn answer(&self, shared: &Shared, mut result: Value) {
-        if shared.requests.is_over(&self.id).is_none() {
-            return;
-        }
-        if self.params.pointer(VERSION).is_some()
-            && let Some(result) = result.as_object_mut()
-        {
+        if let Some(result) = result.as_object_mut().filter(|_| self.is_newest()) {
             result.insert("resultType".to_owned(), "complete".into());
         }
         clean(&mut result);
-        shared.answer_client(&self.id, &result);
+        self.is_answered_with(shared, &result);
+    }
+
+    /// Answers it. `false`: nobody waits for an answer.
+    pub(crate) fn is_answered_with(&self, shared: &Shared, result: &Value) -> bool {
+        let id = self.id();
+        let waits = shared.requests.is_over(&id).is_some();
+        if waits {
+            shared.answer_client(&id, result);
+        }
+        waits
     }
 }
 

@@ -33,7 +33,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::serve::{Manner, Opener, Rooms};
+use crate::serve::{Manner, Opener, Parked, Rooms};
+use asks::Asked;
 use catalogue::Catalogue;
 use frame::Id;
 use of_client::{Client, OURS};
@@ -87,6 +88,8 @@ struct Shared {
     opener: Arc<dyn Opener>,
     rooms: Rooms,
     requests: Requests,
+    /// Calls that wait for an answer between two requests of the client.
+    parked: Parked<Asked>,
     catalogue: Catalogue,
     /// Held by whoever asks the server for its tools.
     listing: Mutex<()>,
@@ -151,6 +154,7 @@ pub fn proxy(
         rooms: Rooms::new(Arc::clone(&opener)),
         opener,
         requests: Requests::default(),
+        parked: Parked::default(),
         catalogue: Catalogue::new(pins),
         listing: Mutex::default(),
         client: Mutex::default(),

@@ -139,6 +139,16 @@ fn call(shared: &Arc<Shared>, id: &Id, params: Option<&str>, line: Vec<u8>) {
             return shared.refuse(Some(id), BAD_PARAMS, &format!("the call is not passed on: {why}"));
         }
     };
+    if let Some(asked) = call.goes_on_with(shared) {
+        let client = call.client().unwrap_or_default();
+        // Where it has ended at this moment, it says so under this number.
+        if asks(shared, id, Waiting::Judged(asked.judged.clone()))
+            && !asked.goes_on(call.answered(), id.clone(), &client)
+        {
+            call.no(shared, "the call has ended; make it again if it is wanted".to_owned());
+        }
+        return;
+    }
     let judged = Judged { gone: Arc::new(AtomicBool::new(false)), token: call.token() };
     if !asks(shared, id, Waiting::Judged(judged.clone())) {
         return;
@@ -186,15 +196,22 @@ fn answer(shared: &Shared, id: &Id, result: Value, line: Vec<u8>) {
     }
 }
 
-/// What a client says about itself.
+/// What a client says about itself in a handshake.
 fn met(params: Option<&str>) -> Client {
     let said: Value = params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
-    let text = |at: &str| said.pointer(at).and_then(Value::as_str).unwrap_or_default();
-    let elicitation = said.pointer("/capabilities/elicitation");
-    Client {
-        name: format!("{} {}", text("/clientInfo/name"), text("/clientInfo/version")),
-        // Who names no kind of form means the plain one.
-        asks: elicitation.is_some_and(|kinds| kinds.get("form").is_some() || kinds.get("url").is_none()),
+    Client::of(|at| said.get(if at == "clientCapabilities" { "capabilities" } else { at }))
+}
+
+impl Client {
+    /// What it says about itself, by the names of the newest revision.
+    pub(super) fn of<'a>(said: impl Fn(&str) -> Option<&'a Value>) -> Self {
+        let info = |of: &str| said("clientInfo").and_then(|info| info.get(of)?.as_str()).unwrap_or_default();
+        let elicitation = said("clientCapabilities").and_then(|can| can.get("elicitation"));
+        Self {
+            name: format!("{} {}", info("name"), info("version")),
+            // Who names no kind of form means the plain one.
+            asks: elicitation.is_some_and(|kinds| kinds.get("form").is_some() || kinds.get("url").is_none()),
+        }
     }
 }
 

@@ -16,10 +16,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::asks::{Asked, Asks, Event};
-use super::parked::Waiting;
+use super::parked::{Waits, about};
 use super::rooms::Room;
 use super::{Shared, Wish, reply, roots};
 use crate::form::{Form, Said};
@@ -35,12 +35,25 @@ const QUESTION: &str = "consent";
 const NOTHING_LEFT: &str = "[the roots that this client names lie outside the folder of this server, so nothing can be written; tell the person]";
 
 /// A call that is being carried out.
-pub(crate) struct Underway {
+struct Underway {
     events: mpsc::UnboundedReceiver<Event>,
     /// Its caller does not wait any more.
     gone: Gone,
     /// Its place among the calls that are known.
     _place: OwnedSemaphorePermit,
+}
+
+/// A call that waits for an answer between two requests.
+pub(crate) struct Waiting {
+    underway: Underway,
+    form: Form,
+    answer: oneshot::Sender<Said>,
+}
+
+impl Waits for Waiting {
+    fn is_over(&self) -> bool {
+        self.answer.is_closed()
+    }
 }
 
 /// Tells a call that its caller is gone, at the latest when nobody holds it any more.
@@ -60,7 +73,11 @@ pub(crate) async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     let answers = request.input_responses.take();
     let waited = match request.request_state.take() {
-        Some(state) => shared.parked.take(&request, &state)?,
+        Some(state) => {
+            shared.parked.take(&about(&request.name, request.arguments.as_ref()), &state).map_err(|_| {
+                ErrorData::invalid_params("requestState is not one that was given for this call", None)
+            })?
+        }
         None => None,
     };
     let underway = match waited {
@@ -190,7 +207,8 @@ fn park(
 ) -> Result<Result<InputRequiredResult, Underway>, ErrorData> {
     let Asked { form, answer } = asked;
     let params = parameters(&form)?;
-    match shared.parked.park(request, Waiting { underway, form, answer }) {
+    let about = about(&request.name, request.arguments.as_ref());
+    match shared.parked.park(&about, Waiting { underway, form, answer }) {
         Ok(state) => {
             let question = InputRequest::Elicitation(ElicitRequest::new(params));
             let questions = InputRequests::from([(QUESTION.to_owned(), question)]);

@@ -22,7 +22,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
 use crate::offer;
-use parked::Parked;
+pub(crate) use parked::{Parked, Waits, about};
 pub(crate) use rooms::{Room, Rooms};
 use roots::Roots;
 
@@ -100,7 +100,7 @@ pub(crate) struct Shared {
     manner: Manner,
     rooms: Rooms,
     roots: Roots,
-    parked: Parked,
+    parked: Parked<call::Waiting>,
     /// Turns to be carried out.
     turns: Arc<Semaphore>,
     /// Places of calls that are known.

@@ -9,12 +9,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rmcp::ErrorData;
-use rmcp::model::{CallToolRequestParams, RequestStateCodec, SealOptions};
-use tokio::sync::oneshot;
-
-use super::call::Underway;
-use crate::form::{Form, Said};
+use rmcp::model::{RequestStateCodec, SealOptions};
+use serde_json::{Map, Value};
 
 /// Calls that wait at one time. More are not asked about here.
 const MOST: usize = 64;
@@ -26,43 +22,45 @@ const GOOD_FOR: Duration = Duration::from_hours(24);
 const KEY: usize = 32;
 
 /// A call that waits for its answer.
-pub(crate) struct Waiting {
-    pub(crate) underway: Underway,
-    pub(crate) form: Form,
-    pub(crate) answer: oneshot::Sender<Said>,
+pub(crate) trait Waits {
+    /// Nobody waits for the answer any more: it has ended by itself.
+    fn is_over(&self) -> bool;
 }
+
+/// A state that is none of ours, or is about another call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotOurs;
 
 /// All that wait.
-#[derive(Default)]
-pub(crate) struct Parked {
-    inner: Mutex<Inner>,
+pub(crate) struct Parked<W> {
+    inner: Mutex<Inner<W>>,
 }
 
-#[derive(Default)]
-struct Inner {
+struct Inner<W> {
     codec: Option<RequestStateCodec>,
     last: u64,
-    waiting: HashMap<u64, Waiting>,
+    waiting: HashMap<u64, W>,
 }
 
-impl Parked {
+impl<W> Default for Parked<W> {
+    fn default() -> Self {
+        Self { inner: Mutex::new(Inner { codec: None, last: 0, waiting: HashMap::new() }) }
+    }
+}
+
+impl<W: Waits> Parked<W> {
     /// Lets a call wait, and gives the state by which it is found again. `Err`: it cannot wait here.
-    pub(crate) fn park(
-        &self,
-        call: &CallToolRequestParams,
-        waiting: Waiting,
-    ) -> Result<String, Box<Waiting>> {
+    pub(crate) fn park(&self, about: &[u8], waiting: W) -> Result<String, Box<W>> {
         let mut inner = self.inner();
         // Those that nobody waits for any more have ended by themselves.
-        inner.waiting.retain(|_, waiting| !waiting.answer.is_closed());
+        inner.waiting.retain(|_, waiting| !waiting.is_over());
         if inner.waiting.len() >= MOST {
             return Err(Box::new(waiting));
         }
         inner.last += 1;
         let number = inner.last;
         let Some(codec) = inner.codec() else { return Err(Box::new(waiting)) };
-        let about = about(call);
-        let options = SealOptions::default().associated_data(&about).ttl(GOOD_FOR);
+        let options = SealOptions::default().associated_data(about).ttl(GOOD_FOR);
         let state = codec.seal_with(&number.to_be_bytes(), &options);
         inner.waiting.insert(number, waiting);
         Ok(state)
@@ -72,22 +70,12 @@ impl Parked {
     ///
     /// # Errors
     /// When the state is none of ours, or is about another call.
-    pub(crate) fn take(
-        &self,
-        call: &CallToolRequestParams,
-        state: &str,
-    ) -> Result<Option<Waiting>, ErrorData> {
+    pub(crate) fn take(&self, about: &[u8], state: &str) -> Result<Option<W>, NotOurs> {
         let mut inner = self.inner();
-        let about = about(call);
-        let opened = inner.codec().and_then(|codec| codec.open_with(state, &about).ok());
+        let opened = inner.codec().and_then(|codec| codec.open_with(state, about).ok());
         let number = opened.and_then(|bytes| <[u8; 8]>::try_from(bytes).ok()).map(u64::from_be_bytes);
-        let Some(number) = number else {
-            return Err(ErrorData::invalid_params(
-                "requestState is not one that was given for this call",
-                None,
-            ));
-        };
-        Ok(inner.waiting.remove(&number).filter(|waiting| !waiting.answer.is_closed()))
+        let number = number.ok_or(NotOurs)?;
+        Ok(inner.waiting.remove(&number).filter(|waiting| !waiting.is_over()))
     }
 
     /// Nobody waits any more.
@@ -96,12 +84,12 @@ impl Parked {
         drop(waiting);
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, Inner<W>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl<W> Inner<W> {
     /// Made when it is needed; none without random numbers.
     fn codec(&mut self) -> Option<&RequestStateCodec> {
         if self.codec.is_none() {
@@ -114,14 +102,13 @@ impl Inner {
 }
 
 /// What a state is bound to: the tool and its arguments, however they are written.
-fn about(call: &CallToolRequestParams) -> Vec<u8> {
+pub(crate) fn about(tool: &str, arguments: Option<&Map<String, Value>>) -> Vec<u8> {
     // Keys in the order of their names: a client may keep another one.
-    let arguments = call.arguments.clone().map(|arguments| sorted(serde_json::Value::Object(arguments)));
-    serde_json::to_vec(&(&call.name, arguments)).unwrap_or_default()
+    let arguments = arguments.map(|arguments| sorted(Value::Object(arguments.clone())));
+    serde_json::to_vec(&(tool, arguments)).unwrap_or_default()
 }
 
-fn sorted(value: serde_json::Value) -> serde_json::Value {
-    use serde_json::Value;
+fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.into_iter().map(|(name, value)| (name, sorted(value))).collect();
