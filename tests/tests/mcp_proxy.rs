@@ -669,3 +669,109 @@ fn a_question_of_the_newest_revision_is_answered_with_the_call() {
     call(&other, &Value::Null, None);
     assert!(client.close());
 }
+
+/// A proxy before two servers: `a` in the folder, `b` in another one.
+fn two(bed: &Bed, options: &[&str]) -> Command {
+    let other = bed.outside().join("other");
+    fs::create_dir_all(&other).expect("a folder");
+    let tool = |name: &str| json!({"name": name, "description": "", "inputSchema": {"type": "object"}});
+    let tools = ["write_file", "say", "only_b"].map(tool);
+    fs::write(other.join("tools.json"), json!(tools).to_string()).expect("the tools");
+    let servers = json!({"mcpServers": {
+        "a": {"command": server(), "args": [], "env": {"OF_A": "1"}},
+        "b": {"command": server(), "pinfold": ["--folder", other, "--disallowedTools", "mcp__b__only_b"]},
+    }});
+    fs::write(bed.outside().join("servers.json"), servers.to_string()).expect("the list");
+    bed.give();
+    let mut command = bed.free(pinfold());
+    command.args(["mcp", "proxy", "--allow-degraded", "--config"]).arg(bed.outside().join("servers.json"));
+    command.args(["--allowedTools", "mcp__a", "--allowedTools", "mcp__b"]).args(options);
+    command
+}
+
+#[test]
+fn several_servers_are_one() {
+    let bed = bed();
+    let answers: Answers = Box::new(|method, params| {
+        (method == "sampling/createMessage").then(|| json!({"said": params["question"]}))
+    });
+    let (client, hello) = Client::start(&mut two(&bed, &[])).hello(LAST_WITH_HANDSHAKE, json!({}), answers);
+    assert_eq!(hello["result"]["serverInfo"]["name"], "pinfold");
+    assert_eq!(hello["result"]["capabilities"]["tools"]["listChanged"], true);
+    // Before anything was listed, too.
+    let written = client.call("b__write_file", json!({"path": "x", "content": "of b"}));
+    assert!(!written.is_error(), "{written:?}");
+    assert!(bed.outside().join("other/x").exists() && !bed.folder().join("x").exists());
+    let names: Vec<String> = listed(&client).into_iter().map(|(name, _)| name).collect();
+    let expected =
+        ["read_file", "a__write_file", "a__say", "heard", "large", "start", "die", "b__write_file", "b__say"];
+    assert_eq!(names, expected);
+    assert!(!client.call("a__write_file", json!({"path": "y", "content": ""})).is_error());
+    assert!(bed.folder().join("y").exists());
+    // Each is held, and judged, by itself.
+    let across = client.call("a__write_file", json!({"path": bed.outside().join("other/z"), "content": ""}));
+    assert!(
+        across.is_error() && across.0["structuredContent"]["tool_name"] == "mcp__a__write_file",
+        "{across:?}"
+    );
+    for unknown in ["write_file", "only_b", "none"] {
+        let answer = client.request("tools/call", json!({"name": unknown, "arguments": {}}));
+        assert!(answer.get("error").is_some(), "{unknown}: {answer}");
+    }
+    // Both ask under the same number, and each has its own answer.
+    let ask = r#"{"jsonrpc":"2.0","id":"same","method":"sampling/createMessage","params":{"question":"Q"}}"#;
+    let answer = r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}"#;
+    for server in ["a", "b"] {
+        let ask = ask.replace('Q', server);
+        assert!(!client.call(&format!("{server}__say"), json!({"lines": [ask, answer]})).is_error());
+    }
+    assert_eq!(client.times("sampling/createMessage"), 2);
+    let ids: Vec<Value> = client.heard.borrow().iter().map(|heard| heard["id"].clone()).collect();
+    assert_ne!(ids[0], ids[1]);
+    let heard = client.call("heard", json!({})).text();
+    assert!(heard.contains(r#"{"jsonrpc":"2.0","id":"same","result":{"said":"a"}}"#), "{heard}");
+    assert!(!heard.contains(r#""said":"b""#), "{heard}");
+    // What only one of them knows, and what all do.
+    assert!(client.request("ping", json!({})).get("result").is_some());
+    assert_eq!(client.request("resources/read", json!({"uri": "a:b"}))["result"]["method"], "resources/read");
+    // One ends, and the other goes on.
+    let died = client.request("tools/call", json!({"name": "die", "arguments": {}}));
+    assert!(died["error"]["message"].as_str().is_some_and(|m| m.contains("has ended")), "{died}");
+    assert!(!client.call("write_file", json!({"path": "w", "content": ""})).is_error(), "the name is free");
+    assert!(client.close());
+}
+
+#[test]
+fn several_servers_end_together() {
+    let bed = bed();
+    let client = Client::start(&mut two(&bed, &[])).hello(LAST_WITH_HANDSHAKE, json!({}), nobody()).0;
+    let sleep = unique_sleep();
+    assert!(!client.call("start", json!({"seconds": sleep})).is_error());
+    until("it runs", || !with_word(&sleep).is_empty());
+    assert!(client.close());
+    assert_eq!(with_word(&sleep), Vec::<u32>::new());
+
+    let told = |text: &str| {
+        let file = bed.outside().join("bad.json");
+        fs::write(&file, text).expect("a file");
+        bed.give();
+        let mut command = bed.free(pinfold());
+        let output = command.args(["mcp", "proxy", "--config"]).arg(file).stdin(Stdio::null()).output();
+        let output = output.expect("pinfold starts");
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    for text in [
+        "",
+        "{}",
+        r#"{"mcpServers":{}}"#,
+        r#"{"mcpServers":{"a__b":{"command":"x"}}}"#,
+        r#"{"mcpServers":{"a":{}}}"#,
+        r#"{"mcpServers":{"a":{"url":"https://example.org","command":"x"}}}"#,
+        r#"{"mcpServers":{"a":{"command":"x","args":"y"}}}"#,
+        r#"{"mcpServers":{"a":{"command":"x","env":{"A=B":"y"}}}}"#,
+        r#"{"mcpServers":{"a":{"command":"x","env":{"A":1}}}}"#,
+    ] {
+        assert!(told(text).contains("cannot be used"), "{text}");
+    }
+}

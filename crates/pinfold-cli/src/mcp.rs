@@ -2,6 +2,7 @@
 
 mod behind;
 mod house;
+mod several;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,7 +16,10 @@ use house::House;
 pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
     match &wanted.what {
         McpCommand::Serve(wanted) => serve(wanted),
-        McpCommand::Proxy(wanted) => behind::proxy(wanted),
+        McpCommand::Proxy(wanted) => match &wanted.config {
+            Some(file) => several::proxy(file),
+            None => behind::proxy(wanted),
+        },
     }
 }
 

@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a program to measure by")]
 
+use std::sync::Arc;
+
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, serve_server};
 use rmcp::transport::stdio_pipes;
@@ -14,6 +17,15 @@ struct Bare;
 impl ServerHandler for Bare {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tool = Tool::new("read_file", "Reads a file.", Arc::new(JsonObject::new()));
+        Ok(ListToolsResult::with_all_items(vec![tool]))
     }
 
     async fn call_tool(

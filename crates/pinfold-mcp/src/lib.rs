@@ -18,11 +18,14 @@
 #![forbid(unsafe_code)]
 
 mod form;
+mod hub;
 mod offer;
 mod proxy;
 mod serve;
 mod stdio;
+mod wire;
 
+pub use hub::{Member, hub};
 pub use proxy::{Behind, GRACE, PinPlace, ProxyEnd, proxy};
 pub use serve::{Folder, Manner, Opened, Opener, Server, Visible, Wish};
 pub use stdio::serve_stdio;

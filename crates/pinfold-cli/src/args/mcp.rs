@@ -70,13 +70,18 @@ pub(crate) struct McpServe {
 /// Exit code: 0 when the client has ended, 1 when the server has, 125 to 127 when the server could not be started.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  claude mcp add files -- pinfold mcp proxy --name files -- mcp-server-filesystem .\n  pinfold mcp proxy --name github --allow-host api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio"
+    after_long_help = "Examples:\n  claude mcp add files -- pinfold mcp proxy --name files -- mcp-server-filesystem .\n  pinfold mcp proxy --name github --allow-host api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio\n  pinfold mcp proxy --config servers.json"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct McpProxy {
     /// What rules call the server [default: the name of its program]
     #[arg(long, value_name = "NAME", value_parser = parse_server)]
     pub(crate) name: Option<String>,
+
+    /// Several servers, as a file lists them under `mcpServers`; other options are for all of them, and those under
+    /// `pinfold` for one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["name", "command"])]
+    pub(crate) config: Option<PathBuf>,
 
     /// The folder that the server can write, and starts in [default: the current one]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -138,7 +143,7 @@ pub(crate) struct McpProxy {
     pub(crate) repin: bool,
 
     /// The server and its arguments
-    #[arg(required = true, last = true, value_name = "SERVER", value_hint = ValueHint::CommandWithArguments)]
+    #[arg(required_unless_present = "config", last = true, value_name = "SERVER", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 

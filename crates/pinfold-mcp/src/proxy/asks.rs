@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use super::calls::Call;
-use super::frame::Id;
 use super::of_client::Client;
 use super::requests::{Judged, Requests};
 use crate::form::{Form, Said};
 use crate::serve::Waits;
+use crate::wire::frame::Id;
 
 /// How often it is looked whether a question still has to be asked.
 const LOOK: Duration = Duration::from_secs(1);

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use super::asks::{Asked, Asks, QUESTION};
 use super::catalogue::Doubt;
 use super::clean::clean;
-use super::frame::{self, Id, Message, spliced};
 use super::of_client::Client;
 use super::requests::{Judged, Waiting};
-use super::strict::{self, is_plain};
 use super::{Shared, listing};
 use crate::serve::{Room, Wish, about, reply};
+use crate::wire::frame::{self, Id, Message, spliced};
+use crate::wire::strict::{self, is_plain};
 
 /// The fields of a call that its server looks for by name.
 const FIELDS: [&str; 3] = ["name", "arguments", "_meta"];

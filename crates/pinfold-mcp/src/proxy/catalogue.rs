@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 
 use super::pins::{Known, Pins, hash};
-use super::strict::is_plain;
+use crate::wire::strict::is_plain;
 
 /// The longest name of a tool.
 const LONGEST_NAME: usize = 128;

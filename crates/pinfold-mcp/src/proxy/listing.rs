@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use super::Shared;
 use super::calls::rule_name;
 use super::catalogue::Page;
-use super::frame::{Id, spliced};
 use super::requests::{Requests, Waiting};
-use super::strict;
+use crate::wire::frame::{Id, spliced};
+use crate::wire::strict;
 
 /// How long a server has for each page.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -12,15 +12,12 @@ mod asks;
 mod calls;
 mod catalogue;
 mod clean;
-mod frame;
 mod listing;
 mod of_client;
 mod of_server;
-mod outlet;
 mod pins;
 mod pool;
 mod requests;
-mod strict;
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -34,15 +31,17 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::serve::{Manner, Opener, Parked, Rooms};
+use crate::wire::frame::Id;
+use crate::wire::outlet::Outlet;
 use asks::Asked;
 use catalogue::Catalogue;
-use frame::Id;
+pub(crate) use of_client::of_request;
 use of_client::{Client, OURS};
-use outlet::Outlet;
 pub use pins::PinPlace;
 use pins::Pins;
 use pool::Pool;
-use requests::{Requests, Waiting};
+pub(crate) use requests::Requests;
+use requests::Waiting;
 
 /// How long calls that are being judged hold up the end.
 const JUDGED: Duration = Duration::from_secs(5);
@@ -51,7 +50,7 @@ const JUDGED: Duration = Duration::from_secs(5);
 pub const GRACE: Duration = Duration::from_secs(5);
 
 /// How long it is waited beyond that.
-const BEYOND: Duration = Duration::from_secs(5);
+pub(crate) const BEYOND: Duration = Duration::from_secs(5);
 
 /// How long what is left may take to be written.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -82,7 +81,7 @@ pub enum ProxyEnd {
 }
 
 /// What all threads know.
-struct Shared {
+pub(crate) struct Shared {
     name: String,
     manner: Manner,
     opener: Arc<dyn Opener>,

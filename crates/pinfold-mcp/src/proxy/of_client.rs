@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use super::calls::Call;
-use super::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome};
 use super::requests::{Judged, NotTaken, Waiting};
-use super::strict::folded;
 use super::{Event, Shared};
+use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome};
+use crate::wire::strict::folded;
 
 /// Codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
 const NOT_JSON: i32 = -32700;
@@ -181,7 +181,7 @@ fn notification(shared: &Shared, method: &str, params: Option<&str>, line: Vec<u
 }
 
 /// Which request a notification is about.
-pub(super) fn of_request(params: &str) -> Option<Id> {
+pub(crate) fn of_request(params: &str) -> Option<Id> {
     Id::of(serde_json::from_str::<Value>(params).ok()?.get("requestId")?)
 }
 

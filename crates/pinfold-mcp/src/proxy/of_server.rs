@@ -6,10 +6,10 @@ use std::sync::Arc;
 use pinfold_render::visible;
 
 use super::calls::later;
-use super::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome};
 use super::of_client::{OURS, of_request};
 use super::requests::{NotTaken, Waiting};
 use super::{Event, Shared, listing};
+use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome};
 
 /// What a server says when it takes a question back.
 const CANCELLED: &str = "notifications/cancelled";
@@ -115,7 +115,7 @@ fn answered(shared: &Arc<Shared>, waiting: Waiting, id: &Id, line: &[u8], outcom
         (Waiting::Later, outcome) => later(shared, id, line, outcome),
         (Waiting::Ours(asker), outcome) => {
             let said = match outcome {
-                Outcome::Result(result) => super::strict::parse(result.get()),
+                Outcome::Result(result) => crate::wire::strict::parse(result.get()),
                 Outcome::Error(error) => Err(format!("the server says: {}", visible(error.get()))),
             };
             // Whoever asked may have given up.

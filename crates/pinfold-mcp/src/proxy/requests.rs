@@ -9,7 +9,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 
 use super::calls::Sent;
-use super::frame::Id;
+use crate::wire::frame::Id;
 
 /// Requests that wait at one time, in each direction. More are turned away: somebody floods us.
 const MOST: usize = 1024;

@@ -1,5 +1,6 @@
 //! One message in a line: read with a bound, passed on as it came, looked at only as far as it has to be.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -264,6 +265,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
     }
 }
 
+/// The line under another number.
+pub(crate) fn with_id(line: &[u8], id: &Id) -> Vec<u8> {
+    let fields: Option<HashMap<String, &RawValue>> = serde_json::from_slice(line).ok();
+    let part = fields.and_then(|fields| fields.get("id").copied());
+    // What has no number needs none.
+    part.map_or_else(|| line.to_vec(), |part| spliced(line, part, &id.0))
+}
+
 /// The line with another text in the place of a part of it.
 pub(crate) fn spliced(line: &[u8], part: &RawValue, text: &str) -> Vec<u8> {
     let from = part.get().as_ptr() as usize - line.as_ptr() as usize;
@@ -345,6 +354,11 @@ mod tests {
 
     #[test]
     fn a_part_is_replaced_and_nothing_else() {
+        let line = br#"{"a\u0062":1, "id" :"x","jsonrpc":"2.0","method":"a"}"#;
+        assert_eq!(
+            with_id(line, &Id("7".to_owned())),
+            br#"{"a\u0062":1, "id" :7,"jsonrpc":"2.0","method":"a"}"#
+        );
         let line = br#"{ "id":1, "jsonrpc":"2.0","result" : {"a" :1}  , "x":2}"#;
         let Ok(Message::Answer { outcome: Outcome::Result(result), .. }) = parse(line) else { panic!() };
         assert_eq!(spliced(line, result, "{}"), br#"{ "id":1, "jsonrpc":"2.0","result" : {}  , "x":2}"#);

@@ -1,0 +1,100 @@
+//! Several servers behind one proxy, as a file lists them in the form that clients have in common. Each has a proxy of its
+//! own, with the options that were given for all and those of its own.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use pinfold_mcp::Member;
+use serde_json::{Map, Value};
+
+use crate::args::is_server;
+use crate::exit::{DONE, FAILED, Failure, USAGE};
+use crate::say::{self, warn};
+use crate::surroundings;
+
+/// The option that names the file.
+const CONFIG: &str = "--config";
+
+pub(super) fn proxy(file: &Path) -> Result<ExitCode, Failure> {
+    let servers = servers(file)?;
+    let members =
+        servers.iter().map(|(name, server)| member(file, name, server)).collect::<Result<_, _>>()?;
+    let by_client = pinfold_mcp::hub(members).map_err(|why| Failure::new(FAILED, say::lines(&why)))?;
+    if !by_client {
+        warn("all servers have ended");
+    }
+    Ok(ExitCode::from(if by_client { DONE } else { FAILED }))
+}
+
+fn unusable(file: &Path, why: &str) -> Failure {
+    Failure::new(USAGE, say::lines(&format!("`{}` cannot be used: {why}", file.display())))
+}
+
+fn servers(file: &Path) -> Result<Map<String, Value>, Failure> {
+    let text = fs::read_to_string(file).map_err(|e| unusable(file, &e.to_string()))?;
+    let mut all: Value = serde_json::from_str(&text).map_err(|e| unusable(file, &e.to_string()))?;
+    match all.get_mut("mcpServers").map(Value::take) {
+        Some(Value::Object(servers)) if !servers.is_empty() => Ok(servers),
+        _ => Err(unusable(file, "it has no `mcpServers`")
+            .mend(r#"write {"mcpServers": {"NAME": {"command": "SERVER", "args": []}}}"#)),
+    }
+}
+
+/// A server of the file, behind a proxy of its own.
+fn member(file: &Path, name: &str, server: &Value) -> Result<Member, Failure> {
+    let bad = |what: &str| unusable(file, &format!("`{name}`: {what}"));
+    if !is_server(name) {
+        return Err(bad("this name cannot stand in rules"));
+    }
+    let program = server.get("command").and_then(Value::as_str).ok_or_else(|| bad("`command` is no text"))?;
+    for field in ["url", "cwd"] {
+        if server.get(field).is_some() {
+            let mend = if field == "url" {
+                "servers are started here, by `command`"
+            } else {
+                "say \"pinfold\": [\"--folder\", DIR]"
+            };
+            return Err(bad(&format!("`{field}` is not taken")).mend(mend));
+        }
+    }
+    let words = |field: &str| -> Result<Vec<String>, Failure> {
+        let Some(words) = server.get(field) else { return Ok(Vec::new()) };
+        let texts = words
+            .as_array()
+            .and_then(|words| words.iter().map(|word| word.as_str().map(str::to_owned)).collect());
+        texts.ok_or_else(|| bad(&format!("`{field}` is no list of texts")))
+    };
+    let mut command = Command::new(surroundings::OWN_PROGRAM);
+    command.args(["mcp", "proxy"]).args(shared_options()).args(["--name", name]).args(words("pinfold")?);
+    let environment = match server.get("env") {
+        None => Map::new(),
+        Some(Value::Object(environment)) => environment.clone(),
+        Some(_) => return Err(bad("`env` is no object")),
+    };
+    for (variable, value) in &environment {
+        let value = value.as_str().ok_or_else(|| bad("a value of `env` is no text"))?;
+        if variable.is_empty() || variable.contains(['=', '\0']) || value.contains('\0') {
+            return Err(bad("a name or value of `env` cannot stand in an environment"));
+        }
+        // Where only the person sees it, and not on a command line.
+        command.env(variable, value).args(["--env", variable]);
+    }
+    command.arg("--").arg(program).args(words("args")?);
+    Ok(Member { name: name.to_owned(), command })
+}
+
+/// The options that were given for all: the words of our own command line, as they were understood, without the file.
+fn shared_options() -> Vec<OsString> {
+    let mut words = std::env::args_os().skip_while(|word| word != "proxy").skip(1);
+    let mut left = Vec::new();
+    while let Some(word) = words.next() {
+        if word == CONFIG {
+            words.next();
+        } else if !word.to_string_lossy().starts_with(&format!("{CONFIG}=")) {
+            left.push(word);
+        }
+    }
+    left
+}
