@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use pinfold_tests::bed::{snapshot, told};
+use pinfold_tests::missing::left_out;
 use pinfold_tests::processes::{signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Tier, Who};
@@ -129,6 +130,28 @@ fn any_home_and_environment_will_do() {
         });
         held(bed, tier, "long arguments", |c| c.args((0..1_500).map(|_| "z".repeat(1_000))));
     });
+}
+
+/// The superuser looks for credentials in every home. What lies there in private directories cannot be reached inside, where
+/// the rights over other people's files are gone, and is no reason not to start.
+#[test]
+fn private_directories_of_others_do_not_keep_the_superuser_from_starting() {
+    let (root, user) = (Who::Superuser, Who::Ordinary);
+    if ![root, user].iter().all(|who| Who::present().contains(who)) {
+        return left_out("homes of others", "only one of the two users is there");
+    }
+    let other = Bed::new(user);
+    let home = other.folder().parent().expect("a bed has a place").to_owned();
+    let record = home.join(".local/state/pinfold/record");
+    fs::create_dir_all(&record).expect("a record");
+    fs::write(record.join("record.jsonl"), "secret").expect("a file");
+    fs::set_permissions(home.join(".local"), fs::Permissions::from_mode(0o700)).expect("a mode");
+    other.give();
+    let bed = Bed::new(root);
+    for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(root)) {
+        let output = bed.sh(tier, &format!("cat {}/record.jsonl || echo held", record.display()));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "held\n", "{tier}: {}", told(&output));
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::sys::{self, Attributes, NODEV, NOSUID, RDONLY};
 
@@ -58,6 +58,12 @@ pub(crate) enum Step {
         slot: Slot,
         at: CString,
     },
+    /// Attaches what was taken over a place that is not to be seen. One that even the builder of the walls cannot reach,
+    /// since it lies in a private directory of somebody else, nobody inside reaches: they have fewer rights.
+    Hide {
+        slot: Slot,
+        at: CString,
+    },
     /// Mounts a link over a name, which may be a link itself.
     Detour {
         link: CString,
@@ -98,11 +104,11 @@ impl Step {
             Self::MakeDir(at, mode) => sys::make_dir(at, *mode),
             Self::MakeFile(at, mode) => sys::make_file(at, *mode),
             Self::MakeLink { target, at } => sys::make_link(target, at),
-            Self::Attach { slot, at } => {
-                let missing = || io::Error::from_raw_os_error(libc::EBADF);
-                let tree = slots.get(*slot).and_then(Option::as_ref).ok_or_else(missing)?;
-                sys::attach_mount(tree.as_fd(), sys::open_held(at)?.as_fd())
-            }
+            Self::Attach { slot, at } => attach(slots, *slot, sys::open_held(at)?.as_fd()),
+            Self::Hide { slot, at } => match sys::open_held(at) {
+                Err(error) if error.raw_os_error() == Some(libc::EACCES) => Ok(()),
+                opened => attach(slots, *slot, opened?.as_fd()),
+            },
             Self::Detour { link, at } => {
                 let tree = sys::clone_mount(sys::open_name(link)?.as_fd(), false)?;
                 sys::attach_mount(tree.as_fd(), sys::open_name(at)?.as_fd())
@@ -110,6 +116,12 @@ impl Step {
             Self::Pin { at, read_only } => pin(at, *read_only),
         }
     }
+}
+
+fn attach(slots: &[Option<OwnedFd>], slot: Slot, at: BorrowedFd<'_>) -> io::Result<()> {
+    let missing = || io::Error::from_raw_os_error(libc::EBADF);
+    let tree = slots.get(slot).and_then(Option::as_ref).ok_or_else(missing)?;
+    sys::attach_mount(tree.as_fd(), at)
 }
 
 fn put(slots: &mut [Option<OwnedFd>], slot: Slot, tree: OwnedFd) -> io::Result<()> {
@@ -163,6 +175,7 @@ impl fmt::Display for Step {
                 write!(f, "making `{}`", at(path))
             }
             Self::Attach { at: path, .. } => write!(f, "mounting at `{}`", at(path)),
+            Self::Hide { at: path, .. } => write!(f, "hiding `{}`", at(path)),
             Self::Detour { at: path, .. } => write!(f, "leading away from `{}`", at(path)),
             Self::Pin { at: path, read_only: true } => write!(f, "protecting `{}`", at(path)),
             Self::Pin { at: path, .. } => write!(f, "pinning `{}`", at(path)),

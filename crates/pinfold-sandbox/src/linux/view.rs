@@ -280,7 +280,10 @@ impl Writer {
                 }
                 Guard::Hidden => {
                     let cover = if std::fs::symlink_metadata(path)?.is_dir() { "void" } else { "blank" };
-                    self.put(&Path::new(BASE).join(cover), path)?;
+                    let slot = self.slot();
+                    let at = c_path(&Path::new(BASE).join(cover))?;
+                    self.steps.push(Step::Take { at, writable: false, is: None, slot });
+                    self.steps.push(Step::Hide { slot, at: c_path(path)? });
                 }
             }
         }
