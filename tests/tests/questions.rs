@@ -73,6 +73,26 @@ fn a_yes_is_done_and_a_no_is_permission_denied() {
     });
 }
 
+/// `rm` at a terminal asks first whether it could write, and gives up where it is told that the file system is read-only.
+#[test]
+fn a_program_that_looks_before_it_writes_goes_on_to_try() {
+    everywhere(|bed, tier| {
+        let there = bed.outside().join("there");
+        fs::write(&there, "old").unwrap();
+        bed.give();
+        let mut terminal = shell(bed, tier);
+        say(&mut terminal, &format!("rm {}; echo rc=$?", place(bed, "there")));
+        asked(&mut terminal, "outside/there");
+        terminal.type_in("y");
+        shown(&mut terminal, "rc=0");
+        assert!(!there.exists());
+        // What the machine itself would refuse is refused.
+        say(&mut terminal, &format!("clear; [ -w {} ] || echo gone", place(bed, "there")));
+        shown(&mut terminal, "gone");
+        end(terminal);
+    });
+}
+
 #[test]
 fn what_was_granted_for_the_session_is_not_asked_again_and_ends_with_it() {
     everywhere(|bed, tier| {

@@ -217,6 +217,8 @@ impl Watcher for Witness<'_> {
         match self.judge(attempt) {
             None => Reply::GoOn,
             Some(no) if no.negotiable => Reply::Hold,
+            // Whoever only asks has tried nothing; the walls answer.
+            Some(_) if attempt.intent == Intent::Access => Reply::GoOn,
             Some(no) => self.remember(attempt, no),
         }
     }
@@ -291,7 +293,7 @@ fn would_be_done(attempt: &Attempt) -> bool {
         Intent::MakeDir | Intent::Symlink => {
             attempt.place.parent().is_some_and(Path::is_dir) && fs::symlink_metadata(&attempt.place).is_err()
         }
-        Intent::Write | Intent::Remove | Intent::MoveFrom | Intent::Metadata => {
+        Intent::Write | Intent::Remove | Intent::MoveFrom | Intent::Metadata | Intent::Access => {
             fs::symlink_metadata(&attempt.place).is_ok()
         }
         Intent::Connect | Intent::Socket => true,
@@ -320,6 +322,7 @@ pub fn word(intent: Intent) -> &'static str {
         Intent::MoveTo => "move to",
         Intent::Symlink => "link",
         Intent::Metadata => "change mode or owner",
+        Intent::Access => "ask about",
         Intent::Connect => "connect",
         Intent::Socket => "open socket",
     }

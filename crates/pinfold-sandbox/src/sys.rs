@@ -248,12 +248,16 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     check_int(unsafe { libc::renameat2(here, from.as_ptr(), here, to.as_ptr(), flags) }).map(drop)
 }
 
-/// Whether this user can read a file, or reach into a directory.
+/// Whether this user can read a file, or reach into a directory. Not for a child.
+pub(crate) fn can_use_content(path: &Path) -> bool {
+    can_access(path, if path.is_dir() { libc::X_OK } else { libc::R_OK })
+}
+
+/// Whether this user can use a place like this: `R_OK`, `W_OK`, `X_OK`.
 ///
 /// [faccessat(2)](https://man7.org/linux/man-pages/man2/access.2.html). Not for a child.
-pub(crate) fn can_use_content(path: &Path) -> bool {
-    let how = if path.is_dir() { libc::X_OK } else { libc::R_OK };
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return true };
+pub(crate) fn can_access(path: &Path, how: c_int) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
     // SAFETY: `path` is a C string.
     unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), how, libc::AT_EACCESS) == 0 }
 }

@@ -148,6 +148,7 @@ fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
         rules.extend(metadata());
     } else if profile.negotiable {
         rules.extend(metadata_by_name());
+        rules.extend(questions_about_writing());
     }
     rules
 }
@@ -158,6 +159,18 @@ fn metadata_by_name() -> Vec<Rule> {
     const FCHMODAT2: c_long = 452;
     let times = vec![(Test::Equals(1, 0), Action::Allow)];
     vec![Rule { number: libc::SYS_utimensat, tests: times, otherwise: SEEN }, always(FCHMODAT2, SEEN)]
+}
+
+/// Calls that ask whether a place could be written: a mount that is read-only says no where somebody may still say yes.
+fn questions_about_writing() -> Vec<Rule> {
+    let writing = |number, mode| {
+        let tests = vec![(Test::AnyOf(mode, libc::W_OK.cast_unsigned()), SEEN)];
+        Rule { number, tests, otherwise: Action::Allow }
+    };
+    let mut rules = vec![writing(libc::SYS_faccessat, 2), writing(libc::SYS_faccessat2, 2)];
+    #[cfg(target_arch = "x86_64")]
+    rules.push(writing(libc::SYS_access, 1));
+    rules
 }
 
 /// Calls that change a file without writing to it, which Landlock does not govern. Mounts do, so that they are

@@ -47,6 +47,8 @@ pub enum Intent {
     Symlink,
     /// Change mode, owner, times or attributes.
     Metadata,
+    /// Ask whether it could be written, and do nothing.
+    Access,
     /// Connect to an address of another machine, where there is no way to it.
     Connect,
     /// Make a socket of a kind that is closed.
@@ -70,7 +72,8 @@ pub struct Attempt {
 pub enum Reply {
     /// It goes on; no wall is known to stand there.
     GoOn,
-    /// It waits, if it is understood whole: [`Watcher::hold`] gets it.
+    /// It waits, if it is understood whole: [`Watcher::hold`] gets it. Of [`Intent::Access`]: the answer is what the machine
+    /// says where no walls are.
     Hold,
     /// It goes on to meet a wall.
     MeetWall,
@@ -148,6 +151,11 @@ impl Watch {
         let first = if socket { Reply::Refuse } else { Reply::GoOn };
         let replies: Vec<Reply> = attempts.iter().map(|attempt| watcher.attempt(attempt)).collect();
         let mut reply = replies.iter().copied().fold(first, Reply::max);
+        let could = read.access.filter(|_| reply == Reply::Hold);
+        if let Some(mode) = could {
+            let could = waits && self.could(&question, &attempts, mode);
+            return self.answer(question.id, if could { Answer::Done } else { Answer::GoOn });
+        }
         if reply == Reply::Hold {
             if let Some(held) = self.hold(&question, &read, &attempts) {
                 watcher.hold(held);
@@ -157,10 +165,23 @@ impl Watch {
             reply = held.map(|(attempt, _)| watcher.not_held(attempt)).fold(Reply::GoOn, Reply::max);
         }
         let answer = if reply == Reply::Refuse { Answer::Fail(libc::EACCES) } else { Answer::GoOn };
-        match sys::answer(self.fd(), question.id, answer) {
+        self.answer(question.id, answer)
+    }
+
+    fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
+        match sys::answer(self.fd(), id, answer) {
+            // The asker is gone.
             Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
             other => other,
         }
+    }
+
+    /// Whether a place could be used like this if no walls stood there. Programs ask that before they try (`rm` at a
+    /// terminal): told of the walls they would give up where somebody can still say yes.
+    fn could(&self, question: &libc::seccomp_notif, attempts: &[Attempt], mode: i32) -> bool {
+        let pid = question.pid.cast_signed();
+        self.holding.as_ref().is_some_and(|holding| holding.shares_its_view(pid))
+            && attempts.iter().all(|attempt| sys::can_access(&attempt.place, mode))
     }
 
     /// Holds a call that is understood whole, and whose places are those that the watcher was told.

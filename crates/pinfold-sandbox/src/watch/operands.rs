@@ -13,6 +13,8 @@ pub(super) struct Read {
     pub(super) places: Vec<(Intent, Option<PlaceRead>)>,
     /// What openat2 has in memory: flags, mode, how the path may go.
     pub(super) how: Option<[u64; 3]>,
+    /// What a call that does nothing asks about: reading, writing, executing.
+    pub(super) access: Option<i32>,
 }
 
 /// A place that a call names.
@@ -45,7 +47,7 @@ impl Read {
             }
             places.push((intent, found));
         }
-        let mut read = Self { places, how };
+        let mut read = Self { places, how, access: access(number, args) };
         if only_makes(number, args, how) {
             // There already, it is merely opened for reading.
             read.places
@@ -83,7 +85,7 @@ impl PlaceRead {
         let real = parents.real(&named);
         let real = match intent {
             // These go through a link in the last component.
-            Intent::Write | Intent::Create | Intent::Metadata => parents.followed(real),
+            Intent::Write | Intent::Create | Intent::Metadata | Intent::Access => parents.followed(real),
             _ => real,
         };
         Some(Self { named: Some(named), real })
@@ -115,7 +117,7 @@ enum Where {
     Socket(&'static str),
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a descriptor is the low 32 bits of its argument")]
+#[expect(clippy::cast_possible_truncation, reason = "an `int` is the low 32 bits of its argument")]
 pub(super) fn descriptor(argument: u64) -> i32 {
     argument as i32
 }
@@ -138,9 +140,20 @@ fn only_makes(number: i64, args: &[u64; 6], how: Option<[u64; 3]>) -> bool {
     flags & CHANGES == libc::O_CREAT as u64
 }
 
+/// What a call asks about that only asks.
+fn access(number: i64, args: &[u64; 6]) -> Option<i32> {
+    let mode = match number {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_access => args[1],
+        libc::SYS_faccessat | libc::SYS_faccessat2 => args[2],
+        _ => return None,
+    };
+    Some(descriptor(mode) & (libc::R_OK | libc::W_OK | libc::X_OK))
+}
+
 /// The places among the arguments of a call.
 fn operands(number: i64, args: &[u64; 6], how: Option<[u64; 3]>) -> Vec<(Intent, Where, u64)> {
-    use Intent::{Create, MakeDir, Metadata, MoveFrom, MoveTo, Remove, Symlink, Write};
+    use Intent::{Access, Create, MakeDir, Metadata, MoveFrom, MoveTo, Remove, Symlink, Write};
     let here = || Where::Directory(libc::AT_FDCWD);
     let fd = |i: usize| args.get(i).map_or(-1, |fd| descriptor(*fd));
     let at = |i: usize| Where::Directory(fd(i));
@@ -160,6 +173,7 @@ fn operands(number: i64, args: &[u64; 6], how: Option<[u64; 3]>) -> Vec<(Intent,
         libc::SYS_chmod | libc::SYS_chown | libc::SYS_lchown | libc::SYS_utime | libc::SYS_utimes => {
             return vec![(Metadata, here(), a)];
         }
+        libc::SYS_access => return vec![(Access, here(), a)],
         libc::SYS_futimesat => return vec![(Metadata, named_or_open(0, b), b)],
         _ => {}
     }
@@ -176,6 +190,7 @@ fn operands(number: i64, args: &[u64; 6], how: Option<[u64; 3]>) -> Vec<(Intent,
         libc::SYS_unlinkat => vec![(Remove, at(0), b)],
         libc::SYS_truncate => vec![(Write, here(), a)],
         libc::SYS_fchmodat | libc::SYS_fchownat | FCHMODAT2 => vec![(Metadata, at(0), b)],
+        libc::SYS_faccessat | libc::SYS_faccessat2 => vec![(Access, at(0), b)],
         libc::SYS_utimensat => vec![(Metadata, named_or_open(0, b), b)],
         libc::SYS_setxattr | libc::SYS_lsetxattr | libc::SYS_removexattr | libc::SYS_lremovexattr => {
             vec![(Metadata, here(), a)]

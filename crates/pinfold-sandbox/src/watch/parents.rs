@@ -31,6 +31,7 @@ impl Parents {
             | Intent::MakeDir
             | Intent::Remove
             | Intent::Metadata
+            | Intent::Access
             | Intent::Connect
             | Intent::Socket => false,
         };
