@@ -269,12 +269,16 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     }
     let local = if profile.openings.unix_sockets { Action::Allow } else { SEEN_AND_REFUSED };
     tests.push((family(libc::AF_UNIX), local));
+    let pairs = if profile.openings.unix_sockets {
+        vec![(family(libc::AF_UNIX), Action::Allow)]
+    } else {
+        // An end that carries datagrams sends them to any address (SOCK_RAW means the same); the others only to each other.
+        [libc::SOCK_STREAM, libc::SOCK_SEQPACKET]
+            .map(|kind| (Test::Socket(libc::AF_UNIX, kind), Action::Allow))
+            .into()
+    };
+    let mut rules = vec![Rule { number: libc::SYS_socketpair, tests: pairs, otherwise: EACCES }];
     // `getifaddrs` and `ip addr` speak NETLINK_ROUTE; all other protocols are closed.
-    let mut rules = vec![Rule {
-        number: libc::SYS_socketpair,
-        tests: vec![(family(libc::AF_UNIX), Action::Allow)],
-        otherwise: EACCES,
-    }];
     let route = if backing == Backing::Namespaces || profile.network == Network::Host {
         Action::Allow
     } else {
