@@ -70,6 +70,8 @@ pub enum Mismatch {
     ServerName(Option<Host>),
     /// A request names another host, or none.
     HostHeader(String),
+    /// It speaks HTTP/2 without TLS, where each request can name another host.
+    Http2,
     /// What came cannot be understood, or took too long to say which host it means.
     Broken,
     /// The name leads to an address that needs a rule of its own.

@@ -19,6 +19,8 @@ pub(crate) enum First {
     Tls(Option<Host>),
     /// A plain HTTP request; hosts are named in each of them.
     Http,
+    /// HTTP/2 without TLS, in which each stream can name a host of its own.
+    Http2,
     /// Something else, which names no host.
     Other,
     /// A TLS hello or request that cannot be understood.
@@ -67,9 +69,19 @@ fn hello(bytes: &[u8]) -> First {
 /// The longest method that is taken for one; `WebDAV` has some of fifteen letters.
 const LONGEST_METHOD: usize = 32;
 
+/// What HTTP/2 begins with, and no method of HTTP/1 does.
+/// [RFC 9113](https://www.rfc-editor.org/rfc/rfc9113#section-3.4)
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
+
 /// A request begins with a word of capitals, a blank and a target. Nothing else that is in use does, but a protocol that
 /// is shaped like HTTP, which is then held to its rules.
 fn plain(bytes: &[u8]) -> First {
+    if bytes.starts_with(PREFACE) {
+        return First::Http2;
+    }
+    if PREFACE.starts_with(bytes) {
+        return First::More;
+    }
     let method = bytes.iter().take_while(|b| b.is_ascii_uppercase() || **b == b'-').count();
     match (method, bytes.get(method), bytes.get(method + 1)) {
         (0 | LONGEST_METHOD.., ..) => First::Other,
@@ -135,6 +147,9 @@ mod tests {
             (b"VERSION-CONTROL /", First::Http),
             (b"CONNECT a:443 HTTP/1.1", First::Http),
             (b"SSH-2.0-OpenSSH_9.2\r\n", First::Other),
+            (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", First::Http2),
+            (b"PRI * HTTP/2.0\r", First::More),
+            (b"PRI * HTTP/1.1\r\n", First::Http),
             (b"PING\r\n", First::Other),
             (b"*1\r\n$4\r\nPING\r\n", First::Other),
             (b"\x00\x00\x00\x08\x04\xd2\x16\x2f", First::Other),

@@ -62,7 +62,10 @@ pub(crate) async fn serve_with<I, H>(
             })
         }
     });
-    let _ = server(shared.limits.hello).serve_connection(TokioIo::new(inside), service).with_upgrades().await;
+    let served = server(shared.limits.hello).serve_connection(TokioIo::new(inside), service).with_upgrades();
+    if served.await.is_err_and(|error| error.is_parse()) {
+        shared.keeper.mismatch(ask, &Mismatch::Broken);
+    }
 }
 
 /// Answers whatever is asked with the words that the host is not there.

@@ -291,7 +291,7 @@ async fn refuse_in_words(shared: &Shared, inside: TcpStream, no: No) {
             match first::read(&bytes) {
                 First::Http => return Some(()),
                 First::More => tokio::time::sleep(Duration::from_millis(5)).await,
-                First::Tls(_) | First::Other | First::Broken => return None,
+                First::Tls(_) | First::Http2 | First::Other | First::Broken => return None,
             }
         }
     };
@@ -341,6 +341,7 @@ async fn meant(
         match first::read(&bytes) {
             First::Other => return Ok(Meant::Bytes),
             First::Broken => return refused(Mismatch::Broken),
+            First::Http2 => return refused(Mismatch::Http2),
             First::Tls(named) if named.as_ref() == Some(&ask.host) => {
                 let opened = shared.vault.as_ref().is_some_and(|vault| vault.is_for(ask));
                 return Ok(if opened { Meant::Opened } else { Meant::Bytes });

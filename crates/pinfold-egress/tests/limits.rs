@@ -4,6 +4,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -56,12 +57,16 @@ struct Bed {
 }
 
 fn bed(connections: usize) -> Bed {
+    let keeper = Arc::new(Open::default());
+    Bed { keeper: Arc::clone(&keeper), ..bed_with(connections, keeper) }
+}
+
+fn bed_with(connections: usize, keeper: Arc<dyn Doorkeeper>) -> Bed {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = listener.local_addr().unwrap();
-    let keeper = Arc::new(Open::default());
     let limits = Limits { connections, idle: Duration::from_millis(700), hello: Duration::from_millis(300) };
     let doors = Doors { proxies: vec![listener], ..Doors::default() };
-    let relay = Relay::start(doors, Arc::clone(&keeper) as Arc<_>, limits).unwrap();
+    let relay = Relay::start(doors, keeper, limits).unwrap();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let echo = server.local_addr().unwrap();
     thread::spawn(move || {
@@ -69,7 +74,7 @@ fn bed(connections: usize) -> Bed {
             thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
         }
     });
-    Bed { keeper, _relay: relay, proxy, echo }
+    Bed { keeper: Arc::default(), _relay: relay, proxy, echo }
 }
 
 impl Bed {
@@ -115,6 +120,75 @@ fn what_comes_too_slowly_is_ended() {
     stream.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
     assert!(ends(stream) < Duration::from_secs(5));
     assert_eq!(*bed.keeper.mismatches.lock().unwrap(), [Mismatch::Broken]);
+}
+
+#[test]
+fn a_byte_now_and_then_holds_no_place() {
+    let bed = bed(64);
+    for begun in [&b"GET http://a.test/ HTTP/1.1\r\nx: "[..], b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc"] {
+        let mut stream = if begun.starts_with(b"\x16") { bed.tunnel() } else { bed.connect() };
+        stream.write_all(begun).unwrap();
+        let mut drops = stream.try_clone().unwrap();
+        let dripping = thread::spawn(move || {
+            let began = Instant::now();
+            while drops.write_all(b"a").is_ok() && began.elapsed() < Duration::from_secs(10) {
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        assert!(ends(stream) < Duration::from_secs(5), "{}", begun.escape_ascii());
+        dripping.join().unwrap();
+    }
+    assert_eq!(*bed.keeper.mismatches.lock().unwrap(), [Mismatch::Broken]);
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
+    /// Leads to an address that a rule names, and from then on to one that none does.
+    #[derive(Debug, Default)]
+    struct Turning {
+        asked: AtomicUsize,
+        refused: Mutex<Vec<Mismatch>>,
+    }
+    impl Map for Turning {
+        fn leads(&self, address: IpAddr, _: u16) -> Leads {
+            if address == IpAddr::from([127, 0, 0, 1]) { Leads::Named } else { Leads::Unnamed }
+        }
+        fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+            let last = if self.asked.fetch_add(1, Ordering::SeqCst) == 0 { 1 } else { 2 };
+            Some(vec![[127, 0, 0, last].into()])
+        }
+    }
+    impl Doorkeeper for Turning {
+        fn knows(&self, _: &Name) -> bool {
+            true
+        }
+        fn open(&self, _: &Ask) -> Opened {
+            Opened::Yes
+        }
+        fn mismatch(&self, _: &Ask, mismatch: &Mismatch) -> No {
+            self.refused.lock().unwrap().push(mismatch.clone());
+            No { id: String::new(), message: String::new() }
+        }
+        fn ended(&self, _: &Ask, _: Passed) {}
+    }
+    let keeper = Arc::new(Turning::default());
+    let bed = bed_with(64, Arc::clone(&keeper) as Arc<_>);
+    // Where it leads the second time somebody listens too.
+    let port = bed.echo.port();
+    let near = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    near.set_nonblocking(true).unwrap();
+    let mut first = bed.tunnel();
+    let mut second = bed.connect();
+    let [high, low] = port.to_be_bytes();
+    second.write_all(&[&[5, 1, 0, 5, 1, 0, 3, 6][..], b"a.test", &[high, low]].concat()).unwrap();
+    let mut said = [0; 4];
+    second.read_exact(&mut said).unwrap();
+    assert_eq!(said, [5, 0, 5, 2], "it is not allowed");
+    assert!(near.accept().is_err(), "nobody came");
+    assert!(matches!(keeper.refused.lock().unwrap().as_slice(), [Mismatch::Near(..)]));
+    // What was connected before stays where it was.
+    first.write_all(b"x").unwrap();
+    first.read_exact(&mut said[..1]).unwrap();
 }
 
 #[test]

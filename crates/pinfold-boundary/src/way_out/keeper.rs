@@ -161,8 +161,12 @@ impl Doorkeeper for Keeper {
                 ("its request names no host, or two".to_owned(), None, NAMES_NONE.into())
             }
             Mismatch::HostHeader(host) => (format!("its request names `{host}`"), None, NAMES_ANOTHER.into()),
+            Mismatch::Http2 => {
+                let why = "it speaks HTTP/2 without TLS, where each request can name another host".to_owned();
+                (why, None, "nothing allows that: use TLS, or HTTP/1.1".into())
+            }
             Mismatch::Broken => {
-                let why = "its first bytes are broken, or came too slowly".to_owned();
+                let why = "what it says is broken, too long, or came too slowly".to_owned();
                 (why, None, "nothing allows that".into())
             }
             Mismatch::Near(address, near) => {
