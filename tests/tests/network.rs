@@ -25,7 +25,21 @@ struct Case {
     name: String,
     free: Free,
     arrives: String,
+    /// What the report says about it.
+    named: Vec<String>,
     code: String,
+}
+
+impl Case {
+    fn new(name: &str, code: &str) -> Self {
+        Self {
+            name: name.into(),
+            free: Free::Nobody,
+            arrives: name.into(),
+            named: Vec::new(),
+            code: code.into(),
+        }
+    }
 }
 
 fn cases(file: &str) -> Vec<Case> {
@@ -33,13 +47,13 @@ fn cases(file: &str) -> Vec<Case> {
     let only = std::env::var("ONLY").unwrap_or_default();
     let cases = text.split("\n=== ").skip(1).map(|section| {
         let (name, rest) = section.split_once('\n').expect("a name");
-        let mut case =
-            Case { name: name.into(), free: Free::Everybody, arrives: name.into(), code: String::new() };
+        let mut case = Case { free: Free::Everybody, ..Case::new(name, "") };
         for line in rest.lines() {
             match line.split_once(": ") {
                 Some(("free", "superuser")) => case.free = Free::Superuser,
                 Some(("free", _)) => case.free = Free::Nobody,
                 Some(("arrives", value)) => case.arrives = value.into(),
+                Some(("named", value)) => case.named.push(value.into()),
                 _ => case.code.extend([line.strip_prefix("    ").unwrap_or(line), "\n"]),
             }
         }
@@ -85,6 +99,10 @@ fn attacks_lose() {
             if world.arrives(&case.arrives) {
                 wrong.push(format!("{} got out: {}", case.name, told(&output)));
             }
+            let said = report(&output)["refused"].to_string();
+            for named in case.named.iter().filter(|named| !said.contains(*named)) {
+                wrong.push(format!("{} is not named as `{named}`: {said}", case.name));
+            }
             let wins = match case.free {
                 Free::Everybody => true,
                 Free::Superuser => world.bed.who() == Who::Superuser,
@@ -105,17 +123,14 @@ fn attacks_lose() {
 #[test]
 fn what_is_refused_is_named_in_the_report_and_the_record() {
     everybody(|world| {
-        let case = Case {
-            name: "named".into(),
-            free: Free::Nobody,
-            arrives: String::new(),
-            code: "import contextlib\n\
+        let case = Case::new(
+            "named",
+            "import contextlib\n\
                    for host in ('other.test', '203.0.113.9', 'near.test', 'denied.wide.test'):\n    \
                        with contextlib.suppress(OSError):\n        ask(tcp(host, HTTP), host)\n\
                    with contextlib.suppress(OSError):\n    ask(tls(tcp('allowed.test', HTTPS), 'other.test'), 'x')\n\
-                   with contextlib.suppress(OSError):\n    tcp('allowed.test', 9999)\n"
-                .into(),
-        };
+                   with contextlib.suppress(OSError):\n    tcp('allowed.test', 9999)\n",
+        );
         let output = python(world, &case, true);
         let report = report(&output);
         let (http, https) = (world.port("http"), world.port("https"));
@@ -163,12 +178,7 @@ const CLOSED: &str = "KINDS = [(16, 3, p) for p in (2, 4, 6, 9, 11, 12, 15, 16, 
 #[test]
 fn sockets_of_other_kinds_are_closed() {
     everybody(|world| {
-        let case = |code: &str| Case {
-            name: "kinds".into(),
-            free: Free::Nobody,
-            arrives: String::new(),
-            code: format!("{CLOSED}{code}"),
-        };
+        let case = |code: &str| Case::new("kinds", &format!("{CLOSED}{code}"));
         let inside = python(world, &case("assert not list(opened()), list(opened())"), true);
         assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
         // Some need the superuser, some a module of the kernel.
@@ -189,9 +199,7 @@ fn routes_inside_can_be_read_and_not_changed() {
             for kind, body in ((25, route), (24, route), (20, struct.pack('=BBBBI', 2, 8, 0, 0, 1)), (19, struct.pack('=BBHiII', 0, 0, 0, 1, 0, 1))):\n    \
             answer = said(kind, 5, body)\n    assert answer == (2, -1), (kind, answer)\n\
             assert said(26, 0x301, route[:12])[0] == 24, 'routes are told'\n";
-        let case =
-            Case { name: "routes".into(), free: Free::Nobody, arrives: String::new(), code: code.into() };
-        let inside = python(world, &case, true);
+        let inside = python(world, &Case::new("routes", code), true);
         assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
     });
 }
