@@ -173,6 +173,7 @@ fn confinements() -> Vec<(&'static str, &'static [&'static str])> {
         ("sockets are open", &["--open", "unix-sockets"]),
         ("namespaces too", &["--open", "user-namespaces", "--open", "unix-sockets"]),
         ("anywhere can be written", &["--sandbox", "default-write", "--open", "unix-sockets"]),
+        ("every socket was declared", &["--allow-socket", "/"]),
         ("the network is open", &["--network", "host", "--open", "unix-sockets"]),
     ]
 }

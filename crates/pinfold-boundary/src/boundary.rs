@@ -133,9 +133,12 @@ impl Boundary {
         drawing.readable = readable;
         let mut visible: Vec<PathBuf> =
             grant.visible.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
+        let sockets = drawing.sockets(grant, &cwd, tier);
+        // `/run` is covered, where most of them lie.
+        visible.extend(sockets.iter().cloned());
         visible.extend(drawing.granted.iter().chain([&cwd]).cloned());
         lists::apply(grant, home.as_deref(), &cwd, &mut visible, &mut drawing)?;
-        Ok(drawing.finish(grant, guards.clone(), home, cwd, visible, tier))
+        Ok(drawing.finish(grant, guards.clone(), home, cwd, Seen { visible, sockets }, tier))
     }
 
     /// The limits for the kernel.
@@ -255,6 +258,12 @@ fn with_real_parent(path: PathBuf) -> PathBuf {
     parent.zip(path.file_name()).map(|(parent, name)| parent.join(name)).unwrap_or(path)
 }
 
+/// What of this machine stays in sight.
+struct Seen {
+    visible: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
+}
+
 /// A boundary while it is drawn.
 pub(crate) struct Drawing {
     pub(crate) places: Places,
@@ -360,7 +369,7 @@ impl Drawing {
         guards: Guards,
         home: Option<PathBuf>,
         cwd: PathBuf,
-        visible: Vec<PathBuf>,
+        seen: Seen,
         tier: Tier,
     ) -> Boundary {
         let caches = self.caches(grant, home.as_deref(), tier);
@@ -368,7 +377,8 @@ impl Drawing {
         self.findings.missing.retain(|path| fs::symlink_metadata(path).is_err());
         let (network, hosts) = self.network(grant, tier);
         let mut profile = Profile {
-            visible,
+            visible: seen.visible,
+            sockets: seen.sockets,
             cwd,
             temp: self.temporary(grant, tier),
             layers: caches.layers,
@@ -460,6 +470,27 @@ impl Drawing {
                 (sandbox::Network::Off, None)
             }
         }
+    }
+
+    /// Nothing of the kernel holds a process to some sockets: the supervisor connects to them, which it can only where it
+    /// sees what a process sees, and where no abstract name of this machine can be reached.
+    fn sockets(&mut self, grant: &Grant, cwd: &Path, tier: Tier) -> Vec<PathBuf> {
+        if grant.sockets.is_empty() {
+            return Vec::new();
+        }
+        if tier == Tier::Landlock || grant.network == Network::Host {
+            let note = "sockets of this machine can be reached only on the full tier, and without `--network host`; here none is";
+            self.findings.notes.push(note.to_owned());
+            return Vec::new();
+        }
+        let mut found = Vec::with_capacity(grant.sockets.len());
+        for path in &grant.sockets {
+            match resolve(cwd, path) {
+                Ok(real) => found.push(real),
+                Err(error) => self.findings.notes.push(format!("{error}; no socket there is reached")),
+            }
+        }
+        found
     }
 
     /// Without mounts there is no private `/tmp`: the private directory, which has no other use then, takes its place.

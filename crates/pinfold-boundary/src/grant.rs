@@ -102,6 +102,9 @@ pub struct Grant {
     pub asks_about_hosts: bool,
     /// Ports inside are published on this machine: see [`Means::published`](crate::Means::published).
     pub publishes: bool,
+    /// Sockets of programs on this machine that can be connected to, or directories of such. Those that do not exist are
+    /// told of and left out.
+    pub sockets: Vec<PathBuf>,
     /// Secrets that stay outside, and are put in on the way to the hosts that they are for. Only where hosts are allowed.
     pub secrets: Secrets,
     /// Doors opened by name.

@@ -106,7 +106,7 @@ impl<'a> Witness<'a> {
 
     fn judge(&self, attempt: &Attempt) -> Option<No> {
         match attempt.intent {
-            Intent::Socket => return Some(No::socket(&attempt.place)),
+            Intent::Socket => return Some(No::socket(&attempt.place, self.tier)),
             Intent::Connect => return self.connection(&attempt.place),
             _ => {}
         }
@@ -128,6 +128,9 @@ impl<'a> Witness<'a> {
     /// Where hosts can be reached, whoever listens decides; where nobody listens nobody else says it.
     fn connection(&self, place: &Path) -> Option<No> {
         const NAMES: u16 = 53;
+        if place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@") {
+            return Some(No::undeclared());
+        }
         let sandbox::Network::Relayed(Entrances { ports, .. }) = &self.boundary.profile().network else {
             return Some(No::network());
         };
@@ -272,14 +275,27 @@ impl No {
         }
     }
 
-    fn socket(family: &Path) -> Self {
+    fn undeclared() -> Self {
+        Self {
+            why: "this socket of a program on this machine was not declared".into(),
+            instead: "do without it, or tell the person which program has to be reached and for what",
+            to_allow: "start with --allow-socket and its path; abstract names cannot be allowed",
+            by_us: true,
+            negotiable: false,
+        }
+    }
+
+    fn socket(family: &Path, tier: Tier) -> Self {
         if family == Path::new("internet") {
             return Self::network();
         }
         Self {
             why: "sockets to programs on this machine are closed".into(),
             instead: "do without it; a server of your own can listen on 127.0.0.1",
-            to_allow: "start with --open unix-sockets if it cannot do without",
+            to_allow: match tier {
+                Tier::Full => "start with --allow-socket and the path of the one that it needs",
+                Tier::Landlock => "start with --open unix-sockets if it cannot do without",
+            },
             by_us: true,
             negotiable: false,
         }

@@ -150,6 +150,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with = "network")]
     pub(crate) allow_host: Vec<String>,
 
+    /// A socket of a program on this machine that can be connected to, or a folder of such; says what that means
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) allow_socket: Vec<PathBuf>,
+
     /// What the command is, for an agent that is not known by the name of its program, or `none` for no agent at all:
     /// `pinfold agents` lists what each is given
     #[arg(long, value_name = "NAME", value_parser = agents::profiles())]

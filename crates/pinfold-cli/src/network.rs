@@ -1,5 +1,6 @@
 //! What commands can reach: from flags and settings to a wish.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold::policy::host::Hosts;
@@ -10,6 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::args::Reach;
 use crate::exit::{Failure, USAGE};
+use crate::surroundings;
 
 /// What a run can reach. A flag goes before what settings say; hosts that are named on the command line are one.
 pub(crate) fn of_run(flag: Option<Reach>, named: bool, merged: &Merged) -> Result<Network, Failure> {
@@ -37,6 +39,16 @@ pub(crate) fn of_shells(merged: &Merged) -> Result<Network, Failure> {
 /// The secrets that are put in on the way.
 pub(crate) fn secrets(merged: &Merged) -> Secrets {
     merged.network.secrets.as_ref().map(|secrets| secrets.value.clone()).unwrap_or_default()
+}
+
+/// The sockets of programs on this machine that can be connected to.
+pub(crate) fn sockets(merged: &Merged) -> Vec<PathBuf> {
+    let home = surroundings::home();
+    let from_home = |path: &Path| match (path.strip_prefix("~"), &home) {
+        (Ok(below), Some(home)) => home.join(below),
+        (Ok(_), None) | (Err(_), _) => path.to_owned(),
+    };
+    merged.network.sockets.iter().map(|socket| from_home(&socket.value.0)).collect()
 }
 
 fn hosts(merged: &Merged) -> Result<Network, Failure> {

@@ -52,6 +52,9 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     for door in &run.open {
         warn(wish::warning(*door));
     }
+    for socket in &run.allow_socket {
+        warn(wish::socket_warning(socket));
+    }
     let Wish { grant, guards, judged } = wish::wish(run)?;
     let mut recorded = Recorded::new(run, judged.limits)?;
     let Some(mut grant) = grant else {
@@ -84,6 +87,11 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
             return Err(failure);
         }
     };
+    if !boundary.profile().sockets.is_empty() && !confined.reaches_sockets() {
+        warn(
+            "this machine does not let sockets be reached one by one; none is (Linux 5.19 and pidfd_getfd are needed)",
+        );
+    }
     let tier = confined.tier();
     let watched = confined.is_watched();
     let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));

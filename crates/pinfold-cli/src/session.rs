@@ -194,6 +194,8 @@ pub(crate) struct ShellMaker {
     network: Network,
     /// Secrets that are put in on the way.
     secrets: Secrets,
+    /// Sockets of this machine that can be connected to.
+    sockets: Vec<PathBuf>,
 }
 
 fn with_settings(
@@ -212,11 +214,11 @@ fn with_settings(
     let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
     let network = network::of_shells(&merged)?;
-    let secrets = network::secrets(&merged);
+    let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
     let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
     let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
     let without = asking::own_secret(&merged.approvals);
-    let shells = ShellMaker { allow_degraded: wish.flags.allow_degraded, without, network, secrets };
+    let shells = ShellMaker { allow_degraded: wish.flags.allow_degraded, without, network, secrets, sockets };
     Ok(Settled { plan, limits: Limits::from(&merged.record), shells })
 }
 
@@ -262,6 +264,7 @@ impl ShellMaker {
                 cache_home: surroundings::cache_home(),
                 network: self.network.clone(),
                 secrets: self.secrets.clone(),
+                sockets: self.sockets.clone(),
                 ..Grant::default()
             },
             weakest: if self.allow_degraded || nested { Tier::Landlock } else { Tier::Full },

@@ -461,6 +461,7 @@ impl Merging<'_> {
         NetworkSettings {
             allow,
             secrets: all_secrets(secrets),
+            sockets: self.user_or_managed("network.sockets", |says| &says.network.sockets),
             fetches: fetches.into_iter().min_by_key(|fetches| fetches.value),
             fetch_size: fetch_size.into_iter().min_by_key(|size| size.value),
             deny: self.all(|says| &says.network.deny),

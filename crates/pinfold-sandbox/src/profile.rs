@@ -45,6 +45,9 @@ pub struct Profile {
     pub layers: Vec<Layer>,
     /// What the process can talk to over the network.
     pub network: Network,
+    /// Sockets of programs on this machine that can be reached, and directories of such: the supervisor connects to
+    /// them for whoever asks. Needs the full tier, a network of its own, and somebody who watches.
+    pub sockets: Vec<PathBuf>,
     /// Doors that are closed unless named here.
     pub openings: Openings,
     /// A watcher may hold calls and do them itself: calls that only change the times or the mode of a file by its name

@@ -11,11 +11,11 @@ use crate::linux::door::{Doors, Relayed};
 use crate::linux::init::{self, Report, Stage};
 use crate::linux::plan::{Before, Plan};
 use crate::placeholder::Placeholders;
-use crate::profile::Profile;
+use crate::profile::{Network, Profile};
 use crate::self_test::Probe;
 use crate::strength::Tier;
 use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
-use crate::watch::{Blind, Watch, Watcher};
+use crate::watch::{Blind, Local, Watch, Watcher};
 
 /// Signals that a supervisor passes on, instead of ending or stopping by them.
 const PASSED_ON: [libc::c_int; 10] = [
@@ -113,6 +113,7 @@ pub struct Confined {
     asked_to_stop: bool,
     deadline: Option<Instant>,
     tier: Tier,
+    reaches_sockets: bool,
     /// What a relay takes connections from, until somebody has taken them.
     doors: Option<Doors>,
     /// Taken away when the run is over.
@@ -198,11 +199,17 @@ pub fn start(
                 asked_to_stop: false,
                 deadline,
                 tier,
+                reaches_sockets: false,
                 doors: plan.relayed.as_ref().map(|_| Doors::default()),
                 _placeholders: placeholders,
             };
             match confined.await_start(&ours, plan.relayed.as_ref()) {
                 Ok(()) => {
+                    if let Err(error) = confined.open_sockets(profile) {
+                        let _ = end_all(&confined.process, tier);
+                        let _ = sys::reap(pid, true);
+                        return Err(failed(Stage::Seccomp, "opening sockets of this machine")(error));
+                    }
                     // A caller who keeps its signals decides by itself when to stop, and goes on after the command.
                     if signalling == Signalling::PassOn {
                         confined.stops = Some(ours);
@@ -283,6 +290,21 @@ impl Confined {
     /// Which walls stand.
     pub fn tier(&self) -> Tier {
         self.tier
+    }
+
+    /// Lets the declared sockets be reached, where that can be held.
+    fn open_sockets(&mut self, profile: &Profile) -> io::Result<()> {
+        let held = self.tier == Tier::Full && profile.network != Network::Host && !profile.sockets.is_empty();
+        if let (true, Some(watch)) = (held, &mut self.watch) {
+            let local = Local::new(profile.sockets.clone(), profile.hidden.clone())?;
+            self.reaches_sockets = watch.0.open(local);
+        }
+        Ok(())
+    }
+
+    /// Whether the sockets of [`Profile::sockets`] can be reached.
+    pub fn reaches_sockets(&self) -> bool {
+        self.reaches_sockets
     }
 
     /// Whether attempts are shown to the watcher.

@@ -26,6 +26,7 @@ impl Tier {
                 "names in a hidden directory can be listed, though nothing in it can be read",
                 "processes outside can be seen in `/proc`, though not read, and before Linux 6.12 be signalled",
                 "descendants that outlive a killed supervisor are not ended",
+                "sockets of programs on this machine cannot be allowed one by one: none is, or all",
                 "with `--network host` the abstract sockets of other programs are reachable before Linux 6.12",
             ],
         }

@@ -1238,3 +1238,78 @@ pub(crate) fn lead_foreground(terminal: BorrowedFd<'_>) -> io::Result<()> {
         check_int(libc::tcsetpgrp(terminal.as_raw_fd(), libc::getpid())).map(drop)
     }
 }
+
+/// A copy of a descriptor of another process: the same open file.
+///
+/// [pidfd_getfd(2)](https://man7.org/linux/man-pages/man2/pidfd_getfd.2.html)
+pub(crate) fn copied_from(pid: Pid, fd: RawFd) -> io::Result<OwnedFd> {
+    // A thread may have a table of its own; before Linux 6.9 only that of the process can be had.
+    let thread = pidfd(pid, libc::PIDFD_THREAD).or_else(|_| pidfd(pid, 0))?;
+    // SAFETY: takes numbers.
+    check(unsafe { libc::syscall(libc::SYS_pidfd_getfd, thread.as_raw_fd(), fd, 0) }).and_then(owned)
+}
+
+fn pidfd(pid: Pid, flags: c_uint) -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers.
+    check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, flags) }).and_then(owned)
+}
+
+/// Connects a socket to an address as the kernel writes it.
+///
+/// [connect(2)](https://man7.org/linux/man-pages/man2/connect.2.html)
+pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8]) -> io::Result<()> {
+    let len =
+        libc::socklen_t::try_from(address.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    // SAFETY: the kernel copies `len` bytes of `address`.
+    check_int(unsafe { libc::connect(socket.as_raw_fd(), address.as_ptr().cast(), len) }).map(drop)
+}
+
+/// The family of a socket.
+///
+/// [socket(7)](https://man7.org/linux/man-pages/man7/socket.7.html), `SO_DOMAIN`
+pub(crate) fn family(socket: BorrowedFd<'_>) -> io::Result<c_int> {
+    let mut family: c_int = 0;
+    let mut len = libc::socklen_t::try_from(size_of_val(&family)).unwrap_or_default();
+    let number = socket.as_raw_fd();
+    // SAFETY: `family` has room for the `len` bytes of an `int`.
+    let rc = unsafe {
+        libc::getsockopt(number, libc::SOL_SOCKET, libc::SO_DOMAIN, (&raw mut family).cast(), &raw mut len)
+    };
+    check_int(rc).map(|_| family)
+}
+
+/// Whether what is done with an open file never waits.
+///
+/// [fcntl(2)](https://man7.org/linux/man-pages/man2/fcntl.2.html), `O_NONBLOCK`
+pub(crate) fn never_waits(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    // SAFETY: takes numbers.
+    let flags = check_int(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
+    Ok(flags & libc::O_NONBLOCK != 0)
+}
+
+/// The name of what stands at a path, seen from a root that no `..` and no link leaves; links of processes are not
+/// followed.
+///
+/// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html), `RESOLVE_IN_ROOT`. Not for a child.
+pub(crate) fn open_name_in(root: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: all zero is a valid `open_how`.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = u64::try_from(libc::O_PATH | libc::O_CLOEXEC).unwrap_or(0);
+    how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
+    let (root, size) = (root.as_raw_fd(), size_of::<libc::open_how>());
+    // SAFETY: `path` and `how` are valid for the call, and `size` is the size of `how`.
+    let rc = unsafe { libc::syscall(libc::SYS_openat2, root, path.as_ptr(), &raw const how, size) };
+    owned(check(rc)?)
+}
+
+/// Whether a held file lies in a file system in memory.
+///
+/// [fstatfs(2)](https://man7.org/linux/man-pages/man2/fstatfs.2.html)
+pub(crate) fn is_in_memory(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    // SAFETY: all zero is a valid `statfs` for the kernel to fill.
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `found` is valid for writing.
+    check_int(unsafe { libc::fstatfs(fd.as_raw_fd(), &raw mut found) })?;
+    Ok(found.f_type == libc::TMPFS_MAGIC)
+}

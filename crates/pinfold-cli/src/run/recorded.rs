@@ -161,10 +161,10 @@ impl Recorded {
 fn policy(grant: &Grant) -> Hash {
     let Grant { folder, cwd, mode, add, allow_write, allow_read, visible, deny_read, .. } = grant;
     let Grant { lists, caches, agent, network, openings, limits, .. } = grant;
-    let Grant { negotiable, asks_about_hosts, publishes, .. } = grant;
+    let Grant { negotiable, asks_about_hosts, publishes, sockets, .. } = grant;
     let agent = agent.map_or("", |agent| agent.name);
     let places = (folder, cwd, mode, add, allow_write, allow_read, visible, deny_read);
-    let rest = (lists, caches, network, openings, limits, negotiable, asks_about_hosts, publishes);
+    let rest = (lists, caches, network, openings, limits, negotiable, asks_about_hosts, publishes, sockets);
     Hash::of(format!("{places:?}{rest:?}{agent}").as_bytes())
 }
 

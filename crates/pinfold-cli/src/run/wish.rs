@@ -54,7 +54,7 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
     if first.is_some() && choice.is_none() {
         said = self::said(run, &folder, None)?;
     }
-    let Said { judged, sandbox, network, secrets } = said;
+    let Said { judged, sandbox, network, secrets, sockets } = said;
     let Judged { plan, .. } = &judged;
     let declared = &plan.policy.declared;
     if let Some(no) = declared.tool_no(ScopedTool::Terminal) {
@@ -85,6 +85,7 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         environment_wishes: asking::own_secret(&judged.approvals).into_iter().chain(wishes(run)?).collect(),
         network,
         secrets,
+        sockets: from_here(&run.allow_socket).into_iter().chain(sockets).collect(),
         lists: plan.policy.declared.kernel_lists(),
         openings: openings(&run.open),
         limits: self::limits(&run.limits),
@@ -99,6 +100,7 @@ struct Said {
     sandbox: Option<settings::SandboxMode>,
     network: Network,
     secrets: Secrets,
+    sockets: Vec<PathBuf>,
 }
 
 fn said(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<Said, Failure> {
@@ -119,7 +121,7 @@ fn said(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<Said, Failur
     let plan = plan
         .with_settings(&Ambient::claim(), &merged, &situation)
         .map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    let secrets = network::secrets(&merged);
+    let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
     let network = network::of_run(run.network, !run.allow_host.is_empty(), &merged)?;
     let value = |mode: Located<settings::SandboxMode>| mode.value;
     // Where managed settings allow no rules of others none are offered.
@@ -134,6 +136,7 @@ fn said(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<Said, Failur
         sandbox: merged.sandbox.mode.map(value),
         network,
         secrets,
+        sockets,
     })
 }
 
@@ -212,6 +215,28 @@ pub(super) fn warning(door: Door) -> &'static str {
         Door::Keyrings => "--open keyrings: keys that you hold in the kernel can be used from inside",
         Door::Personality => "--open personality: address randomisation can be switched off inside",
     }
+}
+
+/// Whoever reaches these is as good as root: they start what they are told to, with all of this machine in it.
+const AS_GOOD_AS_ROOT: [&str; 7] = [
+    "docker.sock",
+    "containerd.sock",
+    "podman.sock",
+    "crio.sock",
+    "buildkitd.sock",
+    "libvirt-sock",
+    "system_bus_socket",
+];
+
+/// What reaching a socket means.
+pub(super) fn socket_warning(socket: &Path) -> String {
+    let place = socket.display();
+    if socket.file_name().is_some_and(|name| AS_GOOD_AS_ROOT.iter().any(|known| name == *known)) {
+        return format!(
+            "--allow-socket {place}: whoever reaches this one can do anything on this machine; nothing is held then"
+        );
+    }
+    format!("--allow-socket {place}: the program behind it acts outside for whoever asks it to")
 }
 
 fn limits(limits: &args::Limits) -> pinfold_sandbox::Limits {

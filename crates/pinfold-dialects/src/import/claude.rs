@@ -182,7 +182,7 @@ fn sandbox(sandbox: &Value, layer: Layer, findings: &mut Findings) {
     denied(sandbox, layer, findings);
     for key in ["allowUnixSockets", "allowAllUnixSockets", "allowLocalBinding"] {
         if let Some(value) = sandbox.pointer(&format!("/network/{key}")) {
-            let why = "sockets of other programs are opened for a run alone: --open unix-sockets";
+            let why = "sockets of other programs are declared by you: network.sockets in your own settings";
             findings.left_out(&format!("sandbox.network.{key}"), &shown(value), why);
         }
     }

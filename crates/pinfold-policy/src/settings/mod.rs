@@ -36,7 +36,7 @@ pub use edit::{Change, List, Word, edited};
 pub use fetch::{FetchBudget, FetchSize, Fetches};
 pub use flags::{Flags, separate_rules};
 pub use hooks::HookSettings;
-pub use network::{NetworkSettings, Pins, Port};
+pub use network::{NetworkSettings, Pins, Port, SocketPlace};
 use reader::Reader;
 pub use record::{Count, RecordSettings, Size};
 pub use secrets::{SecretFrom, SecretHost, SecretSetting, Secrets};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use jsonc_parser::ast::Value;
 use serde::Serialize;
@@ -29,6 +30,9 @@ section! {
         /// Secrets that stay outside: inside a placeholder stands in the variable of that name, and the way out puts the
         /// secret into one header for one host. Counts in user and managed settings only.
         secrets = "secrets": Option<Located<Secrets>>,
+        /// Sockets of programs on this machine that commands can connect to, or folders of such: paths from `/` or `~/`.
+        /// Counts in user and managed settings only.
+        sockets = "sockets": Vec<Located<SocketPlace>>,
         /// How many pages one agent may fetch in one session, each redirect one of its own.
         fetches = "fetches": Option<Located<Fetches>>,
         /// How much of them it may fetch: a number with K, M or G.
@@ -39,6 +43,10 @@ section! {
 /// A port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Port(pub u16);
+
+/// A socket of a program on this machine, or a folder of such. `~/` is the home directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SocketPlace(pub PathBuf);
 
 /// Addresses of names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,6 +85,22 @@ impl Setting for Port {
 
     fn schema() -> serde_json::Value {
         json!({"type": "integer", "minimum": 1, "maximum": u16::MAX})
+    }
+}
+
+impl Setting for SocketPlace {
+    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        let text = String::read(value, reader)?;
+        if text.starts_with('/') || text.starts_with("~/") {
+            return Some(Self(text.into()));
+        }
+        let what = format!("{} is no path of a socket", quoted(&text));
+        reader.tell(span(value), what, "write a path from / or ~/, as `/run/postgresql`");
+        None
+    }
+
+    fn schema() -> serde_json::Value {
+        json!({"type": "string", "pattern": "^(/|~/)", "examples": ["/run/postgresql", "~/project/db.sock"]})
     }
 }
 

@@ -182,19 +182,17 @@ impl Held {
     /// # Errors
     /// When the rights cannot be given up; then nothing was done.
     pub fn as_caller<T>(&self, deed: impl FnOnce() -> T) -> io::Result<T> {
-        struct Back(Capabilities, u32);
+        struct Back(u32);
         impl Drop for Back {
             fn drop(&mut self) {
-                sys::umask(self.1);
-                // What is permitted may always be taken up again.
-                let _ = self.0.set();
+                sys::umask(self.0);
             }
         }
         sys::own_umask()?;
-        let before = Capabilities::current()?;
-        before.at_rest().set()?;
-        let _back = Back(before, sys::umask(self.call.caller.umask));
-        Ok(deed())
+        without_capabilities(|| {
+            let _back = Back(sys::umask(self.call.caller.umask));
+            deed()
+        })
     }
 
     fn answer(&mut self, answer: Answer) {
@@ -203,6 +201,24 @@ impl Held {
             let _ = sys::answer(waiting.listener.as_fd(), waiting.id, answer);
         }
     }
+}
+
+/// Does something with none of the capabilities of this thread in effect, which nobody inside has.
+///
+/// # Errors
+/// When they cannot be put aside; then nothing was done.
+pub(super) fn without_capabilities<T>(deed: impl FnOnce() -> T) -> io::Result<T> {
+    struct Back(Capabilities);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            // What is permitted may always be taken up again.
+            let _ = self.0.set();
+        }
+    }
+    let before = Capabilities::current()?;
+    before.at_rest().set()?;
+    let _back = Back(before);
+    Ok(deed())
 }
 
 impl Drop for Held {

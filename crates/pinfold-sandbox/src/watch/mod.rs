@@ -10,6 +10,7 @@
 //! *held* never goes on to do what somebody consented to: whoever holds it does that, as it was read, and answers.
 
 mod call;
+mod connect;
 mod held;
 mod memory;
 mod operands;
@@ -17,12 +18,14 @@ mod parents;
 mod understand;
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::sys::{self, Answer};
 pub use call::{Call, Caller, Deed, Opening, Sync, Time};
+pub(crate) use connect::Local;
+use connect::{Asked, answer_if_there};
 pub use held::Held;
 use held::Holding;
 use operands::Read;
@@ -49,7 +52,8 @@ pub enum Intent {
     Metadata,
     /// Ask whether it could be written, and do nothing.
     Access,
-    /// Connect to an address of another machine, where there is no way to it.
+    /// Connect to an address of another machine, where there is no way to it; or to a socket of this machine that was
+    /// not declared.
     Connect,
     /// Make a socket of a kind that is closed.
     Socket,
@@ -63,7 +67,7 @@ pub struct Attempt {
     /// What it would do.
     pub intent: Intent,
     /// Where: an absolute path, the links of its parent followed. For a socket its family, for a connection its
-    /// address.
+    /// address: `ADDRESS:PORT`, the path of a socket, or `@` and its abstract name.
     pub place: PathBuf,
 }
 
@@ -115,6 +119,8 @@ pub(crate) struct Watch {
     parents: Parents,
     /// None where calls cannot be held.
     holding: Option<Holding>,
+    /// None where no socket of this machine can be reached.
+    local: Option<Local>,
 }
 
 impl Watch {
@@ -123,7 +129,15 @@ impl Watch {
     pub(crate) fn new(listener: OwnedFd, view: Option<u32>) -> Self {
         sys::wake_in_step(listener.as_fd());
         let holding = view.map(Holding::new);
-        Self { listener: Arc::new(listener), parents: Parents::default(), holding }
+        Self { listener: Arc::new(listener), parents: Parents::default(), holding, local: None }
+    }
+
+    /// Lets sockets of this machine be reached. Only where a call that waits is not started again by a signal (it would be
+    /// carried out twice), and where descriptors can be copied. False where that cannot be had.
+    pub(crate) fn open(&mut self, local: Local) -> bool {
+        let copies = sys::copied_from(sys::own_pid(), self.fd().as_raw_fd()).is_ok();
+        self.local = (copies && self.holding.is_some()).then_some(local);
+        self.local.is_some()
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -142,6 +156,19 @@ impl Watch {
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => return Ok(()),
             other => other?,
         };
+        if let Some(local) = &self.local {
+            match i64::from(question.data.nr) {
+                libc::SYS_connect => {
+                    let asked = Asked { listener: &self.listener, question: &question };
+                    return local.connect(&asked, watcher);
+                }
+                // Its arguments are in registers: what was looked at is what is done.
+                libc::SYS_socket if Local::opens(&question) => {
+                    return answer_if_there(&self.listener, question.id, Answer::GoOn);
+                }
+                _ => {}
+            }
+        }
         let read = Read::new(&question, &mut self.parents);
         // Else its number may mean another process by now.
         let waits = sys::still_asking(self.fd(), question.id);
@@ -154,7 +181,11 @@ impl Watch {
         let could = read.access.filter(|_| reply == Reply::Hold);
         if let Some(mode) = could {
             let could = waits && self.could(&question, &attempts, mode);
-            return self.answer(question.id, if could { Answer::Done } else { Answer::GoOn });
+            return answer_if_there(
+                &self.listener,
+                question.id,
+                if could { Answer::Done } else { Answer::GoOn },
+            );
         }
         if reply == Reply::Hold {
             if let Some(held) = self.hold(&question, &read, &attempts) {
@@ -165,15 +196,7 @@ impl Watch {
             reply = held.map(|(attempt, _)| watcher.not_held(attempt)).fold(Reply::GoOn, Reply::max);
         }
         let answer = if reply == Reply::Refuse { Answer::Fail(libc::EACCES) } else { Answer::GoOn };
-        self.answer(question.id, answer)
-    }
-
-    fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
-        match sys::answer(self.fd(), id, answer) {
-            // The asker is gone.
-            Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
-            other => other,
-        }
+        answer_if_there(&self.listener, question.id, answer)
     }
 
     /// Whether a place could be used like this if no walls stood there. Programs ask that before they try (`rm` at a

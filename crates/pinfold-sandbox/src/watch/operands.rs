@@ -205,13 +205,16 @@ fn operands(number: i64, args: &[u64; 6], how: Option<[u64; 3]>) -> Vec<(Intent,
     }
 }
 
-/// An address outside this machine, for the record. Others are the process's own business.
 fn network_address(pid: Pid, at: u64, len: u64) -> Option<PathBuf> {
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
     let mut raw = [0u8; 28];
     let len = usize::try_from(len).ok()?.min(raw.len());
     let read = sys::read_memory(pid, at, raw.get_mut(..len)?).ok()?;
-    let raw = raw.get(..read)?;
+    network_place(raw.get(..read)?)
+}
+
+/// An address outside this machine, for the record. Others are the process's own business.
+pub(super) fn network_place(raw: &[u8]) -> Option<PathBuf> {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
     let family = i32::from(u16::from_ne_bytes([*raw.first()?, *raw.get(1)?]));
     let port = u16::from_be_bytes([*raw.get(2)?, *raw.get(3)?]);
     let ip: IpAddr = match family {
