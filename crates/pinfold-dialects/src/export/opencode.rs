@@ -18,8 +18,9 @@ struct Orders {
     bash: Order,
     edit: Order,
     read: Order,
-    webfetch: Order,
-    websearch: Order,
+    /// Knows no patterns: what rules say about all of it.
+    webfetch: Option<Effect>,
+    websearch: Option<Effect>,
     task: Order,
     skill: Order,
     servers: Vec<(String, &'static str)>,
@@ -29,8 +30,6 @@ pub(super) fn export(ours: &Merged) -> Export {
     let mut rows = Rows::default();
     let mut orders = Orders::default();
     orders.bash.first = Some("ask");
-    orders.webfetch.first = Some("ask");
-    orders.websearch.first = Some("ask");
     let edits = ours.mode.value;
     if edits != Mode::AcceptEdits {
         orders.edit.first = Some("ask");
@@ -76,16 +75,20 @@ pub(super) fn export(ours: &Merged) -> Export {
 
 impl Orders {
     fn edits(self) -> Vec<Edit> {
-        let all: [(&'static [&'static str], Order); 7] = [
+        let all: [(&'static [&'static str], Order); 5] = [
             (&["permission", "bash"], self.bash),
             (&["permission", "edit"], self.edit),
             (&["permission", "read"], self.read),
-            (&["permission", "webfetch"], self.webfetch),
-            (&["permission", "websearch"], self.websearch),
             (&["permission", "task"], self.task),
             (&["permission", "skill"], self.skill),
         ];
         let mut edits = vec![Edit::Say(&["permission", "external_directory"], "ask".into())];
+        let pages: [(&'static [&'static str], Option<Effect>); 2] =
+            [(&["permission", "webfetch"], self.webfetch), (&["permission", "websearch"], self.websearch)];
+        edits.extend(pages.map(|(path, said)| match said {
+            None | Some(Effect::Allow) => Edit::Say(path, "ask".into()),
+            Some(effect) => Edit::Narrow(path, effect.word()),
+        }));
         let said = all.into_iter().filter(|(_, order)| *order != Order::default());
         edits.extend(said.map(|(path, order)| Edit::Order(path, order)));
         if !self.servers.is_empty() {
@@ -204,11 +207,15 @@ fn patterns(effect: Effect, place: &Place<'_>) -> Option<Vec<String>> {
 fn whole(told: String, effect: Effect, tool: &str, orders: &mut Orders, rows: &mut Rows) {
     let order = match tool {
         _ if effect == Effect::Allow => return rows.nothing(told, ASKED),
+        "WebFetch" | "WebSearch" => {
+            let said = if tool == "WebFetch" { &mut orders.webfetch } else { &mut orders.websearch };
+            *said = Some(effect);
+            rows.held(told, Held::Gate, "");
+            return;
+        }
         "Bash" => &mut orders.bash,
         "Edit" => &mut orders.edit,
         "Read" => &mut orders.read,
-        "WebFetch" => &mut orders.webfetch,
-        "WebSearch" => &mut orders.websearch,
         "Agent" | "Task" => &mut orders.task,
         "Skill" => &mut orders.skill,
         _ => return rows.nothing(told, "it has no permission for that tool alone"),

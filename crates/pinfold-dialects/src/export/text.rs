@@ -30,6 +30,8 @@ pub(super) enum Edit {
     Include(&'static [&'static str], String),
     /// A value where none stands.
     Say(&'static [&'static str], Value),
+    /// A word of a permission where none stands, or a looser one.
+    Narrow(&'static [&'static str], &'static str),
     /// Patterns with a word each, of which the last one that fits decides.
     Order(&'static [&'static str], Order),
 }
@@ -123,6 +125,7 @@ fn json(before: &str, edits: &[Edit]) -> Result<String, NotRead> {
         match edit {
             Edit::Include(path, entry) => include(&list(&top, path)?, entry),
             Edit::Say(path, value) => say(&top, path, value)?,
+            Edit::Narrow(path, word) => narrow(&top, path, word)?,
             Edit::Order(path, order) => put_in_order(&top, path, order)?,
         }
     }
@@ -166,6 +169,17 @@ fn say(top: &CstObject, path: &[&str], value: &Value) -> Result<(), NotRead> {
     let (object, key) = holder(top, path)?;
     if object.get(key).is_none() {
         object.append(key, input(value));
+    }
+    Ok(())
+}
+
+fn narrow(top: &CstObject, path: &[&str], word: &str) -> Result<(), NotRead> {
+    let (object, key) = holder(top, path)?;
+    let Some(there) = object.get(key) else { return say(top, path, &word.into()) };
+    let standing = there.value().and_then(|value| value.as_string_lit()?.decoded_value().ok());
+    match (standing.as_deref(), word) {
+        (Some("deny"), _) | (Some("ask"), "ask") => {}
+        _ => there.set_value(CstInputValue::String(word.to_owned())),
     }
     Ok(())
 }
