@@ -3,14 +3,14 @@
 #
 #   ROUNDS=200 benches/compare.sh          start-up rounds (heavier parts use fewer)
 #   PINFOLD=path benches/compare.sh        a binary that is there already (else: cargo build --release)
-#   ONLY='start memory' benches/compare.sh parts: start memory compile files check
+#   ONLY='start memory' benches/compare.sh parts: start memory compile files check hook
 #
 # Needs cc and python3; bubblewrap is left out, and said so, when it is missing. As root everything is run as user
 # BENCH_UID (60001). What the columns mean: benches/README.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 rounds=${ROUNDS:-200}
-parts=${ONLY:-start memory compile files check}
+parts=${ONLY:-start memory compile files check hook}
 
 if [ -z "${PINFOLD:-}" ]; then
   PINFOLD=$(cd "$here/.." && cargo build --release -p pinfold-cli --message-format=json-render-diagnostics |
@@ -171,10 +171,30 @@ P
     table bare
 }
 
+# A call that an agent asks its hook about, from the start of the process to its end: what each call of the agent waits for. All of them
+# are started as agents do it, by a shell.
+hook() {
+  echo; echo "one call of an agent, asked about through its hook ($rounds rounds, interleaved)"
+  # The least that answers: reads all, says yes.
+  printf '#include <stdio.h>\n#include <unistd.h>\nint main(void) { char text[65536]; while (read(0, text, sizeof text) > 0); puts("{}"); return 0; }\n' |
+    cc -O2 -static -x c -o "$bed/folder/yes" -
+  local call='{"session_id":"s","cwd":"'$bed/folder'","hook_event_name":"PreToolUse","tool_use_id":"t","tool_name":'
+  echo "$call"'"Bash","tool_input":{"command":"git status && npm run build","description":"d"}}' >"$bed/command.json"
+  echo "$call"'"Write","tool_input":{"file_path":"'$bed/folder'/new.txt","content":"x"}}' >"$bed/write.json"
+  local asked="CLAUDE_PROJECT_DIR=$bed/folder exec $bed/pinfold hook claude"
+  # A quick refusal is no answer.
+  for one in command write; do
+    run sh -c "$asked <$bed/$one.json" | grep -q permissionDecision || { echo "the hook does not judge" >&2; exit 1; }
+  done
+  run "$bed/rounds" "$rounds" minimal-hook sh -c "exec $bed/folder/yes <$bed/command.json" \
+    --next hook-write sh -c "$asked <$bed/write.json" --next hook-command sh -c "$asked <$bed/command.json" \
+    --next hook-no-record sh -c "$asked --no-record <$bed/command.json" | table minimal-hook
+}
+
 echo "$(uname -sr), $(nproc) processors, user $("${as[@]}" id -u), load $(cut -d' ' -f1 /proc/loadavg), binary $(stat -c %s "$bed/pinfold") bytes"
 for part in $parts; do
   case $part in
-    start | memory | compile | files | check) "$part" ;;
+    start | memory | compile | files | check | hook) "$part" ;;
     *) echo "no such part: $part" >&2; exit 2 ;;
   esac
 done

@@ -58,7 +58,9 @@ pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
 fn with(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
     let failed = |why: String| unchanged(agent, &why);
     match &agent.form {
-        Form::Lists(entries) => json::with(before, agent.name, entries).map(Some).map_err(failed),
+        Form::Lists(entries) => {
+            json::with(before, agent.name, agent.fresh, entries).map(Some).map_err(failed)
+        }
         Form::Block(block) => yaml::with(before, block).map(Some).map_err(failed),
         Form::Own(text) => match before {
             Some(there) if !agent.is_ours(there) => Err(failed("the file is not pinfold's".to_owned())),
@@ -72,7 +74,7 @@ fn without(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failur
     let failed = |why: String| unchanged(agent, &why);
     let Some(there) = before else { return Ok(None) };
     match &agent.form {
-        Form::Lists(_) => json::without(there, agent.name).map_err(failed),
+        Form::Lists(_) => json::without(there, agent.name, agent.fresh).map_err(failed),
         Form::Block(_) => Ok(yaml::without(there)),
         Form::Own(_) if agent.is_ours(there) => Ok(None),
         Form::Own(_) => Ok(Some(there.to_owned())),

@@ -48,7 +48,8 @@ impl Bed {
         command.args(args).current_dir(self.at("ws")).env_clear().env("HOME", self.at("home"));
         command.env("PATH", "/usr/bin:/bin");
         // What agents tell their hooks.
-        for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR"] {
+        for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR", "CURSOR_PROJECT_DIR"]
+        {
             command.env(name, self.at("ws"));
         }
         command
@@ -146,6 +147,89 @@ fn a_call_is_recorded_before_and_after_under_one_number() {
     assert!(both[1]["ms"].as_u64().unwrap() >= 23, "{}", both[1]);
 }
 
+/// Which agent began, and where, stands in the record before its calls.
+#[test]
+fn a_session_that_begins_is_recorded() {
+    for (agent, event) in [
+        (
+            "claude",
+            json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionStart", "source": "startup"}),
+        ),
+        ("codex", json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionStart"})),
+        (
+            "gemini",
+            json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionStart", "source": "startup"}),
+        ),
+        ("copilot", json!({"sessionId": "s", "cwd": "${WS}", "source": "new"})),
+        (
+            "cursor",
+            json!({"conversation_id": "s", "workspace_roots": ["${WS}"], "hook_event_name": "sessionStart"}),
+        ),
+    ] {
+        let bed = Bed::new();
+        let output = said(bed.pinfold(&["hook", agent]), &bed.filled(&event.to_string()));
+        assert_eq!(output.status.code(), Some(0), "{agent}: {}", String::from_utf8_lossy(&output.stderr));
+        let log = bed.record();
+        assert_eq!(log.len(), 1, "{agent}: {log:?}");
+        let told =
+            ["kind", "session", "program", "tier"].map(|field| log[0][field].as_str().unwrap().to_owned());
+        assert_eq!(told, ["start", &format!("{agent}-s"), agent, "none"]);
+        assert_eq!(log[0]["folder"], json!(bed.at("ws")));
+        let listed = bed.pinfold(&["log", "--all"]).output().unwrap();
+        assert!(String::from_utf8_lossy(&listed.stdout).contains(&format!("start    {agent}")));
+    }
+}
+
+/// Many agents, or one with many calls at once: each is answered, and the record is whole.
+#[test]
+fn a_flood_is_answered_and_the_record_holds() {
+    let bed = Bed::new();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|n| {
+                let bed = &bed;
+                scope.spawn(move || {
+                    (0..8).all(|m| {
+                        let mut write = claude(
+                            "PreToolUse",
+                            "Write",
+                            &json!({"file_path": format!("{n}-{m}"), "content": "x"}),
+                        );
+                        write["tool_use_id"] = json!(format!("{n}-{m}"));
+                        let output = bed.hook("claude", &[], &bed.filled(&write.to_string()));
+                        String::from_utf8_lossy(&output.stdout).contains("\"allow\"")
+                    })
+                })
+            })
+            .collect();
+        assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+    });
+    assert_eq!(bed.record().len(), 64);
+    let verified = bed.pinfold(&["log", "verify"]).output().unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+/// An agent that stops in the middle of what it says is answered in time, and so is one that was killed there.
+#[test]
+fn what_ends_half_way_is_a_no() {
+    for (agent, on_stdout) in CLOSED {
+        let bed = Bed::new();
+        let whole = payload(&bed, agent);
+        for cut in [0, 1, whole.len() / 2, whole.len() - 1] {
+            let output = bed.hook(agent, &[], &whole[..cut]);
+            is_closed(agent, *on_stdout, &output, "nothing is allowed");
+        }
+        let mut hook = bed.pinfold(&["hook", agent, "--timeout", "1s"]);
+        let mut child =
+            hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut open = child.stdin.take().unwrap();
+        open.write_all(&whole.as_bytes()[..1]).unwrap();
+        let output = child.wait_with_output().unwrap();
+        drop(open);
+        is_closed(agent, *on_stdout, &output, "judging took longer than 1 s");
+    }
+}
+
 #[test]
 fn a_call_that_failed_is_recorded_as_failed() {
     let bed = Bed::new();
@@ -172,6 +256,7 @@ const CLOSED: &[(&str, bool)] = &[
     ("gemini", false),
     ("qwen", false),
     ("copilot", true),
+    ("cursor", true),
     ("hermes", true),
     ("opencode", false),
     ("pi", false),
@@ -182,7 +267,8 @@ fn is_closed(agent: &str, on_stdout: bool, output: &Output, says: &str) {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if on_stdout {
         let said: Value = serde_json::from_str(&out).unwrap();
-        let no = said["decision"] == "block" || said["permissionDecision"] == "deny";
+        let no = said["decision"] == "block"
+            || [&said["permissionDecision"], &said["permission"]].contains(&&json!("deny"));
         assert!(no && out.contains(says), "{agent}: {out}{err}");
     } else {
         assert_eq!((output.status.code(), out.as_ref()), (Some(2), ""), "{agent}: {err}");
@@ -227,6 +313,7 @@ fn payload(bed: &Bed, agent: &str) -> String {
         }
         "gemini" => "BeforeTool",
         "hermes" => "pre_tool_call",
+        "cursor" => "preToolUse",
         _ => "PreToolUse",
     };
     json!({"session_id": "s", "cwd": cwd, "hook_event_name": event, "tool_name": "unknown", "tool_input": {}})
@@ -308,9 +395,12 @@ fn waiting(bed: &Bed) -> String {
 #[test]
 fn the_folder_that_was_granted_is_not_chosen_by_a_model() {
     let bed = Bed::new();
-    for agent in ["claude", "codex", "gemini", "qwen", "copilot"] {
-        let (event, tool) =
-            if agent == "gemini" { ("BeforeTool", "write_file") } else { ("PreToolUse", "Write") };
+    for agent in ["claude", "codex", "gemini", "qwen", "copilot", "cursor"] {
+        let (event, tool) = match agent {
+            "gemini" => ("BeforeTool", "write_file"),
+            "cursor" => ("preToolUse", "Write"),
+            _ => ("PreToolUse", "Write"),
+        };
         let (tool, input) = match agent {
             "codex" => {
                 ("apply_patch", json!({"command": "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n"}))
@@ -331,13 +421,24 @@ fn the_folder_that_was_granted_is_not_chosen_by_a_model() {
 #[test]
 fn without_a_folder_nothing_is_allowed() {
     let bed = Bed::new();
-    for agent in ["claude", "codex", "gemini", "qwen", "copilot"] {
+    for agent in ["claude", "codex", "gemini", "qwen", "copilot", "cursor"] {
         let mut command = bed.pinfold(&["hook", agent]);
-        for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR"] {
+        for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR", "CURSOR_PROJECT_DIR"]
+        {
             command.env_remove(name);
         }
         let output = said(command, &payload(&bed, agent));
         let err = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && err.contains("folder"), "{agent}: {err}");
     }
+}
+
+/// One list, by either name.
+#[test]
+fn profiles_are_what_agents_are_given() {
+    let bed = Bed::new();
+    let listed = |word: &str| bed.pinfold(&[word, "--json"]).output().unwrap().stdout;
+    let profiles: Value = serde_json::from_slice(&listed("profiles")).unwrap();
+    assert_eq!(listed("profiles"), listed("agents"));
+    assert!(profiles.as_array().unwrap().iter().any(|profile| profile["name"] == "claude"));
 }

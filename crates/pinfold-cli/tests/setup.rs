@@ -20,6 +20,13 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("gemini", ".gemini/settings.json", Some("{\n  // mine\n  \"theme\": \"dark\"\n}\n")),
     ("qwen", ".qwen/settings.json", Some("{\n  \"theme\": \"dark\"\n}\n")),
     ("copilot", ".copilot/hooks/pinfold.json", None),
+    (
+        "cursor",
+        ".cursor/hooks.json",
+        Some(
+            "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [\n      {\"command\": \"mine\"}\n    ]\n  }\n}\n",
+        ),
+    ),
     ("hermes", ".hermes/config.yaml", Some("model:\n  default: x  # mine\n")),
     ("opencode", ".config/opencode/plugin/pinfold.js", None),
     ("pi", ".pi/agent/extensions/pinfold.ts", None),

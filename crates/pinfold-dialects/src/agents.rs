@@ -3,6 +3,7 @@
 mod claude;
 mod codex;
 mod copilot;
+mod cursor;
 mod gemini;
 mod hermes;
 mod qwen;
@@ -61,6 +62,7 @@ pub const DIALECTS: &[&dyn Dialect] = &[
     &gemini::Gemini,
     &qwen::Qwen,
     &copilot::Copilot,
+    &cursor::Cursor,
     &hermes::Hermes,
     &shimmed::OPENCODE,
     &shimmed::PI,

@@ -92,7 +92,9 @@ fn without_words(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let alike = |(name, value): (&String, &Value)| {
-                let words = ["reason", "message", "permissionDecisionReason"].contains(&name.as_str());
+                let words =
+                    ["reason", "message", "permissionDecisionReason", "user_message", "agent_message"]
+                        .contains(&name.as_str());
                 (name.clone(), if words { Value::Null } else { without_words(value) })
             };
             fields.iter().map(alike).collect()

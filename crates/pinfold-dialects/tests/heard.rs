@@ -121,10 +121,11 @@ fn a_field_that_nobody_knows_is_a_doubt_only_where_it_could_name_something() {
     for dialect in DIALECTS {
         let text = fs::read_to_string(file(dialect.name())).unwrap();
         let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let shell = cases
-            .into_iter()
-            .find(|case| case["heard"]["moment"] == "before" && case["heard"]["call"]["tool"] == "Bash");
-        let payload = shell.expect("a shell is asked about")["payload"].clone();
+        let before = |case: &Value| {
+            let said = ["toolArgs", "tool_input"].iter().any(|input| case["payload"][input].is_object());
+            case["heard"]["moment"] == "before" && said
+        };
+        let payload = cases.into_iter().find(before).expect("a call is asked about")["payload"].clone();
         let input = if payload.get("toolArgs").is_some() { "toolArgs" } else { "tool_input" };
         for (value, doubted) in [
             (json!(true), false),

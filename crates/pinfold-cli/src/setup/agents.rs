@@ -17,6 +17,8 @@ pub(super) struct Agent {
     /// The file that its hooks stand in.
     pub(super) file: PathBuf,
     pub(super) form: Form,
+    /// What a file of its begins as, where there is none.
+    pub(super) fresh: &'static str,
     /// The command that it runs before a call: by a shell, or its words by no shell.
     pub(super) command: Run,
     /// What the person has to do beyond it.
@@ -72,6 +74,7 @@ impl Agent {
             "gemini" => built.gemini(),
             "qwen" => built.qwen(),
             "copilot" => built.copilot(),
+            "cursor" => built.cursor(),
             "hermes" => built.hermes(),
             "opencode" => built.opencode(),
             "pi" => built.pi(),
@@ -144,6 +147,7 @@ impl Builder {
             dialect: self.dialect,
             file,
             form,
+            fresh: "{}\n",
             command,
             notes: &[],
             stopped: |_, _| None,
@@ -240,6 +244,31 @@ impl Builder {
         let text = serde_json::to_string_pretty(&json!({"version": 1, "hooks": hooks})).unwrap_or_default();
         let (file, run) = (self.homes.home.join(".copilot/hooks/pinfold.json"), self.guarded());
         self.agent(file, Form::Own(text + "\n"), Run::Shell(run))
+    }
+
+    fn cursor(self) -> Agent {
+        let hook = |command: String, gate: bool| {
+            let hook = json!({"command": command, "timeout": self.secs()});
+            match (gate, hook) {
+                (true, Value::Object(mut hook)) => {
+                    hook.insert("failClosed".to_owned(), Value::Bool(true));
+                    Value::Object(hook)
+                }
+                (_, hook) => hook,
+            }
+        };
+        let gates = ["preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile"];
+        let told =
+            ["sessionStart", "postToolUse", "postToolUseFailure", "afterShellExecution", "afterMCPExecution"];
+        let gates = gates.map(|event| Entry { event, value: hook(self.guarded(), true) });
+        let told = told.map(|event| Entry { event, value: hook(self.plain(), false) });
+        let entries = gates.into_iter().chain(told).collect();
+        let (file, run) = (self.homes.home.join(".cursor/hooks.json"), self.guarded());
+        Agent {
+            fresh: "{\n  \"version\": 1\n}\n",
+            notes: &["what is said here was read in Cursor's manual, and never tried with it"],
+            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+        }
     }
 
     fn hermes(self) -> Agent {

@@ -1,7 +1,7 @@
 //! Entries in the lists below `hooks` of a JSON file; comments, order and layout of all else stay.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstRootNode};
 use serde_json::Value;
 
 use super::agents::Entry;
@@ -20,16 +20,21 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_non_finite_numbers: false,
 };
 
-/// The text with our entries at the end of their lists, each once.
-pub(super) fn with(before: Option<&str>, agent: &str, entries: &[Entry]) -> Result<String, String> {
+/// The text with our entries at the end of their lists, each once. `fresh`: what a file begins as where there is none.
+pub(super) fn with(
+    before: Option<&str>,
+    agent: &str,
+    fresh: &str,
+    entries: &[Entry],
+) -> Result<String, String> {
     if let Some(text) = before
         && standing(text, agent)?
             == entries.iter().map(|e| (e.event.to_owned(), e.value.clone())).collect::<Vec<_>>()
     {
         return Ok(text.to_owned());
     }
-    let cleared = before.map(|text| without(text, agent)).transpose()?.flatten();
-    let root = parsed(cleared.as_deref().unwrap_or("{}\n"))?;
+    let cleared = before.map(|text| without(text, agent, fresh)).transpose()?.flatten();
+    let root = parsed(cleared.as_deref().unwrap_or(fresh))?;
     let top = root.object_value().ok_or("it is no object")?;
     let hooks = top.object_value_or_create("hooks").ok_or("`hooks` is no object")?;
     for entry in entries {
@@ -54,8 +59,9 @@ pub(super) fn with(before: Option<&str>, agent: &str, entries: &[Entry]) -> Resu
     }
 }
 
-/// The text without our entries, and without lists that only they were in; `None` where nothing is left.
-pub(super) fn without(text: &str, agent: &str) -> Result<Option<String>, String> {
+/// The text without our entries, and without lists that only they were in; `None` where nothing is left but what a file
+/// begins as.
+pub(super) fn without(text: &str, agent: &str, fresh: &str) -> Result<Option<String>, String> {
     if standing(text, agent)?.is_empty() {
         return Ok(Some(text.to_owned()));
     }
@@ -78,12 +84,13 @@ pub(super) fn without(text: &str, agent: &str) -> Result<Option<String>, String>
         property.remove();
     }
     let rest = root.to_string();
-    Ok((!is_bare(&top, &rest)).then_some(rest))
+    Ok((!is_bare(&rest, fresh)).then_some(rest))
 }
 
 /// Whether nothing is left that anybody wrote.
-fn is_bare(top: &CstObject, text: &str) -> bool {
-    top.properties().is_empty() && text.chars().all(|c| c.is_whitespace() || c == '{' || c == '}')
+fn is_bare(text: &str, fresh: &str) -> bool {
+    let marks = |text: &str| text.chars().filter(|c| !c.is_whitespace() && *c != ',').collect::<String>();
+    marks(text) == marks(fresh)
 }
 
 /// The entries of ours that stand in a text, with their events, in order.
@@ -107,7 +114,8 @@ pub(super) fn value(text: &str) -> Result<Value, String> {
 /// The commands of an entry.
 pub(super) fn commands(entry: &Value) -> impl Iterator<Item = &str> {
     let hooks = entry.get("hooks").and_then(Value::as_array).into_iter().flatten();
-    hooks.filter_map(|hook| hook.get("command")?.as_str())
+    // Some agents have the command in the entry itself.
+    hooks.chain([entry]).filter_map(|hook| hook.get("command")?.as_str())
 }
 
 fn is_our_command(command: &str, agent: &str) -> bool {
@@ -158,12 +166,12 @@ mod tests {
             "{\"a\": 1}",
             "{\r\n  \"a\": 1\r\n}\r\n",
         ] {
-            let after = with(Some(before), "claude", &entries()).unwrap();
+            let after = with(Some(before), "claude", "{}\n", &entries()).unwrap();
             assert_eq!(standing(&after, "claude").unwrap().len(), 2, "{after}");
-            assert_eq!(with(Some(&after), "claude", &entries()).unwrap(), after, "a second time");
+            assert_eq!(with(Some(&after), "claude", "{}\n", &entries()).unwrap(), after, "a second time");
             let mine = before.lines().find(|line| line.contains("mine"));
             assert!(mine.is_none_or(|line| after.contains(line.trim_end_matches(" // mine"))), "{after}");
-            let undone = without(&after, "claude").unwrap().unwrap();
+            let undone = without(&after, "claude", "{}\n").unwrap().unwrap();
             assert_eq!(value(&undone).unwrap(), value(before).unwrap());
             // What stood on one line stands on several then; all else is as it was.
             assert!(undone == before || !before.contains('\n'), "{undone}");
@@ -172,16 +180,16 @@ mod tests {
 
     #[test]
     fn a_file_that_was_made_for_it_goes_with_it() {
-        let after = with(None, "claude", &entries()).unwrap();
-        assert_eq!(without(&after, "claude").unwrap(), None);
+        let after = with(None, "claude", "{}\n", &entries()).unwrap();
+        assert_eq!(without(&after, "claude", "{}\n").unwrap(), None);
     }
 
     #[test]
     fn an_older_entry_of_ours_is_replaced() {
         let mut older = entries();
         older[0].value["hooks"][0]["timeout"] = json!(1);
-        let before = with(None, "claude", &older).unwrap();
-        let after = with(Some(&before), "claude", &entries()).unwrap();
+        let before = with(None, "claude", "{}\n", &older).unwrap();
+        let after = with(Some(&before), "claude", "{}\n", &entries()).unwrap();
         assert_eq!(standing(&after, "claude").unwrap().len(), 2, "{after}");
         assert!(!after.contains("\"timeout\": 1\n"));
     }
@@ -196,13 +204,28 @@ mod tests {
             "{\"hooks\": {\"PreToolUse\": {}}}",
             "{\"hooks\": {}, \"hooks\": {}}",
         ] {
-            assert!(with(Some(before), "claude", &entries()).is_err(), "{before}");
+            assert!(with(Some(before), "claude", "{}\n", &entries()).is_err(), "{before}");
         }
     }
 
     #[test]
     fn hooks_of_others_stay() {
         let before = "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"command\": \"pinfold hook codex\"}]}]}}";
-        assert_eq!(without(before, "claude").unwrap().as_deref(), Some(before));
+        assert_eq!(without(before, "claude", "{}\n").unwrap().as_deref(), Some(before));
+    }
+
+    #[test]
+    fn what_a_file_begins_as_goes_with_it() {
+        let fresh = "{\n  \"version\": 1\n}\n";
+        let entry = Entry {
+            event: "preToolUse",
+            value: json!({"command": "/bin/pinfold hook cursor", "failClosed": true}),
+        };
+        let after = with(None, "cursor", fresh, std::slice::from_ref(&entry)).unwrap();
+        assert_eq!(value(&after).unwrap()["version"], 1);
+        assert_eq!(without(&after, "cursor", fresh).unwrap(), None);
+        let theirs = "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [\n      {\"command\": \"mine\"}\n    ]\n  }\n}\n";
+        let after = with(Some(theirs), "cursor", fresh, std::slice::from_ref(&entry)).unwrap();
+        assert_eq!(without(&after, "cursor", fresh).unwrap().as_deref(), Some(theirs));
     }
 }

@@ -79,7 +79,7 @@ pub enum RecordKind {
     NotWritten(NotWrittenTold),
     /// A permitted deed ended.
     Outcome(OutcomeTold),
-    /// A run began.
+    /// A run began, or a session of another agent.
     Start(Box<StartTold>),
     /// The kernel, or what stands beside it, refused something to a run.
     Refusal(Box<RunDenial>),

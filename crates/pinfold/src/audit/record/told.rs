@@ -264,7 +264,7 @@ pub struct OutcomeTold {
     pub denials: Vec<Denial>,
 }
 
-/// A run began.
+/// A run began, or a session of another agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Started"))]
@@ -276,9 +276,9 @@ pub struct StartTold {
     pub command: Option<String>,
     /// The folder that can be written.
     pub folder: String,
-    /// What is to hold the run: `full`, `landlock` or `off`.
+    /// What is to hold the run: `full`, `landlock` or `off`; `none` for a session of an agent that asks its hook.
     pub tier: &'static str,
-    /// The process that watches over it.
+    /// The process that watches over it; of a session the one that started the hook.
     pub pid: u32,
     /// SHA-256 over what was granted, in hexadecimal: two runs with the same could do the same.
     #[serde(skip_serializing_if = "Option::is_none")]
