@@ -1,7 +1,9 @@
 """Tries the client: `python3 try_pinfold.py PINFOLD FOLDER`, with an empty folder."""
 
 import os
+import subprocess
 import sys
+import tempfile
 import threading
 
 from pinfold import Check, Gate, PinfoldError
@@ -54,6 +56,34 @@ with Check(options=["--no-settings"], pinfold=PINFOLD) as check:
     assert "misspelt" in raises(lambda: check.decide("Read", {"file_path": "a"}, misspelt=True))
     # And it goes on.
     assert check.decide("Read", {"file_path": "a"}, cwd=FOLDER).decision == "allow"
+
+# The same over a socket, with a program that answers questions itself.
+with tempfile.TemporaryDirectory() as private:
+    path, outside = os.path.join(private, "s"), os.path.join(private, "outside")
+    os.chmod(private, 0o700)
+    server = subprocess.Popen([PINFOLD, "serve", "--socket", path, "--folder", FOLDER], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None and server.stdout.readline() == path + "\n"
+    with Gate(FOLDER, socket=path) as gate, Gate(FOLDER, socket=path) as other, Check(socket=path) as check:
+        assert gate.call("Write", {"file_path": "s.txt", "content": "1\n"}).ended == "done"
+        refused = other.call("Write", {"file_path": outside, "content": "x"})
+        assert refused.ended == "refused" and not os.path.exists(outside), refused
+        assert "misspelt" in raises(lambda: check.decide("Read", {"file_path": "a"}, misspelt=True))
+        assert check.decide("Read", {"file_path": "a"}, cwd=FOLDER).decision == "allow"
+    asked = []
+
+    def answers(request):
+        asked.append(request["tool"])
+        return {"choice": "yes"} if len(asked) > 1 else {"choice": "no", "message": "not yet"}
+
+    with Gate(FOLDER, socket=path, answers=answers) as gate:
+        no = gate.call("Write", {"file_path": outside, "content": "x"})
+        assert no.ended == "refused" and "not yet" in no.text, no
+        assert gate.call("Write", {"file_path": outside, "content": "x"}).ended == "done"
+    assert asked == ["Write", "Write"] and os.path.exists(outside)
+    assert "not for" in raises(lambda: Gate(private, socket=path))
+    server.terminate()
+    assert server.wait() == 0 and not os.path.exists(path)
+    raises(lambda: Gate(FOLDER, socket=path))
 
 assert "cannot be started" in raises(lambda: Gate(FOLDER, pinfold=os.path.join(FOLDER, "gone")))
 broken = Gate(FOLDER, options=["--no-such-option"], pinfold=PINFOLD)

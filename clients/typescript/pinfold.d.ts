@@ -53,15 +53,37 @@ export interface Line {
 }
 
 export interface Options {
-  /** Options of the command, such as `--allow-bash`. */
+  /** Options of the command, such as `--allow-bash`. With a socket they are those of the server. */
   options?: readonly string[];
   /** The program. */
   pinfold?: string;
+  /** The socket of `pinfold serve`, in place of a process of its own. */
+  socket?: string;
+}
+
+/** What is asked about a call; docs/approvals.md has all of it. */
+export interface Request {
+  readonly id: string;
+  readonly digest: string;
+  readonly tool: string;
+  readonly [field: string]: unknown;
+}
+
+/** What is answered. */
+export type Choice =
+  | { choice: "yes" }
+  | { choice: "no"; message?: string }
+  | { choice: "session"; width?: number; bound?: { for: number } | { times: number } }
+  | { choice: "always"; widths?: number[]; file?: "local" | "user" };
+
+export interface GateOptions extends Options {
+  /** Asked about calls of this gate; needs a socket. What it throws ends the connection, and nothing is done. */
+  answers?: (request: Request) => Choice | Promise<Choice>;
 }
 
 /** A session: calls are judged by the settings of the folder, made, and recorded, one after the other. */
 export class Gate {
-  constructor(folder: string, options?: Options);
+  constructor(folder: string, options?: GateOptions);
   /** Makes a call. Waits for a person where one is asked. */
   call(tool: string, input: Record<string, unknown>): Promise<Reply>;
   /** Ends the session, once what was begun is done. */

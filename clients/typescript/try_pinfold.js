@@ -1,7 +1,9 @@
 // Tries the client: `node try_pinfold.js PINFOLD FOLDER`, with an empty folder.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { Check, Gate, PinfoldError } from "./pinfold.js";
@@ -45,4 +47,32 @@ await check.close();
 
 await fails(new Gate(folder, { pinfold: join(folder, "gone") }).call("Read", { file_path: "a" }), "cannot be started");
 await fails(new Gate(folder, { pinfold, options: ["--no-such-option"] }).call("Read", { file_path: "a" }), "--no-such-option");
+// The same over a socket, with a program that answers questions itself.
+const place = mkdtempSync(join(tmpdir(), "pinfold-"));
+const [socket, beyond] = [join(place, "s"), join(place, "outside")];
+const server = spawn(pinfold, ["serve", "--socket", socket, "--folder", folder], { stdio: ["ignore", "pipe", "inherit"] });
+await new Promise((resolve) => server.stdout.once("data", resolve));
+const [one, other, judge] = [new Gate(folder, { socket }), new Gate(folder, { socket }), new Check({ socket })];
+assert.equal((await one.call("Write", { file_path: "s.txt", content: "1\n" })).ended, "done");
+assert.equal((await other.call("Write", { file_path: beyond, content: "x" })).ended, "refused");
+await fails(judge.decide("Read", { file_path: "a" }, { misspelt: true }), "misspelt");
+assert.equal((await judge.decide("Read", { file_path: "a" }, { cwd: folder })).decision, "allow");
+await Promise.all([one.close(), other.close(), judge.close()]);
+const asked = [];
+const answers = (request) => {
+  asked.push(request.tool);
+  return asked.length > 1 ? { choice: "yes" } : { choice: "no", message: "not yet" };
+};
+const asking = new Gate(folder, { socket, answers });
+assert.ok((await asking.call("Write", { file_path: beyond, content: "x" })).text.includes("not yet"));
+assert.ok(!existsSync(beyond));
+assert.equal((await asking.call("Write", { file_path: beyond, content: "x" })).ended, "done");
+assert.deepEqual([asked, existsSync(beyond)], [["Write", "Write"], true]);
+await asking.close();
+await fails(new Gate(place, { socket }).call("Read", { file_path: "a" }), "not for");
+server.kill();
+assert.equal(await new Promise((resolve) => server.once("exit", resolve)), 0);
+await fails(new Gate(folder, { socket }).call("Read", { file_path: "a" }), "s: ");
+rmSync(place, { recursive: true });
+
 console.log("ok");

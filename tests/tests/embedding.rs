@@ -109,3 +109,36 @@ fn the_client_for_python_makes_and_checks_calls() {
 fn the_client_for_node_makes_and_checks_calls() {
     client("the client for TypeScript", "node", "typescript/try_pinfold.js");
 }
+
+/// What the types promise is looked at by the programs of those languages, where they are there.
+#[test]
+fn the_types_of_the_clients_are_sound() {
+    for (what, program, args, file) in [
+        (
+            "the types of the client for TypeScript",
+            "tsc",
+            &["--strict", "--noEmit", "--module", "nodenext"][..],
+            "typescript/try_types.ts",
+        ),
+        ("the types of the client for Python", "mypy", &["--strict"], "python/pinfold.py"),
+    ] {
+        if !all_there(what, &[program]) {
+            continue;
+        }
+        let script = top().join("clients").join(file);
+        let beside = tempfile::tempdir().expect("a folder");
+        for entry in fs::read_dir(script.parent().expect("a folder")).expect("the client") {
+            let entry = entry.expect("an entry").path();
+            if entry.is_file() {
+                fs::copy(&entry, beside.path().join(entry.file_name().expect("a name"))).expect("a copy");
+            }
+        }
+        let output = Command::new(which(program).expect("it is there"))
+            .args(args)
+            .arg(script.file_name().expect("a name"))
+            .current_dir(beside.path())
+            .output()
+            .expect(program);
+        assert!(output.status.success(), "{what}: {}", told(&output));
+    }
+}

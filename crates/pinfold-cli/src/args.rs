@@ -8,6 +8,7 @@ mod judging;
 mod listen;
 mod log;
 mod mcp;
+mod serve;
 mod session;
 mod settings;
 
@@ -25,6 +26,7 @@ pub(crate) use judging::{Check, Judging, Why, WhyKind};
 pub(crate) use listen::Listen;
 pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
 pub(crate) use mcp::{Mcp, McpCommand, McpProxy, McpServe, is_server};
+pub(crate) use serve::Serve;
 pub(crate) use session::SessionFlags;
 pub(crate) use settings::{
     Init, Learn, OneRule, Permissions, Replay, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs,
@@ -78,6 +80,7 @@ pub(crate) enum Command {
     Check(Check),
     Hook(Box<Hook>),
     Mcp(Box<Mcp>),
+    Serve(Box<Serve>),
     Why(Why),
     Log(Box<Log>),
     Tools(Tools),
@@ -90,6 +93,7 @@ pub(crate) enum Command {
     Agent(AgentArgs),
     Init(Init),
     Setup(Setup),
+    #[command(visible_alias = "profiles")]
     Agents(Agents),
     Import(Import),
     Export(Export),

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pinfold::Session;
-use pinfold::consent::{Asking, By, Choice, Via};
+use pinfold::consent::approver::PATIENCE;
+use pinfold::consent::{Approver, Asking, By, Choice, Heard, Request, Via};
 use pinfold::policy::rule::{Effect, Rule, SourcedRule};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::policy::source::{Layer, Source};
@@ -145,6 +146,33 @@ impl Asker {
 /// How a process asks that has no terminal of its own; `None` where nobody else could answer.
 pub(crate) fn elsewhere(reach: Reach<'_>) -> Result<Option<Asking>, Failure> {
     pinfold_approvals::asking(&wanted(&reach), reach.rules_to).map_err(|e| cannot(&e))
+}
+
+/// Who is asked about calls of a client, where it is not, or cannot say: whoever is reached elsewhere. `through_client`: it answers
+/// questions itself.
+pub(crate) fn for_a_client(
+    reach: Reach<'_>,
+    through_client: bool,
+    ask_nobody: bool,
+    patience: Option<Duration>,
+) -> Result<(Option<Asker>, Option<Asking>), Failure> {
+    let usual = reach.settings.timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0);
+    let locations = reach.rules_to.clone();
+    let asker = if ask_nobody { None } else { Asker::elsewhere(reach)? };
+    let nobody = || Asking { approver: Arc::new(NobodyElse), patience: usual, locations };
+    let asking = asker.as_ref().map(Asker::asking).or_else(|| through_client.then(nobody));
+    let asking = asking.map(|asking| Asking { patience: patience.unwrap_or(asking.patience), ..asking });
+    Ok((asker, asking))
+}
+
+/// Whoever is asked beside the client, where there is nobody.
+#[derive(Debug)]
+struct NobodyElse;
+
+impl Approver for NobodyElse {
+    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+        Heard::Nobody("the client did not answer, and nobody else can be asked".to_owned())
+    }
 }
 
 fn cannot(e: &DeskError) -> Failure {

@@ -39,9 +39,9 @@ pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
 /// One call of a stream.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    tool: String,
-    input: Value,
+pub(crate) struct Line {
+    pub(crate) tool: String,
+    pub(crate) input: Value,
 }
 
 /// Calls of one session, so that a file that was read can be edited. The worst end is the exit code. Rules and modes

@@ -1,7 +1,7 @@
 //! `pinfold check`: what would be decided, for one call or for lines of them.
 
 pub(crate) mod desk;
-mod lines;
+pub(crate) mod lines;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

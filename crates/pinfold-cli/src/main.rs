@@ -27,6 +27,7 @@ mod rules;
 mod run;
 mod say;
 mod schema;
+mod serve;
 mod session;
 mod settings;
 mod setup;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Check(wanted) => check::check(&wanted),
         Command::Hook(wanted) => return hook::hook(&wanted),
         Command::Mcp(wanted) => mcp::mcp(&wanted),
+        Command::Serve(wanted) => serve::run(&wanted),
         Command::Why(wanted) => why::why(&wanted),
         Command::Log(wanted) => log::log(&wanted),
         Command::Tools(tools) => tools::list(&tools),

@@ -20,14 +20,18 @@ const PIECE: usize = 64 << 10;
 
 /// One side of a connection.
 #[derive(Debug)]
-pub(super) struct Frames {
+pub struct Frames {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
     longest: u64,
 }
 
 impl Frames {
-    pub(super) fn new(stream: UnixStream, longest: u64) -> io::Result<Self> {
+    /// Lines on a connection; what is read is no longer than `longest` bytes.
+    ///
+    /// # Errors
+    /// When the connection has none of two sides.
+    pub fn new(stream: UnixStream, longest: u64) -> io::Result<Self> {
         stream.set_write_timeout(Some(STUCK))?;
         Ok(Self { writer: stream.try_clone()?, reader: BufReader::new(stream), longest })
     }
@@ -40,7 +44,10 @@ impl Frames {
     }
 
     /// The same for a line that has to be there in time, all of it: a byte now and then does not prolong it.
-    pub(super) fn read_within<T: DeserializeOwned>(&mut self, most: Duration) -> io::Result<Option<T>> {
+    ///
+    /// # Errors
+    /// When it is late, too long, or not understood.
+    pub fn read_within<T: DeserializeOwned>(&mut self, most: Duration) -> io::Result<Option<T>> {
         let end = Instant::now() + most;
         let mut line = Vec::new();
         while line.last() != Some(&b'\n') && line.len() as u64 <= self.longest {
@@ -70,7 +77,10 @@ impl Frames {
     }
 
     /// Writes a line, in the time that one may take to read it.
-    pub(super) fn write(&mut self, value: &impl Serialize) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When it is not read in time, or nobody is there.
+    pub fn write(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
         let end = Instant::now() + HURRY;
@@ -82,6 +92,11 @@ impl Frames {
             self.writer.write_all(piece)?;
         }
         Ok(())
+    }
+
+    /// What was not read yet.
+    pub fn into_reader(self) -> BufReader<UnixStream> {
+        self.reader
     }
 
     pub(super) fn stream(&self) -> &UnixStream {

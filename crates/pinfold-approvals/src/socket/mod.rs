@@ -5,9 +5,11 @@
 //! this one, lives in other namespaces or descends from this one is turned away by the kernel's word about it.
 
 mod client;
+mod door;
 mod draft;
 mod everywhere;
 mod frame;
+mod named;
 mod peer;
 mod place;
 mod presence;
@@ -18,10 +20,14 @@ mod serve;
 mod sessions;
 
 pub use client::{Client, ClientError, Watching};
+pub use door::{Door, Turned};
 pub use everywhere::{Event, Everywhere, Following, Found, NotFound, What};
+pub use frame::Frames;
+pub use named::{Named, NotNamed};
+pub use peer::{NotAdmitted, Peer};
 pub use place::{Homes, Place, PlaceError};
 pub use presence::Presence;
-pub use protocol::{GrantShown, Heard, LastsShown, Trouble, TroubleKind, VERSION, Waiting};
+pub use protocol::{GrantShown, Heard, LastsShown, Order, Trouble, TroubleKind, VERSION, Waiting};
 pub use secret::Secret;
 pub use serve::Listening;
 pub use sessions::Sessions;

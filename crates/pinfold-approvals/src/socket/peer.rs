@@ -17,22 +17,44 @@ use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 
 /// Whoever connected, and was let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Peer {
+pub struct Peer {
     pub(super) uid: u32,
     pub(super) pid: i32,
 }
 
+/// The longest name that whoever answers gives themselves.
+const LONGEST_WHO: usize = 64;
+
+impl Peer {
+    /// Who answered: what the kernel says, and what they call themselves, without anything that a screen could be fooled by.
+    pub fn called(self, who: Option<String>) -> String {
+        let told: String = who
+            .unwrap_or_default()
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_.@/".contains(*c))
+            .take(LONGEST_WHO)
+            .collect();
+        let known = format!("uid {}, process {}", self.uid, self.pid);
+        if told.is_empty() { known } else { format!("{told} ({known})") }
+    }
+}
+
 /// Why somebody is not let in.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotAdmitted {
+pub enum NotAdmitted {
+    /// Somebody else.
     #[error("you are not the person whose session this is")]
     OtherUser,
+    /// A process that lives elsewhere.
     #[error("you live in other namespaces than the session that asks")]
     OtherNamespaces,
+    /// A process that can do less than this one.
     #[error("you are confined, and whoever is confined does not answer questions")]
     Confined,
+    /// A process that was started from here.
     #[error("you were started by the session that asks, and it does not answer its own questions")]
     Descendant,
+    /// A process of which too little is known.
     #[error("who you are cannot be found out: {0}")]
     Unknown(io::Error),
 }

@@ -19,27 +19,41 @@ pub(super) struct Hello {
 /// Every line after it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
-pub(super) enum Order {
+pub enum Order {
     // With braces, so that what does not belong into a line is an error there too.
+    /// Is somebody there?
     Ping {},
+    /// What waits.
     List {},
+    /// All of one request.
     Show {
+        /// Its name.
         id: String,
     },
+    /// An answer.
     Answer {
+        /// To which request, by its name.
         id: String,
+        /// To which request, by what it is about.
         digest: String,
+        /// What was chosen.
         answer: Choice,
+        /// Through what.
         #[serde(default)]
         from: From,
         /// A name that whoever answers gives themselves.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         who: Option<String>,
     },
+    /// Whatever is new, from now on.
     Watch {},
+    /// What was granted.
     Grants {},
+    /// A grant less.
     Revoke {
+        /// Of which session.
         session: String,
+        /// Which one.
         number: u64,
     },
 }
@@ -47,9 +61,11 @@ pub(super) enum Order {
 /// Through what an answer is given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum From {
+pub enum From {
+    /// A terminal.
     #[default]
     Terminal,
+    /// The page.
     Page,
 }
 

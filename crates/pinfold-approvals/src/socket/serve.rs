@@ -5,19 +5,18 @@
 
 use std::fmt;
 use std::io;
-use std::net::Shutdown;
 use std::os::fd::AsFd;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use pinfold::consent::{Answer, By, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::door::{Door, Turned};
 use super::frame::{FROM_CLIENT, Frames};
-use super::peer::{self, Peer};
+use super::peer::Peer;
 use super::place::Place;
 use super::protocol::{Answers, Heard, Hello, Order, Reply, Trouble, TroubleKind, VERSION, Waiting};
 use super::seat::Seat;
@@ -34,17 +33,11 @@ const HURRY: Duration = Duration::from_secs(5);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How soon it is noticed that whoever watches is gone.
 const GLANCE: Duration = Duration::from_millis(250);
-/// How long those who are connected may still be told something when the socket is closed.
-const LAST_WORDS: Duration = Duration::from_millis(300);
-/// The longest name that whoever answers gives themselves.
-const LONGEST_WHO: usize = 64;
-
 /// A socket that is open. Dropping it closes it.
 pub struct Listening {
     house: Arc<House>,
-    seat: Arc<Seat>,
-    wake: UnixStream,
-    accepting: Option<JoinHandle<()>>,
+    seat: Seat,
+    door: Option<Door>,
 }
 
 /// What all connections have in common.
@@ -54,7 +47,6 @@ struct House {
     shared: Arc<Shared>,
     sessions: Sessions,
     closing: AtomicBool,
-    connected: Mutex<Vec<Weak<UnixStream>>>,
 }
 
 impl Broker {
@@ -66,20 +58,19 @@ impl Broker {
     pub fn listen(&self, place: &Place, name: &str, sessions: &Sessions) -> io::Result<Listening> {
         let secret = Secret::new()?;
         let (seat, listener) = Seat::take(place, name, &secret)?;
-        let (wake, woken) = UnixStream::pair()?;
         let house = Arc::new(House {
             name: seat.name().to_owned(),
             secret,
             shared: Arc::clone(self.shared()),
             sessions: sessions.clone(),
             closing: AtomicBool::new(false),
-            connected: Mutex::default(),
         });
         let inside = Arc::clone(&house);
-        let accepting = thread::Builder::new()
-            .name("approvals-door".to_owned())
-            .spawn(move || inside.accept(&listener, &woken))?;
-        Ok(Listening { house, seat: Arc::new(seat), wake, accepting: Some(accepting) })
+        let door = Door::open(listener, "approvals", MOST_CONNECTED, move |stream, who| {
+            // Its end, whatever it is, is the end of this connection and of nothing else.
+            let _ = inside.talk(stream, who);
+        })?;
+        Ok(Listening { house, seat, door: Some(door) })
     }
 }
 
@@ -93,18 +84,7 @@ impl Listening {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.house.closing.store(true, Ordering::Relaxed);
-        let _ = self.wake.shutdown(Shutdown::Both);
-        if let Some(accepting) = self.accepting.take() {
-            let _ = accepting.join();
-        }
-        for connected in self.house.connected().iter().filter_map(Weak::upgrade) {
-            let _ = connected.shutdown(Shutdown::Read);
-        }
-        // Whoever has just answered hears that it counted.
-        let end = Instant::now() + LAST_WORDS;
-        while Instant::now() < end && self.house.connected().iter().any(|stream| stream.strong_count() > 0) {
-            thread::sleep(Duration::from_millis(1));
-        }
+        self.door.take();
     }
 }
 
@@ -115,51 +95,10 @@ impl fmt::Debug for Listening {
 }
 
 impl House {
-    fn connected(&self) -> MutexGuard<'_, Vec<Weak<UnixStream>>> {
-        // A list of handles is whole between any two steps.
-        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn accept(self: Arc<Self>, listener: &UnixListener, woken: &UnixStream) {
-        while !self.closing.load(Ordering::Relaxed) {
-            let mut fds = [PollFd::new(listener, PollFlags::IN), PollFd::new(woken, PollFlags::IN)];
-            if poll(&mut fds, None).is_err() || !fds[1].revents().is_empty() {
-                continue;
-            }
-            match listener.accept() {
-                Ok((stream, _)) => Arc::clone(&self).begin(stream),
-                // Out of descriptors, for instance: others can go on, and this is tried again.
-                Err(_) => thread::sleep(Duration::from_millis(50)),
-            }
-        }
-    }
-
-    /// Gives a connection a thread, if there is room for it.
-    fn begin(self: Arc<Self>, stream: UnixStream) {
-        let stream = Arc::new(stream);
-        let mut connected = self.connected();
-        connected.retain(|stream| stream.strong_count() > 0);
-        let room = connected.len() < MOST_CONNECTED;
-        if room {
-            connected.push(Arc::downgrade(&stream));
-        }
-        drop(connected);
-        let talk = move || {
-            // Its end, whatever it is, is the end of this connection and of nothing else.
-            let _ = if room { self.talk(&stream) } else { refuse(&stream, busy()) };
-        };
-        if room {
-            // Without a thread the connection is dropped, which the other side sees.
-            let _ = thread::Builder::new().name("approvals-guest".to_owned()).spawn(talk);
-        } else {
-            talk();
-        }
-    }
-
-    fn talk(&self, stream: &UnixStream) -> io::Result<()> {
-        let peer = match peer::admit(stream) {
+    fn talk(&self, stream: &UnixStream, who: Result<Peer, Turned>) -> io::Result<()> {
+        let peer = match who {
             Ok(peer) => peer,
-            Err(not) => return refuse(stream, Trouble::new(TroubleKind::Refused, not.to_string())),
+            Err(turned) => return refuse(stream, turned_away(&turned)),
         };
         let mut frames = Frames::new(stream.try_clone()?, FROM_CLIENT)?;
         let hello: Hello = match frames.read_within(HURRY) {
@@ -202,7 +141,7 @@ impl House {
                 }
             }
             Order::Answer { id, digest, answer: choice, from, who } => {
-                let by = By { via: from.via(), who: Some(name_of(peer, who)) };
+                let by = By { via: from.via(), who: Some(peer.called(who)) };
                 match self.shared.answer(Answer { id, digest, choice, by }) {
                     Ok(()) => Reply::Answered,
                     Err(not) => Reply::Error(not.into()),
@@ -267,24 +206,16 @@ fn is_readable(stream: &impl AsFd) -> io::Result<bool> {
     Ok(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
 }
 
-/// Who answered: what the kernel says, and what they call themselves, without anything that a screen could be fooled by.
-fn name_of(peer: Peer, who: Option<String>) -> String {
-    let told: String = who
-        .unwrap_or_default()
-        .chars()
-        .filter(|c| c.is_alphanumeric() || " -_.@/".contains(*c))
-        .take(LONGEST_WHO)
-        .collect();
-    let known = format!("uid {}, process {}", peer.uid, peer.pid);
-    if told.is_empty() { known } else { format!("{told} ({known})") }
-}
-
 fn refuse(stream: &UnixStream, trouble: Trouble) -> io::Result<()> {
     Frames::new(stream.try_clone()?, FROM_CLIENT)?.write(&Reply::Error(trouble))
 }
 
-fn busy() -> Trouble {
-    Trouble::new(TroubleKind::Busy, "too many are connected: try again")
+fn turned_away(turned: &Turned) -> Trouble {
+    let kind = match turned {
+        Turned::Busy => TroubleKind::Busy,
+        Turned::NotAdmitted(_) => TroubleKind::Refused,
+    };
+    Trouble::new(kind, turned.to_string())
 }
 
 fn unclear(error: &io::Error) -> Trouble {

@@ -33,7 +33,8 @@ pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<Desk
         };
         load(&Ambient::claim(), &locations, &flags).map(|loaded| loaded.layers).map_err(|bad| bad.to_string())
     };
-    let desk = Desk::new(Ambient::claim(), here)
+    let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
+    let desk = Desk::new(Ambient::claim(), folder)
         .with_home(home)
         .with_variables(surroundings::variables())
         .with_profile(settings::profile(wanted.settings.profile.as_deref())?);

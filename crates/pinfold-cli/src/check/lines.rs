@@ -25,7 +25,11 @@ pub(super) fn answered(desk: &mut Desk) -> Result<ExitCode, Failure> {
 }
 
 /// Whether any line could not be read.
-fn stream(desk: &mut Desk, mut input: BufReader<impl Read>, mut output: impl Write) -> io::Result<bool> {
+pub(crate) fn stream(
+    desk: &mut Desk,
+    mut input: BufReader<impl Read>,
+    mut output: impl Write,
+) -> io::Result<bool> {
     let (mut line, mut number, mut any_failed) = (Vec::new(), 0_u64, false);
     loop {
         // Whoever waits for an answer before the next line gets it.
@@ -57,13 +61,18 @@ fn stream(desk: &mut Desk, mut input: BufReader<impl Read>, mut output: impl Wri
 }
 
 /// Reads the next line; of one that is too long only so much that it is seen to be. `false` at the end.
-fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+pub(crate) fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     let most = LONGEST_LINE as u64 + 2;
     let read = input.by_ref().take(most).read_until(b'\n', line)?;
     if read as u64 == most && line.last() != Some(&b'\n') {
         skip_line(input)?;
     }
     Ok(read > 0)
+}
+
+/// Whether there is more to read; waits for it.
+pub(crate) fn is_next_there(input: &mut impl BufRead) -> io::Result<bool> {
+    Ok(!input.fill_buf()?.is_empty())
 }
 
 fn skip_line(input: &mut impl BufRead) -> io::Result<()> {

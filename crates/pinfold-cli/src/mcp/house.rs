@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pinfold::consent::approver::PATIENCE;
-use pinfold::consent::{Approver, Asking, Heard, Request};
 use pinfold_mcp::{Folder, Opened, Opener, Visible, Wish};
 
 use crate::args::{McpProxy, McpServe, SessionFlags};
-use crate::asking::{Asker, Reach};
+use crate::asking::for_a_client;
 use crate::exit::{Failure, USAGE};
 use crate::session;
 use crate::surroundings;
@@ -69,25 +67,6 @@ impl House {
         let wishes = all.into_iter().map(|(_, folder)| wish(folder)).collect();
         Ok(Self { folders, wishes, ask_nobody, patience })
     }
-
-    /// Who is asked where the client is not, or cannot say: whoever is reached elsewhere.
-    fn asking(
-        &self,
-        reach: Reach<'_>,
-        through_client: bool,
-    ) -> Result<(Option<Asker>, Option<Asking>), Failure> {
-        if self.ask_nobody {
-            return Ok((None, None));
-        }
-        let patience = reach.settings.timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0);
-        let locations = reach.rules_to.clone();
-        let asker = Asker::elsewhere(reach)?;
-        let nobody = || Asking { approver: Arc::new(NobodyElse), patience, locations };
-        let asking = asker.as_ref().map(Asker::asking).or_else(|| through_client.then(nobody));
-        let asking =
-            asking.map(|asking| Asking { patience: self.patience.unwrap_or(asking.patience), ..asking });
-        Ok((asker, asking))
-    }
 }
 
 /// A name that no other folder has: the last part of its path, with a number where that is taken.
@@ -116,7 +95,8 @@ impl Opener for House {
         let wished = session::Wish { within: wish.narrowed.clone(), ..wished.clone() };
         let mut asker = None;
         let session = session::open(&wished, |reach| {
-            let (known, asking) = self.asking(reach, wish.asks)?;
+            let (known, asking) =
+                for_a_client(reach, wish.asks && !self.ask_nobody, self.ask_nobody, self.patience)?;
             asker = known;
             Ok(asking)
         });
@@ -127,16 +107,6 @@ impl Opener for House {
             asker.know(&session, move |session| follow(session));
         }
         Ok(Opened { session, follow: Box::new(move |session| follow(session)) })
-    }
-}
-
-/// Whoever is asked beside the client, where there is nobody.
-#[derive(Debug)]
-struct NobodyElse;
-
-impl Approver for NobodyElse {
-    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        Heard::Nobody("the client did not answer, and nobody else can be asked".to_owned())
     }
 }
 

@@ -1,0 +1,41 @@
+//! What can be said about a server on a socket.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+
+use super::{SessionFlags, parse_time};
+
+/// Make and check calls for programs that connect to a Unix socket
+///
+/// The lines are those of `pinfold call --lines` and `pinfold check`, after a first one that says which; docs/serve.md has
+/// them. Each connection is a session of its own. Only processes of the person are let in, and none that is confined.
+/// Prints the path once it listens, and ends with a signal.
+///
+/// Exit code: 0 when a signal ended it; 1 when the socket could not be made; 2 when the command line, the settings or the
+/// path were not understood; 3 when it was said from inside a run.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Example:\n  pinfold serve --socket \"$XDG_RUNTIME_DIR/site.sock\" --folder ~/work/site --allow-bash"
+)]
+pub(crate) struct Serve {
+    /// Where to listen: a path in a folder that only you can write
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) socket: PathBuf,
+
+    /// The folder that can be written [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) session: SessionFlags,
+
+    /// Ask nobody else: what would be a question is refused, unless the program answers it
+    #[arg(long, help_heading = "Questions")]
+    pub(crate) ask_nobody: bool,
+
+    /// How long an answer is waited for; silence is a no [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Questions")]
+    pub(crate) ask_timeout: Option<Duration>,
+}

@@ -1,0 +1,180 @@
+//! `pinfold serve`: what `call --lines` and `check` do, for programs that connect to a socket.
+//!
+//! Promise: only processes of the person are let in, and none that is confined or was started from here; each has a session of
+//! its own, and whoever is slow, talks nonsense or goes without a word takes nothing from the others.
+
+mod asks;
+mod calls;
+
+use std::io::{self, BufReader, Read as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pinfold_approvals::socket::{Door, Frames, Named, NotNamed, Peer, Turned};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+use crate::args::{Judging, Serve};
+use crate::check::{desk::desk, lines};
+use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::say;
+use crate::session::{self, Wish};
+use crate::surroundings;
+
+/// How many may be connected at a time: each is a thread and a session.
+const MOST_CONNECTED: usize = 64;
+/// How long the first line may take.
+const HURRY: Duration = Duration::from_secs(5);
+/// How long somebody may read nothing of what they are told.
+const STUCK: Duration = Duration::from_mins(1);
+/// The longest first line.
+const LONGEST_HELLO: u64 = 4 << 10;
+/// The version of what is said.
+const VERSION: u32 = 1;
+
+/// What all connections have in common.
+struct House {
+    wish: Wish,
+    folder: PathBuf,
+    judging: Judging,
+    ask_nobody: bool,
+    patience: Option<Duration>,
+    /// Nobody is waited for any more.
+    closing: AtomicBool,
+}
+
+/// The first line of whoever connects.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hello {
+    v: u32,
+    #[serde(rename = "as")]
+    role: Role,
+    /// They answer questions about their calls themselves.
+    #[serde(default)]
+    asks: bool,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    Call,
+    Check,
+}
+
+pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
+    if surroundings::is_inside_another() {
+        return Err(Failure::new(REFUSED, "nothing is served from inside a run").mend("say it outside"));
+    }
+    let house = Arc::new(house(wanted)?);
+    // Settings that cannot be used are told now and not to the first who comes.
+    session::view(&house.wish)?;
+    let path = say::visible(&wanted.socket.display().to_string());
+    let (_named, listener) = Named::listen(&wanted.socket).map_err(|why| {
+        let code = if matches!(why, NotNamed::Io(_)) { FAILED } else { USAGE };
+        Failure::new(code, format!("{path}: {why}"))
+    })?;
+    let failed = |e: io::Error| Failure::new(FAILED, format!("{path}: {e}"));
+    let mut ended = ended().map_err(failed)?;
+    let guests = Arc::clone(&house);
+    let door = Door::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
+        // Its end, whatever it is, is the end of this connection and of nothing else.
+        let _ = guests.talk(stream, who);
+    });
+    let door = door.map_err(failed)?;
+    say::out(&format!("{path}\n"))?;
+    // A byte for each signal.
+    let _ = ended.read(&mut [0]);
+    house.closing.store(true, Ordering::SeqCst);
+    drop(door);
+    Ok(ExitCode::from(DONE))
+}
+
+fn house(wanted: &Serve) -> Result<House, Failure> {
+    let here = surroundings::current_dir()?;
+    let named = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
+    let folder = named.canonicalize().ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
+        let shown = say::visible(&named.display().to_string());
+        Failure::new(USAGE, format!("`{shown}` is no folder")).mend("name an existing folder")
+    })?;
+    let flags = &wanted.session;
+    let judging = Judging {
+        folder: wanted.folder.clone(),
+        add_dir: flags.add_dir.clone(),
+        settings: flags.settings.clone(),
+        no_settings: flags.no_settings,
+        headless: false,
+        allow_bash: flags.allow_bash,
+    };
+    let wish = Wish {
+        kind: "serve",
+        folder: wanted.folder.clone(),
+        within: None,
+        flags: flags.clone(),
+        headless_alone: false,
+    };
+    let (ask_nobody, patience) = (wanted.ask_nobody, wanted.ask_timeout);
+    Ok(House { wish, folder, judging, ask_nobody, patience, closing: AtomicBool::new(false) })
+}
+
+/// Says when a signal ends the server.
+fn ended() -> io::Result<UnixStream> {
+    let (told, tells) = UnixStream::pair()?;
+    pipe::register(SIGINT, tells.try_clone()?)?;
+    pipe::register(SIGTERM, tells)?;
+    Ok(told)
+}
+
+impl House {
+    fn talk(&self, stream: &UnixStream, who: Result<Peer, Turned>) -> io::Result<()> {
+        let mut frames = Frames::new(stream.try_clone()?, LONGEST_HELLO)?;
+        let peer = match who {
+            Ok(peer) => peer,
+            Err(turned) => return frames.write(&error(&turned.to_string())),
+        };
+        let hello: Hello = match frames.read_within(HURRY) {
+            Ok(Some(hello)) => hello,
+            Ok(None) => return Ok(()),
+            Err(unclear) => return frames.write(&error(&format!("not understood: {unclear}"))),
+        };
+        if hello.v != VERSION {
+            return frames.write(&error(&format!("version {} is not spoken here, but {VERSION}", hello.v)));
+        }
+        if hello.role == Role::Check && hello.asks {
+            return frames.write(&error("nobody is asked about what is only checked"));
+        }
+        stream.set_write_timeout(Some(STUCK))?;
+        match hello.role {
+            Role::Check => self.check(frames, stream),
+            Role::Call => self.calls(frames, stream, hello.asks.then_some(peer)),
+        }
+    }
+
+    fn greet(&self, role: Role, session: Option<&str>) -> Value {
+        let pid = std::process::id();
+        json!({"hello": {"v": VERSION, "as": role, "folder": self.folder, "session": session, "pid": pid}})
+    }
+
+    fn check(&self, mut frames: Frames, stream: &UnixStream) -> io::Result<()> {
+        let mut desk = match desk(&self.judging) {
+            Ok(desk) => desk,
+            Err(failure) => return frames.write(&error(&failure.in_one_line())),
+        };
+        frames.write(&self.greet(Role::Check, None))?;
+        lines::stream(&mut desk, frames.into_reader(), io::BufWriter::new(stream)).map(drop)
+    }
+}
+
+/// What ends a connection, or stands for the answer to one line.
+fn error(message: &str) -> Value {
+    json!({"id": null, "error": message})
+}
+
+/// The lines of whoever is connected.
+type Lines = BufReader<UnixStream>;

@@ -1,0 +1,137 @@
+//! A program that makes calls and answers questions about them itself: it is asked on the same connection, in the words of the
+//! approvals' socket.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use pinfold::consent::{Answer, Approver, By, Heard, Request, Via};
+use pinfold_approvals::socket::{Order, Peer};
+use serde_json::json;
+
+use super::{Lines, calls, error};
+use crate::check::lines::{is_next_there, next_line};
+
+/// How often it is looked whether a question still has to be asked.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many calls may be sent while a question waits. They come after the call that is asked about.
+const MOST_AHEAD: usize = 16;
+
+/// Both directions of a connection.
+pub(super) struct Wire {
+    lines: Lines,
+    out: UnixStream,
+    /// What was read while an answer was waited for, and is none.
+    ahead: VecDeque<Vec<u8>>,
+}
+
+impl Wire {
+    pub(super) fn new(lines: Lines, out: UnixStream) -> Self {
+        Self { lines, out, ahead: VecDeque::new() }
+    }
+
+    pub(super) fn of(wire: &Mutex<Self>) -> MutexGuard<'_, Self> {
+        // Whole lines are taken and put; nobody leaves one half.
+        wire.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next line; `None` at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if let Some(line) = self.ahead.pop_front() {
+            return Ok(Some(line));
+        }
+        let mut line = Vec::new();
+        Ok(next_line(&mut self.lines, &mut line)?.then_some(line))
+    }
+
+    pub(super) fn say(&mut self, value: &serde_json::Value) -> io::Result<()> {
+        calls::line(value, &self.out)
+    }
+
+    /// The next answer, if one comes within this time. What is no answer is kept for later.
+    fn answer(&mut self, most: Duration) -> Result<Option<Order>, &'static str> {
+        const GONE: &str = "the client is gone";
+        self.out.set_read_timeout(Some(most)).map_err(|_| GONE)?;
+        let there = is_next_there(&mut self.lines);
+        self.out.set_read_timeout(None).map_err(|_| GONE)?;
+        match there {
+            Ok(true) => {}
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                return Ok(None);
+            }
+            Ok(false) | Err(_) => return Err(GONE),
+        }
+        let mut line = Vec::new();
+        if !next_line(&mut self.lines, &mut line).map_err(|_| GONE)? {
+            return Err(GONE);
+        }
+        if let Ok(order) = serde_json::from_slice(&line) {
+            return Ok(Some(order));
+        }
+        if self.ahead.len() >= MOST_AHEAD {
+            return Err("the client says too much else");
+        }
+        self.ahead.push_back(line);
+        Ok(None)
+    }
+}
+
+/// Asks whoever is connected.
+pub(super) struct Asks<'a> {
+    wire: &'a Mutex<Wire>,
+    peer: Peer,
+}
+
+impl<'a> Asks<'a> {
+    pub(super) fn new(wire: &'a Mutex<Wire>, peer: Peer) -> Self {
+        Self { wire, peer }
+    }
+
+    /// What an order says about a request; an answer that counts, or nothing after it was told what is wrong.
+    fn taken(&self, wire: &mut Wire, order: Order, request: &Request) -> io::Result<Option<Answer>> {
+        let Order::Answer { id, digest, answer: choice, who, .. } = order else {
+            wire.say(&error("only an answer is understood here"))?;
+            return Ok(None);
+        };
+        if id != request.id || digest != request.digest {
+            wire.say(&error("that is not what is asked"))?;
+            return Ok(None);
+        }
+        let by = By { via: Via::Embedder, who: Some(self.peer.called(who)) };
+        Ok(Some(Answer { id, digest, choice, by }))
+    }
+}
+
+impl Approver for Asks<'_> {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+        let gone = || Heard::Nobody("the client is gone".to_owned());
+        let mut wire = Wire::of(self.wire);
+        if wire.say(&json!({"asked": request})).is_err() {
+            return gone();
+        }
+        loop {
+            match wire.answer(LOOK) {
+                Ok(Some(order)) => match self.taken(&mut wire, order, request) {
+                    Ok(Some(answer)) => return Heard::Answer(answer),
+                    Ok(None) => {}
+                    Err(_) => return gone(),
+                },
+                Ok(None) if !still_asked() => return Heard::NotAsked,
+                Ok(None) if Timestamp::now() >= request.deadline => {
+                    return Heard::Nobody("the client did not answer in time".to_owned());
+                }
+                Ok(None) => {}
+                Err(why) => return Heard::Nobody(why.to_owned()),
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Asks<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asks").field("peer", &self.peer).finish_non_exhaustive()
+    }
+}

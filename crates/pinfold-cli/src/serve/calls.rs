@@ -1,0 +1,96 @@
+//! The calls of one connection, in a session of its own, one after the other.
+
+use std::io::{self, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use pinfold::RawCall;
+use pinfold::check::LONGEST_LINE;
+use pinfold::consent::{Approver, Caller};
+use pinfold_approvals::socket::{Frames, Peer};
+use pinfold_tools::Attended;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::{Value, json};
+
+use super::asks::{Asks, Wire};
+use super::{House, Role, error};
+use crate::asking::for_a_client;
+use crate::call::Line;
+use crate::exit::Failure;
+use crate::session;
+
+impl House {
+    /// Makes the calls of a connection until it ends. `asks`: who answers questions about them themselves.
+    pub(super) fn calls(
+        &self,
+        mut frames: Frames,
+        stream: &UnixStream,
+        asks: Option<Peer>,
+    ) -> io::Result<()> {
+        let (attended, follow) = match self.session(asks.is_some()) {
+            Ok(opened) => opened,
+            Err(failure) => return frames.write(&error(&failure.in_one_line())),
+        };
+        frames.write(&self.greet(Role::Call, Some(attended.session().id())))?;
+        let wire = Mutex::new(Wire::new(frames.into_reader(), stream.try_clone()?));
+        let asks = asks.map(|peer| Asks::new(&wire, peer));
+        let waits = || !self.closing.load(Ordering::SeqCst) && is_there(stream);
+        let mut number = 0_u64;
+        loop {
+            // Whoever is asked takes the wire meanwhile, so it is let go at once.
+            let next = Wire::of(&wire).next()?;
+            let Some(line) = next else { return Ok(()) };
+            number += 1;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let answer = match understood(&line) {
+                Ok(call) => {
+                    follow(attended.session());
+                    let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
+                    let caller = Caller { waits: Some(&waits), asks };
+                    json!(attended.call_for(&RawCall::new(&call.tool, call.input), caller))
+                }
+                Err(why) => json!({"id": null, "error": why, "line": number}),
+            };
+            Wire::of(&wire).say(&answer)?;
+        }
+    }
+
+    fn session(&self, asks: bool) -> Result<(Attended, impl Fn(&pinfold::Session)), Failure> {
+        let mut asker = None;
+        let opened = session::open(&self.wish, |reach| {
+            let (known, asking) = for_a_client(reach, asks, self.ask_nobody, self.patience)?;
+            asker = known;
+            Ok(asking)
+        })?;
+        let follow = std::sync::Arc::new(session::following(self.wish.clone()));
+        if let Some(asker) = asker {
+            let follow = std::sync::Arc::clone(&follow);
+            asker.know(&opened, move |session| follow(session));
+        }
+        Ok((Attended::begin(opened), move |session: &pinfold::Session| follow(session)))
+    }
+}
+
+fn understood(line: &[u8]) -> Result<Line, String> {
+    if line.len() > LONGEST_LINE {
+        return Err(format!("the line is longer than {} MiB", LONGEST_LINE >> 20));
+    }
+    serde_json::from_slice(line).map_err(|e| format!("the line is not a call: {e}"))
+}
+
+/// Whether the other side has not gone: what it only has no more to say does not end what it waits for.
+fn is_there(stream: &UnixStream) -> bool {
+    let mut fds = [PollFd::new(stream, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&now)).is_ok() && !fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+}
+
+/// A value as one line.
+pub(super) fn line(value: &Value, mut out: &UnixStream) -> io::Result<()> {
+    let mut text = serde_json::to_vec(value)?;
+    text.push(b'\n');
+    out.write_all(&text)
+}
