@@ -16,11 +16,14 @@ use crate::wire::strict;
 pub(super) fn listen(shared: &Shared, at: usize, output: impl Read) {
     let mut lines = Lines::new(BufReader::with_capacity(1 << 16, output));
     while let Ok(Some(line)) = lines.next() {
-        // Its proxy lets nothing else through.
-        if let Line::Whole(line) = line
-            && let Ok(message) = frame::parse(&line)
-        {
-            heard(shared, at, &line, message);
+        match line {
+            Line::Whole(line) => {
+                // Its proxy lets nothing else through.
+                if let Ok(message) = frame::parse(&line) {
+                    heard(shared, at, &line, message);
+                }
+            }
+            Line::TooLong(id) => too_long(shared, at, id.as_ref()),
         }
     }
     has_ended(shared, at);
@@ -50,6 +53,20 @@ fn heard(shared: &Shared, at: usize, line: &[u8], message: Message<'_>) {
             }
         },
         Message::Answer { id, outcome } => answered(shared, at, &id, outcome, line),
+    }
+}
+
+/// An answer that is too long for us too, such as one that became longer without its secrets.
+fn too_long(shared: &Shared, at: usize, id: Option<&Id>) {
+    let Some(id) = id else { return };
+    let mut asked = shared.asked();
+    if asked.client.get(id) == Some(&at) {
+        asked.client.remove(id);
+        drop(asked);
+        shared.refuse(Some(id), OURS, "the answer of the server is too long");
+    } else if asked.ours.get(id).is_some_and(|(of, _)| *of == at) {
+        // Whoever waits is woken by the end of what they wait at.
+        asked.ours.remove(id);
     }
 }
 
