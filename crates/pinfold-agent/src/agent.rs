@@ -3,23 +3,24 @@
 use std::sync::Arc;
 
 use pinfold::agents::Definition;
-use pinfold::policy::{HookEvent, is_visible};
-use pinfold::{Failure, RawCall, Session};
-use pinfold_tools::{Ended, Reply, call, call_theirs, tools};
-use serde_json::{Value, json};
+use pinfold::consent::Caller;
+use pinfold::policy::{ToolName, is_visible};
+use pinfold::{Failure, RawCall, RefusalCode, Session};
+use pinfold_tools::{Ended, Reply, Scrubbing, call_for, call_theirs, tools};
+use serde_json::Value;
 
 use crate::breaker::Breaker;
 use crate::budget::Budget;
-use crate::compact::compact;
 use crate::event::{End, Ending, Event};
 use crate::inbox::Inbox;
-use crate::model::{Answered, Asked, How, Message, Model, Offered, Turn, Wanted, Who};
+use crate::model::{Answered, How, Message, Offered, Turn, Wanted, Who};
 use crate::prompt::briefing;
 use crate::short::short;
 use crate::team::Team;
 use crate::team::child::Child;
 use crate::team::places::Place;
 use crate::team::tools::{TeamCall, offered};
+use crate::turn::{Brief, NoTurn, Talk};
 
 /// What was left to do of a turn when a run stopped.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -60,26 +61,25 @@ pub(crate) struct Agent {
     /// Its place among those that work; none while it waits for others.
     pub(crate) place: Option<Place>,
     attended: bool,
-    model: Box<dyn Model>,
-    system: String,
-    tools: Vec<Offered>,
-    messages: Vec<Message>,
+    pub(crate) talk: Talk,
     pending: Pending,
     breaker: Breaker,
-    summary: String,
+    pub(crate) summary: String,
+    /// How often hooks had it go on.
+    pub(crate) held_back: u32,
     deferred: Vec<String>,
     denied: u32,
 }
 
 /// How an agent ends, and why.
-type Stop = (End, String);
+pub(crate) type Stop = (End, String);
 
 /// More than this is not told of what lay outside: whoever tries a hundred places is told of in a number.
 const MOST_DEFERRED: usize = 32;
 
 impl Agent {
     /// Begins, works and ends. `resumed`: what it was told is known already.
-    pub(crate) fn begin(team: &Arc<Team>, begin: Begin, place: Place, resumed: bool) -> Ending {
+    pub(crate) fn begin(team: &Arc<Team>, begin: Begin, place: Option<Place>, resumed: bool) -> Ending {
         let Begin { who, session, definition, budget, inbox, above, parent, messages, pending, attended } =
             begin;
         let mode = session.policy().mode.word().to_owned();
@@ -91,14 +91,19 @@ impl Agent {
             Err(error) => return never_began(team, &who, &budget, error.to_string()),
         };
         let instructions = definition.as_ref().map_or("", |definition| definition.instructions.as_str());
-        let mut agent = Self {
+        let brief = Brief {
+            who: who.clone(),
             system: briefing(&session, &who, instructions),
             tools: shown_tools(team, &session, &who),
+        };
+        let mut agent = Self {
+            talk: Talk::new(model, brief, messages),
             team: Arc::clone(team),
-            place: Some(place),
+            place,
             children: Vec::new(),
             breaker: Breaker::default(),
             summary: String::new(),
+            held_back: 0,
             deferred: Vec::new(),
             denied: 0,
             who,
@@ -107,12 +112,10 @@ impl Agent {
             inbox,
             above,
             parent,
-            messages,
             pending,
             attended,
-            model,
         };
-        for message in agent.messages.iter().filter(|_| !resumed) {
+        for message in agent.talk.messages.iter().filter(|_| !resumed) {
             if let Message::User { text } = message {
                 agent.tell_told(text);
             }
@@ -126,6 +129,7 @@ impl Agent {
         let left = self.results_of_all();
         self.inbox.close();
         let _ = self.inbox.take();
+        self.tell_stopped(how);
         let mut summary = std::mem::take(&mut self.summary);
         for told in left {
             summary.push_str("\n\n");
@@ -135,9 +139,6 @@ impl Agent {
         let ending = Ending { how, why, summary, deferred, denied };
         let agent = self.who.id.clone();
         self.team.tell(&Event::Ended { agent, ending: ending.clone(), spent: self.budget.spent() });
-        if self.who.depth > 0 {
-            let _ = self.session.event(HookEvent::SubagentStop, &json!({"agent_type": self.who.name}));
-        }
         ending
     }
 
@@ -162,7 +163,7 @@ impl Agent {
 
     /// Whether a run that goes on broke off behind the last words of its model.
     fn had_ended(&mut self) -> bool {
-        match self.messages.last() {
+        match self.talk.messages.last() {
             Some(Message::Model(turn)) if turn.calls.is_empty() => {
                 self.summary.clone_from(&turn.text);
                 true
@@ -177,13 +178,10 @@ impl Agent {
         for text in self.inbox.take() {
             self.hear(text);
         }
-        let bytes = compact(&mut self.messages);
-        if bytes > 0 {
-            self.team.tell(&Event::Compacted { agent: self.who.id.clone(), bytes });
-        }
-        let turn = self.ask().map_err(|error| (End::Failed, error))?;
+        self.shorten()?;
+        let turn = self.ask()?;
         let calls = turn.calls.clone();
-        self.messages.push(Message::Model(turn));
+        self.talk.messages.push(Message::Model(turn));
         if calls.is_empty() {
             return Ok(self.goes_on());
         }
@@ -191,11 +189,14 @@ impl Agent {
         Ok(true)
     }
 
-    fn ask(&mut self) -> Result<Turn, String> {
-        let Self { who, system, messages, tools, team, model, .. } = self;
-        let asked = Asked { agent: who, system, messages, tools };
-        let turn =
-            model.answer(&asked, &mut |words| team.heard(who, words)).map_err(|error| error.to_string())?;
+    fn ask(&mut self) -> Result<Turn, Stop> {
+        let Self { talk, team, budget, .. } = self;
+        let left = budget.tokens_left();
+        let turn = talk.turn(team, left, || team.may_go_on(budget).is_ok()).map_err(|no| match no {
+            NoTurn::Failed(error) => (End::Failed, error.to_string()),
+            // What it may not do any more is what it was left for.
+            NoTurn::LeftOff => self.may_go_on().err().unwrap_or((End::Stopped, "it was left".to_owned())),
+        })?;
         self.budget.turn(turn.usage);
         if !turn.text.trim().is_empty() {
             self.summary.clone_from(&turn.text);
@@ -205,13 +206,7 @@ impl Agent {
     }
 
     fn may_go_on(&self) -> Result<(), Stop> {
-        if let Some(why) = self.team.stopped() {
-            return Err((End::Stopped, why));
-        }
-        match self.budget.over() {
-            Some(limit) => Err((End::OverBudget, limit)),
-            None => Ok(()),
-        }
+        self.team.may_go_on(&self.budget)
     }
 
     /// The model is done. Whether there is more for it to hear.
@@ -221,12 +216,12 @@ impl Agent {
             self.hear(results.join("\n\n"));
             return true;
         }
-        !self.inbox.close()
+        !self.inbox.is_empty() || self.is_held_back() || !self.inbox.close()
     }
 
-    fn hear(&mut self, text: String) {
+    pub(crate) fn hear(&mut self, text: String) {
         self.tell_told(&text);
-        self.messages.push(Message::User { text });
+        self.talk.messages.push(Message::User { text });
     }
 
     fn tell_told(&self, text: &str) {
@@ -244,7 +239,7 @@ impl Agent {
                 break;
             }
         }
-        self.messages.push(Message::Results { results });
+        self.talk.messages.push(Message::Results { results });
         stop
     }
 
@@ -269,11 +264,18 @@ impl Agent {
     /// Down the road: to a tool of ours, or to those that have other agents work.
     fn carried(&mut self, wanted: &Wanted) -> Reply {
         let raw = RawCall::new(&wanted.tool, wanted.input.clone());
-        if !TeamCall::is(&wanted.tool) {
-            return call(&self.session, &raw);
+        let (session, team, budget) =
+            (self.session.clone(), Arc::clone(&self.team), Arc::clone(&self.budget));
+        let waits = || team.may_go_on(&budget).is_ok();
+        // What runs when a limit is over is ended, and what is asked is taken back.
+        let caller = Caller { waits: Some(&waits), asks: None };
+        if wanted.tool == ToolName::WebFetch.as_str() {
+            return self.fetched(&raw, caller);
         }
-        let session = self.session.clone();
-        call_theirs(&session, &raw, |_| {
+        if !TeamCall::is(&wanted.tool) {
+            return call_for(&session, &raw, Scrubbing::On, caller);
+        }
+        call_theirs(&session, &raw, caller, |_| {
             let call = TeamCall::parse(&raw.tool, &raw.input)?;
             match call {
                 TeamCall::Run(wanted) => self.start(wanted),
@@ -281,6 +283,20 @@ impl Agent {
                 TeamCall::Send(wanted) => self.send(&wanted),
             }
         })
+    }
+
+    /// A fetch is counted before it is made, so that many at one time are no more than one may make.
+    fn fetched(&self, raw: &RawCall, caller: Caller<'_>) -> Reply {
+        if let Some(why) = self.budget.fetch() {
+            let hint = "work with what you have, and say in your summary what is missing";
+            let spent = Failure::plain(RefusalCode::BudgetSpent, format!("nothing was fetched: {why}"), hint);
+            return call_theirs(&self.session, raw, caller, |_| Err(spent));
+        }
+        let reply = call_for(&self.session, raw, Scrubbing::On, caller);
+        if reply.ended == Ended::Refused {
+            self.budget.not_fetched();
+        }
+        reply
     }
 
     /// Counts a denial, and keeps what the one above has to hear of it.

@@ -28,6 +28,7 @@ struct Counters {
     cost: AtomicU64,
     bytes: AtomicU64,
     agents: AtomicU64,
+    fetches: AtomicU64,
 }
 
 /// What was used up.
@@ -45,6 +46,9 @@ pub struct Spent {
     pub bytes: u64,
     /// Agents that were started.
     pub agents: u64,
+    /// Pages that were fetched.
+    #[serde(default)]
+    pub fetches: u64,
     /// Milliseconds.
     pub ms: u64,
 }
@@ -60,6 +64,7 @@ impl Budget {
             cost: spent.cost.into(),
             bytes: spent.bytes.into(),
             agents: spent.agents.into(),
+            fetches: spent.fetches.into(),
         };
         Arc::new(Self { limits, started: Instant::now(), before, spent, above: None })
     }
@@ -77,27 +82,51 @@ impl Budget {
     /// A model has answered.
     pub fn turn(&self, usage: Usage) {
         for Self { spent, .. } in self.each() {
-            spent.turns.fetch_add(1, Ordering::Relaxed);
-            spent.input.fetch_add(usage.input, Ordering::Relaxed);
-            spent.output.fetch_add(usage.output, Ordering::Relaxed);
-            spent.cost.fetch_add(usage.cost, Ordering::Relaxed);
+            add(&spent.turns, 1);
+            add(&spent.input, usage.input);
+            add(&spent.output, usage.output);
+            add(&spent.cost, usage.cost);
         }
     }
 
     /// A tool has answered.
     pub fn bytes(&self, bytes: usize) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        self.each().for_each(|budget| {
-            budget.spent.bytes.fetch_add(bytes, Ordering::Relaxed);
-        });
+        self.each().for_each(|budget| add(&budget.spent.bytes, bytes));
     }
 
     /// Takes the place of one more agent. `None`: there was one; else which limit is over.
     pub fn agent(&self) -> Option<String> {
-        for budget in self.each() {
-            let before = budget.spent.agents.fetch_add(1, Ordering::Relaxed);
-            if let Some(most) = budget.limits.agents.filter(|most| before >= *most) {
-                return Some(format!("{most} agents were started, and no more may be"));
+        let most = self.take(|spent| &spent.agents, |limits| limits.agents)?;
+        Some(format!("{most} agents were started, and no more may be"))
+    }
+
+    /// Takes one more fetch. `None`: there was one; else which limit is over.
+    pub fn fetch(&self) -> Option<String> {
+        let most = self.take(|spent| &spent.fetches, |limits| limits.fetches)?;
+        Some(format!("{most} pages were fetched, and no more may be"))
+    }
+
+    /// Gives back a fetch that was not made.
+    pub fn not_fetched(&self) {
+        self.each().for_each(|budget| {
+            budget.spent.fetches.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+
+    /// Counts one more, here and in all above. `Some`: the limit that has no more, and nothing is counted.
+    fn take(
+        &self,
+        counter: impl Fn(&Counters) -> &AtomicU64,
+        limit: impl Fn(&AgentLimits) -> Option<u64>,
+    ) -> Option<u64> {
+        for (counted, budget) in self.each().enumerate() {
+            let before = counter(&budget.spent).fetch_add(1, Ordering::Relaxed);
+            if let Some(most) = limit(&budget.limits).filter(|most| before >= *most) {
+                self.each().take(counted + 1).for_each(|budget| {
+                    counter(&budget.spent).fetch_sub(1, Ordering::Relaxed);
+                });
+                return Some(most);
             }
         }
         None
@@ -106,7 +135,7 @@ impl Budget {
     /// What was used up.
     pub fn spent(&self) -> Spent {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Counters { turns, input, output, cost, bytes, agents } = &self.spent;
+        let Counters { turns, input, output, cost, bytes, agents, fetches } = &self.spent;
         let ms = u64::try_from(self.lasted().as_millis()).unwrap_or(u64::MAX);
         Spent {
             turns: get(turns),
@@ -115,6 +144,7 @@ impl Budget {
             cost: get(cost),
             bytes: get(bytes),
             agents: get(agents),
+            fetches: get(fetches),
             ms,
         }
     }
@@ -130,7 +160,8 @@ impl Budget {
 
     fn own_over(&self) -> Option<String> {
         let Spent { turns, input, output, cost, bytes, .. } = self.spent();
-        let AgentLimits { turns: most_turns, tokens, cost: most_cost, time, bytes: most_bytes, agents: _ } =
+        // Agents and fetches that are too many are refused one by one.
+        let AgentLimits { turns: most_turns, tokens, cost: most_cost, time, bytes: most_bytes, .. } =
             self.limits;
         let over = |limit: Option<u64>, spent: u64, what: &str| {
             limit.filter(|most| spent >= *most).map(|most| format!("{what}: {spent} of {most}"))
@@ -146,8 +177,59 @@ impl Budget {
             })
     }
 
-    /// How long it may still take, by the strictest of those above.
-    pub fn time_left(&self) -> Option<Duration> {
-        self.each().filter_map(|budget| Some(budget.limits.time?.saturating_sub(budget.lasted()))).min()
+    /// How many tokens may still be used, by the strictest of those above.
+    pub fn tokens_left(&self) -> Option<u64> {
+        let left = |budget: &Self| {
+            let Spent { input, output, .. } = budget.spent();
+            Some(budget.limits.tokens?.saturating_sub(input.saturating_add(output)))
+        };
+        self.each().filter_map(left).min()
+    }
+}
+
+/// A provider says how much it was, and may say anything: what is too much stays too much.
+fn add(counter: &AtomicU64, more: u64) {
+    let sum = |known: u64| Some(known.saturating_add(more));
+    // It always has a sum.
+    let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn below(limits: AgentLimits) -> (Arc<Budget>, Arc<Budget>) {
+        let above = Budget::new(limits, Spent::default());
+        let below = above.below(AgentLimits { fetches: Some(2), ..AgentLimits::default() });
+        (above, below)
+    }
+
+    #[test]
+    fn what_is_taken_counts_above_and_what_is_refused_nowhere() {
+        let (above, below) =
+            below(AgentLimits { fetches: Some(3), agents: Some(1), ..AgentLimits::default() });
+        assert!(below.fetch().is_none() && below.fetch().is_none());
+        assert!(below.fetch().is_some_and(|why| why.starts_with("2 pages")));
+        assert_eq!((above.spent().fetches, below.spent().fetches), (2, 2));
+        below.not_fetched();
+        assert!(above.fetch().is_none() && above.fetch().is_none());
+        assert!(below.fetch().is_some_and(|why| why.starts_with("3 pages")), "the one above has no more");
+        assert_eq!((above.spent().fetches, below.spent().fetches), (3, 1));
+        assert!(below.agent().is_none() && below.agent().is_some() && above.spent().agents == 1);
+    }
+
+    #[test]
+    fn what_a_provider_says_never_goes_round() {
+        let limits = AgentLimits { tokens: Some(100), ..AgentLimits::default() };
+        let (above, below) = below(limits);
+        for _ in 0..3 {
+            below.turn(Usage { input: u64::MAX, output: u64::MAX, cost: u64::MAX });
+        }
+        below.bytes(usize::MAX);
+        below.bytes(usize::MAX);
+        let Spent { input, cost, bytes, .. } = above.spent();
+        assert_eq!((input, cost, bytes), (u64::MAX, u64::MAX, u64::MAX));
+        assert!(below.over().is_some_and(|why| why.starts_with("tokens")));
+        assert_eq!(below.tokens_left(), Some(0));
     }
 }

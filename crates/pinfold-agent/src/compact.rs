@@ -12,6 +12,11 @@ const KEPT: usize = 8;
 /// How much of a result stays, so that it is known what it was.
 const BEGINNING: usize = 200;
 
+/// Whether a conversation is so long that something should be left out.
+pub(crate) fn is_long(messages: &[Message]) -> bool {
+    messages.iter().map(size_of).sum::<usize>() > MOST
+}
+
 /// Leaves out as much as has to be. Says how many bytes that were.
 pub(crate) fn compact(messages: &mut [Message]) -> usize {
     let size: usize = messages.iter().map(size_of).sum();

@@ -36,6 +36,11 @@ impl Inbox {
         waiting.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(Vec::is_empty)
+    }
+
     /// Takes nothing more, unless something waits.
     pub(crate) fn close(&self) -> bool {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -167,7 +167,14 @@ impl ModelJudge {
 impl Judge for ModelJudge {
     fn say(&self, request: &str) -> Result<String, String> {
         let messages = [Message::User { text: request.to_owned() }];
-        let asked = Asked { agent: &self.who, system: BRIEFING, messages: &messages, tools: &[] };
+        let asked = Asked {
+            agent: &self.who,
+            system: BRIEFING,
+            messages: &messages,
+            tools: &[],
+            most_tokens: None,
+            is_awaited: &|| true,
+        };
         let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
         model.answer(&asked, &mut |_| {}).map(|turn| turn.text).map_err(|error| error.to_string())
     }

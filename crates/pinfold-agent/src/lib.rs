@@ -53,6 +53,7 @@ mod event;
 mod inbox;
 mod judge;
 mod model;
+mod moments;
 mod parking;
 mod prompt;
 mod provider;
@@ -61,6 +62,7 @@ mod short;
 mod store;
 mod team;
 mod tree;
+mod turn;
 
 pub use agent::Pending;
 pub use breaker::{IN_A_ROW, IN_ALL};

@@ -136,6 +136,10 @@ pub struct Asked<'a> {
     pub messages: &'a [Message],
     /// What it can call.
     pub tools: &'a [Offered],
+    /// How many tokens there are for the answer, where that is limited.
+    pub most_tokens: Option<u64>,
+    /// Whether anybody still waits for the answer. A model that is slow looks now and then, and gives up.
+    pub is_awaited: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// The agent that a model speaks for.

@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use pinfold::policy::ToolName;
 use pinfold_scrub::Scrubber;
 use serde_json::Value;
 
@@ -224,6 +225,9 @@ fn spent(events: &[Event], first: &str) -> Spent {
             }
             Event::Called { result, .. } => {
                 all.bytes = all.bytes.saturating_add(u64::try_from(result.text.len()).unwrap_or(u64::MAX));
+                let let_through = !matches!(result.how, How::Denied { .. });
+                all.fetches +=
+                    u64::from(let_through && result.short.starts_with(ToolName::WebFetch.as_str()));
             }
             Event::Started { who, .. } => all.agents += u64::from(who.depth > 0),
             Event::Ended { agent, spent, .. } if agent == first => all.ms = spent.ms,

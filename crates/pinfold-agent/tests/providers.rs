@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use pinfold_agent::{
     Answered, Asked, How, Message, ModelError, Models, Offered, Price, Providers, Turn, Usage, Wanted, Who,
@@ -59,7 +60,8 @@ impl Server {
                     headers,
                     body: serde_json::from_slice(&bytes).unwrap(),
                 });
-                write!(stream, "HTTP/1.1 {status}\r\nconnection: close\r\n\r\n{body}").unwrap();
+                // Whoever has read enough goes.
+                let _ = write!(stream, "HTTP/1.1 {status}\r\nconnection: close\r\n\r\n{body}");
             }
         });
         Self { base, got, thread: Some(thread) }
@@ -73,6 +75,8 @@ impl Server {
 }
 
 const OK: &str = "200 OK";
+
+const KEY: &str = "k3y-0123456789";
 
 fn stream(events: &[Value]) -> String {
     events.iter().map(|event| format!("event: x\ndata: {event}\n\n")).collect()
@@ -154,14 +158,31 @@ fn conversation() -> Vec<Message> {
 }
 
 fn ask(provider: (&str, &str, &str), base: &str, words: &mut String) -> Result<Turn, ModelError> {
+    asked(provider, base, words, None, &|| true)
+}
+
+fn asked(
+    provider: (&str, &str, &str),
+    base: &str,
+    words: &mut String,
+    most_tokens: Option<u64>,
+    is_awaited: &(dyn Fn() -> bool + Sync),
+) -> Result<Turn, ModelError> {
     let (name, key, address) = provider;
-    let variables = [(key.to_owned(), "k3y".to_owned()), (address.to_owned(), base.to_owned())];
+    let variables = [(key.to_owned(), KEY.to_owned()), (address.to_owned(), base.to_owned())];
     let price = Price { input: 3_000_000, output: 15_000_000 };
     let providers = Providers::new(variables.into(), Some(format!("{name}:big-1")), Some(price));
     let tools =
         [Offered { name: "Read".into(), description: "Reads.".into(), schema: json!({"type": "object"}) }];
     let messages = conversation();
-    let asked = Asked { agent: &who(), system: "Be brief.", messages: &messages, tools: &tools };
+    let asked = Asked {
+        agent: &who(),
+        system: "Be brief.",
+        messages: &messages,
+        tools: &tools,
+        most_tokens,
+        is_awaited,
+    };
     providers.model(&who(), None).unwrap().answer(&asked, &mut |more| words.push_str(more))
 }
 
@@ -186,8 +207,8 @@ fn each_provider_is_understood_and_told_the_whole_conversation() {
         for part in ["The task.", "First.", "a.txt", "Go on.", "Be brief.", "Reads."] {
             assert!(text.contains(part), "{name}: {part} in {text}");
         }
-        assert!(!text.contains("k3y") && !got.path.contains("k3y"), "{name}: the key is in a header alone");
-        assert_eq!(got.headers.values().filter(|value| value.contains("k3y")).count(), 1, "{name}");
+        assert!(!text.contains(KEY) && !got.path.contains(KEY), "{name}: the key is in a header alone");
+        assert_eq!(got.headers.values().filter(|value| value.contains(KEY)).count(), 1, "{name}");
         let (path, first_call) = match name {
             "anthropic" => ("/v1/messages", "/messages/1/content/1/name"),
             "openai" => ("/responses", "/input/2/name"),
@@ -268,4 +289,122 @@ fn a_model_is_named_with_its_provider_and_a_key_is_there() {
     }
     assert!(keyed.model(&who(), Some("anthropic:big-1")).is_ok());
     assert!(none.model(&who(), Some("chat:local")).is_ok(), "a server of one's own needs no key");
+}
+
+#[test]
+fn as_long_as_a_provider_wants_is_waited() {
+    for provider in PROVIDERS {
+        let server =
+            Server::start(vec![("429 Too Many\r\nretry-after: 1", String::new()), (OK, said(provider.0))]);
+        let began = Instant::now();
+        assert!(ask(provider, &server.base, &mut String::new()).is_ok(), "{}", provider.0);
+        assert!(began.elapsed() >= Duration::from_secs(1), "{}", provider.0);
+        server.end();
+    }
+}
+
+#[test]
+fn garbage_in_a_stream_is_tried_again_and_never_a_turn() {
+    let deep = "[".repeat(5000);
+    let long = "x".repeat(17 << 20);
+    let frames = [
+        "{\"type\":",
+        "nothing",
+        &deep,
+        &long,
+        "\u{0}\u{1b}[2J",
+        "{\"choices\":7}",
+        "{\"type\":[],\"candidates\":{}}",
+        "[]",
+        "null",
+        "[DONE]",
+    ];
+    thread::scope(|scope| {
+        for (provider, frame) in
+            PROVIDERS.iter().flat_map(|one| frames.iter().map(move |frame| (*one, *frame)))
+        {
+            scope.spawn(move || {
+                let garbage = format!("data: {frame}\n\n");
+                let server = Server::start(vec![(OK, garbage), (OK, said(provider.0))]);
+                let shown = frame.chars().take(20).collect::<String>();
+                let turn = ask(provider, &server.base, &mut String::new()).unwrap();
+                assert_eq!(turn.text, "Let me look.", "{} {shown}", provider.0);
+                assert_eq!((turn.calls.len(), turn.usage.input), (1, 10), "{} {shown}", provider.0);
+                assert_eq!(server.end().len(), 2, "{} {shown}", provider.0);
+            });
+        }
+    });
+}
+
+#[test]
+fn numbers_that_no_provider_means_are_as_much_as_there_is() {
+    for provider in PROVIDERS {
+        let huge = said(provider.0)
+            .replace("\":10", &format!("\":{}", u64::MAX))
+            .replace("\":7", &format!("\":{}", u64::MAX));
+        let huge = huge.replace("\":5", &format!("\":{}", u64::MAX));
+        let server = Server::start(vec![(OK, huge)]);
+        let turn = ask(provider, &server.base, &mut String::new()).unwrap();
+        assert_eq!((turn.usage.output, turn.usage.cost), (u64::MAX, u64::MAX), "{}", provider.0);
+        server.end();
+    }
+}
+
+#[test]
+fn an_answer_without_end_is_given_up() {
+    let comments = ": still here\n".repeat((33 << 20) / 13);
+    for provider in PROVIDERS {
+        let server = Server::start(vec![(OK, comments.clone())]);
+        let error = ask(provider, &server.base, &mut String::new()).unwrap_err();
+        assert!(error.to_string().contains("more than 32 MiB"), "{}: {error}", provider.0);
+    }
+}
+
+#[test]
+fn a_key_that_a_provider_says_again_is_told_to_nobody() {
+    for provider in PROVIDERS {
+        let echo = said(provider.0).replace("look.", KEY);
+        let error = json!({"error": {"message": format!("{KEY} is no key")}}).to_string();
+        let server = Server::start(vec![(OK, echo), ("400 Bad", error), ("400 Bad", format!("<p>{KEY}"))]);
+        let mut words = String::new();
+        let turn = ask(provider, &server.base, &mut words).unwrap();
+        assert_eq!((turn.text.as_str(), words.as_str()), ("Let me [key]", "Let me [key]"), "{}", provider.0);
+        for _ in 0..2 {
+            let error = ask(provider, &server.base, &mut String::new()).unwrap_err().to_string();
+            assert!(error.contains("[key]") && !error.contains(KEY), "{}: {error}", provider.0);
+        }
+        server.end();
+    }
+}
+
+#[test]
+fn whoever_does_not_wait_any_more_is_not_answered() {
+    for provider in PROVIDERS {
+        let whole = said(provider.0);
+        let busy = "429 Too Many\r\nretry-after: 60";
+        for (status, body) in [(OK, whole), (busy, String::new())] {
+            let server = Server::start(vec![(status, body)]);
+            let error = asked(provider, &server.base, &mut String::new(), None, &|| false).unwrap_err();
+            assert!(error.to_string().contains("nobody waits"), "{}: {error}", provider.0);
+            server.end();
+        }
+    }
+}
+
+#[test]
+fn where_few_tokens_are_left_the_answer_is_asked_to_be_short() {
+    let fields =
+        ["/max_tokens", "/max_output_tokens", "/max_completion_tokens", "/generationConfig/maxOutputTokens"];
+    for (provider, field) in PROVIDERS.into_iter().zip(fields) {
+        for (left, said_of_it) in
+            [(Some(500), Some(500)), (Some(0), Some(16)), (Some(1 << 40), None), (None, None)]
+        {
+            let server = Server::start(vec![(OK, said(provider.0))]);
+            asked(provider, &server.base, &mut String::new(), left, &|| true).unwrap();
+            let body = server.end().remove(0).body;
+            let found = body.pointer(field).and_then(Value::as_u64);
+            let usual = (provider.0 == "anthropic").then_some(16_000);
+            assert_eq!(found, said_of_it.or(usual), "{} {left:?}", provider.0);
+        }
+    }
 }

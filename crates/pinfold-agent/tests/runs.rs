@@ -5,14 +5,15 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use pinfold::agents::{AgentLimits, Definitions};
 use pinfold::audit::Memory;
-use pinfold::consent::Asking;
+use pinfold::consent::{Afterwards, Asking, Before, HookCall, HookMoment, Hooks, OnQuestion, Request};
 use pinfold::policy::rule::Rule;
-use pinfold::policy::{Effect, Interaction, Layer, Mode, Source, SourcedRule};
+use pinfold::policy::{Effect, HookEvent, Interaction, Layer, Mode, Source, SourcedRule};
 use pinfold::settings::Locations;
-use pinfold::{Ambient, Plan, Session};
+use pinfold::{Ambient, Plan, Refusal, Session};
 use pinfold_agent::{
     Asked, End, Ending, Event, First, Listener, Model, ModelError, Models, NoShells, Parking, Parts, Reach,
     Script, Store, Task, Team, Turn, Who, events, resumed, tree,
@@ -35,6 +36,7 @@ struct Bed {
     limits: AgentLimits,
     reach: Reach,
     parking: Option<Arc<Parking>>,
+    hooks: Option<Arc<dyn Hooks>>,
     seen: Arc<Seen>,
 }
 
@@ -46,7 +48,7 @@ impl Bed {
         }
         fs::create_dir_all(top.path().join("ws")).unwrap();
         let (limits, reach) = (AgentLimits::default(), Reach::default());
-        Self { top, limits, reach, parking: None, seen: Arc::default() }
+        Self { top, limits, reach, parking: None, hooks: None, seen: Arc::default() }
     }
 
     fn at(&self, below: &str) -> PathBuf {
@@ -64,11 +66,11 @@ impl Bed {
         policy.mode = Mode::AcceptEdits;
         let asking = self.parking.clone().map(|approver| Asking {
             approver,
-            patience: std::time::Duration::from_secs(5),
+            patience: Duration::from_secs(5),
             locations: None,
         });
         let interaction = if asking.is_some() { Interaction::Interactive } else { Interaction::Headless };
-        let plan = Plan { policy, asking, interaction, ..plan };
+        let plan = Plan { policy, asking, interaction, hooks: self.hooks.clone(), ..plan };
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     }
 
@@ -416,4 +418,260 @@ fn a_script_that_cannot_be_read_says_where() {
     for (text, words) in [("{\"say\":1}", "line 1"), ("\n{\"say\":\"a\"}\n{\"does\":1}", "line 3")] {
         assert!(Script::parse(text).unwrap_err().what.contains(words), "{text}");
     }
+}
+
+/// A model that says nothing any more once it is asked, for some agents; a script for the others.
+struct Hangs(fn(&Who) -> bool, Script);
+
+struct Hanging;
+
+impl Models for Hangs {
+    fn model(&self, who: &Who, named: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
+        if (self.0)(who) { Ok(Box::new(Hanging)) } else { self.1.model(who, named) }
+    }
+}
+
+impl Model for Hanging {
+    fn answer(&mut self, _: &Asked<'_>, _: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+#[test]
+fn a_limit_breaks_off_an_answer_that_has_begun() {
+    let time = AgentLimits { time: Some(Duration::from_millis(300)), ..AgentLimits::default() };
+    let bed = Bed { limits: time, ..Bed::new(&[]) };
+    let alone = bed.run_with(Arc::new(Hangs(|_| true, Script::default())), Task::New("go".into()), None);
+    assert_eq!((alone.how, alone.why.as_str()), (End::OverBudget, "time: 0 s of 0 s"));
+
+    // One hangs, another one uses up what all of them have.
+    let tokens = AgentLimits { tokens: Some(50), ..AgentLimits::default() };
+    let bed = Bed { limits: tokens, ..Bed::new(&["a", "b"]) };
+    let script = [
+        json!({"calls": [run_agent("hangs", "a"), run_agent("spends", "b")]}),
+        json!({"agent": "spends", "calls": [write("b/x")], "usage": {"output": 60}}),
+    ];
+    let script = Script::parse(&script.map(line).concat()).unwrap();
+    let ending =
+        bed.run_with(Arc::new(Hangs(|who| who.name == "hangs", script)), Task::New("go".into()), None);
+    assert_eq!(ending.how, End::OverBudget, "{ending:?}");
+    let nodes = tree(&bed.seen.0.lock().unwrap());
+    for node in &nodes {
+        let ending = node.ending.as_ref().unwrap();
+        assert_eq!(
+            (ending.how, ending.why.as_str()),
+            (End::OverBudget, "tokens: 60 of 50"),
+            "{}",
+            node.who.id
+        );
+    }
+    assert_eq!(nodes.len(), 3);
+}
+
+#[test]
+fn one_that_waits_for_its_turn_is_over_with_its_own_limit() {
+    let mut bed = Bed::new(&["a", "b/.pinfold"]);
+    bed.reach.parallel = 1;
+    bed.limits.time = Some(Duration::from_secs(2));
+    fs::create_dir_all(bed.at(".pinfold/agents")).unwrap();
+    fs::write(bed.at(".pinfold/agents/short.md"), "---\nname: short\nlimits: {time: 1s}\n---\n").unwrap();
+    let script = line(json!({"calls": [run_agent("hangs", "a"), run_agent("short", "b")]}));
+    let script = Script::parse(&script).unwrap();
+    bed.run_with(Arc::new(Hangs(|who| who.depth > 0, script)), Task::New("go".into()), None);
+    let told = bed.told("main").join("\n");
+    // Whichever has the one place, the other one is over before it began.
+    let (one, other) = (
+        "short (b): over budget\nbecause: time: 1 s of 1 s",
+        "short (b): over budget\nbecause: before it began: time: 1 s of 1 s",
+    );
+    assert!(told.contains(one) || told.contains(other), "{told}");
+}
+
+#[test]
+fn pages_are_counted_over_all_agents_and_one_too_many_is_refused() {
+    let fetches = AgentLimits { fetches: Some(2), ..AgentLimits::default() };
+    let bed = Bed { limits: fetches, ..Bed::new(&["a"]) };
+    let fetch = |n: u32| json!({"tool": "WebFetch", "input": {"url": format!("https://pinfold.test/{n}")}});
+    let script = [
+        json!({"calls": [fetch(1), run_agent("one", "a"), {"tool": "wait_for_agents", "input": {}}, fetch(4)]}),
+        json!({"say": "{{results}}"}),
+        json!({"agent": "one", "calls": [fetch(2), fetch(3), write("a/x")]}),
+        json!({"agent": "one", "say": "{{results}}"}),
+    ];
+    let ending = bed.run(&script.map(line).concat());
+    assert_eq!(ending.how, End::Done, "the run goes on: {ending:?}");
+    let over = "2 pages were fetched, and no more may be";
+    let of = |agent: &str| bed.told(agent).iter().map(|told| told.contains(over)).collect::<Vec<_>>();
+    // The session has nothing to fetch with: what fails on its way is a fetch all the same.
+    assert_eq!(of("one"), [false, false, true, false], "{:?}", bed.told("one"));
+    assert!(of("main").last() == Some(&true), "{:?}", bed.told("main"));
+    assert!(bed.at("a/x").exists());
+}
+
+/// Answers at the moments of an agent, and keeps what it was told of them.
+#[derive(Debug, Default)]
+struct Moments {
+    /// Says no so often.
+    no: Mutex<u32>,
+    stop: bool,
+    told: Mutex<Vec<(HookEvent, serde_json::Value)>>,
+}
+
+impl Hooks for Moments {
+    fn before(&self, _: &HookCall<'_>) -> Before {
+        Before::default()
+    }
+    fn on_question(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
+        OnQuestion::default()
+    }
+    fn refused(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
+        false
+    }
+    fn after(&self, _: &HookCall<'_>, _: bool, _: &serde_json::Value) -> Afterwards {
+        Afterwards::default()
+    }
+    fn event(&self, moment: &HookMoment<'_>) -> Afterwards {
+        self.told.lock().unwrap().push((moment.event, moment.detail.clone()));
+        let mut no = self.no.lock().unwrap();
+        let blocked = (*no > 0).then(|| "the tests were not run".to_owned());
+        *no = no.saturating_sub(1);
+        Afterwards { blocked, stop: self.stop.then(|| "enough".to_owned()), ..Afterwards::default() }
+    }
+}
+
+impl Moments {
+    fn of(&self, wanted: HookEvent) -> Vec<serde_json::Value> {
+        let told = self.told.lock().unwrap();
+        told.iter().filter(|(event, _)| *event == wanted).map(|(_, detail)| detail.clone()).collect()
+    }
+}
+
+fn hooked(no: u32, stop: bool, folders: &[&str]) -> (Bed, Arc<Moments>) {
+    let moments = Arc::new(Moments { no: Mutex::new(no), stop, ..Moments::default() });
+    (Bed { hooks: Some(Arc::clone(&moments) as _), ..Bed::new(folders) }, moments)
+}
+
+#[test]
+fn a_hook_has_an_agent_go_on_that_wants_to_stop() {
+    let says = |n: u32| line(json!({"say": format!("done {n}")}));
+    let many = (0..30).map(says).collect::<String>();
+    let (bed, moments) = hooked(2, false, &[]);
+    let ending = bed.run(&many);
+    assert_eq!((ending.how, ending.summary.as_str()), (End::Done, "done 2"));
+    let told = bed.told("main");
+    assert_eq!(told.iter().filter(|told| told.contains("the tests were not run")).count(), 2, "{told:?}");
+    let asked = moments.of(HookEvent::Stop);
+    let again: Vec<_> = asked.iter().map(|detail| detail["stop_hook_active"].as_bool().unwrap()).collect();
+    assert_eq!(again, [false, true, true]);
+    assert_eq!(asked[2]["last_assistant_message"], "done 2");
+
+    let (bed, _) = hooked(u32::MAX, false, &[]);
+    assert_eq!(bed.run(&many).summary, "done 10", "one that never lets it is not asked for ever");
+    let (bed, _) = hooked(u32::MAX, true, &[]);
+    assert_eq!(bed.run(&many).summary, "done 0", "and one that says stop stops");
+
+    // One that is stopped does not want to.
+    let (bed, moments) = hooked(u32::MAX, false, &[]);
+    let deny: String = (0..5).map(|n| line(json!({"calls": [write(&format!("/etc/x{n}"))]}))).collect();
+    assert_eq!(bed.run(&deny).how, End::Stopped);
+    assert!(moments.of(HookEvent::Stop).is_empty());
+}
+
+#[test]
+fn a_hook_is_asked_before_an_agent_below_stops_and_told_when_it_is_stopped() {
+    let deny: String =
+        (0..5).map(|n| line(json!({"agent": "tries", "calls": [write(&format!("/etc/x{n}"))]}))).collect();
+    let script = line(json!({"calls": [run_agent("one", "a"), run_agent("tries", "b")]}))
+        + &line(json!({"say": "all"}))
+        + &line(json!({"agent": "one", "say": "first"}))
+        + &line(json!({"agent": "one", "calls": [write("a/x")]}))
+        + &line(json!({"agent": "one", "say": "second"}))
+        + &deny;
+    let (bed, moments) = hooked(0, false, &["a", "b"]);
+    bed.run(&script);
+    let asked = moments.of(HookEvent::SubagentStop);
+    let kinds: Vec<_> = asked.iter().filter_map(|detail| detail["agent_type"].as_str()).collect();
+    assert!(kinds.len() == 2 && kinds.contains(&"one") && kinds.contains(&"tries"), "{asked:?}");
+    assert_eq!(moments.of(HookEvent::Stop).len(), 1, "the first agent has an event of its own");
+    assert!(!bed.at("a/x").exists(), "the control: it was done");
+
+    // A hook that says stop to the beginning keeps it from beginning.
+    let (bed, _) = hooked(0, true, &["a", "b"]);
+    bed.run(&script);
+    assert_eq!(tree(&bed.seen.0.lock().unwrap()).len(), 1);
+}
+
+#[test]
+fn a_hook_is_asked_before_an_agent_forgets() {
+    let big = ("x".repeat(70) + "\n").repeat(1000);
+    let read = |n: u32| json!({"calls": [{"tool": "Read", "input": {"file_path": format!("big{n}")}}]});
+    let script: String = (0..24).map(|n| line(read(n))).collect();
+    let run = |no: u32, stop: bool| {
+        let (bed, moments) = hooked(no, stop, &[]);
+        for n in 0..24 {
+            fs::write(bed.at(&format!("big{n}")), &big).unwrap();
+        }
+        let ending = bed.run(&script);
+        let compacted = |event: &&Event| matches!(event, Event::Compacted { .. });
+        let times = bed.seen.0.lock().unwrap().iter().filter(compacted).count();
+        (ending.how, times, moments.of(HookEvent::PreCompact))
+    };
+    let (how, free, asked) = run(0, false);
+    assert!(how == End::Done && free > 2 && asked.len() == free, "{how:?} {free} {asked:?}");
+    assert_eq!(asked[0]["trigger"], "auto");
+    let (how, held, asked) = run(2, false);
+    assert!(how == End::Done && held == asked.len() - 2, "{how:?} {held} {asked:?}");
+    assert_eq!(run(0, true).0, End::Stopped);
+}
+
+#[test]
+fn an_agent_that_was_at_work_when_a_run_broke_off_is_told_of_and_not_started_again() {
+    let script = [
+        json!({"calls": [run_agent("one", "a")]}),
+        json!({"calls": [{"tool": "wait_for_agents", "input": {}}]}),
+        json!({"say": "routed"}),
+        json!({"agent": "one", "calls": [write("a/x")]}),
+        json!({"agent": "one", "calls": [write("a/y")]}),
+        json!({"agent": "one", "say": "both are written"}),
+    ]
+    .map(line)
+    .concat();
+    let models: Arc<dyn Models> = Arc::new(Script::parse(&script).unwrap());
+    let (mut at_work, mut ended) = (0, 0);
+    for kept in 3.. {
+        let bed = Bed::new(&["a"]);
+        let file = bed.top.path().join("run.jsonl");
+        let until = Until { store: Store::open(&file).unwrap(), left: Mutex::new(kept) };
+        bed.run_with(Arc::clone(&models), Task::New("go".into()), Some(Arc::new(until)));
+        let known = events(&file).unwrap();
+        let Ok(task) = resumed(&known) else { break };
+        let of_one = |event: &&Event| event.agent() == "one";
+        let began = known.iter().filter(of_one).any(|event| matches!(event, Event::Started { .. }));
+        let over = known.iter().filter(of_one).any(|event| matches!(event, Event::Ended { .. }));
+        let before = bed.seen.0.lock().unwrap().len();
+        let ending = bed.run_with(Arc::clone(&models), Task::Resumed(Box::new(task)), None);
+        assert_eq!((ending.how, ending.summary.as_str()), (End::Done, "routed"), "{kept}");
+        let seen = bed.seen.0.lock().unwrap();
+        let again =
+            seen.iter().skip(before).filter(of_one).any(|event| matches!(event, Event::Started { .. }));
+        assert!(!again || !began, "{kept}: it is not started again");
+        let told = |words: &str| {
+            seen.iter().filter(|event| event.agent() == "main").any(|event| match event {
+                Event::Told { text, .. } => text.contains(words),
+                Event::Called { result, .. } => result.text.contains(words),
+                _ => false,
+            })
+        };
+        if began && !over {
+            at_work += 1;
+            let words = "one (a): the run broke off while it worked; what it did up to then stands";
+            assert!(told(words), "{kept}: the one above knows");
+        } else if over {
+            ended += 1;
+            assert!(told("both are written"), "{kept}: what it came to is not lost");
+        }
+    }
+    assert!(at_work > 2 && ended > 1, "it broke off in many places: {at_work} {ended}");
 }

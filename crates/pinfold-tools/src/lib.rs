@@ -88,9 +88,10 @@ pub fn call_for(session: &Session, raw: &RawCall, scrubbing: Scrubbing, caller: 
 pub fn call_theirs(
     session: &Session,
     raw: &RawCall,
+    caller: Caller<'_>,
     deed: impl FnOnce(&ToolCall) -> Result<(String, Value), Failure>,
 ) -> Reply {
-    carried(session, raw, Scrubbing::On, Caller::default(), |permit| {
+    carried(session, raw, Scrubbing::On, caller, |permit| {
         let (call, _, receipt) = permit.spend();
         let done = deed(&call);
         let (outcome, reply) = match done {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Reading, input, text, tokens};
+use super::{Dialect, Reading, input, little, text, tokens};
 use crate::model::{Asked, How, Message, Turn, Usage, Wanted};
 
 pub(crate) const DIALECT: Dialect = Dialect {
@@ -20,13 +20,13 @@ pub(crate) const DIALECT: Dialect = Dialect {
 };
 
 /// The longest answer that is asked for.
-const MOST_TOKENS: u32 = 16_000;
+const MOST_TOKENS: u64 = 16_000;
 
 fn body(asked: &Asked<'_>, model: &str) -> Value {
     let tool = |tool: &crate::model::Offered| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
     json!({
         "model": model,
-        "max_tokens": MOST_TOKENS,
+        "max_tokens": little(asked).unwrap_or(MOST_TOKENS),
         "stream": true,
         "system": asked.system,
         "messages": messages(asked.messages),
@@ -120,8 +120,8 @@ impl Read {
         let get = |name: &str| tokens(data, &format!("{path}/{name}"));
         let Usage { input, output, .. } = &mut self.turn.usage;
         if let Some(fresh) = get("input_tokens") {
-            let kept = get("cache_read_input_tokens").unwrap_or(0);
-            *input = fresh + kept + get("cache_creation_input_tokens").unwrap_or(0);
+            let kept = ["cache_read_input_tokens", "cache_creation_input_tokens"].map(get);
+            *input = kept.into_iter().flatten().fold(fresh, u64::saturating_add);
         }
         *output = get("output_tokens").unwrap_or(*output);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Reading, input, text, tokens};
+use super::{Dialect, Reading, input, little, text, tokens};
 use crate::model::{Asked, Message, Turn, Wanted};
 
 pub(crate) const DIALECT: Dialect = Dialect {
@@ -34,9 +34,13 @@ fn body(asked: &Asked<'_>, model: &str) -> Value {
         "stream_options": {"include_usage": true},
         "messages": messages,
     });
+    let Some(more) = body.as_object_mut() else { return body };
     // Some servers take no empty list.
-    if let (false, Some(body)) = (asked.tools.is_empty(), body.as_object_mut()) {
-        body.insert("tools".to_owned(), asked.tools.iter().map(tool).collect());
+    if !asked.tools.is_empty() {
+        more.insert("tools".to_owned(), asked.tools.iter().map(tool).collect());
+    }
+    if let Some(most) = little(asked) {
+        more.insert("max_completion_tokens".to_owned(), most.into());
     }
     body
 }

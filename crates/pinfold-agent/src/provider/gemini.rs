@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Reading, text, tokens};
+use super::{Dialect, Reading, little, text, tokens};
 use crate::model::{Asked, Message, Turn, Wanted};
 
 pub(crate) const DIALECT: Dialect = Dialect {
@@ -24,8 +24,12 @@ fn body(asked: &Asked<'_>, _: &str) -> Value {
         "systemInstruction": {"parts": [{"text": asked.system}]},
         "contents": contents(asked.messages),
     });
-    if let (false, Some(body)) = (tools.is_empty(), body.as_object_mut()) {
-        body.insert("tools".to_owned(), json!([{"functionDeclarations": tools}]));
+    let Some(more) = body.as_object_mut() else { return body };
+    if !tools.is_empty() {
+        more.insert("tools".to_owned(), json!([{"functionDeclarations": tools}]));
+    }
+    if let Some(most) = little(asked) {
+        more.insert("generationConfig".to_owned(), json!({"maxOutputTokens": most}));
     }
     body
 }
@@ -99,7 +103,7 @@ impl Reading for Read {
         if let Some(input) = tokens(data, "/usageMetadata/promptTokenCount") {
             self.turn.usage.input = input;
             let get = |name: &str| tokens(data, &format!("/usageMetadata/{name}")).unwrap_or_default();
-            self.turn.usage.output = get("candidatesTokenCount") + get("thoughtsTokenCount");
+            self.turn.usage.output = get("candidatesTokenCount").saturating_add(get("thoughtsTokenCount"));
         }
         self.ended |= text(data, "/candidates/0/finishReason").is_some();
         Ok(())

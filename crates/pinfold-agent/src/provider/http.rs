@@ -3,11 +3,11 @@
 //! No redirect is followed: it would take the key and the conversation to somebody who is not named. Certificates are
 //! judged by those that this machine trusts.
 
-use std::io::BufReader;
+use std::io::{BufReader, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pinfold_scrub::Scrubber;
 use pinfold_tls::{Clients, Configuring};
@@ -24,8 +24,10 @@ pub(crate) struct Post {
     pub(crate) wire: Arc<Wire>,
     pub(crate) url: String,
     pub(crate) headers: Vec<(&'static str, String)>,
-    /// The variable that the key is in, for messages.
-    pub(crate) key: &'static str,
+    /// The key, so that it is in nothing that is told.
+    pub(crate) key: Option<String>,
+    /// The variable that it is in, for messages.
+    pub(crate) variable: &'static str,
 }
 
 /// How often a request is made.
@@ -37,6 +39,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest that is waited because a provider wants it.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
+/// How often it is looked, between tries, whether somebody still waits.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(20);
 
@@ -45,6 +50,9 @@ const SILENCE: Duration = Duration::from_mins(5);
 
 /// The longest answer that is read where something went wrong.
 const LONGEST_ERROR: u64 = 64 << 10;
+
+/// The longest answer: more than any model says at one time.
+const MOST_ANSWER: u64 = 32 << 20;
 
 /// Why a try came to nothing.
 enum Failed {
@@ -60,18 +68,19 @@ impl Post {
         &self,
         body: &str,
         reading: fn() -> Box<dyn Reading>,
+        is_awaited: &(dyn Fn() -> bool + Sync),
         heard: &mut dyn FnMut(&str),
     ) -> Result<Turn, ModelError> {
         let mut wait = FIRST_WAIT;
         let mut last = String::new();
         for attempt in 1..=TRIES {
-            match self.once(body, reading(), heard) {
+            match self.once(body, reading(), is_awaited, heard) {
                 Ok(turn) => return Ok(turn),
                 Err(Failed::ForGood(error)) => return Err(error),
                 Err(Failed::Again(why, at_least)) => {
                     last = why;
                     if attempt < TRIES {
-                        thread::sleep(at_least.unwrap_or(wait).min(LONGEST_WAIT));
+                        rest(at_least.unwrap_or(wait).min(LONGEST_WAIT), is_awaited)?;
                         wait *= 2;
                     }
                 }
@@ -85,6 +94,7 @@ impl Post {
         &self,
         body: &str,
         mut reading: Box<dyn Reading>,
+        is_awaited: &(dyn Fn() -> bool + Sync),
         heard: &mut dyn FnMut(&str),
     ) -> Result<Turn, Failed> {
         let agent = self.wire.0.client(&self.url).map_err(|why| {
@@ -94,28 +104,49 @@ impl Post {
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }
-        let mut response =
-            request.send(body).map_err(|e| Failed::Again(format!("it cannot be reached: {e}"), None))?;
+        let mut response = request
+            .send(body)
+            .map_err(|e| Failed::Again(format!("it cannot be reached: {}", shown(&e.to_string())), None))?;
         let status = response.status().as_u16();
         if status != 200 {
             let after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
             let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
-            let body = response.body_mut().with_config().limit(LONGEST_ERROR).read_to_string();
-            return Err(self.refused(status, &body.unwrap_or_default(), after));
+            let mut body = Vec::new();
+            // What could not be read is not told.
+            let _ = response.body_mut().as_reader().take(LONGEST_ERROR).read_to_end(&mut body);
+            let body = self.without_key(String::from_utf8_lossy(&body).into_owned());
+            return Err(self.refused(status, &body, after));
         }
-        let mut stream = BufReader::new(response.body_mut().as_reader());
+        let mut stream = BufReader::new(response.body_mut().as_reader()).take(MOST_ANSWER);
         loop {
             let broke_off = |e: std::io::Error| Failed::Again(format!("the answer broke off: {e}"), None);
             let Some(data) = sse::next(&mut stream).map_err(broke_off)? else { break };
+            if !is_awaited() {
+                return Err(Failed::ForGood(given_up()));
+            }
             if data.trim() == "[DONE]" {
                 break;
             }
-            let Ok(value) = serde_json::from_str::<Value>(&data) else {
+            let Ok(value) = serde_json::from_str::<Value>(&self.without_key(data)) else {
                 return Err(Failed::Again("the answer is no JSON".to_owned(), None));
             };
             reading.event(&value, heard).map_err(|why| Failed::Again(shown(&why), None))?;
         }
+        if stream.limit() == 0 {
+            let what = format!("the answer has more than {} MiB", MOST_ANSWER >> 20);
+            return Err(Failed::ForGood(ModelError::new(what, "look at the provider")));
+        }
         reading.done().ok_or_else(|| Failed::Again("the answer broke off before its end".to_owned(), None))
+    }
+
+    /// A provider may say the key again.
+    fn without_key(&self, text: String) -> String {
+        // Shorter ones are none, and could stand in any word.
+        const SHORTEST: usize = 8;
+        match &self.key {
+            Some(key) if key.len() >= SHORTEST && text.contains(key.as_str()) => text.replace(key, "[key]"),
+            Some(_) | None => text,
+        }
     }
 
     /// An answer that is no stream.
@@ -124,7 +155,9 @@ impl Post {
         let what = format!("the provider answers {status}: {said}");
         match status {
             408 | 409 | 429 | 500..=599 => Failed::Again(what, after),
-            401 | 403 => Failed::ForGood(ModelError::new(what, format!("look at the key in {}", self.key))),
+            401 | 403 => {
+                Failed::ForGood(ModelError::new(what, format!("look at the key in {}", self.variable)))
+            }
             404 => Failed::ForGood(ModelError::new(what, "look at the name of the model and the address")),
             300..=399 => {
                 let what =
@@ -137,6 +170,25 @@ impl Post {
             )),
         }
     }
+}
+
+/// Waits before the next try, as long as somebody waits for the answer.
+fn rest(time: Duration, is_awaited: &(dyn Fn() -> bool + Sync)) -> Result<(), ModelError> {
+    let until = Instant::now() + time;
+    loop {
+        if !is_awaited() {
+            return Err(given_up());
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        thread::sleep(left.min(LOOK));
+    }
+}
+
+fn given_up() -> ModelError {
+    ModelError::new("nobody waits for the answer any more", "go on with --resume")
 }
 
 /// What a provider says went wrong: short, without secrets and control characters.

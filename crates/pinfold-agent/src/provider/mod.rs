@@ -41,8 +41,8 @@ pub struct Price {
 impl Price {
     fn of(self, usage: Usage) -> u64 {
         const MILLION: u128 = 1_000_000;
-        let cost = u128::from(self.input) * u128::from(usage.input)
-            + u128::from(self.output) * u128::from(usage.output);
+        let of = |price: u64, tokens: u64| u128::from(price) * u128::from(tokens);
+        let cost = of(self.input, usage.input).saturating_add(of(self.output, usage.output));
         u64::try_from(cost / MILLION).unwrap_or(u64::MAX)
     }
 }
@@ -123,7 +123,8 @@ impl Models for Providers {
             wire: Arc::clone(&self.wire),
             url: (dialect.url)(base, model),
             headers: key.as_deref().map(dialect.headers).unwrap_or_default(),
-            key: dialect.key,
+            key,
+            variable: dialect.key,
         };
         Ok(Box::new(Remote { dialect, model: model.to_owned(), post, price: self.price }))
     }
@@ -149,7 +150,7 @@ struct Remote {
 impl Model for Remote {
     fn answer(&mut self, asked: &Asked<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
         let body = (self.dialect.body)(asked, &self.model).to_string();
-        let mut turn = self.post.turn(&body, self.dialect.reading, heard)?;
+        let mut turn = self.post.turn(&body, self.dialect.reading, asked.is_awaited, heard)?;
         if let Some(price) = self.price {
             turn.usage.cost = price.of(turn.usage);
         }
@@ -173,4 +174,12 @@ pub(crate) fn tokens(value: &Value, path: &str) -> Option<u64> {
 /// A text.
 pub(crate) fn text<'v>(value: &'v Value, path: &str) -> Option<&'v str> {
     value.pointer(path)?.as_str()
+}
+
+/// How many tokens an answer may have, where few are left. No more than every model can answer with is ever asked for.
+pub(crate) fn little(asked: &Asked<'_>) -> Option<u64> {
+    const LITTLE: u64 = 4_096;
+    // What providers take at least.
+    const LEAST: u64 = 16;
+    asked.most_tokens.filter(|most| *most <= LITTLE).map(|most| most.max(LEAST))
 }

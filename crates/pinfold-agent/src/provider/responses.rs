@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Reading, input, text, tokens};
+use super::{Dialect, Reading, input, little, text, tokens};
 use crate::model::{Asked, Message, Turn, Wanted};
 
 pub(crate) const DIALECT: Dialect = Dialect {
@@ -22,7 +22,7 @@ fn body(asked: &Asked<'_>, model: &str) -> Value {
         json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema,
                "strict": false})
     };
-    json!({
+    let mut body = json!({
         "model": model,
         "stream": true,
         // Nothing is kept there: each request says all that was said.
@@ -30,7 +30,11 @@ fn body(asked: &Asked<'_>, model: &str) -> Value {
         "instructions": asked.system,
         "input": asked.messages.iter().flat_map(items).collect::<Vec<_>>(),
         "tools": asked.tools.iter().map(tool).collect::<Vec<_>>(),
-    })
+    });
+    if let (Some(most), Some(body)) = (little(asked), body.as_object_mut()) {
+        body.insert("max_output_tokens".to_owned(), most.into());
+    }
+    body
 }
 
 fn items(message: &Message) -> Vec<Value> {

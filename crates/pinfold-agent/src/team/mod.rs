@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pinfold::agents::{AgentLimits, Definition, Definitions};
 use pinfold::{Plan, Session, ShellHost};
 
-use crate::agent::{Agent, Begin, Pending};
+use crate::agent::{Agent, Begin, Pending, Stop};
 use crate::budget::{Budget, Spent};
-use crate::event::{Ending, Event, Listener};
+use crate::event::{End, Ending, Event, Listener};
 use crate::inbox::Inbox;
 use crate::judge::Judge;
 use crate::model::{Message, Models, Who};
@@ -168,7 +168,7 @@ impl Team {
             attended,
         };
         let resumed = !begin.messages.iter().all(|message| matches!(message, Message::User { .. }));
-        Agent::begin(self, begin, self.places.take(), resumed)
+        Agent::begin(self, begin, self.places.take(|| true), resumed)
     }
 
     /// Has every agent end before its next step.
@@ -179,6 +179,17 @@ impl Team {
     /// Why every agent is to end.
     pub(crate) fn stopped(&self) -> Option<String> {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether an agent of this budget may go on; else how it ends.
+    pub(crate) fn may_go_on(&self, budget: &Budget) -> Result<(), Stop> {
+        if let Some(why) = self.stopped() {
+            return Err((End::Stopped, why));
+        }
+        match budget.over() {
+            Some(limit) => Err((End::OverBudget, limit)),
+            None => Ok(()),
+        }
     }
 
     /// A name that no other agent of this run has.

@@ -1,6 +1,10 @@
 //! How many agents work at one time. One that waits for others gives its place away meanwhile.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often whoever waits looks whether they may still go on.
+const LOOKS: Duration = Duration::from_millis(100);
 
 /// The places of a run.
 #[derive(Debug)]
@@ -19,14 +23,17 @@ impl Places {
         Arc::new(Self { free: Mutex::new(places.max(1)), freed: Condvar::new() })
     }
 
-    /// Waits for a place.
-    pub(crate) fn take(self: &Arc<Self>) -> Place {
+    /// Waits for a place, as long as `goes_on` says so.
+    pub(crate) fn take(self: &Arc<Self>, goes_on: impl Fn() -> bool) -> Option<Place> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
-            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+            if !goes_on() {
+                return None;
+            }
+            free = self.freed.wait_timeout(free, LOOKS).unwrap_or_else(PoisonError::into_inner).0;
         }
         *free -= 1;
-        Place(Arc::clone(self))
+        Some(Place(Arc::clone(self)))
     }
 }
 

@@ -14,6 +14,7 @@ use super::child::{Child, Fills, Slot};
 use super::tools::{PARENT, RunAgent, SendMessage};
 use super::{Team, shown_folder};
 use crate::agent::{Agent, Begin, Pending, cannot, shown_tools};
+use crate::budget::Budget;
 use crate::event::{End, Ending, Event};
 use crate::inbox::Inbox;
 use crate::judge::asking_below;
@@ -64,6 +65,9 @@ impl Agent {
             depth: self.who.depth + 1,
         };
         let said = session.event(HookEvent::SubagentStart, &json!({"agent_type": name}));
+        if let Some(why) = said.stop {
+            return Err(cannot(format!("a hook does not let it begin: {why}"), "do the work yourself"));
+        }
         let task = std::iter::once(task).chain(said.context).collect::<Vec<_>>().join("\n\n");
         Ok(Begin {
             who,
@@ -116,7 +120,8 @@ impl Agent {
             child.told = true;
         }
         if gave {
-            self.place = Some(self.team.places.take());
+            // Without a place it is over with this agent too.
+            self.place = self.team.places.take(|| self.team.may_go_on(&self.budget).is_ok());
         }
         told
     }
@@ -160,16 +165,20 @@ fn worked(team: &Arc<Team>, begin: Begin) -> Ending {
             let (agent, folder) = (begin.who.id.clone(), begin.who.folder.clone());
             team.tell(&Event::Waits { agent, folder, held_by: held_by.to_owned() });
         };
-        let stopped = || team.stopped().is_some() || begin.budget.over().is_some();
+        let stopped = || team.may_go_on(&begin.budget).is_err();
         let root = &begin.session.scope().root;
         match team.leases.take(root, &begin.who.id, &begin.above, told, stopped) {
             Some(lease) => Some(lease),
-            None => return not_waited(team),
+            None => return not_waited(team, &begin.budget),
         }
     } else {
         None
     };
-    let ending = Agent::begin(team, begin, team.places.take(), false);
+    let place = team.places.take(|| team.may_go_on(&begin.budget).is_ok());
+    if place.is_none() {
+        return not_waited(team, &begin.budget);
+    }
+    let ending = Agent::begin(team, begin, place, false);
     drop(lease);
     ending
 }
@@ -180,9 +189,11 @@ fn writes(team: &Team, session: &Session, who: &Who) -> bool {
     shown.iter().any(|tool| pinfold::policy::foreign::level_of(&tool.name) != Level::ReadOnly)
 }
 
-fn not_waited(team: &Team) -> Ending {
-    let why = team.stopped().unwrap_or_else(|| "its time was over before its folder was free".to_owned());
-    Ending { how: End::Stopped, why, summary: String::new(), deferred: Vec::new(), denied: 0 }
+/// One whose folder, or place, was not free in time.
+fn not_waited(team: &Team, budget: &Budget) -> Ending {
+    let (how, why) = team.may_go_on(budget).err().unwrap_or((End::Stopped, String::new()));
+    let why = format!("before it began: {why}");
+    Ending { how, why, summary: String::new(), deferred: Vec::new(), denied: 0 }
 }
 
 /// Names are shown to people and models; a model made this one up.

@@ -131,7 +131,7 @@ fn told(rule: &SourcedRule) -> String {
 }
 
 fn limits(limits: &AgentLimits) -> String {
-    let AgentLimits { turns, tokens, cost, time, bytes, agents } = *limits;
+    let AgentLimits { turns, tokens, cost, time, bytes, agents, fetches } = *limits;
     let seconds = time.map(|time| time.as_secs());
     let named = [
         ("turns", turns),
@@ -140,6 +140,7 @@ fn limits(limits: &AgentLimits) -> String {
         ("seconds", seconds),
         ("bytes", bytes),
         ("agents", agents),
+        ("fetches", fetches),
     ];
     let said = named.iter().filter_map(|(name, limit)| Some(format!("{} {name}", (*limit)?)));
     said.collect::<Vec<_>>().join(", ")

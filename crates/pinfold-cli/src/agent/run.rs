@@ -234,6 +234,7 @@ fn limits(wanted: &AgentRun) -> AgentLimits {
         time: limits.max_time,
         bytes: limits.max_bytes,
         agents: Some(limits.max_agents),
+        fetches: limits.max_fetches,
     }
 }
 

@@ -169,6 +169,10 @@ pub(crate) struct RunLimits {
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) max_agents: u64,
 
+    /// Pages that are fetched
+    #[arg(long, value_name = "N")]
+    pub(crate) max_fetches: Option<u64>,
+
     /// Agents that may stand above one another below the first
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) max_depth: u32,

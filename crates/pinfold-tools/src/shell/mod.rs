@@ -58,8 +58,6 @@ pub struct Shells {
     identity: (u64, u64),
     tiers: (Tier, Tier),
     scrubbing: Scrubbing,
-    /// The tier in which shells are held, once it was needed.
-    tier: OnceLock<Option<Tier>>,
     background: Mutex<Background>,
     scratch: Scratch,
     /// Where every shell of the full tier has a place of its own.
@@ -121,7 +119,6 @@ impl Shells {
             identity,
             tiers: (weakest, strongest),
             scrubbing,
-            tier: OnceLock::new(),
             background: Mutex::default(),
             scratch,
             own_places: ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from),
@@ -176,10 +173,16 @@ impl Shells {
         Ok(name(number))
     }
 
-    /// What a background shell said since the last time. One that has ended is forgotten with that.
-    pub(crate) fn read(&self, id: &str, wait: Duration) -> Result<(Output, Option<Arc<Ending>>), Failure> {
+    /// What a background shell said since the last time, waiting no longer than the caller does. One that has ended is
+    /// forgotten with that.
+    pub(crate) fn read(
+        &self,
+        id: &str,
+        wait: Duration,
+        caller: Caller<'_>,
+    ) -> Result<(Output, Option<Arc<Ending>>), Failure> {
         let (number, running) = self.find(id)?;
-        running.wait_news(wait);
+        running.wait_news(wait, caller);
         let read = running.read();
         if matches!(read, Err(_) | Ok((_, Some(_)))) {
             self.forget(number);
@@ -191,7 +194,7 @@ impl Shells {
     pub(crate) fn kill(&self, id: &str) -> Result<(Output, Option<Arc<Ending>>), Failure> {
         let (_, running) = self.find(id)?;
         running.end();
-        self.read(id, Duration::ZERO)
+        self.read(id, Duration::ZERO, Caller::default())
     }
 
     /// Sends input to a background shell. Says how many bytes it took.
@@ -242,11 +245,11 @@ impl Shells {
 
     /// The tier in which shells are held. Found out once, by trying.
     fn tier(&self) -> Option<Tier> {
+        /// Of this machine: every agent of a process has shells of its own, and to look takes several processes.
+        static FOUND: OnceLock<Option<Tier>> = OnceLock::new();
         let (weakest, most) = self.tiers;
-        *self.tier.get_or_init(|| {
-            let found = strongest(&probe())?.min(most);
-            (found >= weakest).then_some(found)
-        })
+        let found = (*FOUND.get_or_init(|| strongest(&probe())))?.min(most);
+        (found >= weakest).then_some(found)
     }
 
     fn find(&self, id: &str) -> Result<(u64, Arc<Running>), Failure> {

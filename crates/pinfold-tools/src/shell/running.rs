@@ -290,9 +290,16 @@ impl Running {
         }
     }
 
-    /// Waits until there is something to read, or it has ended, or the time is over.
-    pub(crate) fn wait_news(&self, limit: Duration) {
-        self.wait(limit, |state| !state.output.is_empty() || state.is_over());
+    /// Waits until there is something to read, or it has ended, or the time is over, or the caller does not wait.
+    pub(crate) fn wait_news(&self, limit: Duration, caller: Caller<'_>) {
+        let news = |state: &State| !state.output.is_empty() || state.is_over();
+        let until = Instant::now() + limit;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if self.wait(left.min(CALLER_LOOK), news) || left <= CALLER_LOOK || !caller.is_waiting() {
+                return;
+            }
+        }
     }
 
     /// What was said since the last time, and how it ended if it has.

@@ -51,10 +51,14 @@ fn runnable(command: &str) -> Result<&str, Failure> {
     Ok(command)
 }
 
-pub(super) fn output(input: &ShellOutputInput, targets: &Targets) -> Result<Done, Failure> {
+pub(super) fn output(
+    input: &ShellOutputInput,
+    targets: &Targets,
+    caller: Caller<'_>,
+) -> Result<Done, Failure> {
     let filter = input.filter.as_deref().map(filter).transpose()?;
     let shells: &Shells = targets.shells()?;
-    let (mut output, ending) = shells.read(&input.id, input.wait.map_or(Duration::ZERO, time))?;
+    let (mut output, ending) = shells.read(&input.id, input.wait.map_or(Duration::ZERO, time), caller)?;
     if let Some(filter) = filter {
         let wanted = |line: &&str| filter.is_match(line.as_bytes()).unwrap_or(false);
         output.text = output.text.lines().filter(wanted).map(|line| format!("{line}\n")).collect();

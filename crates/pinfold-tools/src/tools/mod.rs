@@ -48,7 +48,7 @@ pub(crate) fn perform(
         ToolCall::Glob(input) => glob::perform(input, targets),
         ToolCall::Grep(input) => grep::perform(input, targets, scrubbing),
         ToolCall::Bash(input) => bash::run(input, targets, caller),
-        ToolCall::BashOutput(input) => bash::output(input, targets),
+        ToolCall::BashOutput(input) => bash::output(input, targets, caller),
         ToolCall::KillBash(input) => bash::kill(input, targets),
         ToolCall::BashInput(input) => bash::send(input, targets),
         ToolCall::WebFetch(input) => web_fetch::perform(input, targets),

@@ -19,11 +19,14 @@ pub struct AgentLimits {
     pub bytes: Option<u64>,
     /// Agents that are started.
     pub agents: Option<u64>,
+    /// Pages that are fetched.
+    pub fetches: Option<u64>,
 }
 
 impl AgentLimits {
     /// The names of the limits, as definitions write them.
-    pub const NAMES: &'static [&'static str] = &["turns", "tokens", "cost", "time", "bytes", "agents"];
+    pub const NAMES: &'static [&'static str] =
+        &["turns", "tokens", "cost", "time", "bytes", "agents", "fetches"];
 
     /// Sets the limit of a name.
     ///
@@ -37,6 +40,7 @@ impl AgentLimits {
             "tokens" => self.tokens = Some(count()?),
             "bytes" => self.bytes = Some(size(value).ok_or("a size such as 512K or 10M")?),
             "agents" => self.agents = Some(count()?),
+            "fetches" => self.fetches = Some(count()?),
             "cost" => self.cost = Some(millionths(value).ok_or("an amount such as 0.50")?),
             "time" => self.time = Some(time(value).ok_or("a time such as 90s, 10m or 2h")?),
             _ => return Err("a limit that is known"),
@@ -57,6 +61,7 @@ impl AgentLimits {
             time: lower(self.time, other.time),
             bytes: lower(self.bytes, other.bytes),
             agents: lower(self.agents, other.agents),
+            fetches: lower(self.fetches, other.fetches),
         }
     }
 }

@@ -1,0 +1,117 @@
+//! One turn of a model, waited for as long as the agent may go on.
+//!
+//! The model is asked on a thread of its own: one that hangs is left to itself, and what it says later is not heard.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use crate::model::{Asked, Message, Model, ModelError, Offered, Turn, Who};
+use crate::team::Team;
+
+/// How often it is looked whether the agent may still go on.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is said between an agent and its model.
+pub(crate) struct Talk {
+    /// None where one was left to itself.
+    model: Option<Box<dyn Model>>,
+    brief: Arc<Brief>,
+    /// What was said up to now; empty where a model was left.
+    pub(crate) messages: Vec<Message>,
+}
+
+/// What a model is told with every question.
+pub(crate) struct Brief {
+    pub(crate) who: Who,
+    pub(crate) system: String,
+    pub(crate) tools: Vec<Offered>,
+}
+
+/// Why there is no turn.
+pub(crate) enum NoTurn {
+    /// The model did not answer.
+    Failed(ModelError),
+    /// The agent may not go on.
+    LeftOff,
+}
+
+/// What comes back from the thread of a model.
+type Back = (Box<dyn Model>, Vec<Message>, Result<Turn, ModelError>);
+
+impl Talk {
+    pub(crate) fn new(model: Box<dyn Model>, brief: Brief, messages: Vec<Message>) -> Self {
+        Self { model: Some(model), brief: Arc::new(brief), messages }
+    }
+
+    /// The next turn. `goes_on` says whether it is still wanted.
+    pub(crate) fn turn(
+        &mut self,
+        team: &Arc<Team>,
+        most_tokens: Option<u64>,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<Turn, NoTurn> {
+        let awaited = Arc::new(AtomicBool::new(true));
+        let receiver = self.asked(team, most_tokens, &awaited).map_err(|why| failed(&why))?;
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok((model, messages, answer)) => {
+                    self.model = Some(model);
+                    self.messages = messages;
+                    return answer.map_err(NoTurn::Failed);
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(failed("it broke off")),
+                Err(RecvTimeoutError::Timeout) if goes_on() => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    awaited.store(false, Ordering::Relaxed);
+                    return Err(NoTurn::LeftOff);
+                }
+            }
+        }
+    }
+
+    fn asked(
+        &mut self,
+        team: &Arc<Team>,
+        most_tokens: Option<u64>,
+        awaited: &Arc<AtomicBool>,
+    ) -> Result<Receiver<Back>, String> {
+        let mut model = self.model.take().ok_or("it was left before")?;
+        let messages = std::mem::take(&mut self.messages);
+        let (sender, receiver) = channel();
+        let (team, brief, awaited) = (Arc::clone(team), Arc::clone(&self.brief), Arc::clone(awaited));
+        let ask = move || {
+            let is_awaited = || awaited.load(Ordering::Relaxed);
+            let answer = brief.ask(&mut *model, &messages, &team, most_tokens, &is_awaited);
+            // Nobody listens where it was too late.
+            let _ = sender.send((model, messages, answer));
+        };
+        thread::Builder::new().name("model".to_owned()).spawn(ask).map_err(|e| e.to_string())?;
+        Ok(receiver)
+    }
+}
+
+impl Brief {
+    fn ask(
+        &self,
+        model: &mut dyn Model,
+        messages: &[Message],
+        team: &Team,
+        most_tokens: Option<u64>,
+        is_awaited: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Turn, ModelError> {
+        let Self { who, system, tools } = self;
+        let asked = Asked { agent: who, system, messages, tools, most_tokens, is_awaited };
+        model.answer(&asked, &mut |words| {
+            if is_awaited() {
+                team.heard(who, words);
+            }
+        })
+    }
+}
+
+fn failed(why: &str) -> NoTurn {
+    NoTurn::Failed(ModelError::new(format!("the model cannot be asked: {why}"), "go on with --resume"))
+}
