@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
 use pinfold_policy::rule::Covers;
@@ -11,6 +11,7 @@ use pinfold_policy::{
     Scope, SourcedRule, ToolCall,
 };
 
+use crate::agents::Begun;
 use crate::audit::{Journal, kept_text};
 use crate::consent::{Asking, By, Hooks, Keeper, Kept, Lasts};
 use crate::recording::RecordedPlace;
@@ -180,6 +181,8 @@ pub(crate) struct Shared {
     pub(crate) line_shown: String,
     /// The same as absolute paths.
     pub(crate) roots: Vec<String>,
+    /// Those that began below this one.
+    pub(crate) below: Mutex<Vec<Begun>>,
     calls: AtomicU64,
     /// How a call is understood: where no deed follows, texts that only a deed would use may be missing.
     pub(crate) parse: Parse,
@@ -273,6 +276,7 @@ impl Session {
             line_shown: shown(&line),
             roots: line.roots().map(|root| root.display().to_string()).collect(),
             line,
+            below: Mutex::default(),
             calls: AtomicU64::new(0),
             parse,
         };
@@ -364,6 +368,7 @@ impl Session {
         *held = policy;
         drop(held);
         if !same {
+            self.tell_below();
             self.changed();
         }
     }
@@ -384,6 +389,7 @@ impl Session {
         let mut policy = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut policy).mode = mode.for_principal(&self.shared.principal);
         drop(policy);
+        self.tell_below();
         self.changed();
         true
     }

@@ -246,3 +246,71 @@ fn a_definition_that_nobody_trusts_takes_away_and_gives_nothing() {
         assert_eq!(ruled(session, "Delete", json!({"path": "sub/deep"})), "Denied");
     }
 }
+
+#[test]
+fn what_changes_for_a_session_changes_for_those_that_began_below_it() {
+    let bed = Bed::new();
+    let definition = Definition {
+        trusted: true,
+        ..parsed("---\nname: own\nallow_tools: [Write]\ndeny_tools: [\"Edit(own.txt)\"]\n---\n").unwrap()
+    };
+    let main = bed.session(Mode::AcceptEdits, &[]);
+    let narrowed = main.below(below("late", "other", None)).unwrap();
+    let child = main.below(below("own", "sub", Some(&definition))).unwrap().begin(None).unwrap();
+    let deep = child.below(below("deep", "sub/deep", None)).unwrap().begin(None).unwrap();
+    let all = |expected: &str, name: &str| {
+        assert_eq!(write(&child, &format!("sub/{name}")), expected, "{name}");
+        assert_eq!(write(&deep, &format!("sub/deep/{name}")), expected, "{name}");
+    };
+    all("permit", "a.txt");
+
+    let changed = bed.session(Mode::AcceptEdits, &[(Effect::Deny, "Edit(a.txt)"), (Effect::Allow, "Bash")]);
+    main.set_policy(changed.policy());
+    all("Denied", "a.txt");
+    all("permit", "b.txt");
+    all("Denied", "own.txt");
+    let late = narrowed.begin(None).unwrap();
+    assert_eq!(write(&late, "other/a.txt"), "Denied", "one that was narrowed before and begins after");
+    main.set_policy(bed.session(Mode::AcceptEdits, &[]).policy());
+    all("permit", "a.txt");
+    all("Denied", "own.txt");
+
+    // A mode reaches those below as far as it is no looser than the one they began in.
+    assert!(main.set_mode(Mode::DontAsk));
+    assert_eq!((child.policy().mode, deep.policy().mode), (Mode::DontAsk, Mode::DontAsk));
+    assert!(main.set_mode(Mode::BypassPermissions));
+    assert_eq!((child.policy().mode, deep.policy().mode), (Mode::AcceptEdits, Mode::AcceptEdits));
+
+    // One that is over is not kept, and one that changes by itself changes those below it alone.
+    drop(deep);
+    assert!(child.set_mode(Mode::DontAsk));
+    assert_eq!(late.policy().mode, Mode::AcceptEdits);
+}
+
+#[test]
+fn rules_that_change_while_agents_begin_hold_for_each_of_them() {
+    let bed = Bed::new();
+    let main = bed.session(Mode::AcceptEdits, &[]);
+    let last = bed.session(Mode::AcceptEdits, &[(Effect::Deny, "Edit(a.txt)")]).policy();
+    let other = bed.session(Mode::AcceptEdits, &[(Effect::Deny, "Edit(b.txt)")]).policy();
+    let main = &main;
+    let children: Vec<Session> = std::thread::scope(|scope| {
+        let changes = scope.spawn(|| {
+            for _ in 0..50 {
+                main.set_policy(Arc::clone(&other));
+                main.set_policy(Arc::clone(&last));
+            }
+        });
+        let begin = || main.below(below("x", "sub", None)).unwrap().begin(None).unwrap();
+        let begins = move || (0..20).map(|_| begin()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(begins)).collect();
+        changes.join().unwrap();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    for child in &children {
+        assert_eq!(
+            (write(child, "sub/a.txt"), write(child, "sub/b.txt")),
+            ("Denied".into(), "permit".into())
+        );
+    }
+}

@@ -5,7 +5,7 @@
 //! are not.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use pinfold_paths::{Line, NotInside};
 use pinfold_policy::{
@@ -14,7 +14,7 @@ use pinfold_policy::{
 
 use super::definition::Definition;
 use crate::consent::Asking;
-use crate::session::{Deeds, Plan, Session, SessionError};
+use crate::session::{Deeds, Plan, Session, SessionError, WeakSession};
 use crate::shell::ShellHost;
 
 /// What is to begin below a session.
@@ -38,6 +38,15 @@ pub struct Narrowed {
     line: Line,
     plan: Plan,
     above: Session,
+    definition: Option<Definition>,
+}
+
+/// A session that has begun below another, as that one knows it.
+pub(crate) struct Begun {
+    session: WeakSession,
+    definition: Option<Definition>,
+    /// The mode that it began in: it is never in a looser one.
+    mode: Mode,
 }
 
 impl Session {
@@ -74,7 +83,25 @@ impl Session {
             headless_hooks: shared.headless_hooks,
             deeds: Deeds::Ours,
         };
-        Ok(Narrowed { line, plan, above: self.clone() })
+        Ok(Narrowed { line, plan, above: self.clone(), definition: child.definition.cloned() })
+    }
+
+    /// Has those that began below be judged by what holds here now: rules or the mode have changed.
+    pub(crate) fn tell_below(&self) {
+        let mut begun = self.shared().below.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|one| match one.session.upgrade() {
+            Some(session) => {
+                session.set_policy(self.policy_for(one));
+                true
+            }
+            None => false,
+        });
+    }
+
+    fn policy_for(&self, one: &Begun) -> Policy {
+        let mut policy = self.policy_below(one.definition.as_ref());
+        policy.mode = policy.mode.clamped_to(one.mode);
+        policy
     }
 
     /// What an agent below this one is judged by.
@@ -148,7 +175,16 @@ impl Narrowed {
         {
             return Err(SessionError::ShellsElsewhere(shells.folder().to_owned()));
         }
-        let journal = Arc::clone(&self.above.shared().journal);
-        Ok(Session::over(self.line, Plan { shells, ..self.plan }, journal, ToolCall::parse))
+        let Self { line, plan, above, definition } = self;
+        let (journal, mode) = (Arc::clone(&above.shared().journal), plan.policy.mode);
+        let session = Session::over(line, Plan { shells, ..plan }, journal, ToolCall::parse);
+        let one = Begun { session: session.downgrade(), definition, mode };
+        // What has changed since it was narrowed holds for it too.
+        let mut begun = above.shared().below.lock().unwrap_or_else(PoisonError::into_inner);
+        session.set_policy(above.policy_for(&one));
+        begun.retain(|one| one.session.upgrade().is_some());
+        begun.push(one);
+        drop(begun);
+        Ok(session)
     }
 }

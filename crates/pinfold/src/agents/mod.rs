@@ -16,6 +16,6 @@ pub use definition::Definition;
 pub use found::{AgentFile, Definitions};
 pub use limits::AgentLimits;
 
-pub(crate) use below::{Own, judged_below, mode_below};
+pub(crate) use below::{Begun, Own, judged_below, mode_below};
 pub(crate) use forms::{FORMS, listed};
 pub(crate) use found::of_project;
