@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use pinfold::agents::Definition;
 use pinfold::consent::Caller;
-use pinfold::policy::{ToolName, is_visible};
+use pinfold::policy::foreign::level_of;
+use pinfold::policy::{Access, Level, ToolName, is_visible};
 use pinfold::{Failure, RawCall, RefusalCode, Session};
 use pinfold_tools::{Ended, Reply, Scrubbing, call_for, call_theirs, tools};
 use serde_json::Value;
@@ -368,6 +369,17 @@ pub(crate) fn shown_tools(team: &Team, session: &Session, who: &Who) -> Vec<Offe
         shown.extend(offered(&kinds));
     }
     shown
+}
+
+/// Whether the agent of a session could change anything, by itself or by others that it starts.
+pub fn may_write(session: &Session) -> bool {
+    let (policy, scope, interaction) = (session.policy(), session.scope(), session.interaction());
+    let visible = |tool: &str| is_visible(&policy, scope, interaction, tool);
+    let changes = |tool: &str| level_of(tool) != Level::ReadOnly;
+    if session.access() == Access::ReadOnly {
+        return false;
+    }
+    visible("Agent") || tools().iter().any(|tool| changes(tool.name) && visible(tool.name))
 }
 
 /// An agent that has no model.

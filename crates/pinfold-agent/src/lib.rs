@@ -52,6 +52,7 @@ mod compact;
 mod event;
 mod inbox;
 mod judge;
+mod lease;
 mod model;
 mod moments;
 mod parking;
@@ -64,11 +65,12 @@ mod team;
 mod tree;
 mod turn;
 
-pub use agent::Pending;
+pub use agent::{Pending, may_write};
 pub use breaker::{IN_A_ROW, IN_ALL};
 pub use budget::{Budget, Spent};
 pub use event::{End, Ending, Event, Listener};
 pub use judge::{Judge, Judged, ModelJudge, asking_below};
+pub use lease::{Holder, NotLeased, RunLease, RunLeases};
 pub use model::{
     Answered, Asked, How, Message, Model, ModelError, Models, Offered, Turn, Usage, Wanted, Who,
 };

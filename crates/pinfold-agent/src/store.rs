@@ -4,7 +4,7 @@
 //! Trap: a call that had begun when the run broke off may have been done. It is not made again; the model is told.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -28,23 +28,44 @@ pub struct Store {
 }
 
 impl Store {
-    /// Begins the file of a run, or goes on with it. Nobody else reads it.
+    /// Begins the file of a run, or goes on with it. No other user reads it, and nobody else writes it meanwhile.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says; [`io::ErrorKind::WouldBlock`] where another process is at work on it.
     pub fn open(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+        file.try_lock()?;
         // Behind half a line of a run that broke off.
         file.write_all(b"\n")?;
         Ok(Self { file: Mutex::new(file), trouble: Mutex::default() })
     }
 
+    /// Takes the file of a run away. `false` where a process is at work on it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn forget(path: &Path) -> io::Result<bool> {
+        let file = File::open(path)?;
+        match file.try_lock() {
+            Ok(()) => fs::remove_file(path).and(file.unlock()).map(|()| true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
     /// Why not everything was written. The run went on: its record is another one.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // By word: a child that was just forked may hold a copy of the descriptor.
+        let _ = self.file.get_mut().unwrap_or_else(PoisonError::into_inner).unlock();
     }
 }
 

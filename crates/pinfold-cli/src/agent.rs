@@ -16,6 +16,7 @@ pub(crate) fn agent(wanted: &AgentArgs) -> Result<ExitCode, Failure> {
         AgentCommand::List { place, json } => definitions::list(place, *json),
         AgentCommand::Show { place, name } => definitions::show(place, name),
         AgentCommand::Check { place } => definitions::check(place),
+        AgentCommand::Clean(wanted) => runs::clean(wanted),
         AgentCommand::Tree { run, json } => runs::show(run.as_deref(), *json),
     }
 }

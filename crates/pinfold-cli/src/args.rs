@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
-pub(crate) use agent::{AgentArgs, AgentCommand, AgentPlace, AgentRun};
+pub(crate) use agent::{AgentArgs, AgentCommand, AgentPlace, AgentRun, CleanArgs};
 pub(crate) use agents::{Agents, Export, Hook, Import, Setup};
 pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};

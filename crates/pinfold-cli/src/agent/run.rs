@@ -11,8 +11,9 @@ use pinfold::policy::HookEvent;
 use pinfold::settings::Locations;
 use pinfold::{Plan, Session, ShellHost};
 use pinfold_agent::{
-    End, Ending, First, Judge, Judged, Listener, MakeShells, ModelError, ModelJudge, Models, Parking, Parts,
-    Providers, Reach, Script, Store, Task, Team, asking_below, resumed,
+    End, Ending, First, Holder, Judge, Judged, Listener, MakeShells, ModelError, ModelJudge, Models,
+    NotLeased, Parking, Parts, Providers, Reach, RunLease, RunLeases, Script, Store, Task, Team,
+    asking_below, may_write, resumed,
 };
 use pinfold_terminal::Alone;
 use serde_json::json;
@@ -38,11 +39,12 @@ pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
     let judge = judge(wanted, &*models)?;
     runs::made()?;
     let opened = Opened::open(wanted, definition.as_ref(), judge.as_ref())?;
+    // A run that is at work is not gone on with; of a new one nothing is kept before it may begin.
+    let at_work = wanted.resume.is_some().then(|| runs::opened(&name)).transpose()?;
+    // Held until the run has ended.
+    let _lease = leased(wanted, &name, &opened.first)?;
     let task = task(wanted, &name, &opened.main)?;
-    let store = Arc::new(
-        Store::open(&runs::file(&name)?)
-            .map_err(|e| Failure::new(FAILED, format!("the run cannot be kept: {e}")).mend(record::MEND))?,
-    );
+    let store = Arc::new(at_work.map_or_else(|| runs::opened(&name), Ok)?);
     let ending = opened.work(wanted, definitions, definition, Speakers { models, judge }, task, &store);
     if let Some(trouble) = store.trouble() {
         say::warn(format_args!("not all of the run was kept, so it cannot go on later: {trouble}"));
@@ -73,6 +75,28 @@ fn judge(wanted: &AgentRun, models: &dyn Models) -> Result<Option<Arc<dyn Judge>
     let Some(named) = &wanted.judge else { return Ok(None) };
     let judge = ModelJudge::new(models, named).map_err(|e| unusable("the judge: ", &e))?;
     Ok(Some(Arc::new(judge)))
+}
+
+/// The folder of the agent for this run alone, as long as it works; none where it changes nothing.
+fn leased(wanted: &AgentRun, name: &str, first: &Session) -> Result<Option<RunLease>, Failure> {
+    if !may_write(first) {
+        return Ok(None);
+    }
+    let folders: Vec<_> = first.line().roots().collect();
+    let waits = |holder: &Holder| {
+        let (by, pid) = (say::visible(&holder.by), holder.pid);
+        let folders = say::visible(&holder.folders.join(", "));
+        say::warn(format_args!("waits for {by} (process {pid}), which writes in {folders}"));
+    };
+    let leases = RunLeases::new(runs::leases()?);
+    leases.take(&folders, name, wanted.wait, waits).map(Some).map_err(|e| {
+        let mend = match e {
+            NotLeased::Held { .. } => "wait until it has ended, or longer with --wait",
+            NotLeased::Busy => "end the process that hangs",
+            NotLeased::Io(_) => "set XDG_STATE_HOME to a directory that you can write",
+        };
+        Failure::new(FAILED, say::lines(&e.to_string())).mend(mend)
+    })
 }
 
 fn unusable(what: &str, error: &ModelError) -> Failure {

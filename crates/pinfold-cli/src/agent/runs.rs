@@ -1,12 +1,15 @@
 //! Runs that were: where they are kept, and how they are shown.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Metadata};
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
-use pinfold_agent::{Event, Node, events, tree};
+use pinfold_agent::{Event, Node, Store, events, tree};
 
+use crate::args::CleanArgs;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
 use crate::{record, say, surroundings};
 
@@ -35,19 +38,69 @@ pub(super) fn file(name: &str) -> Result<PathBuf, Failure> {
 
 const ENDING: &str = "jsonl";
 
-/// The name of a run that was, by the beginning of it; of the last one where nothing is said.
-pub(super) fn find(wanted: Option<&str>) -> Result<String, Failure> {
-    let mut known: Vec<(std::time::SystemTime, String)> = Vec::new();
+/// The file of a run, to be written.
+pub(super) fn opened(name: &str) -> Result<Store, Failure> {
+    Store::open(&file(name)?).map_err(|e| {
+        if e.kind() == ErrorKind::WouldBlock {
+            let what = format!("the run {name} is at work in another process");
+            return Failure::new(USAGE, what).mend("wait until it has ended");
+        }
+        Failure::new(FAILED, format!("the run cannot be kept: {e}")).mend(record::MEND)
+    })
+}
+
+/// Where it is kept who writes in which folder.
+pub(super) fn leases() -> Result<PathBuf, Failure> {
+    Ok(folder()?.join("leases"))
+}
+
+/// Takes away runs that nobody needs any more.
+pub(super) fn clean(wanted: &CleanArgs) -> Result<ExitCode, Failure> {
+    let now = SystemTime::now();
+    let is_old = |changed: SystemTime| {
+        // One from the future is not old.
+        let age = now.duration_since(changed).unwrap_or_default();
+        wanted.older_than.is_some_and(|most| age > most)
+    };
+    let mut code = DONE;
+    for (place, (changed, name)) in known()?.into_iter().rev().enumerate() {
+        if !is_old(changed) && wanted.keep.is_none_or(|most| place < most) {
+            continue;
+        }
+        let what = match Store::forget(&file(&name)?) {
+            Ok(true) => "is gone".to_owned(),
+            Ok(false) => "is at work and stays".to_owned(),
+            Err(e) => {
+                code = FAILED;
+                format!("cannot be taken away: {e}")
+            }
+        };
+        say::out(&format!("{} {what}\n", say::visible(&name)))?;
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// All runs that are kept, with the time at which something happened last, which the list is sorted by.
+fn known() -> Result<Vec<(SystemTime, String)>, Failure> {
+    let mut known = Vec::new();
     for entry in fs::read_dir(folder()?).into_iter().flatten().flatten() {
         let path = entry.path();
         let is_run = path.extension().is_some_and(|ending| ending == ENDING);
         let name = path.file_stem().and_then(|name| name.to_str()).map(str::to_owned);
-        let changed = entry.metadata().and_then(|metadata| metadata.modified());
-        if let (true, Some(name), Ok(changed)) = (is_run, name, changed) {
+        // Nothing but a file is a run: others could not even be opened without waiting.
+        let file = entry.metadata().ok().filter(Metadata::is_file);
+        let changed = file.and_then(|file| file.modified().ok());
+        if let (true, Some(name), Some(changed)) = (is_run, name, changed) {
             known.push((changed, name));
         }
     }
     known.sort();
+    Ok(known)
+}
+
+/// The name of a run that was, by the beginning of it; of the last one where nothing is said.
+pub(super) fn find(wanted: Option<&str>) -> Result<String, Failure> {
+    let mut known = known()?;
     let Some(wanted) = wanted else {
         let last = known.pop().map(|(_, name)| name);
         return last

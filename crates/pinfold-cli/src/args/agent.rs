@@ -50,6 +50,14 @@ pub(crate) enum AgentCommand {
         #[command(flatten)]
         place: AgentPlace,
     },
+    /// Take away runs that are kept: those beyond a count, or of a certain age
+    ///
+    /// A run that is taken away cannot be shown or gone on with. Runs at work stay. Where both are said, a run goes that
+    /// either of them names. The record stays as it is.
+    #[command(
+        after_long_help = "Examples:\n  pinfold agent clean --keep 20\n  pinfold agent clean --older-than 30d"
+    )]
+    Clean(CleanArgs),
     /// Show the agents of a run: who started whom, where, and how they ended
     Tree {
         /// The run, by its name or the beginning of it [default: the last one]
@@ -60,6 +68,19 @@ pub(crate) enum AgentCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Which runs go
+#[derive(Clone, Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct CleanArgs {
+    /// Keep so many, those in which something happened last
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+
+    /// Take away those in which nothing has happened for so long: 12h, 30d
+    #[arg(long, value_name = "TIME", value_parser = parse_age)]
+    pub(crate) older_than: Option<Duration>,
 }
 
 /// Where definitions are looked for
@@ -127,6 +148,10 @@ pub(crate) struct AgentRun {
     #[arg(long)]
     pub(crate) park: bool,
 
+    /// How long to wait while another run writes in the folder; 0 not to wait
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10m")]
+    pub(crate) wait: Duration,
+
     /// Print what happens as JSON, one event a line, on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -182,6 +207,15 @@ pub(crate) struct RunLimits {
     pub(crate) parallel: usize,
 }
 
+/// A time of which the unit can be days too.
+fn parse_age(text: &str) -> Result<Duration, String> {
+    let Some(days) = text.strip_suffix('d') else {
+        return parse_time(text).map_err(|why| why.replace("s, m or h", "s, m, h or d"));
+    };
+    let days: u64 = days.parse().map_err(|_| "write a whole number and a unit, such as 30d".to_owned())?;
+    days.checked_mul(24 * 3600).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
+}
+
 fn parse_price(text: &str) -> Result<Price, String> {
     let (input, output) = text.split_once(',').ok_or("write two amounts, such as 3,15")?;
     Ok(Price { input: parse_amount(input)?, output: parse_amount(output)? })
@@ -210,6 +244,15 @@ mod tests {
         assert_eq!(parse_amount("12"), Ok(12_000_000));
         for bad in ["", ".5", "-1", "1.2345678", "1e3", "99999999999999999999"] {
             assert!(parse_amount(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_age_can_be_in_days() {
+        assert_eq!(parse_age("30d"), Ok(Duration::from_hours(720)));
+        assert_eq!(parse_age("12h"), Ok(Duration::from_hours(12)));
+        for bad in ["d", "-1d", "1w", "99999999999999999999d", ""] {
+            assert!(parse_age(bad).is_err(), "{bad}");
         }
     }
 }
