@@ -264,6 +264,7 @@ impl Agent {
 
     /// Down the road: to a tool of ours, or to those that have other agents work.
     fn carried(&mut self, wanted: &Wanted) -> Reply {
+        self.team.parts.follow.iter().for_each(|follow| follow());
         let raw = RawCall::new(&wanted.tool, wanted.input.clone());
         let (session, team, budget) =
             (self.session.clone(), Arc::clone(&self.team), Arc::clone(&self.budget));

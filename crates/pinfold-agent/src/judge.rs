@@ -26,12 +26,17 @@ pub trait Judge: Send + Sync {
     /// # Errors
     /// Why it says nothing.
     fn say(&self, request: &str) -> Result<String, String>;
+
+    /// How long it is waited for.
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
 }
 
 /// The word for a yes.
 const ALLOW: &str = "ALLOW";
 
-/// How long is waited for it.
+/// How long is waited for a judge that does not say.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the judge is told.
@@ -45,7 +50,6 @@ const BRIEFING: &str = "You decide whether a call of a coding agent is routine w
 pub struct Judged {
     judge: Arc<dyn Judge>,
     then: Option<Arc<dyn Approver>>,
-    patience: Duration,
     /// Times in a row, and in all, that it did not say yes.
     in_a_row: AtomicU32,
     in_all: AtomicU32,
@@ -54,18 +58,13 @@ pub struct Judged {
 impl Judged {
     /// `then`: who is asked what the judge leaves; nobody where there is none.
     pub fn new(judge: Arc<dyn Judge>, then: Option<Arc<dyn Approver>>) -> Self {
-        Self { judge, then, patience: PATIENCE, in_a_row: AtomicU32::new(0), in_all: AtomicU32::new(0) }
-    }
-
-    /// The same with another patience.
-    #[must_use]
-    pub fn with_patience(self, patience: Duration) -> Self {
-        Self { patience, ..self }
+        Self { judge, then, in_a_row: AtomicU32::new(0), in_all: AtomicU32::new(0) }
     }
 
     /// How a session asks that has nobody else to be asked.
     pub fn asking(self) -> Asking {
-        Asking { approver: Arc::new(self), patience: PATIENCE.saturating_mul(2), locations: None }
+        let patience = self.judge.patience().saturating_mul(2);
+        Asking { approver: Arc::new(self), patience, locations: None }
     }
 
     /// A judge that leaves everything is not asked for ever: whoever it judges tries what it may not.
@@ -73,8 +72,20 @@ impl Judged {
         self.in_a_row.load(Ordering::Relaxed) >= IN_A_ROW || self.in_all.load(Ordering::Relaxed) >= IN_ALL
     }
 
-    fn allows(&self, request: &Request) -> bool {
-        let Ok(text) = serde_json::to_string(request) else { return false };
+    /// Its yes, or why there is none.
+    fn allows(&self, request: &Request) -> Result<(), String> {
+        let said = self.said(request);
+        if said.is_ok() {
+            self.in_a_row.store(0, Ordering::Relaxed);
+        } else {
+            self.in_a_row.fetch_add(1, Ordering::Relaxed);
+            self.in_all.fetch_add(1, Ordering::Relaxed);
+        }
+        said
+    }
+
+    fn said(&self, request: &Request) -> Result<(), String> {
+        let text = serde_json::to_string(request).map_err(|_| "the judge cannot be told".to_owned())?;
         let (sender, receiver) = channel();
         let judge = Arc::clone(&self.judge);
         // One that hangs is left to itself; after three of them it is not asked any more.
@@ -82,20 +93,15 @@ impl Judged {
             // Nobody listens where it was too late.
             let _ = sender.send(judge.say(&text));
         });
-        let said = asked.ok().map(|_| receiver.recv_timeout(self.patience));
-        let allows = match said {
-            Some(Ok(Ok(word))) => word.trim() == ALLOW,
-            Some(Ok(Err(_)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) | None => {
-                false
+        asked.map_err(|e| format!("the judge cannot be asked: {e}"))?;
+        match receiver.recv_timeout(self.judge.patience()) {
+            Ok(Ok(word)) if word.trim() == ALLOW => Ok(()),
+            Ok(Ok(_)) => Err("the judge leaves it to a person".to_owned()),
+            Ok(Err(why)) => Err(format!("the judge failed: {why}")),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                Err("the judge did not answer in time".to_owned())
             }
-        };
-        if allows {
-            self.in_a_row.store(0, Ordering::Relaxed);
-        } else {
-            self.in_a_row.fetch_add(1, Ordering::Relaxed);
-            self.in_all.fetch_add(1, Ordering::Relaxed);
         }
-        allows
     }
 }
 
@@ -108,14 +114,19 @@ fn is_routine(request: &Request) -> bool {
 
 impl Approver for Judged {
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        if is_routine(request) && !self.is_broken() && self.allows(request) {
-            let by = By { via: Via::Embedder, who: Some("judge".to_owned()) };
-            let (id, digest) = (request.id.clone(), request.digest.clone());
-            return Heard::Answer(Answer { id, digest, choice: Choice::Yes, by });
-        }
-        match &self.then {
-            Some(then) => then.ask(request, still_asked),
-            None => Heard::Nobody("the judge leaves it to a person, and nobody is here".to_owned()),
+        let said = if is_routine(request) && !self.is_broken() {
+            self.allows(request)
+        } else {
+            Err("the judge leaves it to a person".to_owned())
+        };
+        match (said, &self.then) {
+            (Ok(()), _) => {
+                let by = By { via: Via::Embedder, who: Some("judge".to_owned()) };
+                let (id, digest) = (request.id.clone(), request.digest.clone());
+                Heard::Answer(Answer { id, digest, choice: Choice::Yes, by })
+            }
+            (Err(_), Some(then)) => then.ask(request, still_asked),
+            (Err(why), None) => Heard::Nobody(format!("{why}, and nobody is here")),
         }
     }
 

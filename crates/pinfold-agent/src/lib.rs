@@ -22,6 +22,7 @@
 //!     reach: Reach::default(),
 //!     judge: None,
 //!     parking: None,
+//!     follow: None,
 //! });
 //! let session = Session::open(&Ambient::claim(), Plan::for_folder(folder.path()), Arc::new(Memory::default()))?;
 //! let task = Task::New("write a file".to_owned());
@@ -78,5 +79,5 @@ pub use parking::Parking;
 pub use provider::{Price, Providers};
 pub use script::Script;
 pub use store::{Store, events, resumed};
-pub use team::{First, MakeShells, NoShells, Parts, Reach, Resumed, Task, Team};
+pub use team::{First, Follow, MakeShells, NoShells, Parts, Reach, Resumed, Task, Team};
 pub use tree::{Node, tree};

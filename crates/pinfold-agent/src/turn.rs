@@ -12,7 +12,7 @@ use crate::model::{Asked, Message, Model, ModelError, Offered, Turn, Who};
 use crate::team::Team;
 
 /// How often it is looked whether the agent may still go on.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What is said between an agent and its model.
 pub(crate) struct Talk {

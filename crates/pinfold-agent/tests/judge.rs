@@ -40,6 +40,10 @@ impl Judge for Says {
         thread::sleep(self.after);
         self.word.map(str::to_owned).map_err(str::to_owned)
     }
+
+    fn patience(&self) -> Duration {
+        Duration::from_millis(300)
+    }
 }
 
 struct Bed {
@@ -58,7 +62,7 @@ impl Bed {
     }
 
     fn session_in(&self, mode: Mode, judge: Arc<Says>, rules: &[(Effect, &str)]) -> Session {
-        let approver = Judged::new(judge, None).with_patience(Duration::from_millis(300));
+        let approver = Judged::new(judge, None);
         let (patience, approver) = (Duration::from_secs(5), Arc::new(approver));
         let plan = Plan::for_folder(self.top.path());
         let sourced = |(effect, text): &(Effect, &str)| SourcedRule {

@@ -86,6 +86,7 @@ impl Bed {
             reach: self.reach,
             judge: None,
             parking: self.parking.clone(),
+            follow: None,
         });
         let session = self.session(&["Agent"]);
         team.run(First { session, definition: None, limits: self.limits, task, attended: false })

@@ -17,6 +17,7 @@ mod hook;
 mod hooks;
 mod import;
 mod init;
+mod judge;
 mod log;
 mod man;
 mod mcp;

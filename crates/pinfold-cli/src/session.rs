@@ -1,12 +1,13 @@
 //! A session in which our tools act for somebody, opened from the folder, flags and settings.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pinfold::audit::{Discard, Journal, Limits};
 use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
-use pinfold::policy::settings::{Flags, Secrets};
+use pinfold::policy::settings::{Flags, JudgeSettings, Secrets};
+use pinfold::policy::source::{Layer, Located};
 use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, is_visible};
 use pinfold::settings::{Locations, NotApplied, Situation, Watched};
 use pinfold::{Ambient, Plan, Session};
@@ -17,6 +18,7 @@ use pinfold_tools::{Shells, Surroundings, Web};
 use crate::args::SessionFlags;
 use crate::asking::{self, Reach};
 use crate::exit::{Failure, USAGE};
+use crate::judge::HookJudge;
 use crate::{hooks, network, record, settings, surroundings};
 
 /// What is wished of a session.
@@ -87,6 +89,24 @@ pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
     Ok(View { policy, scope: Scope { allow_bash, ..scope }, interaction })
 }
 
+/// What settings and flags say about a judge.
+pub(crate) struct Judging {
+    /// The mode: only in `auto` is one asked.
+    pub(crate) mode: Mode,
+    /// The program that is one, and who says so.
+    pub(crate) judge: Option<(HookJudge, Layer)>,
+}
+
+pub(crate) fn judging(wish: &Wish) -> Result<Judging, Failure> {
+    let Said { plan, locations, flags, situation } = said(wish)?;
+    let merged = settings::read_quietly(&locations, &flags)?.merged;
+    let (folder, project) = (plan.scope.display_root, situation.project);
+    let made = |judge: Located<JudgeSettings>| {
+        (HookJudge::new(judge.value.hook(), folder, project), judge.source.layer)
+    };
+    Ok(Judging { mode: merged.mode.value, judge: merged.judge.map(made) })
+}
+
 /// What is left of a plan within these places: they are what can be written, and nothing else is.
 fn narrowed(plan: Plan, within: Option<&[PathBuf]>) -> Plan {
     let Some(within) = within else { return plan };
@@ -128,11 +148,18 @@ pub(crate) fn followed(wish: &Wish) -> Result<Watched<Policy>, Failure> {
 }
 
 /// Has a session judge by its settings as they are now; those that cannot be followed stay as they were.
+///
+/// Only a change counts: what the session came to meanwhile, such as a mode that a hook set, stays until there is one.
 pub(crate) fn following(wish: Wish) -> impl Fn(&Session) + Send + Sync {
     let watched = OnceLock::new();
+    let last: Mutex<Option<Arc<Policy>>> = Mutex::default();
     move |session| {
-        if let Some(watched) = watched.get_or_init(|| followed(&wish).ok()) {
-            session.set_policy(policy_now(watched));
+        let Some(watched) = watched.get_or_init(|| followed(&wish).ok()) else { return };
+        let now = policy_now(watched);
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &now)) {
+            session.set_policy(Arc::clone(&now));
+            *last = Some(now);
         }
     }
 }

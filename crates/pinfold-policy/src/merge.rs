@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{
-    ApprovalSettings, Content, GuardSettings, HookSettings, Network, NetworkSettings, Pins, PolicyTest,
-    RecordSettings, SandboxMode, SandboxSettings, Secrets, Settings,
+    ApprovalSettings, Content, GuardSettings, HookSettings, JudgeSettings, Network, NetworkSettings, Pins,
+    PolicyTest, RecordSettings, SandboxMode, SandboxSettings, Secrets, Settings,
 };
 use crate::source::{Layer, Located, Source};
 
@@ -63,6 +63,8 @@ pub struct Merged {
     pub hooks: Vec<Located<HookSettings>>,
     /// Hooks may answer questions of agents that nobody watches.
     pub headless_permission_request: Located<bool>,
+    /// A program that may answer routine questions in the mode `auto`.
+    pub judge: Option<Located<JudgeSettings>>,
     /// Hosts that can be reached.
     pub network: NetworkSettings,
     /// How large the record may grow.
@@ -148,6 +150,7 @@ impl Merged {
             NetworkSettings { deny: std::mem::take(&mut closed.network.deny), ..Default::default() };
         closed.headless_permission_request = built_in(false);
         closed.approvals.webhook = None;
+        closed.judge = None;
         closed
     }
 }
@@ -248,6 +251,7 @@ impl Merging<'_> {
             tools: self.all(|says| says.tools.as_slice()),
             hooks: self.hooks(managed_hooks_only.is_some()),
             headless_permission_request: self.headless_permission_request(),
+            judge: self.user_or_managed("judge", |says| says.judge.as_slice()).into_iter().next(),
             network: self.network(managed_rules_only.is_some()),
             record: self.record(),
             tests: self.all(|says| &says.tests),

@@ -75,7 +75,12 @@ pub struct Parts {
     pub judge: Option<Arc<dyn Judge>>,
     /// Where questions of the first agent are left when nobody is there; then the run ends.
     pub parking: Option<Arc<Parking>>,
+    /// Called before each call: for rules that were written since. What changes for a session changes for those below it.
+    pub follow: Option<Follow>,
 }
+
+/// Has sessions judge by what holds now.
+pub type Follow = Arc<dyn Fn() + Send + Sync>;
 
 /// The agent that a person starts.
 pub struct First {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use pinfold::agents::{AgentLimits, Below, Definition, Definitions};
 use pinfold::consent::Asking;
 use pinfold::consent::approver::PATIENCE;
-use pinfold::policy::HookEvent;
+use pinfold::policy::{HookEvent, Layer, Mode};
 use pinfold::settings::Locations;
 use pinfold::{Plan, Session, ShellHost};
 use pinfold_agent::{
-    End, Ending, First, Holder, Judge, Judged, Listener, MakeShells, ModelError, ModelJudge, Models,
+    End, Ending, First, Follow, Holder, Judge, Judged, Listener, MakeShells, ModelError, ModelJudge, Models,
     NotLeased, Parking, Parts, Providers, Reach, RunLease, RunLeases, Script, Store, Task, Team,
     asking_below, may_write, resumed,
 };
@@ -24,7 +24,8 @@ use super::runs;
 use crate::args::AgentRun;
 use crate::asking::{Asker, Tell};
 use crate::exit::{ASKED, DONE, FAILED, Failure, OVER, REFUSED, USAGE};
-use crate::session::{self, ShellMaker, Wish};
+use crate::judge::HookJudge;
+use crate::session::{self, Judging, ShellMaker, Wish};
 use crate::{record, say, settings, surroundings};
 
 pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
@@ -36,9 +37,11 @@ pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
         Some(token) => runs::find(Some(token))?,
         None => record::session("agent")?,
     };
-    let judge = judge(wanted, &*models)?;
+    let wish = wish(wanted);
+    let Judging { mode, judge: of_settings } = session::judging(&wish)?;
+    let judge = judge(wanted, &*models, of_settings)?;
     runs::made()?;
-    let opened = Opened::open(wanted, definition.as_ref(), judge.as_ref())?;
+    let opened = Opened::open(wanted, wish, definition.as_ref(), judge.as_ref(), mode)?;
     // A run that is at work is not gone on with; of a new one nothing is kept before it may begin.
     let at_work = wanted.resume.is_some().then(|| runs::opened(&name)).transpose()?;
     // Held until the run has ended.
@@ -71,10 +74,30 @@ fn models(wanted: &AgentRun) -> Result<Arc<dyn Models>, Failure> {
     Ok(Arc::new(script))
 }
 
-fn judge(wanted: &AgentRun, models: &dyn Models) -> Result<Option<Arc<dyn Judge>>, Failure> {
-    let Some(named) = &wanted.judge else { return Ok(None) };
-    let judge = ModelJudge::new(models, named).map_err(|e| unusable("the judge: ", &e))?;
-    Ok(Some(Arc::new(judge)))
+/// The one that the person names, or the one of settings; where an organisation names one, that one.
+fn judge(
+    wanted: &AgentRun,
+    models: &dyn Models,
+    of_settings: Option<(HookJudge, Layer)>,
+) -> Result<Option<Arc<dyn Judge>>, Failure> {
+    match (&wanted.judge, of_settings) {
+        (_, Some((judge, Layer::Managed))) | (None, Some((judge, _))) => Ok(Some(Arc::new(judge))),
+        (Some(named), _) => {
+            let judge = ModelJudge::new(models, named).map_err(|e| unusable("the judge: ", &e))?;
+            Ok(Some(Arc::new(judge)))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+fn wish(wanted: &AgentRun) -> Wish {
+    Wish {
+        kind: "agent",
+        folder: wanted.place.folder.clone(),
+        flags: wanted.session.clone(),
+        headless_alone: true,
+        within: None,
+    }
 }
 
 /// The folder of the agent for this run alone, as long as it works; none where it changes nothing.
@@ -134,6 +157,7 @@ struct Opened {
     /// That of the agent: the same, or one below it.
     first: Session,
     shells: ShellMaker,
+    follow: Follow,
     parking: Option<Arc<Parking>>,
     attended: bool,
 }
@@ -141,16 +165,11 @@ struct Opened {
 impl Opened {
     fn open(
         wanted: &AgentRun,
+        wish: Wish,
         definition: Option<&Definition>,
         judge: Option<&Arc<dyn Judge>>,
+        mode: Mode,
     ) -> Result<Self, Failure> {
-        let wish = Wish {
-            kind: "agent",
-            folder: wanted.place.folder.clone(),
-            flags: wanted.session.clone(),
-            headless_alone: true,
-            within: None,
-        };
         let mut asker = None;
         let parking = wanted.park.then(|| Arc::new(Parking::default()));
         let (main, shells) = session::open_with_shells(&wish, |reach| {
@@ -162,21 +181,27 @@ impl Opened {
             let parked =
                 parking.clone().map(|approver| Asking { approver, patience: PATIENCE, locations: rules_to });
             let asking = asker.as_ref().map(Asker::asking).or(parked);
-            Ok(match judge {
+            // In other modes it has no say, and does not count as somebody who can be asked.
+            Ok(match judge.filter(|_| mode == Mode::Auto) {
                 Some(judge) => Some(judged(judge, asking)),
                 None => asking,
             })
         })?;
         let attended = asker.is_some() && definition.is_none();
         let parking = parking.filter(|_| asker.is_none() && definition.is_none());
+        let follow = Arc::new(session::following(wish));
+        // As they are now: what a hook says from here on stays until they change.
+        follow(&main);
+        let (known, weak) = (Arc::clone(&follow), main.downgrade());
         if let Some(asker) = asker {
-            asker.know(&main, session::following(wish));
+            asker.know(&main, move |main| known(main));
         }
+        let follow: Follow = Arc::new(move || weak.upgrade().iter().for_each(|main| follow(main)));
         let first = match definition {
             None => main.clone(),
             Some(definition) => below(&main, definition, judge, &shells)?,
         };
-        Ok(Self { main, first, shells, parking, attended })
+        Ok(Self { main, first, shells, follow, parking, attended })
     }
 
     fn work(
@@ -188,7 +213,7 @@ impl Opened {
         task: Task,
         store: &Arc<Store>,
     ) -> Ending {
-        let Self { main, first, shells, parking, attended } = self;
+        let Self { main, first, shells, follow, parking, attended } = self;
         let Speakers { models, judge } = speakers;
         let follows: Arc<dyn Listener> = if wanted.json { Arc::new(AsJson) } else { Arc::new(Told) };
         let team = Team::new(Parts {
@@ -199,6 +224,7 @@ impl Opened {
             reach: Reach { depth: wanted.limits.max_depth, parallel: wanted.limits.parallel },
             judge,
             parking,
+            follow: Some(follow),
         });
         let limits = limits(wanted);
         let ending = team.run(First { session: first, definition, limits, task, attended });

@@ -136,7 +136,7 @@ pub(crate) struct AgentRun {
     #[arg(long, value_name = "IN,OUT", value_parser = parse_price)]
     pub(crate) price: Option<Price>,
 
-    /// A model that may answer routine questions in the mode `auto`, and no others
+    /// A model that may answer routine questions in the mode `auto`, and no others; in place of `judge` of your settings
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,
 

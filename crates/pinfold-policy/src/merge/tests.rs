@@ -73,6 +73,9 @@ fn shown(merged: &Merged) -> Vec<String> {
     if let Some(webhook) = webhook {
         value("approvals.webhook", &webhook.value, &webhook.source);
     }
+    if let Some(judge) = &merged.judge {
+        value("judge", &judge.value, &judge.source);
+    }
     let mut list = |key: &str, values: &[Located<String>]| {
         lines.extend(values.iter().map(|v| format!("= {key} {:?} ({})", v.value, v.source.layer.word())));
     };

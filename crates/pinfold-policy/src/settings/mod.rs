@@ -11,6 +11,7 @@ mod edit;
 mod fetch;
 mod flags;
 pub mod hooks;
+mod judge;
 mod network;
 mod reader;
 mod record;
@@ -36,6 +37,7 @@ pub use edit::{Change, List, Word, edited};
 pub use fetch::{FetchBudget, FetchSize, Fetches};
 pub use flags::{Flags, separate_rules};
 pub use hooks::HookSettings;
+pub use judge::JudgeSettings;
 pub use network::{NetworkSettings, Pins, Port, SocketPlace};
 use reader::Reader;
 pub use record::{Count, RecordSettings, Size};
@@ -198,6 +200,8 @@ section! {
         headless_permission_request = "headlessPermissionRequest": Option<Located<bool>>,
         /// Hooks of others are not asked. Counts in managed settings only.
         managed_hooks_only = "allowManagedHooksOnly": Option<Located<bool>>,
+        /// A program that may answer routine questions in the mode `auto`. Counts in user and managed settings only.
+        judge = "judge": Option<Located<JudgeSettings>>,
         /// Hosts that can be reached.
         network = "network": NetworkSettings,
         /// How large the record may grow. Counts in user and managed settings only.
@@ -229,6 +233,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("in a hook of type `command`", hooks::CommandHook::KEYS),
     ("in a hook of type `http`", hooks::HttpHook::KEYS),
     ("in `approvals`", ApprovalSettings::KEYS),
+    ("in `judge`", JudgeSettings::KEYS),
     ("in `network`", NetworkSettings::KEYS),
 ];
 

@@ -1,4 +1,4 @@
-//! The files that hooks of settings run: an agent that could write one would run what it likes outside of every wall.
+//! The files that hooks and the judge of settings run: an agent that could write one would run what it likes outside of every wall.
 //!
 //! Found are files that a command names, as program or as script; what those read in turn is not known.
 
@@ -14,10 +14,12 @@ use serde_json::json;
 const SCRIPTS: &[&str] =
     &["sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php", "lua", "awk", "jq"];
 
-/// The files that hooks run, resolved. Commands start in `folder` and are told where the `project` lies.
+/// The files that hooks and the judge run, resolved. Commands start in `folder` and are told where the `project` lies.
 pub(super) fn programs(merged: &Merged, folder: &Path, project: &Path) -> Vec<PathBuf> {
     let hooks = merged.hooks.iter().flat_map(|layer| layer.value.all());
-    let named = hooks.flat_map(|(_, hook)| match &hook.value.asks {
+    let hooks = hooks.map(|(_, hook)| hook.value.asks.clone());
+    let judge = merged.judge.iter().map(|judge| judge.value.hook().asks);
+    let named = hooks.chain(judge).flat_map(|asks| match &asks {
         HookKind::Command { command, args: Some(args), .. } => {
             std::iter::once(command.clone()).chain(args.iter().cloned()).collect()
         }

@@ -1,0 +1,49 @@
+//! A program of the person's own as the judge of the mode `auto`: asked as hooks are, outside of every wall.
+//!
+//! Promise: only an exit of 0 with the one word is a yes. Whatever else the program does, the question is a person's.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pinfold::policy::Hook;
+use pinfold_agent::Judge;
+use pinfold_hooks::{Came, Runner, Started};
+
+use crate::surroundings;
+
+/// A program that judges.
+#[derive(Debug)]
+pub(crate) struct HookJudge {
+    hook: Hook,
+    runner: Started,
+}
+
+/// How much longer than the program's own time is waited: until all that it started has ended.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl HookJudge {
+    /// Runs in `folder`, and is told where the `project` lies.
+    pub(crate) fn new(hook: Hook, folder: PathBuf, project: PathBuf) -> Self {
+        Self { hook, runner: Started::new(folder, project, surroundings::environment()) }
+    }
+}
+
+impl Judge for HookJudge {
+    fn say(&self, request: &str) -> Result<String, String> {
+        match self.runner.ask(&self.hook, request.as_bytes()) {
+            Came::Ended { code: Some(0), out, .. } if out.cut => Err("it said too much".to_owned()),
+            Came::Ended { code: Some(0), out, .. } => {
+                String::from_utf8(out.bytes).map_err(|_| "what it said is no text".to_owned())
+            }
+            Came::Ended { code: Some(code), .. } => Err(format!("it ended with code {code}")),
+            Came::Ended { code: None, .. } => Err("it was ended by a signal".to_owned()),
+            Came::Late(after) => Err(format!("it said nothing in {} s", after.as_secs_f32())),
+            Came::NotAsked(why) => Err(why),
+            Came::Answered { .. } => Err("it is no program".to_owned()),
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        self.hook.timeout.saturating_add(GRACE)
+    }
+}
