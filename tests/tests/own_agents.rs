@@ -3,13 +3,29 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::{Child, Output, Stdio};
+use std::time::Duration;
 
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Who};
 use serde_json::{Value, json};
+
+#[path = "own_agents/apart.rs"]
+mod apart;
+#[path = "own_agents/judge.rs"]
+mod judge;
+#[path = "own_agents/kept.rs"]
+mod kept;
+#[path = "own_agents/leases.rs"]
+mod leases;
+#[path = "own_agents/limits.rs"]
+mod limits;
+#[path = "own_agents/models.rs"]
+mod models;
+#[path = "own_agents/rules.rs"]
+mod rules;
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the top").join("examples/agents")
@@ -136,6 +152,21 @@ impl Runs {
         command.output().expect("pinfold can be started")
     }
 
+    fn spawned(&self, words: &[&str], script: &str) -> Child {
+        let mut command = self.bed.free(pinfold());
+        command.args(["agent", "run", "--script"]).arg(self.bed.outside().join(script)).args(words);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("pinfold can be started")
+    }
+
+    /// Says something in the settings of the person.
+    fn settings(&self, says: &Value) {
+        let place = self.bed.home().join(".config/pinfold");
+        fs::create_dir_all(&place).expect("a folder");
+        fs::write(place.join("settings.json"), says.to_string()).expect("a file");
+        self.bed.give();
+    }
+
     fn run(&self, words: &[&str]) -> Output {
         let script = self.bed.outside().join("script.jsonl");
         let script = script.to_str().expect("a plain path");
@@ -258,4 +289,18 @@ fn definitions_are_listed_shown_and_checked() {
     assert_eq!(refused.status.code(), Some(2), "nothing starts beside it: {}", told(&refused));
     let unknown = runs.run(&["--type", "nobody", "--prompt", "go"]);
     assert_eq!(unknown.status.code(), Some(2));
+}
+
+fn until(what: &str, mut is: impl FnMut() -> bool) {
+    for _ in 0..600 {
+        if is() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it does not come to be that {what}");
+}
+
+fn bash(command: &str) -> Value {
+    json!({"tool": "Bash", "input": {"command": command}})
 }
