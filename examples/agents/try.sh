@@ -3,11 +3,13 @@
 #
 #   examples/agents/try.sh test-perm | adapters | nginx | tenants | all
 #
-# No model is needed: each has a script in its place. PINFOLD names the program, where it is not on the path.
+# No model is needed: each has a script in its place. PINFOLD names the program, where it is neither on the path nor built
+# here.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-pinfold=${PINFOLD:-pinfold}
+pinfold=${PINFOLD:-$(command -v pinfold || ls -t "$here"/../../target/*/release/pinfold 2> /dev/null | head -n 1)}
+test -n "$pinfold" || { echo 'pinfold is neither on the path nor built here: cargo build --release' >&2; exit 1; }
 home=$HOME
 
 # Below home, since a run has a /tmp of its own.
@@ -81,5 +83,5 @@ case ${1:-} in
     test-perm) test_perm ;;
     adapters | nginx | tenants) "$1" ;;
     all) export HOME="$home"; for one in test-perm adapters nginx tenants; do echo "=== $one" && sh "$here/try.sh" "$one"; done ;;
-    *) sed -n '2,6p' "$here/try.sh" >&2 && exit 2 ;;
+    *) sed -n '2,7p' "$here/try.sh" >&2 && exit 2 ;;
 esac
