@@ -1,4 +1,5 @@
-//! What it costs to begin a session below another: the scope alone, with a definition, and three below one another.
+//! What it costs to begin a session below another: the scope alone, with a definition, three below one another, and with
+//! shells that the kernel holds to its folder; then the first command in such a shell.
 
 #![allow(clippy::unwrap_used, reason = "a bench stops where it fails")]
 
@@ -9,7 +10,9 @@ use std::sync::Arc;
 use pinfold::agents::{Below, Definition};
 use pinfold::audit::Discard;
 use pinfold::policy::Layer;
-use pinfold::{Ambient, Plan, Session};
+use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold_tools::{Ended, Shells, Surroundings, call};
+use serde_json::json;
 
 fn main() {
     divan::main();
@@ -46,4 +49,31 @@ fn a_scope_with_a_definition(bencher: divan::Bencher<'_, '_>) {
 fn three_below_one_another(bencher: divan::Bencher<'_, '_>) {
     let (_top, main) = main_session();
     bencher.bench_local(|| begin(&begin(&begin(&main, "a", None), "a/b", None), "a/b/c", None));
+}
+
+/// A session whose shells the kernel holds to its folder.
+fn held(above: &Session, private: &Path) -> Session {
+    let folder = Path::new("a");
+    let below = Below { id: "bench".into(), name: "worker", folder, definition: None, asking: None };
+    let narrowed = above.below(below).unwrap();
+    let shells = Shells::of_plan(narrowed.plan(), Surroundings::new(private.to_owned())).unwrap();
+    narrowed.begin(Some(Arc::new(shells))).unwrap()
+}
+
+#[divan::bench]
+fn with_a_kernel_boundary(bencher: divan::Bencher<'_, '_>) {
+    let (_top, main) = main_session();
+    let private = tempfile::tempdir().unwrap();
+    bencher.bench_local(|| held(&main, private.path()));
+}
+
+#[divan::bench(sample_size = 1, sample_count = 50)]
+fn the_first_command(bencher: divan::Bencher<'_, '_>) {
+    let (_top, main) = main_session();
+    let private = tempfile::tempdir().unwrap();
+    bencher.with_inputs(|| held(&main, private.path())).bench_local_values(|session| {
+        let reply = call(&session, &RawCall::new("Bash", json!({"command": "true"})));
+        assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+        session
+    });
 }

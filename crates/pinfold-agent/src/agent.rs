@@ -20,7 +20,7 @@ use crate::short::short;
 use crate::team::Team;
 use crate::team::child::Child;
 use crate::team::places::Place;
-use crate::team::tools::{TeamCall, offered};
+use crate::team::tools::TeamCall;
 use crate::turn::{Brief, NoTurn, Talk};
 
 /// What was left to do of a turn when a run stopped.
@@ -344,32 +344,17 @@ fn how(reply: &Reply) -> How {
 const MENDED: &[&str] = &["NotRead", "StaleRead", "InvalidInput", "NotFound", "Redacted"];
 
 /// The tools that a model is shown: none of which no call could be allowed.
-pub(crate) fn shown_tools(team: &Team, session: &Session, who: &Who) -> Vec<Offered> {
+pub(crate) fn shown_tools(team: &Team, session: &Session, who: &Who) -> Vec<Arc<Offered>> {
     let (policy, scope, interaction) = (session.policy(), session.scope(), session.interaction());
     let visible = |tool: &str| is_visible(&policy, scope, interaction, tool);
-    let shell = visible("Bash");
-    let ours = tools().into_iter().filter(|tool| match tool.name {
+    let (shell, agents) = (visible("Bash"), who.depth < team.parts.reach.depth && visible("Agent"));
+    let is_shown = |tool: &&Arc<Offered>| match tool.name.as_str() {
         // They speak to shells, so they are there where shells are.
         "BashOutput" | "KillBash" | "BashInput" => shell,
+        name if TeamCall::is(name) => agents,
         name => visible(name),
-    });
-    let mut shown: Vec<Offered> = ours
-        .map(|tool| Offered {
-            name: tool.name.to_owned(),
-            description: tool.description.to_owned(),
-            schema: tool.input_schema,
-        })
-        .collect();
-    if who.depth < team.parts.reach.depth && visible("Agent") {
-        let kinds: Vec<(&str, &str)> = team
-            .parts
-            .definitions
-            .all()
-            .map(|definition| (definition.name.as_str(), definition.description.as_str()))
-            .collect();
-        shown.extend(offered(&kinds));
-    }
-    shown
+    };
+    team.offered().iter().filter(is_shown).cloned().collect()
 }
 
 /// Whether the agent of a session could change anything, by itself or by others that it starts.

@@ -1,5 +1,7 @@
 //! What stands behind an agent: a model, or a script in its place. A conversation in, its next turn out.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -135,7 +137,7 @@ pub struct Asked<'a> {
     /// What was said up to now.
     pub messages: &'a [Message],
     /// What it can call.
-    pub tools: &'a [Offered],
+    pub tools: &'a [Arc<Offered>],
     /// How many tokens there are for the answer, where that is limited.
     pub most_tokens: Option<u64>,
     /// Whether anybody still waits for the answer. A model that is slow looks now and then, and gives up.

@@ -27,7 +27,7 @@ pub(crate) struct Talk {
 pub(crate) struct Brief {
     pub(crate) who: Who,
     pub(crate) system: String,
-    pub(crate) tools: Vec<Offered>,
+    pub(crate) tools: Vec<Arc<Offered>>,
 }
 
 /// Why there is no turn.

@@ -172,8 +172,11 @@ fn asked(
     let variables = [(key.to_owned(), KEY.to_owned()), (address.to_owned(), base.to_owned())];
     let price = Price { input: 3_000_000, output: 15_000_000 };
     let providers = Providers::new(variables.into(), Some(format!("{name}:big-1")), Some(price));
-    let tools =
-        [Offered { name: "Read".into(), description: "Reads.".into(), schema: json!({"type": "object"}) }];
+    let tools = [Arc::new(Offered {
+        name: "Read".into(),
+        description: "Reads.".into(),
+        schema: json!({"type": "object"}),
+    })];
     let messages = conversation();
     let asked = Asked {
         agent: &who(),

@@ -1,11 +1,12 @@
 //! [Anthropic Messages](https://docs.anthropic.com/en/api/messages-streaming).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::{Dialect, Reading, input, little, text, tokens};
-use crate::model::{Asked, How, Message, Turn, Usage, Wanted};
+use crate::model::{Asked, How, Message, Offered, Turn, Usage, Wanted};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "anthropic",
@@ -23,7 +24,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 const MOST_TOKENS: u64 = 16_000;
 
 fn body(asked: &Asked<'_>, model: &str) -> Value {
-    let tool = |tool: &crate::model::Offered| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
+    let tool = |tool: &Arc<Offered>| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
     json!({
         "model": model,
         "max_tokens": little(asked).unwrap_or(MOST_TOKENS),

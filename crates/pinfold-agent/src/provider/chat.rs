@@ -2,11 +2,12 @@
 //! speak too.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::{Dialect, Reading, input, little, text, tokens};
-use crate::model::{Asked, Message, Turn, Wanted};
+use crate::model::{Asked, Message, Offered, Turn, Wanted};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "chat",
@@ -21,7 +22,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 };
 
 fn body(asked: &Asked<'_>, model: &str) -> Value {
-    let tool = |tool: &crate::model::Offered| {
+    let tool = |tool: &Arc<Offered>| {
         let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.schema});
         json!({"type": "function", "function": function})
     };

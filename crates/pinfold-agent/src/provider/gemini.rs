@@ -1,9 +1,11 @@
 //! [Gemini](https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Dialect, Reading, little, text, tokens};
-use crate::model::{Asked, Message, Turn, Wanted};
+use crate::model::{Asked, Message, Offered, Turn, Wanted};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "gemini",
@@ -18,7 +20,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 };
 
 fn body(asked: &Asked<'_>, _: &str) -> Value {
-    let tool = |tool: &crate::model::Offered| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema});
+    let tool = |tool: &Arc<Offered>| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema});
     let tools: Vec<Value> = asked.tools.iter().map(tool).collect();
     let mut body = json!({
         "systemInstruction": {"parts": [{"text": asked.system}]},

@@ -1,9 +1,11 @@
 //! [OpenAI Responses](https://platform.openai.com/docs/api-reference/responses-streaming).
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Dialect, Reading, input, little, text, tokens};
-use crate::model::{Asked, Message, Turn, Wanted};
+use crate::model::{Asked, Message, Offered, Turn, Wanted};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "openai",
@@ -18,7 +20,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 };
 
 fn body(asked: &Asked<'_>, model: &str) -> Value {
-    let tool = |tool: &crate::model::Offered| {
+    let tool = |tool: &Arc<Offered>| {
         json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema,
                "strict": false})
     };

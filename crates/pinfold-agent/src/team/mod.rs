@@ -9,7 +9,7 @@ pub(crate) mod tools;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pinfold::agents::{AgentLimits, Definition, Definitions};
 use pinfold::{Plan, Session, ShellHost};
@@ -19,7 +19,7 @@ use crate::budget::{Budget, Spent};
 use crate::event::{End, Ending, Event, Listener};
 use crate::inbox::Inbox;
 use crate::judge::Judge;
-use crate::model::{Message, Models, Who};
+use crate::model::{Message, Models, Offered, Who};
 use crate::parking::Parking;
 use lease::Leases;
 use places::Places;
@@ -123,6 +123,8 @@ pub struct Team {
     pub(crate) parts: Parts,
     pub(crate) leases: Arc<Leases>,
     pub(crate) places: Arc<Places>,
+    /// All tools that a model could be shown, made once for all agents.
+    offered: OnceLock<Vec<Arc<Offered>>>,
     /// Denials in the whole run.
     pub(crate) denied: AtomicU32,
     names: Mutex<BTreeMap<String, u64>>,
@@ -137,6 +139,7 @@ impl Team {
             parts,
             leases: Arc::default(),
             places,
+            offered: OnceLock::new(),
             denied: AtomicU32::new(0),
             names: Mutex::default(),
             stopped: Mutex::default(),
@@ -184,6 +187,24 @@ impl Team {
     /// Why every agent is to end.
     pub(crate) fn stopped(&self) -> Option<String> {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All tools that a model could be shown.
+    pub(crate) fn offered(&self) -> &[Arc<Offered>] {
+        self.offered.get_or_init(|| {
+            let ours = pinfold_tools::tools().into_iter().map(|tool| Offered {
+                name: tool.name.to_owned(),
+                description: tool.description.to_owned(),
+                schema: tool.input_schema,
+            });
+            let kinds: Vec<(&str, &str)> = self
+                .parts
+                .definitions
+                .all()
+                .map(|definition| (definition.name.as_str(), definition.description.as_str()))
+                .collect();
+            ours.chain(tools::offered(&kinds)).map(Arc::new).collect()
+        })
     }
 
     /// Whether an agent of this budget may go on; else how it ends.
