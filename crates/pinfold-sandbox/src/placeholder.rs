@@ -17,6 +17,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::profile::StandIn;
 use crate::sys;
@@ -29,7 +31,11 @@ const MODE: u32 = 0o1755;
 const FILE_MODE: u32 = 0o1444;
 
 /// How often making a placeholder is tried again when another run takes it away at that moment.
-const TRIES: usize = 16;
+const TRIES: usize = 500;
+
+/// How long is rested before another try: one that was just put aside stays locked until its run comes to let go of it, which
+/// on a busy machine can take a while.
+const REST: Duration = Duration::from_millis(2);
 
 /// Whether an empty directory left behind by this crate stands there.
 pub fn is_placeholder(path: &Path) -> bool {
@@ -138,7 +144,10 @@ impl Name {
 
     fn hold(&self, spares: &mut Spares) -> io::Result<File> {
         let path = self.path();
-        for _ in 0..TRIES {
+        for attempt in 0..TRIES {
+            if attempt > 0 {
+                thread::sleep(REST);
+            }
             match self.make(spares) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && self.is_ours() => {}
                 made => made?,
@@ -278,6 +287,25 @@ mod tests {
         fs::create_dir(&name).unwrap();
         assert!(Placeholders::hold(std::slice::from_ref(&name), &[], Some(&spare)).is_err());
         assert!(name.exists(), "the person's own is never replaced");
+    }
+
+    #[test]
+    fn one_that_another_run_has_not_let_go_of_yet_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join(".cursor");
+        let leaving = Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap();
+        // As in the moment in which a run puts it aside.
+        let lock = leaving.held.first().map(|(_, lock)| lock.try_clone().unwrap()).unwrap();
+        lock.unlock().unwrap();
+        lock.lock().unwrap();
+        let next = thread::scope(|scope| {
+            let next = scope.spawn(|| Placeholders::hold(std::slice::from_ref(&name), &[], None));
+            thread::sleep(Duration::from_millis(100));
+            lock.unlock().unwrap();
+            next.join().unwrap()
+        });
+        assert!(next.is_ok() && is_placeholder(&name));
+        drop((leaving, next));
     }
 
     #[test]

@@ -81,7 +81,10 @@ fn a_hundred_agents_that_try_each_others_folders_write_only_their_own() {
                 .collect();
             let expected =
                 ["given", "given-to", "mine", "own", "theirs", "tries.sh", "way"].map(str::to_owned).into();
-            assert_eq!(found, expected, "{}", name(n));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let of = format!("\"agent\":\"{}\"", name(n));
+            let its: Vec<&str> = text.lines().filter(|line| line.contains(&of)).collect();
+            assert_eq!(found, expected, "{}: {its:#?}", name(n));
         }
         recorded(&runs);
     }

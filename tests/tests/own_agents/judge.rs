@@ -76,7 +76,7 @@ fn only_the_one_word_and_a_good_end_are_a_yes() {
 fn it_reads_the_request_and_leaves_nothing_running() {
     let who = Who::present()[0];
     let command =
-        "cat > ../heard.json; (while :; do date +%s%N > ../beat; sleep 0.05; done) & echo ALLOW; sleep 1000";
+        "cat > ../heard.json; (while :; do date +%s%N >> ../beat; sleep 0.05; done) & echo ALLOW; sleep 1000";
     let (runs, said) = judged(who, &program(command), "auto");
     assert!(said.contains("DENIED"), "{said}");
     let heard = fs::read_to_string(runs.bed.folder().join("../heard.json")).expect("it was told");

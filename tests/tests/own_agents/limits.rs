@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::{Runs, bash, write};
 
-/// Writes the time to a file for as long as it is let.
-const BEATS: &str = "while :; do date +%s%N > beat; sleep 0.05; done";
+/// Adds the time to a file for as long as it is let.
+const BEATS: &str = "while :; do date +%s%N >> beat; sleep 0.05; done";
 
 /// Whether nobody writes a file any more.
 const IS_STILL: &str = "x=$(cat beat); sleep 1; test -n \"$x\" && test \"$x\" = \"$(cat beat)\"";
