@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HOST, HeaderMap, USER_AGENT};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderMap, USER_AGENT};
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
@@ -24,6 +24,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::doorkeeper::{Map, Mismatch};
 use crate::tls;
+use crate::unpack;
 use crate::upstream::{Apart, Upstream};
 
 /// How a page is asked for.
@@ -59,7 +60,7 @@ pub enum Unfetched {
     Late(Duration),
     /// The content is larger than this.
     TooLarge(u64),
-    /// The content comes in a form that was not asked for.
+    /// The content is packed in a way that was not asked for.
     Encoded(String),
 }
 
@@ -173,8 +174,7 @@ where
         .header(HOST, url.authority())
         .header(USER_AGENT, NAME)
         .header(ACCEPT, WANTED)
-        // What is small as it is sent can be endless when it is unpacked.
-        .header(ACCEPT_ENCODING, "identity")
+        .header(ACCEPT_ENCODING, unpack::UNDERSTOOD)
         .body(Empty::<Bytes>::new())
         .map_err(|e| broken(&e.to_string()))?;
     let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
@@ -186,14 +186,10 @@ where
     sender.send_request(request).await.map_err(|e| broken(&e.to_string()))
 }
 
-/// The content, unless it is too much. It is counted as it comes: what a head says about its length is only a hint.
+/// The content, unless it is too much, packed or not. It is counted as it comes: what a head says about its length is only
+/// a hint.
 async fn read(answer: Response<Incoming>, most: u64) -> Result<Fetched, Unfetched> {
     let (head, mut body) = answer.into_parts();
-    if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
-        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-    {
-        return Err(Unfetched::Encoded(encoding.to_str().unwrap_or("?").to_owned()));
-    }
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|e| broken(&e.to_string()))?;
@@ -203,7 +199,8 @@ async fn read(answer: Response<Incoming>, most: u64) -> Result<Fetched, Unfetche
         }
         bytes.extend_from_slice(data);
     }
-    Ok(Fetched { status: head.status.as_u16(), headers: head.headers, body: bytes })
+    let body = unpack::unpacked(&head.headers, bytes, most)?;
+    Ok(Fetched { status: head.status.as_u16(), headers: head.headers, body })
 }
 
 fn broken(why: &str) -> Unfetched {

@@ -40,6 +40,7 @@ mod relay;
 mod stream;
 mod synthetic;
 mod tls;
+mod unpack;
 mod upstream;
 
 pub use doorkeeper::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Way};

@@ -107,8 +107,16 @@ fn a_page_comes_as_text_and_is_marked() {
     let heads = server.heads.lock().unwrap();
     let head = heads.first().unwrap().to_lowercase();
     assert!(
-        head.contains(&format!("host: a.test:{}", server.port)) && head.contains("accept-encoding: identity")
+        head.contains(&format!("host: a.test:{}", server.port)) && head.contains("accept-encoding: gzip, br")
     );
+}
+
+#[test]
+fn a_page_that_comes_compressed_is_unpacked() {
+    const BROTLI: &[u8] = b"\x1b\x16\x00\xf8\x8d\x94\x6e\xde\x44\x55\x86\x96\x6c\x20\x6f\x21\x4f\x1c\xe0\x38";
+    let server = Server::saying("200 OK\r\ncontent-type: text/plain\r\ncontent-encoding: br", BROTLI);
+    let reply = fetch(&setup(&[&server]), &server.url("a.test"));
+    assert!(reply.text().contains("hello hello hello hello"), "{}", reply.text());
 }
 
 #[test]
@@ -179,7 +187,12 @@ fn hostile_answers_end_in_words() {
             RefusalCode::NotFetched,
         ),
         ("nothing", Server::start(|_, _| ()), RefusalCode::NotFetched),
-        ("packed", Server::saying(packed, "\x1f"), RefusalCode::NotFetched),
+        ("packed and broken", Server::saying(packed, "\x1f"), RefusalCode::NotFetched),
+        (
+            "packed in a strange way",
+            Server::saying(&packed.replace("gzip", "zstd"), "x"),
+            RefusalCode::NotFetched,
+        ),
         (
             "two lengths",
             Server::saying("200 OK\r\ncontent-length: 1\r\ncontent-length: 2", "xx"),

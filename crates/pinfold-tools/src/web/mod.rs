@@ -107,9 +107,10 @@ fn failure(url: &WebUrl, why: &Unfetched) -> Failure {
             format!("{url} is larger than {} KiB", most >> 10),
             "find a smaller page",
         ),
-        Unfetched::Encoded(how) => {
-            unfetched(format!("it comes compressed ({})", how.escape_debug()), "find another page")
-        }
+        Unfetched::Encoded(how) => unfetched(
+            format!("it comes compressed in a way that is not understood ({})", how.escape_debug()),
+            "find another page",
+        ),
     }
 }
 
