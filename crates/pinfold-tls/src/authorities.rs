@@ -23,7 +23,12 @@ pub fn authorities(named: Option<&Path>) -> Result<Vec<CertificateDer<'static>>,
     }
     let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
     Err(match named {
-        Some(file) => format!("no certificate of an authority was found in `{}`{why}", file.display()),
+        Some(file) => {
+            let file = file.display();
+            format!(
+                "no certificate of an authority was found in `{file}`{why}; name another file in SSL_CERT_FILE"
+            )
+        }
         None => format!(
             "no certificates of authorities were found on this machine{why}; name a file in SSL_CERT_FILE"
         ),
