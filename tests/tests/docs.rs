@@ -311,3 +311,21 @@ fn the_arrows_between_crates_are_those_of_the_manifests() {
     let crates = fs::read_dir(top().join("crates")).expect("crates").count();
     assert_eq!(seen, crates, "each crate has its row");
 }
+
+/// `cargo run` stops where it has two programs to choose from, and with it the first command of the README.
+#[test]
+fn the_first_command_of_the_readme_has_one_program_to_run() {
+    let mut metadata = std::process::Command::new(env!("CARGO"));
+    metadata.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(top());
+    let output = metadata.output().expect("cargo is there, it runs this test");
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let list = |of: &serde_json::Value, name: &str| of[name].as_array().cloned().unwrap_or_default();
+    let default = list(&said, "workspace_default_members");
+    let packages = list(&said, "packages").into_iter().filter(|package| default.contains(&package["id"]));
+    let programs: Vec<_> = packages
+        .flat_map(|package| list(&package, "targets"))
+        .filter(|target| list(target, "kind").contains(&"bin".into()))
+        .map(|target| target["name"].clone())
+        .collect();
+    assert_eq!(programs, ["pinfold"]);
+}
