@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::fs;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -136,36 +137,57 @@ impl Asked {
         let _leaving = Leaving { asked: self, key };
         while let Some(from) = self.first(key) {
             let wish = Wish { to: to.clone(), caller: program::caller(self.init, from) };
-            let said = self.decide(key, &wish);
-            self.answer(key, from, &wish, &said, refuse);
+            let (said, all_left) = self.decide(key, &wish);
+            self.answer(key, (from, all_left), &wish, &said, refuse);
         }
     }
 
-    fn decide(&self, key: &str, wish: &Wish) -> Result<(), String> {
+    /// What is said to a wish, and whether everybody had given up: then nobody has answered, and whoever tries again is asked
+    /// about again, even while the question is being taken back.
+    fn decide(&self, key: &str, wish: &Wish) -> (Result<(), String>, bool) {
         let process = wish.caller.as_ref().and_then(process);
         let before =
             process.and_then(|process| self.state().answered.get(&(process, key.to_owned())).cloned());
         match before {
-            Some(Ok(())) => return self.decides.denies(wish).map_or(Ok(()), Err),
-            Some(Err(why)) => return Err(why),
+            Some(Ok(())) => return (self.decides.denies(wish).map_or(Ok(()), Err), false),
+            Some(Err(why)) => return (Err(why), false),
             None => {}
         }
-        let said = self.decides.may_connect(wish, &|| self.is_awaited(key));
-        // Where everybody had given up nobody has answered: whoever tries again is asked about again.
-        let was_answered = said.is_ok() || self.is_awaited(key);
-        if let Some(process) = process.filter(|_| was_answered) {
+        let given_up = AtomicBool::new(false);
+        let waits = || {
+            let awaited = self.is_awaited(key);
+            given_up.fetch_or(!awaited, Ordering::Relaxed);
+            awaited
+        };
+        let said = self.decides.may_connect(wish, &waits);
+        if said.is_err() && given_up.into_inner() {
+            return (said, true);
+        }
+        if let Some(process) = process {
             let mut state = self.state();
             if state.answered.len() >= MOST_ANSWERED {
                 state.answered.clear();
             }
             state.answered.insert((process, key.to_owned()), said.clone());
         }
-        said
+        (said, false)
     }
 
-    /// Answers the one that was decided about, and others of the same program that wait with it.
-    fn answer(&self, key: &str, from: u16, wish: &Wish, said: &Result<(), String>, refuse: &Refuse) {
+    /// Answers the one that was decided about, and others of the same program that wait with it; where all have left, only
+    /// those who are not there any more.
+    fn answer(
+        &self,
+        key: &str,
+        (from, all_left): (u16, bool),
+        wish: &Wish,
+        said: &Result<(), String>,
+        refuse: &Refuse,
+    ) {
+        let is_there = |one: &Waiter| one.answer.is_awaited() && program::any_is_open(self.init, &[one.from]);
         let is_theirs = |waiter: &Waiter| {
+            if all_left {
+                return !is_there(waiter);
+            }
             waiter.from == from
                 || program::caller(self.init, waiter.from).map(|caller| caller.program)
                     == wish.caller.as_ref().map(|caller| caller.program.clone())
