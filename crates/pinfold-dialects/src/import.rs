@@ -12,12 +12,12 @@ mod words;
 
 use std::borrow::Cow;
 
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::CstRootNode;
 use pinfold_policy::Layer;
 use pinfold_policy::rule::{Effect, Rule};
 use pinfold_policy::settings::Change;
 use serde_json::Value;
+
+use crate::jsonc;
 
 /// What became of one thing that a file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,24 +89,10 @@ pub fn import(agent: &str, file: File<'_>) -> Result<Vec<Finding>, NotRead> {
     }
 }
 
-/// What agents read: some of them take comments.
-pub(crate) const OPTIONS: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: true,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_extended_string_escapes: false,
-    allow_non_finite_numbers: false,
-};
-
 /// A JSON file as a value.
 pub(crate) fn json(text: &str) -> Result<Value, NotRead> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    let root = CstRootNode::parse(text, &OPTIONS).map_err(|e| NotRead(format!("it cannot be read: {e}")))?;
+    let root = jsonc::parsed(text).map_err(NotRead)?;
     match root.to_serde_value() {
         Some(value @ Value::Object(_)) => Ok(value),
         _ => Err(NotRead("it is no object".to_owned())),

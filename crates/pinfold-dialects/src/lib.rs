@@ -2,7 +2,8 @@
 //!
 //! Bytes of an agent in, an [`Event`] out; an [`Answer`] in, bytes and an exit code out. Agents differ in what they call
 //! their tools, in what they send, and most of all in which answers they honour: the same words that deny with one let
-//! the call run with another. Each has a file of its own here, and each form was tried against the agent itself.
+//! the call run with another. Each has a file of its own here, and each form was tried against the agent itself, but for
+//! Cursor's, which follow its documentation.
 //!
 //! ```
 //! use pinfold_dialects::{Answer, Moment, dialect};
@@ -29,7 +30,7 @@
 //! 1. Pure: no file, no clock, no environment, no process, and no decision.
 //! 2. What an agent sends that is not understood is an error, or a doubt that the judge is told of; it is never left out
 //!    silently when it could name a place or a command.
-//! 3. A no is said in a form that the agent was seen to honour. Where it does not honour a question, a question is said
+//! 3. A no is said in a form that the agent was seen to honour (Cursor: is documented to). Where it does not honour a question, a question is said
 //!    as a no.
 
 mod agents;
@@ -38,6 +39,7 @@ mod event;
 pub mod export;
 pub mod import;
 mod json;
+pub mod jsonc;
 mod shims;
 mod table;
 

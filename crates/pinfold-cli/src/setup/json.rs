@@ -1,24 +1,10 @@
 //! Entries in the lists below `hooks` of a JSON file; comments, order and layout of all else stay.
 
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstNode, CstRootNode};
+use jsonc_parser::cst::CstNode;
+use pinfold_dialects::jsonc::{input, parsed};
 use serde_json::Value;
 
 use super::agents::Entry;
-
-/// What agents read: some of them take comments.
-const OPTIONS: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: true,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_extended_string_escapes: false,
-    allow_non_finite_numbers: false,
-};
 
 /// The text with our entries at the end of their lists, each once. `fresh`: what a file begins as where there is none.
 pub(super) fn with(
@@ -125,23 +111,6 @@ fn is_our_command(command: &str, agent: &str) -> bool {
 fn is_ours(element: &CstNode, agent: &str) -> bool {
     let value = element.to_serde_value().unwrap_or(Value::Null);
     commands(&value).any(|command| is_our_command(command, agent))
-}
-
-fn parsed(text: &str) -> Result<CstRootNode, String> {
-    CstRootNode::parse(text, &OPTIONS).map_err(|e| format!("it cannot be read: {e}"))
-}
-
-fn input(value: &Value) -> CstInputValue {
-    match value {
-        Value::Null => CstInputValue::Null,
-        Value::Bool(yes) => CstInputValue::Bool(*yes),
-        Value::Number(number) => CstInputValue::Number(number.to_string()),
-        Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(fields) => {
-            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
-        }
-    }
 }
 
 #[cfg(test)]

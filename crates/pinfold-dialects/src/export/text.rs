@@ -1,9 +1,10 @@
 //! What is to stand in files of an agent, put into their texts: all else there stays as it was written.
 
-use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstObject};
 use serde_json::Value;
 
-use crate::import::{NotRead, OPTIONS};
+use crate::import::NotRead;
+use crate::jsonc::{input, parsed};
 
 /// One file of an agent, and what is to stand in it.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,8 +119,7 @@ fn head(before: &str, keys: &[(&'static str, String)]) -> Result<String, NotRead
 
 fn json(before: &str, edits: &[Edit]) -> Result<String, NotRead> {
     crate::import::json(before)?;
-    let unread = |e: &dyn std::fmt::Display| NotRead(format!("it cannot be read: {e}"));
-    let root = CstRootNode::parse(before, &OPTIONS).map_err(|e| unread(&e))?;
+    let root = parsed(before).map_err(NotRead)?;
     let top = root.object_value().ok_or_else(|| NotRead("it is no object".to_owned()))?;
     for edit in edits {
         match edit {
@@ -226,18 +226,4 @@ fn is_last(object: &CstObject, pattern: &str) -> bool {
         property.value().and_then(|value| value.as_string_lit()?.decoded_value().ok()).as_deref()
             == Some("allow")
     })
-}
-
-/// A value as the library takes it.
-fn input(value: &Value) -> CstInputValue {
-    match value {
-        Value::Null => CstInputValue::Null,
-        Value::Bool(yes) => CstInputValue::Bool(*yes),
-        Value::Number(number) => CstInputValue::Number(number.to_string()),
-        Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(fields) => {
-            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
-        }
-    }
 }
