@@ -28,7 +28,7 @@ fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
     // Settings that cannot be used are told now, where a person may see it.
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let manner = Manner {
-        refusals_as_text: wanted.refusals_as_text,
+        refusals_as_text: wanted.client.refusals_as_text,
         structured: wanted.structured,
         ignore_roots: wanted.ignore_roots,
     };

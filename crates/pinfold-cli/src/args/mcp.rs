@@ -31,7 +31,6 @@ pub(crate) enum McpCommand {
 #[command(
     after_long_help = "Examples:\n  claude mcp add pinfold -- pinfold mcp serve\n  pinfold mcp serve --folder ~/work/site --folder ~/work/shared --allow-bash"
 )]
-#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct McpServe {
     /// A folder that can be written; given several times, calls choose among them by name [default: the current one]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -40,6 +39,21 @@ pub(crate) struct McpServe {
     #[command(flatten)]
     pub(crate) session: SessionFlags,
 
+    #[command(flatten)]
+    pub(crate) client: ClientFlags,
+
+    /// Tell what tools answer as data too; some clients show a model only the data then
+    #[arg(long)]
+    pub(crate) structured: bool,
+
+    /// Write in the whole folder, whatever roots the client names
+    #[arg(long)]
+    pub(crate) ignore_roots: bool,
+}
+
+/// How a client is asked and answered.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ClientFlags {
     /// Ask nobody: what would be a question is refused
     #[arg(long, help_heading = "Questions")]
     pub(crate) ask_nobody: bool,
@@ -51,14 +65,6 @@ pub(crate) struct McpServe {
     /// Tell a refusal as plain text instead of an error: for clients that drop a server after a few errors (Hermes)
     #[arg(long)]
     pub(crate) refusals_as_text: bool,
-
-    /// Tell what tools answer as data too; some clients show a model only the data then
-    #[arg(long)]
-    pub(crate) structured: bool,
-
-    /// Write in the whole folder, whatever roots the client names
-    #[arg(long)]
-    pub(crate) ignore_roots: bool,
 }
 
 /// Stand before a server of others, on standard input and output
@@ -126,17 +132,8 @@ pub(crate) struct McpProxy {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_record: bool,
 
-    /// Ask nobody: what would be a question is refused
-    #[arg(long, help_heading = "Questions")]
-    pub(crate) ask_nobody: bool,
-
-    /// How long an answer is waited for; silence is a no [default: 10m]
-    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Questions")]
-    pub(crate) ask_timeout: Option<Duration>,
-
-    /// Tell a refusal as plain text instead of an error: for clients that drop a server after a few errors (Hermes)
-    #[arg(long)]
-    pub(crate) refusals_as_text: bool,
+    #[command(flatten)]
+    pub(crate) client: ClientFlags,
 
     /// Take what the tools of the server are now for what they were at first
     #[arg(long)]

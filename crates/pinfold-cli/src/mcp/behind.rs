@@ -21,7 +21,7 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     let folder = house.folders().first().map(|folder| folder.path.clone()).unwrap_or_default();
     let behind =
         Behind { name: name(wanted)?, command: command(wanted, &folder), pins: pins(wanted, folder)? };
-    let manner = Manner { refusals_as_text: wanted.refusals_as_text, ..Manner::default() };
+    let manner = Manner { refusals_as_text: wanted.client.refusals_as_text, ..Manner::default() };
     let tell = |what: &str| warn(say::lines(what));
     let end = pinfold_mcp::proxy(Arc::new(house), behind, manner, tell).map_err(|why| {
         Failure::new(USAGE, say::lines(&why)).mend("--repin takes the tools as they are now")
@@ -71,8 +71,11 @@ fn command(wanted: &McpProxy, folder: &Path) -> Command {
     all("allow-host", &mut wanted.allow_host.iter().map(OsString::from));
     all("open", &mut wanted.open.iter().filter_map(|door| Some(door.to_possible_value()?.get_name().into())));
     all("profile", &mut wanted.settings.profile.iter().map(OsString::from));
-    all("ask-timeout", &mut wanted.ask_timeout.iter().map(|time| format!("{}s", time.as_secs()).into()));
-    all("ask", &mut wanted.ask_nobody.then(|| "nobody".into()).into_iter());
+    all(
+        "ask-timeout",
+        &mut wanted.client.ask_timeout.iter().map(|time| format!("{}s", time.as_secs()).into()),
+    );
+    all("ask", &mut wanted.client.ask_nobody.then(|| "nobody".into()).into_iter());
     // Values stand in the environment, which only the person sees, and not on a command line.
     let mut names = Vec::new();
     for variable in &wanted.env {

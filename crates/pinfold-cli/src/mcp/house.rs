@@ -24,7 +24,7 @@ pub(super) struct House {
 impl House {
     /// Where our own tools act.
     pub(super) fn of_tools(wanted: &McpServe) -> Result<Self, Failure> {
-        Self::new(&wanted.folder, &wanted.session, wanted.ask_nobody, wanted.ask_timeout)
+        Self::new(&wanted.folder, &wanted.session, wanted.client.ask_nobody, wanted.client.ask_timeout)
     }
 
     /// Where calls of the tools of others are judged.
@@ -37,7 +37,7 @@ impl House {
             no_record: wanted.no_record,
             ..SessionFlags::default()
         };
-        Self::new(wanted.folder.as_slice(), &flags, wanted.ask_nobody, wanted.ask_timeout)
+        Self::new(wanted.folder.as_slice(), &flags, wanted.client.ask_nobody, wanted.client.ask_timeout)
     }
 
     fn new(
