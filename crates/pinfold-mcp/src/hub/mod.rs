@@ -51,6 +51,7 @@ struct Shared {
     names: Vec<String>,
     servers: Vec<Server>,
     to_client: Arc<Outlet>,
+    /// Who waits for a server is in here before its end is, or not at all.
     asked: Mutex<Asked>,
     tools: Mutex<Option<Names>>,
     prompts: Mutex<Option<Names>>,
@@ -171,13 +172,26 @@ impl Shared {
     }
 
     fn all_have_ended(&self) -> bool {
-        self.servers.iter().all(|server| server.ended.load(Ordering::SeqCst))
+        self.alive().is_empty()
     }
 
     /// Those that are still there.
     fn alive(&self) -> Vec<usize> {
-        let servers = self.servers.iter().enumerate();
-        servers.filter(|(_, server)| !server.ended.load(Ordering::SeqCst)).map(|(at, _)| at).collect()
+        (0..self.servers.len()).filter(|at| self.is_there(*at)).collect()
+    }
+
+    fn is_there(&self, at: usize) -> bool {
+        self.servers.get(at).is_some_and(|server| !server.ended.load(Ordering::SeqCst))
+    }
+
+    /// Notes that somebody waits for a server. `false`: it has ended, and nobody would be told.
+    fn waits(&self, at: usize, wait: impl FnOnce(&mut Asked)) -> bool {
+        let mut asked = self.asked();
+        let is_there = self.is_there(at);
+        if is_there {
+            wait(&mut asked);
+        }
+        is_there
     }
 
     /// Sends a line to a server. `false`: it is gone.
@@ -190,7 +204,9 @@ impl Shared {
         let ended = || json!({"code": OURS, "message": "pinfold: the server has ended"});
         let id = Requests::our_id().ok_or_else(ended)?;
         let (answer, said) = channel();
-        self.asked().ours.insert(id.clone(), (at, answer));
+        if !self.waits(at, |asked| _ = asked.ours.insert(id.clone(), (at, answer))) {
+            return Err(ended());
+        }
         let method = Value::from(method);
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#);
         if !self.to_server(at, line.into_bytes()) {

@@ -138,7 +138,11 @@ fn answered(shared: &Shared, id: &Id, method: &str, params: &str, line: Vec<u8>)
                 ("prompts/list", "prompts", &shared.prompts)
             };
             let mut whose = self::whose(names, params);
-            if whose.is_none() {
+            // A second time where a server ended meanwhile.
+            for _ in 0..2 {
+                if whose.is_some() {
+                    break;
+                }
                 // What is its own in the newest revision goes with every request.
                 let meta = given.get("_meta").map_or_else(|| json!({}), |meta| json!({"_meta": meta}));
                 let _ = listed(shared, list, field, &meta, Some(names));
@@ -192,6 +196,7 @@ fn listed(
 ) -> Said {
     let said = shared.ask_all(|at| pages(shared, at, method, field, params));
     let none = || first(said.iter().map(|(_, said)| said.clone()));
+    let asked: Vec<usize> = said.iter().filter(|(_, said)| said.is_ok()).map(|(at, _)| *at).collect();
     if said.iter().all(|(_, said)| said.is_err()) {
         return none();
     }
@@ -217,7 +222,9 @@ fn listed(
             }
             is_shown
         });
-        *names.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
+        // What has ended meanwhile has taken its names with it.
+        *names = asked.iter().all(|at| shared.is_there(*at)).then_some(known);
     }
     if let Some(rest) = rest.as_object_mut() {
         rest.remove("nextCursor");
@@ -279,8 +286,11 @@ fn routed(shared: &Shared, id: &Id, method: &str, params: &str, line: Vec<u8>, w
         }
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{given}}}"#).into_bytes()
     };
-    shared.asked().client.insert(id.clone(), whose.server);
+    let gone = || shared.refuse(Some(id), OURS, "the server has ended");
+    if !shared.waits(whose.server, |asked| _ = asked.client.insert(id.clone(), whose.server)) {
+        return gone();
+    }
     if !shared.to_server(whose.server, line) && shared.asked().client.remove(id).is_some() {
-        shared.refuse(Some(id), OURS, "the server has ended");
+        gone();
     }
 }

@@ -107,6 +107,9 @@ fn answered(shared: &Shared, at: usize, id: &Id, outcome: Outcome<'_>, line: &[u
 fn has_ended(shared: &Shared, at: usize) {
     let waiting: Vec<Id> = {
         let mut asked = shared.asked();
+        if let Some(server) = shared.servers.get(at) {
+            server.ended.store(true, Ordering::SeqCst);
+        }
         // Those who wait are woken by the end of what they wait at.
         asked.ours.retain(|_, (of, _)| *of != at);
         asked.servers.retain(|_, (of, _)| *of != at);
@@ -118,8 +121,5 @@ fn has_ended(shared: &Shared, at: usize) {
         shared.refuse(Some(id), OURS, "the server has ended");
     }
     *shared.tools.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    if let Some(server) = shared.servers.get(at) {
-        server.ended.store(true, Ordering::SeqCst);
-    }
     shared.happens(Event::ServerEnded);
 }
