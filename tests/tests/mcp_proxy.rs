@@ -237,6 +237,37 @@ fn a_call_is_judged_with_its_arguments_and_its_server_is_held() {
 }
 
 #[test]
+fn what_a_schema_or_a_person_says_of_an_argument_counts() {
+    let schema =
+        json!({"type": "object", "properties": {"hidden": {"type": "string", "format": "file-path"}}});
+    for (options, schema, input, is_judged) in [
+        (&[][..], json!({}), "hidden", false),
+        (&[], schema.clone(), "hidden", true),
+        (&["--argument", "write_file:hidden=path"], json!({}), "hidden", true),
+        (&["--argument", "hidden=text"], schema, "hidden", false),
+        (&["--argument", "other:path=text"], json!({}), "path", true),
+        (&["--argument", "path=text"], json!({}), "path", false),
+    ] {
+        let bed = bed();
+        let tools = json!([{"name": "write_file", "description": "It writes.", "inputSchema": schema}]);
+        fs::write(bed.folder().join("tools.json"), tools.to_string()).expect("the tools");
+        bed.give();
+        let client = allowed(&bed, options);
+        let tried = client.call("write_file", json!({input: bed.outside().join("x"), "content": "new"}));
+        assert!(tried.is_error() && !bed.outside().join("x").exists(), "{tried:?}");
+        // Otherwise it is the kernel that says no, to the server.
+        assert_eq!(tried.text().contains("outside the folder"), is_judged, "{options:?} {schema} {tried:?}");
+        assert!(client.close());
+    }
+    let bed = bed();
+    for bad in ["hidden", "hidden=read", "=path", ":hidden=path", "a..b=path"] {
+        let output = proxy(&bed, &["--argument", bad]).stdin(Stdio::null()).output().expect("pinfold starts");
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("NAME=path"), "{bad}");
+    }
+}
+
+#[test]
 fn what_a_person_answers_in_the_client_counts() {
     for (answer, done) in [("yes", true), ("no", false), ("maybe", false)] {
         let bed = bed();

@@ -26,6 +26,6 @@ mod stdio;
 mod wire;
 
 pub use hub::{Member, hub};
-pub use proxy::{Behind, GRACE, PinPlace, ProxyEnd, proxy};
+pub use proxy::{Behind, GRACE, KnownArgument, PinPlace, ProxyEnd, proxy};
 pub use serve::{Folder, Manner, Opened, Opener, Server, Visible, Wish};
 pub use stdio::serve_stdio;

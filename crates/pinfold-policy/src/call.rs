@@ -11,7 +11,7 @@ use crate::input::{
     MoveFileInput, MultiEditInput, NotebookEditInput, PathText, ReadInput, ShellInput, ShellKillInput,
     ShellOutputInput, ShellSendInput, WebFetchInput, WriteInput,
 };
-use crate::mcp::McpCall;
+use crate::mcp::{McpCall, Shape};
 use crate::patch::Patch;
 use crate::process::ProcessCall;
 use crate::tool::{Level, ToolName};
@@ -26,12 +26,14 @@ pub struct RawCall {
     /// The folder that relative paths start from, when the caller has one of its own. It is only ever
     /// resolved like a path in the input: naming a folder here does not make it part of the line.
     pub cwd: Option<PathText>,
+    /// What the caller knows of the arguments of an MCP tool beyond their names, such as by its schema.
+    pub shape: Option<Shape>,
 }
 
 impl RawCall {
     /// A call of `tool` with `input`, relative to the workspace.
     pub fn new(tool: impl Into<String>, input: Value) -> Self {
-        Self { tool: tool.into(), input, cwd: None }
+        Self { tool: tool.into(), input, cwd: None, shape: None }
     }
 }
 
@@ -106,7 +108,7 @@ impl ToolCall {
         if let Some(name) = ToolName::parse(&raw.tool) {
             return Self::parse_as(name, &raw.input, needed).map_err(bad);
         }
-        if let Some(call) = McpCall::parse(&raw.tool, &raw.input) {
+        if let Some(call) = McpCall::parse(&raw.tool, &raw.input, raw.shape.as_ref()) {
             return call.map(Self::Mcp).map_err(bad);
         }
         match (ForeignCall::parse(&raw.tool, &raw.input).map_err(bad)?, needed) {

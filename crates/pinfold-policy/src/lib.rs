@@ -95,7 +95,7 @@ pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher};
 pub use host::{Host, HostRule, Hosts, Name, Reach};
 pub use input::PathText;
 pub use judge::{Case, judge, path_decision};
-pub use mcp::{McpCall, McpClass};
+pub use mcp::{ArgumentKind, McpCall, McpClass, Shape};
 pub use merge::{Ignored, Layered, Merged, WhyIgnored, merge};
 pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};
 pub use offer::{Offer, PartOffer, Width};

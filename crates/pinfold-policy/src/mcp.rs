@@ -6,7 +6,11 @@
 //!
 //! Trap: where a server's relative paths start is its own affair; they are taken from the project's root.
 
+mod shape;
+
 use serde_json::Value;
+
+pub use shape::{ArgumentKind, Shape};
 
 use crate::claim::{Operation, Origin, PathClaim};
 use crate::form::{BadField, found};
@@ -21,6 +25,8 @@ pub struct McpCall {
     pub server: String,
     /// The tool of the server: `read_file`.
     pub tool: String,
+    /// What is known of the arguments that it has, beyond their names.
+    pub shape: Option<Shape>,
     arguments: Vec<Argument>,
     odd: Vec<BadField>,
 }
@@ -108,28 +114,25 @@ const OPERATIONS: &[(McpClass, &[&str])] = &[
 ];
 
 impl McpCall {
-    /// Understands a call by the name of its tool; `None` when that is no name of an MCP tool.
+    /// Understands a call by the name of its tool; `None` when that is no name of an MCP tool. `shape`: what whoever
+    /// passes it on knows of its arguments.
     ///
     /// # Errors
     /// [`BadField`] when the input is no object, or an argument that names a path is no path.
-    pub fn parse(name: &str, input: &Value) -> Option<Result<Self, BadField>> {
+    pub fn parse(name: &str, input: &Value, shape: Option<&Shape>) -> Option<Result<Self, BadField>> {
         let (server, tool) = split_name(name)?;
-        Some(Self::understand(name, server, tool, input))
-    }
-
-    fn understand(name: &str, server: &str, tool: &str, input: &Value) -> Result<Self, BadField> {
         if !input.is_object() && !input.is_null() {
-            return Err(BadField::new("", "an object", found(input)));
+            return Some(Err(BadField::new("", "an object", found(input))));
         }
         let mut call = Self {
             name: name.to_owned(),
             server: server.to_owned(),
             tool: tool.to_owned(),
+            shape: shape.and_then(|shape| shape.about(input)),
             arguments: Vec::new(),
             odd: Vec::new(),
         };
-        call.read_arguments(input)?;
-        Ok(call)
+        Some(call.read_arguments(input, shape).map(|()| call))
     }
 
     /// What the name of the operation says that it does.
@@ -165,16 +168,17 @@ impl McpCall {
     }
 
     /// Goes through objects and arrays at every depth, without going deeper itself.
-    fn read_arguments(&mut self, input: &Value) -> Result<(), BadField> {
-        let mut waiting = vec![(String::new(), Key::Other, input)];
-        while let Some((at, key, value)) = waiting.pop() {
+    fn read_arguments(&mut self, input: &Value, shape: Option<&Shape>) -> Result<(), BadField> {
+        let mut waiting = vec![(String::new(), Key::Other, shape, input)];
+        while let Some((at, key, shape, value)) = waiting.pop() {
             match value {
                 Value::Object(fields) => waiting.extend(fields.iter().rev().map(|(name, value)| {
                     let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-                    (at, Key::of(name), value)
+                    let shape = shape.and_then(|shape| shape.of(name));
+                    (at, Key::of(name).known_as(shape.and_then(Shape::kind)), shape, value)
                 })),
                 Value::Array(items) => waiting.extend(
-                    items.iter().enumerate().rev().map(|(i, item)| (format!("{at}[{i}]"), key, item)),
+                    items.iter().enumerate().rev().map(|(i, item)| (format!("{at}[{i}]"), key, shape, item)),
                 ),
                 Value::String(text) => self.read_text(&at, key, text)?,
                 Value::Null => {}
@@ -402,6 +406,17 @@ impl Key {
             "url" | "urls" | "uri" | "uris" | "href" => Self::Address,
             _ if CONTENTS.contains(&last) => Self::Content,
             _ => Self::Other,
+        }
+    }
+}
+
+impl Key {
+    /// The same, once more is known than the name.
+    fn known_as(self, kind: Option<ArgumentKind>) -> Self {
+        match (kind, self) {
+            (None, key) | (Some(ArgumentKind::Path), key @ Self::Path(..)) => key,
+            (Some(ArgumentKind::Path), _) => Self::Path(Role::Plain, false),
+            (Some(ArgumentKind::Text), _) => Self::Content,
         }
     }
 }

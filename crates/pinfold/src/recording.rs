@@ -8,8 +8,9 @@ use std::sync::Arc;
 use pinfold_paths::Line;
 use pinfold_policy::{
     Access, BadCall, BashMode, Decision, HookWord, Interaction, PathFact, PathText, RawCall, Rule, Scope,
-    ShellClaim, TrailEntry,
+    Shape, ShellClaim, ToolCall, TrailEntry,
 };
+use serde_json::{Value, json};
 
 use crate::audit::record::VERSION;
 use crate::audit::{
@@ -65,6 +66,7 @@ impl Session {
             input,
             cut,
             cwd: raw.cwd.as_ref().map(path_text),
+            shape: raw.shape.as_ref().and_then(shape_text),
             denial: Some(self.denial(id, &refusal, Vec::new(), &secrets)),
             ..self.refused(&refusal, &secrets)
         };
@@ -207,6 +209,10 @@ impl RecordedPlace {
     }
 }
 
+fn shape_text(shape: &Shape) -> Option<Value> {
+    Kept::of(&json!(shape)).input
+}
+
 fn path_text(path: &PathText) -> String {
     kept_text(&path.as_os_str().to_string_lossy())
 }
@@ -247,6 +253,7 @@ impl Verbal<'_> {
             rule: rule.map(|rule| secrets.kept(&rule)),
             source: source.map(|source| secrets.kept(&source)),
             cwd: judged.cwd.as_ref().map(path_text),
+            shape: self.shape(),
             mode: Some(judged.mode.word()),
             bash: Some(judged.bash).filter(|bash| shell && *bash != BashMode::Ask).map(BashMode::word),
             shell: self.shell(secrets),
@@ -266,6 +273,13 @@ impl Verbal<'_> {
             digest: None,
             denial: refusal.filter(|_| ruling == Ruled::Refusal).map(|refusal| self.denial(refusal, secrets)),
             ..self.session.place()
+        }
+    }
+
+    fn shape(&self) -> Option<Value> {
+        match &self.judged.call {
+            ToolCall::Mcp(call) => call.shape.as_ref().and_then(shape_text),
+            _ => None,
         }
     }
 

@@ -209,7 +209,7 @@ impl Replay {
         if was.decision.is_none() {
             ToolCall::parse(&raw).map_err(|bad| NotAgain::NotUnderstood(bad.to_string()))?;
         }
-        let RawCall { tool, input, cwd } = raw;
+        let RawCall { tool, input, cwd, shape } = raw;
         let folder = self.folder.clone().unwrap_or_else(|| PathBuf::from(&was.folder));
         if !folder.is_absolute() {
             return Err(NotAgain::NoFolder);
@@ -230,7 +230,7 @@ impl Replay {
         // What was off stays off, unless settings have switched it on since.
         let was_off = was.code.as_deref() == Some("BashNotAllowed");
         let mut line = json!({
-            "tool": tool, "input": input, "cwd": cwd, "project_root": project,
+            "tool": tool, "input": input, "shape": shape, "cwd": cwd, "project_root": project,
             "scope": {
                 "root": root, "display_root": folder, "enforce_write": false,
                 "allow_bash": !was_off || self.changed.allow_bash || chosen.allow_bash,

@@ -215,6 +215,28 @@ fn a_subagent_inherits_what_takes_away_and_nothing_else() {
 }
 
 #[test]
+fn what_is_known_of_an_argument_counts_before_its_name() {
+    use Decision::{Allow, Ask};
+    let call = |input: Value, fields: Value| {
+        let rules = json!({"rules": {"allow": ["mcp__s"]}});
+        with(with(json!({"tool": "mcp__s__write_file", "input": input}), &rules), &fields)
+    };
+    for (input, fields, decision) in [
+        (json!({"f": "/srv/a"}), json!({}), Allow),
+        (json!({"f": "/srv/a"}), json!({"shape": {"f": "path"}}), Ask),
+        (json!({"f": [{"g": "/srv/a"}]}), json!({"shape": {"f": {"*": "path"}}}), Ask),
+        (json!({"path": "/srv/a"}), json!({}), Ask),
+        (json!({"path": "/srv/a"}), json!({"shape": {"path": "text"}}), Allow),
+        (json!({"path": "/srv/a"}), json!({"shape": {"path": "text"}, "trusted": false}), Ask),
+    ] {
+        let line = call(input, fields);
+        assert_eq!(answer(&line).unwrap().decision, decision, "{line}");
+    }
+    let bad = call(json!({}), json!({"shape": {"f": "file"}}));
+    assert!(answer(&bad).unwrap_err().contains("`shape.f`"), "{:?}", answer(&bad));
+}
+
+#[test]
 fn a_line_that_is_not_trusted_narrows_and_widens_nothing() {
     use Decision::{Ask, Deny};
     for (line, decision) in [

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
+use pinfold::policy::{ArgumentKind, Shape};
+use pinfold_mcp::KnownArgument;
 
 use super::{Door, SessionFlags, SettingsFlags, parse_time};
 
@@ -135,6 +137,11 @@ pub(crate) struct McpProxy {
     #[command(flatten)]
     pub(crate) client: ClientFlags,
 
+    /// What an argument of a tool (of all tools, where none is named) is, `path` or `text`, where its name and its schema do
+    /// not say it
+    #[arg(long, value_name = "[TOOL:]NAME=KIND", value_parser = parse_argument)]
+    pub(crate) argument: Vec<KnownArgument>,
+
     /// Take what the tools of the server are now for what they were at first
     #[arg(long)]
     pub(crate) repin: bool,
@@ -142,6 +149,19 @@ pub(crate) struct McpProxy {
     /// The server and its arguments
     #[arg(required_unless_present = "config", last = true, value_name = "SERVER", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// `TOOL:NAME=path`; what stands in another is written `OUTER.NAME`.
+fn parse_argument(text: &str) -> Result<KnownArgument, String> {
+    let form = || "write it as `NAME=path`, `NAME=text` or `TOOL:NAME=path`".to_owned();
+    let (name, kind) = text.rsplit_once('=').ok_or_else(form)?;
+    let kind = ArgumentKind::parse(kind).ok_or_else(form)?;
+    let (tool, name) = name.split_once(':').map_or((None, name), |(tool, name)| (Some(tool), name));
+    if tool.is_some_and(str::is_empty) || name.split('.').any(str::is_empty) {
+        return Err(form());
+    }
+    let shape = name.rsplit('.').fold(Shape::Kind(kind), |inner, name| Shape::field(name, inner));
+    Ok(KnownArgument { tool: tool.map(str::to_owned), shape })
 }
 
 /// A name that stands in rules: `mcp__NAME__tool` has to come apart in one way.

@@ -19,8 +19,12 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     // Settings that cannot be used are told now, where a person may see it.
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let folder = house.folders().first().map(|folder| folder.path.clone()).unwrap_or_default();
-    let behind =
-        Behind { name: name(wanted)?, command: command(wanted, &folder), pins: pins(wanted, folder)? };
+    let behind = Behind {
+        name: name(wanted)?,
+        command: command(wanted, &folder),
+        pins: pins(wanted, folder)?,
+        arguments: wanted.argument.clone(),
+    };
     let manner = Manner { refusals_as_text: wanted.client.refusals_as_text, ..Manner::default() };
     let tell = |what: &str| warn(say::lines(what));
     let end = pinfold_mcp::proxy(Arc::new(house), behind, manner, tell).map_err(|why| {

@@ -123,7 +123,8 @@ impl Call {
         let waits = || !judged.gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
         let caller = Caller { waits: Some(&waits), asks: asks.as_ref().map(|asks| asks as &dyn Approver) };
         let arguments = self.params.get("arguments").cloned().unwrap_or(Value::Null);
-        let raw = RawCall::new(rule_name(&shared.name, &self.tool), arguments);
+        let shape = shared.catalogue.shape(&self.tool);
+        let raw = RawCall { shape, ..RawCall::new(rule_name(&shared.name, &self.tool), arguments) };
         let attended = room.now();
         let decided = attended.session().decide_doubted(&raw, doubt.as_ref().map(word), caller);
         let Decided { outcome, mut context, stop, retry, told } = decided;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pinfold::policy::Shape;
 use serde_json::{Value, json};
 
 use super::pins::{Known, Pins, hash};
@@ -26,6 +27,8 @@ pub(crate) struct Catalogue {
 #[derive(Debug)]
 struct Inner {
     pins: Pins,
+    /// What the person says about arguments.
+    told: Vec<KnownArgument>,
     /// By name, as they were listed last.
     listed: BTreeMap<String, Definition>,
     /// The list is whole, and the server has not said that it has changed.
@@ -36,6 +39,17 @@ struct Inner {
 struct Definition {
     hash: String,
     known: Known,
+    /// What is known of its arguments beyond their names.
+    shape: Option<Shape>,
+}
+
+/// What the person says about an argument, where neither its name nor its schema does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownArgument {
+    /// Of this tool alone.
+    pub tool: Option<String>,
+    /// What it is.
+    pub shape: Shape,
 }
 
 /// Why nobody may use a tool unasked.
@@ -55,8 +69,8 @@ pub(crate) enum Page {
 }
 
 impl Catalogue {
-    pub(crate) fn new(pins: Pins) -> Self {
-        let inner = Inner { pins, listed: BTreeMap::new(), is_current: false };
+    pub(crate) fn new(pins: Pins, told: Vec<KnownArgument>) -> Self {
+        let inner = Inner { pins, told, listed: BTreeMap::new(), is_current: false };
         Self { inner: Mutex::new(inner) }
     }
 
@@ -103,6 +117,11 @@ impl Catalogue {
         Ok(if changed { Page::Changed } else { Page::Whole })
     }
 
+    /// What is known of the arguments of a tool beyond their names.
+    pub(crate) fn shape(&self, tool: &str) -> Option<Shape> {
+        self.inner().listed.get(tool)?.shape.clone()
+    }
+
     /// Why a tool may not be used unasked; `None` when its definition is known.
     pub(crate) fn doubt(&self, tool: &str) -> Option<Doubt> {
         let inner = self.inner();
@@ -139,8 +158,17 @@ impl Inner {
         }
         let hash = hash(tool);
         let known = self.pins.compare(name, &hash);
-        self.listed.insert(name.to_owned(), Definition { hash, known });
+        let shape = self.shape(name, tool);
+        self.listed.insert(name.to_owned(), Definition { hash, known, shape });
         Some(known)
+    }
+
+    fn shape(&self, name: &str, tool: &Value) -> Option<Shape> {
+        let is_about = |told: &&KnownArgument| told.tool.as_deref().is_none_or(|tool| tool == name);
+        let of_one = self.told.iter().filter(is_about).filter(|told| told.tool.is_some());
+        let of_all = self.told.iter().filter(|told| told.tool.is_none());
+        let told = of_one.chain(of_all).map(|told| told.shape.clone());
+        told.chain(tool.get("inputSchema").and_then(Shape::of_schema)).reduce(Shape::over)
     }
 }
 
@@ -184,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_client_sees_what_is_known_and_allowed() {
-        let catalogue = Catalogue::new(Pins::default());
+        let catalogue = Catalogue::new(Pins::default(), Vec::new());
         let first = json!({"tools": [tool("a", "1")], "nextCursor": "2", "more": 1});
         assert_eq!(page(&catalogue, first.clone()), Ok((Page::Whole, first)));
         assert!(!catalogue.is_current());
@@ -206,6 +234,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_says_of_an_argument_counts_before_its_schema() {
+        let told = |tool: Option<&str>, shape: &Value| KnownArgument {
+            tool: tool.map(str::to_owned),
+            shape: Shape::parse(shape).unwrap(),
+        };
+        let of_all = told(None, &json!({"a": "path", "b": "path"}));
+        let of_one = told(Some("one"), &json!({"a": "text"}));
+        let catalogue = Catalogue::new(Pins::default(), vec![of_all, of_one]);
+        let schema = json!({"properties": {"a": {"format": "path"}, "c": {"format": "path"}}});
+        let tools: Vec<Value> =
+            ["one", "other"].iter().map(|name| json!({"name": name, "inputSchema": schema})).collect();
+        page(&catalogue, json!({"tools": tools})).unwrap();
+        let shape = |tool| json!(catalogue.shape(tool));
+        assert_eq!(shape("one"), json!({"a": "text", "b": "path", "c": "path"}));
+        assert_eq!(shape("other"), json!({"a": "path", "b": "path", "c": "path"}));
+        assert_eq!(shape("none"), Value::Null);
+    }
+
+    #[test]
     fn what_readers_could_take_for_something_else_is_no_list_and_no_tool() {
         for bad in [
             json!([]),
@@ -215,7 +262,7 @@ mod tests {
             json!({"tools": [], "TOOLS": [tool("a", "1")]}),
             json!({"tools": [], "nextcursor": "1"}),
         ] {
-            assert!(page(&Catalogue::new(Pins::default()), bad.clone()).is_err(), "{bad}");
+            assert!(page(&Catalogue::new(Pins::default(), Vec::new()), bad.clone()).is_err(), "{bad}");
         }
         let odd = [
             tool("", "1"),
@@ -229,7 +276,7 @@ mod tests {
             tool("good", "1"),
             tool("good", "twice"),
         ];
-        let catalogue = Catalogue::new(Pins::default());
+        let catalogue = Catalogue::new(Pins::default(), Vec::new());
         let (kind, left) = page(&catalogue, json!({"tools": odd})).unwrap();
         assert_eq!((kind, left), (Page::Changed, json!({"tools": [tool("good", "1")]})));
     }

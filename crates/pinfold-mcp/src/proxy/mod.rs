@@ -35,6 +35,7 @@ use crate::wire::frame::Id;
 use crate::wire::outlet::Outlet;
 use asks::Asked;
 use catalogue::Catalogue;
+pub use catalogue::KnownArgument;
 pub(crate) use of_client::of_request;
 use of_client::{Client, OURS};
 pub use pins::PinPlace;
@@ -69,6 +70,8 @@ pub struct Behind {
     pub command: Command,
     /// Where it is kept what its tools are.
     pub pins: PinPlace,
+    /// What the person says about arguments of its tools.
+    pub arguments: Vec<KnownArgument>,
 }
 
 /// How a proxy came to its end.
@@ -125,7 +128,7 @@ pub fn proxy(
     manner: Manner,
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<ProxyEnd, String> {
-    let Behind { name, mut command, pins } = behind;
+    let Behind { name, mut command, pins, arguments } = behind;
     let pins = Pins::read(&pins)?;
     let failed = |e: io::Error| format!("the server cannot be started: {e}");
     let (events, happened) = channel();
@@ -154,7 +157,7 @@ pub fn proxy(
         opener,
         requests: Requests::default(),
         parked: Parked::default(),
-        catalogue: Catalogue::new(pins),
+        catalogue: Catalogue::new(pins, arguments),
         listing: Mutex::default(),
         client: Mutex::default(),
         to_client: Outlet::start(output, gone(Event::ClientGone)).map_err(failed)?,

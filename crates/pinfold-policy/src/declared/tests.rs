@@ -228,7 +228,7 @@ fn an_mcp_operation_has_to_say_what_it_does_where_a_line_is_drawn() {
     let scope = json!({"allowed_paths": ["~/proj"], "operations": {"Frobnicate": "read", "sync": "write"}});
     let declared =
         drawn(&json!({"mcp__Filesystem__*": scope, "mcp__open": {}, "mcp__off": {"enabled": false}}));
-    let call = |name: &str, input: &Value| McpCall::parse(name, input).unwrap().unwrap();
+    let call = |name: &str, input: &Value| McpCall::parse(name, input, None).unwrap().unwrap();
     for (name, input, why) in [
         ("mcp__filesystem__read_file", json!({}), None),
         ("mcp__filesystem__twiddle", json!({}), Some(DeclaredWhy::UnknownOperation)),

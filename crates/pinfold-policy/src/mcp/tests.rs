@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 fn call(name: &str, input: &Value) -> Result<McpCall, String> {
-    match McpCall::parse(name, input) {
+    match McpCall::parse(name, input, None) {
         Some(call) => {
             call.map_err(|bad| format!("{}: expected {}, found {}", bad.field, bad.expected, bad.found))
         }
@@ -76,6 +76,26 @@ fn a_value_that_begins_as_a_path_is_seen_under_any_name() {
 }
 
 #[test]
+fn what_is_known_of_arguments_counts_before_their_names() {
+    let shape =
+        json!({"f": "path", "where": {"*": "path"}, "files": "text", "path": "text", "content": "path"});
+    let shape = Shape::parse(&shape).unwrap();
+    for (input, claims) in [
+        (json!({"f": "a"}), "read a"),
+        (json!({"f": ["a", "b"]}), "read a, read b"),
+        (json!({"where": {"x": "a", "y": ["b"]}}), "read a, read b"),
+        (json!({"content": "a"}), "read a"),
+        (json!({"f": "https://example.org"}), ""),
+        (json!({"f": 3, "where": "no"}), ""),
+        (json!({"path": "/etc/passwd", "files": 3}), ""),
+        (json!({"below": {"f": "a", "path": "b"}}), "read b"),
+    ] {
+        let call = McpCall::parse("mcp__fs__read_file", &input, Some(&shape)).unwrap().unwrap();
+        assert_eq!(shown(&call.claims(call.class())), claims, "{input}");
+    }
+}
+
+#[test]
 fn a_path_argument_that_is_no_path_is_an_error() {
     for (input, words) in [
         (json!({"path": 42}), "path: expected a path as a string, found the number 42"),
@@ -121,7 +141,7 @@ proptest! {
     fn no_call_panics(name in "\\PC{0,30}", key in "\\PC{0,20}", text in "\\PC{0,30}") {
         let input = json!({key.as_str(): text, "nested": [{key.as_str(): [text.clone()]}]});
         for name in [name.clone(), format!("mcp__{name}"), format!("mcp__a__{name}")] {
-            if let Some(Ok(call)) = McpCall::parse(&name, &input) {
+            if let Some(Ok(call)) = McpCall::parse(&name, &input, None) {
                 let _ = call.claims(call.class());
             }
         }

@@ -117,7 +117,7 @@ impl Desk {
         self.burst += 1;
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
-        let call = opened.call(line.tool, line.input);
+        let call = opened.call(line.tool, line.input, line.shape);
         let Decided { outcome, context, stop, .. } = opened.session.decide(&call);
         let refusal = outcome.err().map(|refusal| *refusal);
         let decision = match &refusal {
@@ -153,7 +153,7 @@ impl Desk {
     pub fn answer_after(&mut self, line: &[u8], word: Option<HookWord>) -> Result<Answer, BadLine> {
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
-        let considered = opened.session.consider_after(&opened.call(line.tool, line.input), word);
+        let considered = opened.session.consider_after(&opened.call(line.tool, line.input, line.shape), word);
         Ok(opened.answer(line.id, considered))
     }
 
@@ -169,7 +169,7 @@ impl Desk {
         self.burst += 1;
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
-        let considered = opened.session.consider_after(&opened.call(line.tool, line.input), word);
+        let considered = opened.session.consider_after(&opened.call(line.tool, line.input, line.shape), word);
         let offer = considered.as_ref().map(|considered| opened.session.offer(considered));
         let offer = offer.unwrap_or_default();
         Ok((opened.answer(line.id, considered), offer))

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use pinfold_policy::Shape;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -20,12 +21,14 @@ pub struct BadLine(pub(super) String);
 const ID: usize = 0;
 const TOOL: usize = 1;
 const INPUT: usize = 2;
+const SHAPE: usize = 3;
 
 /// Every field, by its place.
 pub(super) const FIELDS: &[&str] = &[
     "id",
     "tool",
     "input",
+    "shape",
     "cwd",
     "project_root",
     "home",
@@ -51,6 +54,7 @@ pub(super) struct Line<'a> {
     pub(super) id: Option<&'a RawValue>,
     pub(super) tool: String,
     pub(super) input: Value,
+    pub(super) shape: Option<Shape>,
     fields: [Option<&'a RawValue>; FIELDS.len()],
 }
 
@@ -62,7 +66,7 @@ impl<'a> Line<'a> {
         let mut json = serde_json::Deserializer::from_slice(line);
         let fields = Fields.deserialize(&mut json).and_then(|fields| json.end().map(|()| fields));
         let fields = fields.map_err(|error| BadLine(format!("the line is no call: {error}")))?;
-        let [id, tool, input, ..] = fields;
+        let [id, tool, input, shape, ..] = fields;
         let needed = |name: &str, field: Option<&'a RawValue>| {
             field.map(RawValue::get).ok_or_else(|| BadLine(format!("the field `{name}` is missing")))
         };
@@ -70,7 +74,8 @@ impl<'a> Line<'a> {
             .map_err(|_| BadLine("`tool` holds something else than the name of a tool".to_owned()))?;
         let input = serde_json::from_str(needed("input", input)?)
             .map_err(|error| BadLine(format!("`input` cannot be read: {error}")))?;
-        Ok(Self { id, tool, input, fields })
+        let shape = shape.map(|raw| shape_of(raw.get())).transpose()?;
+        Ok(Self { id, tool, input, shape, fields })
     }
 
     /// What the line says beside the call: equal for lines of one setup.
@@ -86,12 +91,21 @@ impl<'a> Line<'a> {
 
     /// The fields beside the call, with their names.
     pub(super) fn setup(&self) -> impl Iterator<Item = (&'static str, &'a RawValue)> + '_ {
-        let named = FIELDS.iter().zip(&self.fields).skip(INPUT + 1);
+        let named = FIELDS.iter().zip(&self.fields).skip(SHAPE + 1);
         named.filter_map(|(name, raw)| raw.map(|raw| (*name, raw)))
     }
 }
 
-const _: () = assert!(ID == 0 && TOOL == 1 && INPUT == 2, "a line takes its first fields by their place");
+fn shape_of(text: &str) -> Result<Shape, BadLine> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| BadLine(format!("`shape` cannot be read: {error}")))?;
+    Shape::parse(&value).map_err(|bad| {
+        BadLine(format!("`shape{}`: expected {}, found {}", bad.field, bad.expected, bad.found))
+    })
+}
+
+const _: () =
+    assert!(ID == 0 && TOOL == 1 && INPUT == 2 && SHAPE == 3, "a line takes its first fields by their place");
 
 /// Reads an object whose keys are [`FIELDS`].
 struct Fields;
@@ -119,7 +133,7 @@ impl<'de> Visitor<'de> for Fields {
                 // Readers differ in which of the two they take.
                 Some(Some(_)) => return Err(M::Error::custom(twice(at))),
                 // What is null is not said.
-                Some(_) if value.get() == "null" && at > INPUT => {}
+                Some(_) if value.get() == "null" && at >= SHAPE => {}
                 Some(field) => *field = Some(value),
                 None => {}
             }

@@ -9,7 +9,7 @@ use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
     BadCall, Bases, Effect, Grant, Interaction, Layer, Located, Mode, PathText, Policy, Principal, RawCall,
-    Rule, Scope, ShellHold, Source, SourcedRule, ToolCall,
+    Rule, Scope, Shape, ShellHold, Source, SourcedRule, ToolCall,
 };
 
 use serde_json::Value;
@@ -41,6 +41,7 @@ pub(super) struct Opened {
     /// For deciding alone: its line may be around folders that are not there.
     pub(super) session: Session,
     pub(super) cwd: PathBuf,
+    trusted: bool,
     pub(super) project: PathBuf,
     pub(super) layers: Vec<Layered>,
     /// What was said and grants nothing.
@@ -75,6 +76,7 @@ impl Opened {
         Ok(Self {
             session,
             cwd: places.cwd,
+            trusted: !setup.not_trusted,
             project: setup.project(&around.folder),
             layers,
             warnings,
@@ -82,9 +84,10 @@ impl Opened {
         })
     }
 
-    /// The call of a line.
-    pub(super) fn call(&self, tool: String, input: Value) -> RawCall {
-        RawCall { tool, input, cwd: Some(PathText::new(self.cwd.as_os_str())) }
+    /// The call of a line. What nobody vouches for makes no less of it.
+    pub(super) fn call(&self, tool: String, input: Value, shape: Option<Shape>) -> RawCall {
+        let shape = if self.trusted { shape } else { shape.and_then(Shape::narrowing) };
+        RawCall { tool, input, cwd: Some(PathText::new(self.cwd.as_os_str())), shape }
     }
 
     /// The answer to a line, from what was considered about its call.

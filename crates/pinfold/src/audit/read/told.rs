@@ -1,6 +1,6 @@
 //! What each kind of line says. A word that can grow is a text; a field that a line leaves out is empty.
 
-use pinfold_policy::{PathText, RawCall, ToolName};
+use pinfold_policy::{PathText, RawCall, Shape, ToolName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -60,6 +60,8 @@ pub struct DecisionRead {
     pub added: Vec<String>,
     /// The folder that relative paths of the input start from.
     pub cwd: Option<String>,
+    /// What was known of the arguments of an MCP tool beyond their names.
+    pub shape: Option<Value>,
     /// The mode that held.
     pub mode: Option<String>,
     /// Which commands needed no question: `read-only` or `sandboxed`.
@@ -144,7 +146,9 @@ impl DecisionRead {
             return Err("its input held a secret, which is not in the record");
         }
         let cwd = self.cwd.as_deref().map(PathText::new);
-        Ok(RawCall { tool: tool.to_owned(), input, cwd })
+        let shape = self.shape.as_ref().map(Shape::parse).transpose();
+        let shape = shape.map_err(|_| "what was known of its arguments is not understood")?;
+        Ok(RawCall { tool: tool.to_owned(), input, cwd, shape })
     }
 }
 

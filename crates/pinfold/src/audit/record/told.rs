@@ -47,6 +47,10 @@ pub struct DecisionTold {
     /// The folder that relative paths of the input start from, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// What was known of the arguments of an MCP tool beyond their names: laid out like the input, with `path` or `text`
+    /// in their places.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Value>,
     /// The mode that held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<&'static str>,
