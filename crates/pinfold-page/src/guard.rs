@@ -2,6 +2,7 @@
 
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, Request};
+use pinfold_http::{leads_here, single};
 
 use crate::files;
 use crate::pairing::{Browser, Pairing};
@@ -16,7 +17,7 @@ const OTHERS: &str = "only the page itself says this";
 /// another `Host`; a page elsewhere that sends something here has another `Origin`.
 pub(crate) fn refusal<T>(port: u16, request: &Request<T>) -> Option<&'static str> {
     let headers = request.headers();
-    let Some(host) = single(headers, header::HOST.as_str()).filter(|host| is_ours(host, port)) else {
+    let Some(host) = single(headers, header::HOST.as_str()).filter(|host| leads_here(host, port, &[])) else {
         return Some("this is not the name of the page");
     };
     let reads = request.method() == Method::GET;
@@ -36,20 +37,6 @@ pub(crate) fn refusal<T>(port: u16, request: &Request<T>) -> Option<&'static str
     (!reads && !is_json).then_some("only JSON is said here")
 }
 
-/// The names that lead here. Any other is somebody else's idea.
-fn is_ours(host: &str, port: u16) -> bool {
-    // Where the port is the usual one, browsers do not say it.
-    let (name, said) = match host.rsplit_once(':') {
-        Some((name, said)) if !said.ends_with(']') => (name, Some(said)),
-        Some(_) | None => (host, None),
-    };
-    let is_port = match said {
-        Some(said) => said == port.to_string(),
-        None => port == 80,
-    };
-    is_port && (matches!(name, "127.0.0.1" | "[::1]") || name.eq_ignore_ascii_case("localhost"))
-}
-
 /// What the cookie is called: two pages on one machine do not take each other's for theirs.
 pub(crate) fn cookie_name(port: u16) -> String {
     format!("pinfold-approvals-{port}")
@@ -66,48 +53,9 @@ pub(crate) fn browser(pairing: &Pairing, port: u16, headers: &HeaderMap) -> Opti
     pairing.find(cookie, single(headers, TOKEN)?)
 }
 
-/// A header that stands once.
-fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let mut all = headers.get_all(name).iter();
-    match (all.next(), all.next()) {
-        (Some(value), None) => value.to_str().ok(),
-        (Some(_), Some(_)) | (None, _) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_names_of_this_machine_lead_here() {
-        for host in ["127.0.0.1:8765", "[::1]:8765", "localhost:8765", "LocalHost:8765"] {
-            assert!(is_ours(host, 8765), "{host}");
-        }
-        let others = [
-            "127.0.0.1",
-            "127.0.0.1:8766",
-            "[::1]",
-            "localhost",
-            "example.com:8765",
-            "127.0.0.1.example.com:8765",
-            "localhost.:8765",
-            "127.0.0.2:8765",
-            "0.0.0.0:8765",
-            "[::]:8765",
-            "127.1:8765",
-            "2130706433:8765",
-            "user@127.0.0.1:8765",
-            "127.0.0.1:08765",
-            "",
-            ":8765",
-            "localhost:8765:8765",
-        ];
-        for host in others {
-            assert!(!is_ours(host, 8765), "{host}");
-        }
-        assert!(is_ours("127.0.0.1", 80) && is_ours("[::1]", 80) && is_ours("localhost:80", 80));
-    }
 
     type Headers = &'static [(&'static str, &'static str)];
 

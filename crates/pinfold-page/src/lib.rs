@@ -22,7 +22,6 @@
 mod board;
 mod files;
 mod guard;
-mod listen;
 mod page;
 mod pairing;
 mod route;

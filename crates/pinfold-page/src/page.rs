@@ -4,18 +4,23 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use pinfold_approvals::socket::Everywhere;
+use pinfold_http::{Manner, bind, listen, places};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::board::Board;
-use crate::listen::{bind, listen, places};
 use crate::pairing::{Code, Pairing};
-use crate::route::Desk;
+use crate::route::{Desk, route};
 use crate::stream;
 
+/// How many connections there may be: more than all browsers need, and no more descriptors than that for strangers.
+const CONNECTIONS: usize = 64;
+/// One request for each connection: none is held by somebody who may say something later.
+const MANNER: Manner = Manner { said: Duration::from_secs(5), again: false, here_alone: true };
 /// How many answers are carried at a time. More wait.
 const CARRIERS: usize = 4;
 
@@ -66,9 +71,11 @@ impl Page {
         };
         let (serves, stopped) = (Arc::clone(&desk), Arc::clone(&stop));
         let serve = move || {
-            let places = places();
+            let places = places(CONNECTIONS);
             for listener in listeners {
-                runtime.spawn(listen(listener, Arc::clone(&places), Arc::clone(&serves)));
+                let desk = Arc::clone(&serves);
+                let answer = move |request| route(Arc::clone(&desk), request);
+                runtime.spawn(listen(listener, Arc::clone(&places), MANNER, answer));
             }
             drop(serves);
             runtime.block_on(stopped.notified());

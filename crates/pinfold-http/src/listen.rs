@@ -1,34 +1,47 @@
-//! What listens: on this machine alone, only so many at a time, and each only so long.
+//! What listens: only so many at a time, and each only so long.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::route::{Desk, route};
-
-/// How many connections there may be: more than all browsers need, and no more descriptors than that for strangers.
-const MOST: usize = 64;
-/// How long somebody may take to say what they want.
-const SAID: Duration = Duration::from_secs(5);
 /// How long somebody may not read what they asked for, in milliseconds.
 const UNREAD: u32 = 30_000;
-/// How much of what was not read is kept for a connection, besides one event.
+/// How much of what was not read is kept for a connection, besides one message. Heads are no longer either.
 const KEPT: usize = 64 << 10;
+/// How many lines a head may have.
+const MOST_LINES: usize = 64;
 /// How often a port is looked for that is free on both addresses.
 const TRIES: u32 = 16;
 
+/// How connections are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner {
+    /// How long a head may take, from the moment when it is waited for.
+    pub said: Duration,
+    /// More than one request comes over one connection.
+    pub again: bool,
+    /// Whoever is not on this machine is not answered, even where the address would let them in.
+    pub here_alone: bool,
+}
+
 /// Binds the addresses of this machine to the same port; one that is free where none is wanted. Without IPv6 one address
 /// is enough.
-pub(crate) fn bind(port: Option<u16>) -> io::Result<Vec<std::net::TcpListener>> {
+///
+/// # Errors
+/// When the port is taken, or this machine has no such address.
+pub fn bind(port: Option<u16>) -> io::Result<Vec<std::net::TcpListener>> {
     let mut tries = TRIES;
     loop {
         tries -= 1;
@@ -40,34 +53,44 @@ pub(crate) fn bind(port: Option<u16>) -> io::Result<Vec<std::net::TcpListener>> 
 }
 
 fn bind_both(port: u16) -> io::Result<Vec<std::net::TcpListener>> {
-    let first = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    let first = bind_at((Ipv4Addr::LOCALHOST, port).into())?;
     let port = first.local_addr()?.port();
-    let mut all = vec![first];
-    match std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, port)) {
-        Ok(second) => all.push(second),
+    match bind_at((Ipv6Addr::LOCALHOST, port).into()) {
+        Ok(second) => Ok(vec![first, second]),
         // Somebody else there would be shown what is meant for us.
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
-        Err(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
+        Err(_) => Ok(vec![first]),
     }
-    for listener in &all {
-        listener.set_nonblocking(true)?;
-    }
-    Ok(all)
 }
 
-/// The places for connections.
-pub(crate) fn places() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(MOST))
+/// Binds one address.
+///
+/// # Errors
+/// When it is taken, or is none of this machine's.
+pub fn bind_at(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
 }
 
-/// Takes connections, one place each.
-pub(crate) async fn listen(listener: TcpListener, places: Arc<Semaphore>, desk: Arc<Desk>) {
+/// The places for so many connections.
+pub fn places(most: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(most))
+}
+
+/// Takes connections, one place each, and answers what comes over them.
+pub async fn listen<A, R, B>(listener: TcpListener, places: Arc<Semaphore>, manner: Manner, answer: A)
+where
+    A: Fn(Request<Incoming>) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+{
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         match listener.accept().await {
-            Ok((stream, address)) if is_here(&address) => {
-                let desk = Arc::clone(&desk);
+            Ok((stream, address)) if !manner.here_alone || is_here(&address) => {
+                let answer = answer.clone();
                 tokio::spawn(async move {
-                    serve(stream, desk).await;
+                    serve(stream, manner, answer).await;
                     drop(place);
                 });
             }
@@ -83,21 +106,28 @@ fn is_here(address: &SocketAddr) -> bool {
     address.ip().is_loopback()
 }
 
-async fn serve(stream: TcpStream, desk: Arc<Desk>) {
+async fn serve<A, R, B>(stream: TcpStream, manner: Manner, answer: A)
+where
+    A: Fn(Request<Incoming>) -> R,
+    R: Future<Output = Response<B>>,
+    B: Body<Error: Into<Box<dyn Error + Send + Sync>>> + 'static,
+{
     // The kernel ends a connection on which nothing is read any more: no task waits for a reader who is not there.
     if set_tcp_user_timeout(&stream, UNREAD).is_err() {
         return;
     }
-    let service = service_fn(move |request| {
-        let desk = Arc::clone(&desk);
-        async move { Ok::<_, Infallible>(route(desk, request).await) }
+    // Small answers go out as they come.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| {
+        let answer = answer(request);
+        async { Ok::<_, Infallible>(answer.await) }
     });
-    // One request for each connection: none is held by somebody who may say something later.
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(SAID)
-        .keep_alive(false)
+        .header_read_timeout(manner.said)
+        .keep_alive(manner.again)
         .max_buf_size(KEPT)
+        .max_headers(MOST_LINES)
         .serve_connection(TokioIo::new(stream), service)
         .await;
     // Whoever went away in the middle is gone, and that is all.
