@@ -11,6 +11,7 @@ pub mod gate;
 pub mod git_bed;
 pub mod ground;
 pub mod mcp;
+pub mod mcp_http;
 pub mod missing;
 pub mod outside;
 pub mod paths;

@@ -1,15 +1,16 @@
-//! A small client of the Model Context Protocol over standard input and output, which can misbehave.
+//! A small client of the Model Context Protocol, over standard input and output or HTTP, which can misbehave.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::mcp_http::{Posts, Served, TOKEN};
 use crate::processes::PATIENCE;
 
 /// The newest revision: without a handshake.
@@ -22,10 +23,9 @@ pub const LAST_WITH_HANDSHAKE: &str = "2025-11-25";
 /// is not known.
 pub type Answers = Box<dyn Fn(&str, &Value) -> Option<Value>>;
 
-/// A client, and the server that it started.
+/// A client, and the server that it started or speaks to.
 pub struct Client {
-    child: Child,
-    input: Option<ChildStdin>,
+    wire: Wire,
     lines: Receiver<Value>,
     waiting: RefCell<VecDeque<Value>>,
     next: Cell<u64>,
@@ -36,7 +36,18 @@ pub struct Client {
     pub heard: RefCell<Vec<Value>>,
 }
 
+enum Wire {
+    Pipes { child: Child, input: Option<ChildStdin> },
+    Http { posts: Posts, heard: Sender<Value> },
+}
+
 impl Client {
+    /// Speaks to a server that listens, and says nothing yet.
+    pub fn over_http(server: &Served) -> Self {
+        let (heard, lines) = channel();
+        Self::of(Wire::Http { posts: Posts::to(&server.url, Some(TOKEN)), heard }, lines)
+    }
+
     /// Starts a server, and says nothing yet.
     ///
     /// # Panics
@@ -59,9 +70,12 @@ impl Client {
                 }
             }
         });
+        Self::of(Wire::Pipes { child, input }, lines)
+    }
+
+    fn of(wire: Wire, lines: Receiver<Value>) -> Self {
         Self {
-            child,
-            input,
+            wire,
             lines,
             waiting: RefCell::default(),
             next: Cell::new(0),
@@ -91,7 +105,10 @@ impl Client {
 
     /// Writes a line as it stands.
     pub fn raw(&self, line: &[u8]) {
-        let mut input = self.input.as_ref().expect("the input is open");
+        let mut input = match &self.wire {
+            Wire::Pipes { input, .. } => input.as_ref().expect("the input is open"),
+            Wire::Http { posts, heard } => return posts.send(line, heard),
+        };
         // A server that has ended is noticed where its answer is waited for.
         let _ = input.write_all(line).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush());
     }
@@ -185,17 +202,35 @@ impl Client {
         self.heard.borrow().iter().filter(|message| message["method"] == method).count()
     }
 
-    /// The process of the server.
+    /// The process of the server that was started.
+    ///
+    /// # Panics
+    /// When it was not started here.
     pub fn child(&mut self) -> &mut Child {
-        &mut self.child
+        match &mut self.wire {
+            Wire::Pipes { child, .. } => child,
+            Wire::Http { .. } => panic!("the server was not started here"),
+        }
     }
 
-    /// Closes the input and waits for the end. `true`: it ended well, and in time.
+    /// The session over HTTP.
+    pub fn session(&self) -> Option<String> {
+        match &self.wire {
+            Wire::Pipes { .. } => None,
+            Wire::Http { posts, .. } => posts.session(),
+        }
+    }
+
+    /// Closes the input and waits for the end, or ends the session. `true`: it ended well, and in time.
     pub fn close(mut self) -> bool {
-        drop(self.input.take());
+        let (child, input) = match &mut self.wire {
+            Wire::Pipes { child, input } => (child, input),
+            Wire::Http { posts, .. } => return posts.delete(),
+        };
+        drop(input.take());
         let end = std::time::Instant::now() + PATIENCE;
         while std::time::Instant::now() < end {
-            if let Ok(Some(status)) = self.child.try_wait() {
+            if let Ok(Some(status)) = child.try_wait() {
                 return status.success();
             }
             thread::sleep(Duration::from_millis(10));
@@ -206,9 +241,11 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        drop(self.input.take());
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Wire::Pipes { child, input } = &mut self.wire {
+            drop(input.take());
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

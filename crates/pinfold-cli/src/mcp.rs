@@ -2,6 +2,7 @@
 
 mod behind;
 mod house;
+mod http;
 mod several;
 
 use std::process::ExitCode;
@@ -33,6 +34,9 @@ fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
         ignore_roots: wanted.ignore_roots,
     };
     let server = Server::new(Arc::new(house), manner);
+    if let Some(place) = wanted.over_http.http {
+        return http::serve(&server, place, &wanted.over_http);
+    }
     pinfold_mcp::serve_stdio(&server)
         .map_err(|e| Failure::new(FAILED, format!("the client cannot be served: {e}")))?;
     Ok(ExitCode::from(DONE))

@@ -17,8 +17,6 @@ use std::time::Duration;
 use pinfold_approvals::socket::{Door, Frames, Named, NotNamed, Peer, Turned};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
 
 use crate::args::{Judging, Serve};
 use crate::check::{desk::desk, lines};
@@ -81,7 +79,7 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
         Failure::new(code, format!("{path}: {why}"))
     })?;
     let failed = |e: io::Error| Failure::new(FAILED, format!("{path}: {e}"));
-    let mut ended = ended().map_err(failed)?;
+    let mut ended = surroundings::ended().map_err(failed)?;
     let guests = Arc::clone(&house);
     let door = Door::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
         // Its end, whatever it is, is the end of this connection and of nothing else.
@@ -121,14 +119,6 @@ fn house(wanted: &Serve) -> Result<House, Failure> {
     };
     let (ask_nobody, patience) = (wanted.ask_nobody, wanted.ask_timeout);
     Ok(House { wish, folder, judging, ask_nobody, patience, closing: AtomicBool::new(false) })
-}
-
-/// Says when a signal ends the server.
-fn ended() -> io::Result<UnixStream> {
-    let (told, tells) = UnixStream::pair()?;
-    pipe::register(SIGINT, tells.try_clone()?)?;
-    pipe::register(SIGTERM, tells)?;
-    Ok(told)
 }
 
 impl House {

@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use pinfold_approvals::socket::Homes;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
 
 use crate::exit::{Failure, USAGE};
 
@@ -66,6 +70,11 @@ pub(crate) fn state_home() -> Option<PathBuf> {
     xdg("XDG_STATE_HOME", ".local/state")
 }
 
+/// The token of our own server over HTTP, where the environment names it.
+pub(crate) fn mcp_token() -> Option<OsString> {
+    env::var_os("PINFOLD_MCP_TOKEN")
+}
+
 /// What the person calls themselves. It proves nothing.
 pub(crate) fn user() -> Option<String> {
     env::var("USER").ok()
@@ -104,4 +113,12 @@ pub(crate) fn is_inside_another() -> bool {
     let has =
         |line: &str| status.lines().any(|l| l.split_ascii_whitespace().collect::<Vec<_>>().join(" ") == line);
     has("NoNewPrivs: 1") && has("Seccomp: 2")
+}
+
+/// Says when a signal ends the server.
+pub(crate) fn ended() -> io::Result<UnixStream> {
+    let (told, tells) = UnixStream::pair()?;
+    pipe::register(SIGINT, tells.try_clone()?)?;
+    pipe::register(SIGTERM, tells)?;
+    Ok(told)
 }

@@ -4,7 +4,7 @@
 //! and decides nothing: every call goes down the road that all calls go, and comes back as a result.
 //!
 //! # Vocabulary
-//! [`Server`], [`Opener`], [`Opened`], [`Wish`], [`Folder`], [`Manner`].
+//! [`Server`], [`Opener`], [`Opened`], [`Wish`], [`Folder`], [`Manner`], [`Door`].
 //!
 //! # Invariants
 //! 1. What a client says widens nothing: its roots only narrow, and its answer counts for the question that it was shown.
@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod form;
+mod http;
 mod hub;
 mod offer;
 mod proxy;
@@ -25,6 +26,7 @@ mod serve;
 mod stdio;
 mod wire;
 
+pub use http::{Door, PATH, serve_http};
 pub use hub::{Member, hub};
 pub use proxy::{Behind, GRACE, KnownArgument, PinPlace, ProxyEnd, proxy};
 pub use serve::{Folder, Manner, Opened, Opener, Server, Visible, Wish};

@@ -10,7 +10,7 @@ use rmcp::transport::{StdioReader, StdioWriter, Transport, stdio_pipes};
 use crate::serve::Server;
 
 /// The longest message that is read: more than any tool takes. Longer ones are passed over.
-const LONGEST: usize = 64 << 20;
+pub(crate) const LONGEST: usize = 64 << 20;
 
 /// Serves until the input ends, and closes what was opened.
 ///

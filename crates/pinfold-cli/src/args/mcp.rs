@@ -1,6 +1,7 @@
 //! What can be said about the Model Context Protocol.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,17 +22,17 @@ pub(crate) struct Mcp {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    Serve(McpServe),
+    Serve(Box<McpServe>),
     Proxy(Box<McpProxy>),
 }
 
-/// Offer the tools as an MCP server, on standard input and output
+/// Offer the tools as an MCP server, on standard input and output or over HTTP
 ///
 /// Nothing is opened before the first call. Questions go to the person through the client, where it can ask them; else to
 /// whoever watches elsewhere; else they are refused.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  claude mcp add pinfold -- pinfold mcp serve\n  pinfold mcp serve --folder ~/work/site --folder ~/work/shared --allow-bash"
+    after_long_help = "Examples:\n  claude mcp add pinfold -- pinfold mcp serve\n  pinfold mcp serve --folder ~/work/site --folder ~/work/shared --allow-bash\n  pinfold mcp serve --http --token-file ~/.local/state/pinfold/mcp/token"
 )]
 pub(crate) struct McpServe {
     /// A folder that can be written; given several times, calls choose among them by name [default: the current one]
@@ -51,6 +52,47 @@ pub(crate) struct McpServe {
     /// Write in the whole folder, whatever roots the client names
     #[arg(long)]
     pub(crate) ignore_roots: bool,
+
+    #[command(flatten)]
+    pub(crate) over_http: HttpFlags,
+}
+
+/// How the server is reached over HTTP.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Over HTTP")]
+pub(crate) struct HttpFlags {
+    /// Serve over HTTP instead, on a port of this machine, or on one of its addresses [default: 7463]
+    #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "7463", value_parser = Listening::parse)]
+    pub(crate) http: Option<Listening>,
+
+    /// The file of the token that clients have to say, made where there is none [default: one made for this start]
+    #[arg(long, value_name = "FILE", requires = "http", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// A name by which clients reach it from elsewhere, as they say it
+    #[arg(long, value_name = "HOST[:PORT]", requires = "http")]
+    pub(crate) http_host: Vec<String>,
+
+    /// Listen also where others than this machine can connect: all that is said, the token too, goes there unencrypted
+    #[arg(long, requires = "http")]
+    pub(crate) beyond_this_machine: bool,
+}
+
+/// Where it is listened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listening {
+    /// On both addresses of this machine.
+    Here(u16),
+    /// On one address.
+    At(SocketAddr),
+}
+
+impl Listening {
+    fn parse(text: &str) -> Result<Self, String> {
+        let here = text.parse().map(Self::Here);
+        here.or_else(|_| text.parse().map(Self::At))
+            .map_err(|_| format!("`{text}` is no port and no address: write 7463 or 127.0.0.1:7463"))
+    }
 }
 
 /// How a client is asked and answered.

@@ -27,7 +27,7 @@ pub(crate) use rooms::{Room, Rooms};
 use roots::Roots;
 
 /// Calls that are carried out at one time. More wait their turn.
-const AT_ONCE: usize = 32;
+pub(crate) const AT_ONCE: usize = 32;
 
 /// Calls that wait their turn or an answer. More are turned away: somebody floods us.
 const MOST_CALLS: usize = 1024;
@@ -122,6 +122,11 @@ impl Server {
             places: Arc::new(Semaphore::new(MOST_CALLS)),
             closing: AtomicBool::new(false),
         }))
+    }
+
+    /// Another one of the same, with sessions of its own.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(Arc::clone(&self.0.opener), self.0.manner)
     }
 
     /// Nobody is waited for any more: questions are taken back, commands end, sessions close.

@@ -1,0 +1,68 @@
+//! The server over HTTP: where it listens, and the token that clients have to say.
+
+mod token;
+
+use std::io;
+use std::net::{IpAddr, TcpListener};
+use std::process::ExitCode;
+
+use pinfold_http::{bind, bind_at};
+use pinfold_mcp::{Door, PATH, Server, serve_http};
+
+use crate::args::{HttpFlags, Listening};
+use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::say::{self, warn};
+use crate::surroundings;
+use token::Token;
+
+pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Result<ExitCode, Failure> {
+    if surroundings::is_inside_another() {
+        return Err(Failure::new(REFUSED, "nothing is served from inside a run").mend("say it outside"));
+    }
+    let here_alone = match place {
+        Listening::Here(_) => true,
+        Listening::At(address) => address.ip().is_loopback(),
+    };
+    if !here_alone && !wanted.beyond_this_machine {
+        return Err(Failure::new(USAGE, "others than this machine could connect there").mend(
+            "give a port alone; with --beyond-this-machine all that is said, the token too, goes over the network unencrypted",
+        ));
+    }
+    let failed = |e: io::Error| Failure::new(FAILED, format!("nothing can be served there: {e}"));
+    let ended = surroundings::ended().map_err(failed)?;
+    let listeners = listeners(place).map_err(failed)?;
+    let address =
+        listeners.first().ok_or(io::ErrorKind::AddrNotAvailable.into()).and_then(TcpListener::local_addr);
+    let address = address.map_err(failed)?;
+    let token = Token::of(wanted.token_file.as_deref(), address.port())?;
+    let door = Door {
+        port: address.port(),
+        names: names(wanted, address.ip(), address.port()),
+        here_alone,
+        knows: token.knows(),
+    };
+    if !here_alone {
+        warn("all that is said here goes over the network unencrypted, the token too");
+    }
+    // An address that means all of them leads nowhere.
+    say::out(&format!("http://{address}{PATH}\n"))?;
+    warn(token.told());
+    serve_http(server, listeners, door, ended).map_err(failed)?;
+    Ok(ExitCode::from(DONE))
+}
+
+fn listeners(place: Listening) -> io::Result<Vec<TcpListener>> {
+    match place {
+        Listening::Here(port) => bind(Some(port).filter(|port| *port != 0)),
+        Listening::At(address) => Ok(vec![bind_at(address)?]),
+    }
+}
+
+/// The names that lead here beside those of this machine: the address itself, and those that were named.
+fn names(wanted: &HttpFlags, address: IpAddr, port: u16) -> Vec<String> {
+    let address = match address {
+        IpAddr::V4(address) => format!("{address}:{port}"),
+        IpAddr::V6(address) => format!("[{address}]:{port}"),
+    };
+    wanted.http_host.iter().cloned().chain([address]).collect()
+}
