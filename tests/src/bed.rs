@@ -5,13 +5,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::ground::new_place;
+use crate::processes::about;
 use crate::product::pinfold;
 use crate::record;
 use crate::{Tier, Who};
+
+/// How long what a test leaves behind may take to end.
+const LEFT_BEHIND: Duration = Duration::from_secs(20);
 
 /// `folder`, `outside` and `home`, empty, owned by one user, gone at the end.
 #[derive(Debug)]
@@ -97,8 +103,14 @@ impl Bed {
 }
 
 impl Drop for Bed {
-    /// Whatever a test did: what was recorded about it is as the published schema says.
+    /// Whatever a test did: what was recorded about it is as the published schema says. Runs that a test has left behind
+    /// end by themselves, and write their last lines.
     fn drop(&mut self) {
+        let name = self.place.path().to_string_lossy().into_owned();
+        let until = Instant::now() + LEFT_BEHIND;
+        while !about(&name).is_empty() && Instant::now() < until {
+            sleep(Duration::from_millis(10));
+        }
         let wrong = record::wrong_lines(&self.home().join(".local/state/pinfold/record"));
         assert!(wrong.is_empty() || std::thread::panicking(), "lines of the record: {wrong:#?}");
     }

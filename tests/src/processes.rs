@@ -21,8 +21,23 @@ pub fn with_word(word: &str) -> Vec<u32> {
         fs::read(format!("/proc/{pid}/cmdline"))
             .is_ok_and(|line| line.split(|byte| *byte == 0).any(|w| w == word.as_bytes()))
     };
+    all().filter(has).collect()
+}
+
+fn all() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(has).collect()
+    entries.filter_map(|e| e.file_name().to_str()?.parse().ok())
+}
+
+/// The processes that were started with this anywhere in their words or environment.
+pub fn about(part: &str) -> Vec<u32> {
+    let has = |pid: &u32| {
+        ["cmdline", "environ"].iter().any(|file| {
+            fs::read(format!("/proc/{pid}/{file}"))
+                .is_ok_and(|text| text.windows(part.len()).any(|at| at == part.as_bytes()))
+        })
+    };
+    all().filter(has).collect()
 }
 
 /// Whether a process has been stopped.
