@@ -60,7 +60,7 @@ pub fn has_terminal(pid: u32) -> bool {
 ///
 /// # Panics
 /// When it is not in the end.
-pub fn until(what: &str, so: impl Fn() -> bool) {
+pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !so() {
         assert!(Instant::now() < end, "waited in vain until {what}");

@@ -1,7 +1,8 @@
 //! `pinfold mcp serve`: clients of every revision, good ones and bad ones.
 
 use std::fs;
-use std::process::Command;
+use std::io::Write;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use pinfold_tests::bed::snapshot;
@@ -425,6 +426,69 @@ fn a_flood_is_answered_call_by_call() {
     assert!(done >= 1000 && done + turned_away == CALLS);
     assert!(!client.call("Read", json!({"file_path": "a"})).is_error());
     assert!(client.close());
+}
+
+/// Answers that nobody reads are kept up to a bound; then the server ends, and waits for nobody.
+#[test]
+fn who_goes_on_asking_and_never_reads_is_ended() {
+    let bed = bed();
+    fs::write(bed.folder().join("large"), format!("{}\n", "x".repeat(120)).repeat(2000)).expect("a file");
+    bed.give();
+    let (mut server, mut input) = deaf(&bed);
+    let asks = std::thread::spawn(move || {
+        // Its input stays open: it is ended for what it does not read.
+        let _ = (2..).try_for_each(|id| input.write_all(&read(id)));
+    });
+    let mut peak = 0;
+    until("it has ended", || {
+        peak = peak.max(memory(server.id()));
+        server.try_wait().expect("it was started").is_some()
+    });
+    assert_eq!(server.wait().expect("it has ended").code(), Some(1));
+    asks.join().expect("it asks");
+    println!("{} MiB", peak >> 10);
+    assert!(peak < 700 << 10, "{peak} KiB");
+}
+
+/// A client that reads nothing and says no more: what is left for it is not waited for long.
+#[test]
+fn who_does_not_read_the_last_answers_holds_nobody_up() {
+    let bed = bed();
+    fs::write(bed.folder().join("large"), "0123456789abcde\n".repeat(1 << 12)).expect("a file");
+    bed.give();
+    let (mut server, mut input) = deaf(&bed);
+    (2..40).for_each(|id| input.write_all(&read(id)).expect("it is heard"));
+    drop(input);
+    until("it has ended", || server.try_wait().expect("it was started").is_some());
+    assert!(server.wait().expect("it has ended").success());
+}
+
+fn read(id: u32) -> Vec<u8> {
+    let params = json!({"name": "Read", "arguments": {"file_path": "large"}});
+    let mut line = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string();
+    line.push('\n');
+    line.into_bytes()
+}
+
+/// A server that has been met, whose output nobody reads.
+fn deaf(bed: &Bed) -> (Child, ChildStdin) {
+    let mut command = server(bed, &["--no-record"]);
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut input = server.stdin.take().expect("its input");
+    let params = json!({
+        "protocolVersion": LAST_WITH_HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"},
+    });
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    write!(input, "{hello}\n{begun}\n").expect("it is heard");
+    (server, input)
+}
+
+/// The most memory that a process has had, in KiB; 0 when it is gone.
+fn memory(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|peak| peak.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 #[test]

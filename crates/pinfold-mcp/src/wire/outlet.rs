@@ -95,6 +95,11 @@ impl Outlet {
         Ok(())
     }
 
+    /// More waits than anybody lets lie who reads.
+    pub(crate) fn is_too_much(&self) -> bool {
+        self.state().bytes > TOO_MUCH
+    }
+
     /// Takes no more, writes what is there for at most this long, and closes.
     pub(crate) fn close(&self, within: Duration) {
         let mut state = self.state();
