@@ -287,6 +287,46 @@ fn the_bash_tool_reaches_the_same_hosts() {
 }
 
 #[test]
+fn agents_of_ours_reach_the_same_hosts() {
+    everybody(|world| {
+        let curl = |host: &str, who: &str| {
+            let url = format!("http://{host}:{}/{who}", world.port("http"));
+            json!({"tool": "Bash", "input": {"command": format!("curl -sS -m 20 {url} > {who}-{host}; true")}})
+        };
+        let both = |who: &str| [curl("allowed.test", who), curl("other.test", who)];
+        let [allowed, other] = both("first");
+        let start =
+            json!({"tool": "run_agent", "input": {"name": "second", "folder": "below", "task": "go"}});
+        let wait = json!({"tool": "wait_for_agents", "input": {}});
+        let turns = [
+            json!({"calls": [allowed, other, start, wait]}),
+            json!({"agent": "second", "calls": both("second")}),
+            json!({"say": "done"}),
+        ];
+        let turns: String = turns.iter().map(|turn| format!("{turn}\n")).collect();
+        fs::create_dir(world.bed.folder().join("below")).expect("a folder");
+        let agents = world.bed.outside().join("agents");
+        fs::create_dir(&agents).expect("a folder");
+        fs::write(agents.join("second.md"), "---\nname: second\nallow_tools: [Bash]\n---\n").expect("a file");
+        fs::write(world.bed.outside().join("script.jsonl"), turns).expect("a script");
+        world.bed.give();
+        let mut command = world.bed.free(pinfold_tests::product::pinfold());
+        command.args(["agent", "run", "--allow-bash", "--allowed-tools", "Bash,Agent", "--prompt", "go"]);
+        command.arg("--agents").arg(agents).arg("--script").arg(world.bed.outside().join("script.jsonl"));
+        let output = command.stdin(std::process::Stdio::null()).output().expect("pinfold");
+        let said = |name: &str| {
+            let folder = world.bed.folder().join(if name.starts_with("second") { "below" } else { "." });
+            let said = fs::read_to_string(folder.join(name));
+            said.unwrap_or_else(|_| panic!("{name}: {}", told(&output)))
+        };
+        for who in ["first", "second"] {
+            assert!(said(&format!("{who}-allowed.test")).contains("hello"), "{who}: {}", told(&output));
+            assert!(!said(&format!("{who}-other.test")).contains("hello"), "{who}: {}", told(&output));
+        }
+    });
+}
+
+#[test]
 fn programs_that_people_use_work_as_they_are() {
     everybody(|world| {
         let (http, https) = (world.port("http"), world.port("https"));
