@@ -4,49 +4,14 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-struct Bed {
-    home: tempfile::TempDir,
-}
+mod kit;
+
+use kit::{Bed, text};
 
 const OURS: &str = ".config/pinfold/settings.json";
-
-impl Bed {
-    fn new() -> Self {
-        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        fs::create_dir_all(home.path().join("ws/.git")).unwrap();
-        Self { home }
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.home.path().canonicalize().unwrap().join(name)
-    }
-
-    fn put(&self, name: &str, text: &str) {
-        let path = self.at(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.at(name)).ok()
-    }
-
-    fn pinfold(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        command.args(args).current_dir(self.at("ws")).env_clear();
-        command.env("HOME", self.at("")).env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
-        command.output().unwrap()
-    }
-}
-
-fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
 
 #[test]
 fn it_is_shown_and_written_only_when_that_is_said() {
@@ -77,21 +42,21 @@ fn whose_rules_go_where() {
     let bed = Bed::new();
     bed.put(OURS, r#"{"permissions": {"allow": ["Bash(mine)"]}}"#);
     bed.put(
-        "ws/.pinfold/settings.json",
+        "proj/.pinfold/settings.json",
         r#"{"permissions": {"allow": ["Bash(theirs)"], "deny": ["Bash(never)"]}}"#,
     );
     assert!(bed.pinfold(&["export", "claude", "--write", "--yes"]).status.success());
     let own = bed.read(".claude/settings.json").unwrap();
     assert!(own.contains("Bash(mine)") && !own.contains("theirs") && !own.contains("never"), "{own}");
     assert!(bed.pinfold(&["export", "claude", "--local", "--write", "--yes"]).status.success());
-    let local = bed.read("ws/.claude/settings.local.json").unwrap();
+    let local = bed.read("proj/.claude/settings.local.json").unwrap();
     assert!(
         local.contains("Bash(mine)") && local.contains("Bash(never)") && !local.contains("theirs"),
         "{local}"
     );
     assert!(bed.pinfold(&["trust", "--yes"]).status.success());
     assert!(bed.pinfold(&["export", "claude", "--local", "--write", "--yes"]).status.success());
-    assert!(bed.read("ws/.claude/settings.local.json").unwrap().contains("Bash(theirs)"));
+    assert!(bed.read("proj/.claude/settings.local.json").unwrap().contains("Bash(theirs)"));
     for agent in ["codex", "gemini", "opencode"] {
         assert_eq!(bed.pinfold(&["export", agent, "--local"]).status.code(), Some(2), "{agent}");
     }

@@ -7,15 +7,11 @@
     reason = "a test stops where it fails"
 )]
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
 use serde_json::Value;
 
-struct Bed {
-    home: tempfile::TempDir,
-}
+mod kit;
+
+use kit::{Bed, text};
 
 const CLAUDE: &str = r#"{
   "permissions": {
@@ -26,33 +22,6 @@ const CLAUDE: &str = r#"{
 }"#;
 
 impl Bed {
-    fn new() -> Self {
-        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        fs::create_dir_all(home.path().join("ws/.git")).unwrap();
-        Self { home }
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.home.path().canonicalize().unwrap().join(name)
-    }
-
-    fn put(&self, name: &str, text: &str) {
-        let path = self.at(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.at(name)).ok()
-    }
-
-    fn pinfold(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        command.args(args).current_dir(self.at("ws")).env_clear();
-        command.env("HOME", self.at("")).env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
-        command.output().unwrap()
-    }
-
     fn decided(&self, command: &str) -> String {
         let input = format!("{{\"command\":\"{command}\"}}");
         let output = self.pinfold(&["check", "--json", "Bash", &input]);
@@ -60,10 +29,6 @@ impl Bed {
             serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
         answer["decision"].as_str().unwrap().to_owned()
     }
-}
-
-fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 const OURS: &str = ".config/pinfold/settings.json";
@@ -98,15 +63,15 @@ fn it_is_shown_first_and_written_on_a_yes() {
 #[test]
 fn what_a_project_brings_along_allows_nothing_until_it_is_trusted() {
     let bed = Bed::new();
-    bed.put("ws/.claude/settings.json", CLAUDE);
+    bed.put("proj/.claude/settings.json", CLAUDE);
     let written = bed.pinfold(&["import", "claude", "--yes"]);
     assert!(written.status.success() && text(&written).contains("pinfold trust"), "{}", text(&written));
-    assert!(bed.read("ws/.pinfold/settings.json").is_some() && bed.read(OURS).is_none());
+    assert!(bed.read("proj/.pinfold/settings.json").is_some() && bed.read(OURS).is_none());
     assert_eq!((bed.decided("make").as_str(), bed.decided("make deploy").as_str()), ("ask", "deny"));
     assert!(bed.pinfold(&["trust", "--yes"]).status.success());
     assert_eq!(bed.decided("make"), "allow");
     // Trust for what stood there is none for what comes in.
-    bed.put("ws/.claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(npm:*)\"]}}");
+    bed.put("proj/.claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(npm:*)\"]}}");
     assert!(bed.pinfold(&["import", "claude", "--yes"]).status.success());
     assert_eq!((bed.decided("make").as_str(), bed.decided("npm").as_str()), ("ask", "ask"));
 }
@@ -125,14 +90,14 @@ fn a_word_that_somebody_said_stays() {
 fn one_layer_alone_and_data_for_programs() {
     let bed = Bed::new();
     bed.put(".claude/settings.json", CLAUDE);
-    bed.put("ws/.claude/settings.local.json", "{\"permissions\": {\"deny\": [\"WebFetch\"]}}");
+    bed.put("proj/.claude/settings.local.json", "{\"permissions\": {\"deny\": [\"WebFetch\"]}}");
     let output = bed.pinfold(&["import", "claude", "--local", "--json"]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["files"].as_array().unwrap().len(), 1, "{told}");
     assert_eq!(told["files"][0]["findings"][0]["becomes"][0], "deny WebFetch");
-    assert!(bed.read("ws/.pinfold/settings.local.json").is_none(), "only looked at");
+    assert!(bed.read("proj/.pinfold/settings.local.json").is_none(), "only looked at");
     assert!(bed.pinfold(&["import", "claude", "--local", "--json", "--yes"]).status.success());
-    assert!(bed.read("ws/.pinfold/settings.local.json").unwrap().contains("WebFetch"));
+    assert!(bed.read("proj/.pinfold/settings.local.json").unwrap().contains("WebFetch"));
 }
 
 #[test]

@@ -3,8 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,25 +13,13 @@ use pinfold::policy::Policy;
 use pinfold::{Ambient, Plan, RawCall, Session};
 use serde_json::{Value, json};
 
+mod kit;
+
+use kit::Bed;
+
 const RECORD: &str = "record.jsonl";
 
-/// A person with a project and a record.
-struct Bed {
-    _folder: tempfile::TempDir,
-    project: PathBuf,
-    home: PathBuf,
-}
-
 impl Bed {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let (project, home) = (top.join("proj"), top.join("home"));
-        fs::create_dir_all(project.join(".pinfold")).unwrap();
-        fs::create_dir_all(home.join(".local/state/pinfold/record")).unwrap();
-        Self { _folder: folder, project, home }
-    }
-
     /// Records a question about each command with its answer.
     fn records(&self, answers: &[(&str, &str)]) -> &Self {
         let line = |(at, (command, choice)): (usize, &(&str, &str))| {
@@ -59,19 +46,10 @@ impl Bed {
     }
 
     fn run_plainly(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_pinfold"))
-            .args(["rules", "learn"])
-            .args(args)
-            .current_dir(&self.project)
-            .env("HOME", &self.home)
-            .env_remove("XDG_CONFIG_HOME")
-            .env_remove("XDG_STATE_HOME")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        self.pinfold(&[&["rules", "learn"], args].concat())
     }
 
-    fn said(&self, args: &[&str]) -> String {
+    fn learnt(&self, args: &[&str]) -> String {
         let output = self.run(args);
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -87,7 +65,7 @@ fn a_proposal_says_what_speaks_for_it_and_what_it_opens() {
         ("python3 x.py", "yes"),
         ("python3 x.py", "yes"),
     ]);
-    let said = bed.said(&[]);
+    let said = bed.learnt(&[]);
     for part in [
         "Bash(git commit *)   would have saved 2 questions",
         "yes to       git commit -m a   call-1:0",
@@ -98,7 +76,7 @@ fn a_proposal_says_what_speaks_for_it_and_what_it_opens() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    let json: Value = serde_json::from_str(&bed.said(&["--json"])).unwrap();
+    let json: Value = serde_json::from_str(&bed.learnt(&["--json"])).unwrap();
     assert_eq!(json["proposals"][0]["rule"], "Bash(git commit *)");
     // The newest first.
     assert_eq!(json["proposals"][0]["calls"][0]["records"], json!(["call-1:1"]));
@@ -110,8 +88,8 @@ fn a_proposal_says_what_speaks_for_it_and_what_it_opens() {
 fn how_often_can_be_chosen_and_a_no_is_heeded() {
     let bed = Bed::new();
     bed.records(&[("make", "yes"), ("npm test", "yes"), ("npm test", "yes"), ("npm test", "no")]);
-    assert!(bed.said(&[]).contains("speak for no rule"));
-    let json: Value = serde_json::from_str(&bed.said(&["--json", "--least", "1"])).unwrap();
+    assert!(bed.learnt(&[]).contains("speak for no rule"));
+    let json: Value = serde_json::from_str(&bed.learnt(&["--json", "--least", "1"])).unwrap();
     let rules: Vec<&str> =
         json["proposals"].as_array().unwrap().iter().filter_map(|one| one["rule"].as_str()).collect();
     assert_eq!(rules, ["Bash(make)"]);
@@ -143,7 +121,7 @@ impl Approver for Yes {
 #[test]
 fn what_sessions_recorded_is_learnt_from_unless_somebody_changed_it() {
     let bed = Bed::new();
-    let state = bed.home.join(".local/state/pinfold/record");
+    let state = bed.record();
     let output = bed.run_plainly(&[]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("0 answers in this folder speak for no rule"));
 
@@ -176,6 +154,6 @@ fn a_record_that_is_named_has_to_be_there() {
 fn words_of_a_record_do_nothing_to_the_terminal() {
     let bed = Bed::new();
     bed.records(&[("python3 '\u{1b}[2J\u{202e}'", "yes"), ("python3 '\u{1b}[2J\u{202e}'", "yes")]);
-    let said = bed.said(&[]);
+    let said = bed.learnt(&[]);
     assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}') && said.contains("‹ESC›[2J"), "{said}");
 }

@@ -3,33 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// A person with a folder and a record.
-struct Bed {
-    _folder: tempfile::TempDir,
-    project: PathBuf,
-    state: PathBuf,
-}
+mod kit;
+
+use kit::Bed;
 
 impl Bed {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let (project, state) = (top.join("proj"), top.join("state"));
-        fs::create_dir_all(&project).unwrap();
-        Self { _folder: folder, project, state }
-    }
-
-    fn pinfold(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        command.args(args).current_dir(&self.project).env_clear().env("HOME", &self.state);
-        command.env("XDG_STATE_HOME", &self.state).stdin(Stdio::null()).output().unwrap()
-    }
-
     fn calls(&self) -> &Self {
         self.pinfold(&["call", "Write", r#"{"file_path":"a.txt","content":"hi"}"#]);
         self.pinfold(&["call", "Write", r#"{"file_path":"/etc/motd","content":"hi"}"#]);
@@ -86,7 +67,7 @@ fn a_line_that_was_changed_is_named() {
     let head = whole.lines().find_map(|line| line.strip_prefix("head ")).unwrap().to_owned();
     assert!(bed.log(&["verify", "--head", &head]).contains("the head that you kept"));
 
-    let record = bed.state.join("pinfold/record/record.jsonl");
+    let record = bed.record().join("record.jsonl");
     let text = fs::read_to_string(&record).unwrap();
     let cut: String =
         text.lines().take(text.lines().count() - 1).map(|line| line.to_owned() + "\n").collect();
@@ -117,7 +98,7 @@ fn what_was_decided_is_counted() {
 fn a_call_that_is_asked_about_and_then_allowed_counts_once() {
     let bed = Bed::new();
     bed.pinfold(&["call", "LS", "{}"]);
-    let record = bed.state.join("pinfold/record/record.jsonl");
+    let record = bed.record().join("record.jsonl");
     let call =
         r#"{"v":2,"at":"2026-01-02T03:04:05Z","session":"s","id":1,"principal":"main","tool":"Bash","kind""#;
     let decided = r#""decision","decision":"ask","step":"ask-rule","rule":"Bash(make)","ruling""#;

@@ -3,17 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// A person with a project whose settings they trust.
-struct Bed {
-    _folder: tempfile::TempDir,
-    project: PathBuf,
-    home: PathBuf,
-}
+mod kit;
+
+use kit::Bed;
 
 const SHARED: &str = r#"{
   "permissions": {
@@ -23,32 +18,10 @@ const SHARED: &str = r#"{
 }"#;
 
 impl Bed {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let (project, home) = (top.join("proj"), top.join("home"));
-        fs::create_dir_all(project.join(".pinfold")).unwrap();
-        fs::create_dir(&home).unwrap();
-        fs::write(project.join(".pinfold/settings.json"), SHARED).unwrap();
-        Self { _folder: folder, project, home }
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_pinfold"))
-            .args(args)
-            .current_dir(&self.project)
-            .env("HOME", &self.home)
-            .env_remove("XDG_CONFIG_HOME")
-            .env_remove("XDG_STATE_HOME")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    }
-
-    fn said(&self, args: &[&str]) -> String {
-        let output = self.run(args);
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+    fn with_settings() -> Self {
+        let bed = Self::new();
+        fs::write(bed.project.join(".pinfold/settings.json"), SHARED).unwrap();
+        bed
     }
 
     fn json(&self) -> Value {
@@ -58,7 +31,7 @@ impl Bed {
 
 #[test]
 fn rules_are_listed_with_where_they_stand_and_how_often_they_decided() {
-    let bed = Bed::new();
+    let bed = Bed::with_settings();
     bed.said(&["permissions", "add", "allow", "Bash(npm test)", "--user"]);
     let rule = |all: &Value, text: &str| {
         let found = all["rules"].as_array().unwrap().iter().find(|rule| rule["rule"] == text).cloned();
@@ -72,7 +45,7 @@ fn rules_are_listed_with_where_they_stand_and_how_often_they_decided() {
     fs::create_dir(bed.project.join("secrets")).unwrap();
     fs::write(bed.project.join("secrets/a"), "secret").unwrap();
     for _ in 0..2 {
-        let denied = bed.run(&["call", "Read", r#"{"file_path": "secrets/a"}"#]);
+        let denied = bed.pinfold(&["call", "Read", r#"{"file_path": "secrets/a"}"#]);
         assert_eq!(denied.status.code(), Some(3));
     }
     let all = bed.json();
@@ -85,7 +58,7 @@ fn rules_are_listed_with_where_they_stand_and_how_often_they_decided() {
 
 #[test]
 fn trusted_folders_are_listed_as_long_as_they_are_trusted() {
-    let bed = Bed::new();
+    let bed = Bed::with_settings();
     let text = bed.said(&["permissions", "--list"]);
     assert!(text.contains("what does not count\n  said    `allow Bash(make *)`"), "{text}");
     assert_eq!(bed.json()["trusted"], serde_json::json!([]));
@@ -105,7 +78,7 @@ fn trusted_folders_are_listed_as_long_as_they_are_trusted() {
 
 #[test]
 fn words_of_a_project_do_not_act_on_a_terminal() {
-    let bed = Bed::new();
+    let bed = Bed::with_settings();
     let nasty = r#"{"permissions": {"additionalDirectories": ["/a\u001b[2J\u202e"]}}"#;
     fs::write(bed.project.join(".pinfold/settings.json"), nasty).unwrap();
     let text = bed.said(&["permissions", "--list"]);
@@ -114,12 +87,12 @@ fn words_of_a_project_do_not_act_on_a_terminal() {
 
 #[test]
 fn without_a_terminal_there_is_a_list() {
-    let bed = Bed::new();
-    let output = bed.run(&["permissions"]);
+    let bed = Bed::with_settings();
+    let output = bed.pinfold(&["permissions"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("no terminal") && said.contains("--list"), "{said}");
     for odd in [&["permissions", "--json"][..], &["permissions", "--list", "add", "allow", "Bash(make)"]] {
-        assert_eq!(bed.run(odd).status.code(), Some(2), "{odd:?}");
+        assert_eq!(bed.pinfold(odd).status.code(), Some(2), "{odd:?}");
     }
 }

@@ -5,32 +5,17 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-struct Bed {
-    _folder: tempfile::TempDir,
-    project: PathBuf,
-    state: PathBuf,
-}
+mod kit;
+
+use kit::{Bed, text};
 
 impl Bed {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let (project, state) = (top.join("proj"), top.join("state"));
-        fs::create_dir_all(project.join(".pinfold")).unwrap();
-        fs::create_dir_all(&state).unwrap();
-        Self { _folder: folder, project, state }
-    }
-
-    fn pinfold(&self, args: &[&str]) -> (Option<i32>, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        command.args(args).current_dir(&self.project).env_clear().env("HOME", &self.state);
-        let output = command.env("XDG_STATE_HOME", &self.state).stdin(Stdio::null()).output().unwrap();
-        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    fn ends(&self, args: &[&str]) -> (Option<i32>, String) {
+        let output = self.pinfold(args);
+        (output.status.code(), text(&output))
     }
 
     /// What pinfold itself recorded about some calls.
@@ -45,7 +30,7 @@ impl Bed {
             (&["--add-dir", ".."], "Write", r#"{"file_path":"../d.txt","content":"hi"}"#),
             (&[], "NoSuchTool", "{}"),
         ] {
-            self.pinfold(&[&["call"], flags, &[tool, input]].concat());
+            self.ends(&[&["call"], flags, &[tool, input]].concat());
         }
     }
 
@@ -55,7 +40,7 @@ impl Bed {
 
     /// Appends lines about one call each.
     fn records(&self, calls: &[Value]) {
-        let record = self.state.join("pinfold/record/record.jsonl");
+        let record = self.record().join("record.jsonl");
         fs::create_dir_all(record.parent().unwrap()).unwrap();
         let mut text = fs::read_to_string(&record).unwrap_or_default();
         for (id, call) in calls.iter().enumerate() {
@@ -69,7 +54,7 @@ impl Bed {
     }
 
     fn replayed(&self, args: &[&str]) -> Value {
-        let (code, text) = self.pinfold(&[&["rules", "replay", "--json"], args].concat());
+        let (code, text) = self.ends(&[&["rules", "replay", "--json"], args].concat());
         let told: Value = serde_json::from_str(&text).unwrap_or_else(|e| unreachable!("{e}: {text}"));
         let differs = !told["differs"].as_array().unwrap().is_empty();
         assert_eq!(code, Some(i32::from(differs)), "{text}");
@@ -96,9 +81,9 @@ fn by_the_settings_of_then_all_is_as_it_was() {
     assert_eq!((&told["judged"], &told["same"]), (&7.into(), &7.into()), "{told:#}");
     assert_eq!(told["not_judged"][0]["kind"], "not-understood");
     // Nothing is written by looking, and the same is said each time.
-    let before = fs::read(bed.state.join("pinfold/record/record.jsonl")).unwrap();
+    let before = fs::read(bed.record().join("record.jsonl")).unwrap();
     assert_eq!(bed.replayed(&[]), told);
-    assert_eq!(fs::read(bed.state.join("pinfold/record/record.jsonl")).unwrap(), before);
+    assert_eq!(fs::read(bed.record().join("record.jsonl")).unwrap(), before);
     assert!(!bed.project.join("c.txt").exists());
 }
 
@@ -111,7 +96,7 @@ fn what_a_change_of_policy_does_is_told() {
     assert_eq!(bed.differs(&["--add", "ask Read", "--tool", "Write"]), Vec::<String>::new());
     let strict = ["allow -> ask a.txt", "allow -> ask ../d.txt"];
     assert_eq!(bed.differs(&["--permission-mode", "default"]), strict);
-    let file = bed.state.join("new.json");
+    let file = bed.at("new.json");
     fs::write(&file, r#"{"permissions": {"defaultMode": "default"}}"#).unwrap();
     let file = file.display().to_string();
     assert_eq!(bed.differs(&["--settings", &file]), strict);
@@ -120,7 +105,7 @@ fn what_a_change_of_policy_does_is_told() {
     bed.settings(r#"{"permissions": {"deny": ["Read"]}}"#);
     assert_eq!(bed.differs(&[]), ["allow -> deny a.txt"]);
     assert_eq!(bed.differs(&["--settings", &file]), strict);
-    let (code, text) = bed.pinfold(&["rules", "replay"]);
+    let (code, text) = bed.ends(&["rules", "replay"]);
     assert_eq!(code, Some(1));
     for part in [
         "Read a.txt\n  was  allow (mode-default, mode acceptEdits)\n  now  deny (deny-rule: a rule denies it)  Read  (project ",
@@ -150,7 +135,7 @@ fn what_cannot_be_judged_is_told_with_its_reason() {
     let expected = ["not-whole", "not-whole", "not-whole", "agent", "granted", "no-folder", "folder-gone"];
     assert_eq!(kinds, expected, "{told:#}");
     assert_eq!((&told["judged"], &told["same"]), (&1.into(), &1.into()));
-    let (_, text) = bed.pinfold(&["rules", "replay", "--everywhere"]);
+    let (_, text) = bed.ends(&["rules", "replay", "--everywhere"]);
     assert!(text.contains("1 not judged, its folder is gone: s:6"), "{text}");
     // Of this project alone, where nothing else is said: the others are not even counted.
     assert_eq!(bed.replayed(&[])["not_judged"].as_array().unwrap().len(), 6);
@@ -183,7 +168,7 @@ fn a_place_that_has_moved_since_is_told() {
     symlink("/etc/hostname", bed.project.join("a.txt")).unwrap();
     let told = bed.replayed(&["--tool", "Write"]);
     assert_eq!(told["differs"][0]["moved"], true, "{told:#}");
-    assert!(bed.pinfold(&["rules", "replay"]).1.contains("is another place than then"));
+    assert!(bed.ends(&["rules", "replay"]).1.contains("is another place than then"));
 }
 
 #[test]
@@ -199,6 +184,6 @@ fn what_cannot_be_meant_is_an_error() {
         &["--permission-mode", "whatever"],
         &["--record", "no-such-record.jsonl"],
     ] {
-        assert_eq!(bed.pinfold(&[&["rules", "replay"], args].concat()).0, Some(2), "{args:?}");
+        assert_eq!(bed.ends(&[&["rules", "replay"], args].concat()).0, Some(2), "{args:?}");
     }
 }

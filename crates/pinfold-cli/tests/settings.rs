@@ -3,31 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
 
 use serde_json::Value;
 
-/// A person with a project.
-struct Bed {
-    _folder: tempfile::TempDir,
-    project: PathBuf,
-    home: PathBuf,
-}
+mod kit;
+
+use kit::Bed;
 
 const SHARED: &str = ".pinfold/settings.json";
 const LOCAL: &str = ".pinfold/settings.local.json";
 
 impl Bed {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let (project, home) = (top.join("proj"), top.join("home"));
-        fs::create_dir_all(project.join(".pinfold")).unwrap();
-        fs::create_dir(&home).unwrap();
-        Self { _folder: folder, project, home }
-    }
-
     fn says(&self, name: &str, text: &str) -> &Self {
         fs::write(self.project.join(name), text).unwrap();
         self
@@ -37,28 +24,9 @@ impl Bed {
         fs::read_to_string(self.project.join(name)).unwrap()
     }
 
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_pinfold"))
-            .args(args)
-            .current_dir(&self.project)
-            .env("HOME", &self.home)
-            .env_remove("XDG_CONFIG_HOME")
-            .env_remove("XDG_STATE_HOME")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    }
-
-    /// What a command says, when it ends well.
-    fn said(&self, args: &[&str]) -> String {
-        let output = self.run(args);
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
     /// How a command ends, and what it complains of.
     fn fails(&self, args: &[&str]) -> (i32, String) {
-        let output = self.run(args);
+        let output = self.pinfold(args);
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     }
 
@@ -100,7 +68,11 @@ fn rules_are_added_listed_and_removed() {
     assert_eq!(listed["rules"][1]["source"], "user ~/.config/pinfold/settings.json:4:7");
     assert!(bed.said(&["rules", "add", "allow", "Bash(npm test)"]).contains("stands already"));
     bed.said(&["rules", "remove", "allow", "Bash(npm test)"]);
-    assert_eq!(bed.run(&["rules", "remove", "allow", "Bash(npm test)"]).status.code(), Some(1), "it is gone");
+    assert_eq!(
+        bed.pinfold(&["rules", "remove", "allow", "Bash(npm test)"]).status.code(),
+        Some(1),
+        "it is gone"
+    );
     assert_eq!(bed.listed()["rules"].as_array().unwrap().len(), 1);
     let (code, complaint) = bed.fails(&["rules", "add", "allow", "Bash(rm"]);
     assert!(code == 2 && complaint.contains("not closed"), "{complaint}");
@@ -172,7 +144,7 @@ fn rules_that_are_not_what_they_seem_are_told() {
         LOCAL,
         r#"{"permissions": {"allow": ["bash", "Bash(git*)", "Bash(rm"], "deny": ["Read(/etc/passwd)"]}}"#,
     );
-    let lint = bed.run(&["rules", "lint"]);
+    let lint = bed.pinfold(&["rules", "lint"]);
     let said = String::from_utf8(lint.stdout).unwrap();
     assert_eq!(lint.status.code(), Some(1));
     for part in [
@@ -183,7 +155,7 @@ fn rules_that_are_not_what_they_seem_are_told() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    let json: Value = serde_json::from_slice(&bed.run(&["rules", "lint", "--json"]).stdout).unwrap();
+    let json: Value = serde_json::from_slice(&bed.pinfold(&["rules", "lint", "--json"]).stdout).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 4);
 }
 
@@ -204,7 +176,7 @@ fn settings_are_held_to_what_they_expect_of_themselves() {
     bed.says(LOCAL, &says(r#""Bash(npm test)""#));
     assert!(bed.said(&["rules", "test"]).contains("4 of 4"));
     bed.says(LOCAL, &says(""));
-    let output = bed.run(&["rules", "test"]);
+    let output = bed.pinfold(&["rules", "test"]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("`Bash(npm test)` is expected to be allowed; it is asked about"), "{said}");

@@ -4,25 +4,17 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// A person with a folder and a record of two files.
-struct Bed {
-    _folder: tempfile::TempDir,
-    project: PathBuf,
-    state: PathBuf,
-}
+mod kit;
+
+use kit::{Bed, text};
 
 impl Bed {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let (project, state) = (top.join("proj"), top.join("state"));
-        fs::create_dir_all(project.join(".pinfold")).unwrap();
-        fs::create_dir_all(state.join("pinfold/record")).unwrap();
-        let bed = Self { _folder: folder, project, state };
+    fn with_record() -> Self {
+        let bed = Self::new();
+        fs::create_dir_all(bed.record()).unwrap();
         bed.records("record-000001.jsonl", &bed.put_aside());
         bed.records("record.jsonl", &bed.written());
         bed
@@ -35,7 +27,7 @@ impl Bed {
             format!("{whole}\n")
         };
         let text: String = lines.iter().map(line).collect();
-        fs::write(self.state.join("pinfold/record").join(file), text).unwrap();
+        fs::write(self.record().join(file), text).unwrap();
     }
 
     /// A question that somebody answered with yes for the session, and how the deed ended.
@@ -97,11 +89,8 @@ impl Bed {
     }
 
     fn why(&self, args: &[&str]) -> (Option<i32>, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        command.arg("why").args(args).current_dir("/").env_clear().env("HOME", &self.state);
-        let output = command.env("XDG_STATE_HOME", &self.state).stdin(Stdio::null()).output().unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8(text).unwrap())
+        let output = self.command().arg("why").args(args).current_dir("/").output().unwrap();
+        (output.status.code(), text(&output))
     }
 
     fn told(&self, name: &str) -> Value {
@@ -113,7 +102,7 @@ impl Bed {
 
 #[test]
 fn a_call_is_told_with_who_answered_and_how_it_ended() {
-    let bed = Bed::new();
+    let bed = Bed::with_record();
     // Wherever somebody asks, and in a file that was put aside: it is judged in the folder that it was made in.
     for name in ["call-aaaaaaaaaaaa:1", "call-aa:1"] {
         let (code, text) = bed.why(&[name]);
@@ -143,7 +132,7 @@ fn a_call_is_told_with_who_answered_and_how_it_ended() {
 
 #[test]
 fn a_refusal_is_told_with_its_layer_and_rule_and_with_what_holds_now() {
-    let bed = Bed::new();
+    let bed = Bed::with_record();
     let (code, text) = bed.why(&["call-b:1"]);
     for part in [
         "refused by the gate: a rule denies it",
@@ -165,7 +154,7 @@ fn a_refusal_is_told_with_its_layer_and_rule_and_with_what_holds_now() {
 
 #[test]
 fn what_the_record_does_not_hold_is_told() {
-    let bed = Bed::new();
+    let bed = Bed::with_record();
     let (code, text) = bed.why(&["call-c:1"]);
     assert_eq!(code, Some(0), "what was decided then: {text}");
     assert!(text.contains("cannot be judged once more: its input held a secret"), "{text}");
@@ -176,7 +165,7 @@ fn what_the_record_does_not_hold_is_told() {
 
 #[test]
 fn what_the_kernel_refused_is_told_with_every_width_and_with_what_holds_now() {
-    let bed = Bed::new();
+    let bed = Bed::with_record();
     let (code, text) = bed.why(&["run-d:k1"]);
     assert_eq!(code, Some(3), "{text}");
     for part in [
@@ -202,7 +191,7 @@ fn what_the_kernel_refused_is_told_with_every_width_and_with_what_holds_now() {
 
 #[test]
 fn a_run_is_told() {
-    let bed = Bed::new();
+    let bed = Bed::with_record();
     let (code, text) = bed.why(&["run-dddddddddddd"]);
     assert_eq!(code, Some(0), "{text}");
     for part in ["`cp a b` in ", "held by full", "ended: code 7 after 5 ms", "refused: run-dddddddddddd:k2"] {
@@ -213,7 +202,7 @@ fn a_run_is_told() {
 
 #[test]
 fn a_name_that_fits_nothing_or_several_is_an_error_that_says_so() {
-    let bed = Bed::new();
+    let bed = Bed::with_record();
     for (name, what) in [
         ("call-:1", "fits several: call-aaaaaaaaaaaa, call-bbbbbbbbbbbb, call-cccccccccccc"),
         ("call-aa:2", "has nothing called `call-aa:2`"),
