@@ -303,7 +303,7 @@ fn agents_of_ours_reach_the_same_hosts() {
             json!({"agent": "second", "calls": both("second")}),
             json!({"say": "done"}),
         ];
-        let turns: String = turns.iter().map(|turn| format!("{turn}\n")).collect();
+        let turns = turns.map(|turn| turn.to_string()).join("\n");
         fs::create_dir(world.bed.folder().join("below")).expect("a folder");
         let agents = world.bed.outside().join("agents");
         fs::create_dir(&agents).expect("a folder");
