@@ -6,6 +6,7 @@
 
 pub mod bed;
 pub mod browser;
+pub mod cases;
 pub mod expected;
 pub mod gate;
 pub mod git_bed;

@@ -156,15 +156,20 @@ impl World {
 
 /// As everybody who is there and can have the full tier.
 pub fn everybody(attempt: impl Fn(&World)) {
-    everybody_with(|_, _| {}, attempt);
+    everybody_on(Tier::Full, |_, _| {}, attempt);
 }
 
 /// The same, with other settings.
 pub fn everybody_with(change: impl Fn(&mut Value, &World), attempt: impl Fn(&World)) {
+    everybody_on(Tier::Full, change, attempt);
+}
+
+/// The same on one of the tiers.
+pub fn everybody_on(tier: Tier, change: impl Fn(&mut Value, &World), attempt: impl Fn(&World)) {
     if !all_there("hosts that were allowed", &TOOLS) {
         return;
     }
-    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
+    for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
         println!("{who}");
         attempt(&World::changed(who, &change));
     }

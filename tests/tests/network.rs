@@ -3,87 +3,20 @@
 //! `tests/network` holds the uses and the attacks as data, and the servers outside. Names of the tests are pinned to
 //! addresses of this machine by settings (`network.hosts`), as a person can do it.
 
-use std::fs;
-use std::process::{Command, Output};
+use std::process::Command;
 
+use pinfold_tests::Tier;
 use pinfold_tests::bed::told;
+use pinfold_tests::cases::{Case, cases, python, report, wrong};
 use pinfold_tests::missing::all_there;
-use pinfold_tests::outside::{World, data, everybody};
-use pinfold_tests::{Tier, Who};
-use serde_json::{Value, json};
-
-/// Who gets out with it where nothing holds them.
-#[derive(Clone, Copy, PartialEq)]
-enum Free {
-    Everybody,
-    Superuser,
-    Nobody,
-}
-
-/// A section of a data file: lines `key: value`, then code.
-struct Case {
-    name: String,
-    free: Free,
-    arrives: String,
-    /// What the report says about it.
-    named: Vec<String>,
-    code: String,
-}
-
-impl Case {
-    fn new(name: &str, code: &str) -> Self {
-        Self {
-            name: name.into(),
-            free: Free::Nobody,
-            arrives: name.into(),
-            named: Vec::new(),
-            code: code.into(),
-        }
-    }
-}
-
-fn cases(file: &str) -> Vec<Case> {
-    let text = fs::read_to_string(data(file)).expect("a data file");
-    let only = std::env::var("ONLY").unwrap_or_default();
-    let cases = text.split("\n=== ").skip(1).map(|section| {
-        let (name, rest) = section.split_once('\n').expect("a name");
-        let mut case = Case { free: Free::Everybody, ..Case::new(name, "") };
-        for line in rest.lines() {
-            match line.split_once(": ") {
-                Some(("free", "superuser")) => case.free = Free::Superuser,
-                Some(("free", _)) => case.free = Free::Nobody,
-                Some(("arrives", value)) => case.arrives = value.into(),
-                Some(("named", value)) => case.named.push(value.into()),
-                _ => case.code.extend([line.strip_prefix("    ").unwrap_or(line), "\n"]),
-            }
-        }
-        case
-    });
-    cases.filter(|case| case.name.contains(&only)).collect()
-}
-
-/// Runs a piece of Python inside, or free; what it says.
-fn python(world: &World, case: &Case, confined: bool) -> Output {
-    let code = format!("from inside import *\n{}\nprint('done')\n", case.code);
-    fs::write(world.bed.folder().join("case.py"), code).expect("a script");
-    let options = ["--json", "--ask", "nobody"];
-    let mut command = if confined { world.bed.run(Tier::Full, &options) } else { world.bed.free("env") };
-    world.tell(command.args(["python3", "case.py", &case.name]));
-    command.output().expect("python3")
-}
-
-fn report(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let line = said.lines().rev().find(|line| line.starts_with('{'));
-    line.and_then(|line| serde_json::from_str(line).ok())
-        .unwrap_or_else(|| panic!("no report: {}", told(output)))
-}
+use pinfold_tests::outside::everybody;
+use serde_json::json;
 
 #[test]
 fn ordinary_uses_work_with_nothing_set() {
     everybody(|world| {
         for case in cases("uses.txt") {
-            let output = python(world, &case, true);
+            let output = python(world, &case, Some(Tier::Full));
             println!("{}", case.name);
             assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}: {}", case.name, told(&output));
         }
@@ -93,29 +26,8 @@ fn ordinary_uses_work_with_nothing_set() {
 #[test]
 fn attacks_lose() {
     everybody(|world| {
-        let mut wrong = Vec::new();
-        for case in cases("attacks.txt") {
-            let output = python(world, &case, true);
-            if world.arrives(&case.arrives) {
-                wrong.push(format!("{} got out: {}", case.name, told(&output)));
-            }
-            let said = report(&output)["refused"].to_string();
-            for named in case.named.iter().filter(|named| !said.contains(*named)) {
-                wrong.push(format!("{} is not named as `{named}`: {said}", case.name));
-            }
-            let wins = match case.free {
-                Free::Everybody => true,
-                Free::Superuser => world.bed.who() == Who::Superuser,
-                Free::Nobody => false,
-            };
-            if wins {
-                fs::write(world.bed.outside().join("hits"), "").expect("a file");
-                let output = python(world, &case, false);
-                if !world.arrives(&case.arrives) {
-                    wrong.push(format!("{} is harmless even free: {}", case.name, told(&output)));
-                }
-            }
-        }
+        let wrong: Vec<_> =
+            cases("attacks.txt").iter().flat_map(|case| wrong(world, Tier::Full, case)).collect();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     });
 }
@@ -131,7 +43,7 @@ fn what_is_refused_is_named_in_the_report_and_the_record() {
                    with contextlib.suppress(OSError):\n    ask(tls(tcp('allowed.test', HTTPS), 'other.test'), 'x')\n\
                    with contextlib.suppress(OSError):\n    tcp('allowed.test', 9999)\n",
         );
-        let output = python(world, &case, true);
+        let output = python(world, &case, Some(Tier::Full));
         let report = report(&output);
         let (http, https) = (world.port("http"), world.port("https"));
         let refused = report["refused"].as_array().expect("a list");
@@ -179,10 +91,10 @@ const CLOSED: &str = "KINDS = [(16, 3, p) for p in (2, 4, 6, 9, 11, 12, 15, 16, 
 fn sockets_of_other_kinds_are_closed() {
     everybody(|world| {
         let case = |code: &str| Case::new("kinds", &format!("{CLOSED}{code}"));
-        let inside = python(world, &case("assert not list(opened()), list(opened())"), true);
+        let inside = python(world, &case("assert not list(opened()), list(opened())"), Some(Tier::Full));
         assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
         // Some need the superuser, some a module of the kernel.
-        let free = python(world, &case("assert len(list(opened())) > 2, list(opened())"), false);
+        let free = python(world, &case("assert len(list(opened())) > 2, list(opened())"), None);
         assert_eq!(String::from_utf8_lossy(&free.stdout), "done\n", "the control: {}", told(&free));
     });
 }
@@ -199,7 +111,7 @@ fn routes_inside_can_be_read_and_not_changed() {
             for kind, body in ((25, route), (24, route), (20, struct.pack('=BBBBI', 2, 8, 0, 0, 1)), (19, struct.pack('=BBHiII', 0, 0, 0, 1, 0, 1))):\n    \
             answer = said(kind, 5, body)\n    assert answer == (2, -1), (kind, answer)\n\
             assert said(26, 0x301, route[:12])[0] == 24, 'routes are told'\n";
-        let inside = python(world, &Case::new("routes", code), true);
+        let inside = python(world, &Case::new("routes", code), Some(Tier::Full));
         assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
     });
 }
@@ -219,18 +131,6 @@ fn an_inherited_socket_does_not_get_inside() {
                 world.bed.free("bash").args(["-c", &script, "bash"]).args(words).output().expect("bash");
             assert_eq!(world.arrives(word), arrives, "{word}: {}", told(&output));
         }
-    });
-}
-
-#[test]
-fn without_a_network_of_its_own_nothing_is_reached() {
-    everybody(|world| {
-        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}", world.port("http"));
-        let mut command = world.bed.run(Tier::LandlockOnly, &["--allow-host", "127.0.0.1"]);
-        let output = command.args(["bash", "-c", &script]).output().expect("pinfold");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{}", told(&output));
-        assert!(said.contains("only the full tier can hold a run to some hosts"), "{said}");
     });
 }
 

@@ -129,6 +129,7 @@ fn repository(bed: &Bed) {
 /// Somebody's folder and settings, in which names below `tools.test` lead to this machine.
 struct Person {
     bed: Bed,
+    tier: Tier,
 }
 
 impl Person {
@@ -146,7 +147,7 @@ impl Person {
         fs::create_dir_all(&config).expect("a directory");
         fs::write(config.join("settings.json"), json!({"network": network}).to_string()).expect("settings");
         bed.give();
-        Self { bed }
+        Self { bed, tier: Tier::Full }
     }
 
     fn put(&self, name: &str, text: &str) {
@@ -157,7 +158,7 @@ impl Person {
     }
 
     fn command(&self, host: &str, script: &str) -> Command {
-        let mut command = self.bed.run(Tier::Full, &["--ask", "nobody", "--allow-host", host]);
+        let mut command = self.bed.run(self.tier, &["--ask", "nobody", "--allow-host", host]);
         command.args(["sh", "-ec", script]);
         command
     }
@@ -188,7 +189,11 @@ fn does(output: &Output, said: &str) -> bool {
 }
 
 fn everybody() -> impl Iterator<Item = Who> {
-    Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who))
+    everybody_on(Tier::Full)
+}
+
+fn everybody_on(tier: Tier) -> impl Iterator<Item = Who> {
+    Who::present().into_iter().filter(move |who| tier.is_possible_for(*who))
 }
 
 fn nothing(_: &mut Command) {}
@@ -309,19 +314,25 @@ const FETCHERS: [Fetcher; 4] = [
 ];
 
 /// Lets a tool try its host, where it is there.
-fn fetch(registries: &Registries, who: Who, tool: &Fetcher, more: &Value, tell: impl Fn(&mut Command)) {
+fn fetch(
+    registries: &Registries,
+    (who, tier): (Who, Tier),
+    tool: &Fetcher,
+    more: &Value,
+    tell: impl Fn(&mut Command),
+) {
     if !all_there(tool.host, tool.programs) {
         return;
     }
     let Some(rust) = toolchain(who) else { return left_out(tool.host, "no toolchain") };
     let port = registries.https();
     let fill = |text: &str| text.replace("PORT", &port.to_string());
-    let person = Person::new(who, &[port], more);
+    let person = Person { tier, ..Person::new(who, &[port], more) };
     for (name, text) in tool.project {
         person.put(name, &fill(text));
     }
     let script = format!("export PATH={}:$PATH\n{}", rust.join("bin").display(), fill(tool.script));
-    println!("{who}: {}", tool.host);
+    println!("{who}, {tier}: {}", tool.host);
     person.needs(&format!("{}:{port}", tool.host), tell, &script, tool.said);
 }
 
@@ -333,12 +344,14 @@ fn git_cargo_npm_and_pip_fetch_within_tls() {
         return;
     }
     let registries = Registries::new();
-    for who in everybody() {
-        for tool in &FETCHERS {
-            let trust = |command: &mut Command| {
-                command.env(tool.trust, registries.roots());
-            };
-            fetch(&registries, who, tool, &json!({}), trust);
+    for tier in Tier::ALL {
+        for who in everybody_on(tier) {
+            for tool in &FETCHERS {
+                let trust = |command: &mut Command| {
+                    command.env(tool.trust, registries.roots());
+                };
+                fetch(&registries, (who, tier), tool, &json!({}), trust);
+            }
         }
     }
 }
@@ -349,15 +362,17 @@ fn they_fetch_from_a_host_that_is_opened_for_a_secret_with_nothing_set() {
         return;
     }
     let registries = Registries::new();
-    for who in everybody() {
-        for tool in &FETCHERS {
-            let host = format!("{}:{}", tool.host, registries.https());
-            let secrets = json!({"secrets": {"KEY": {"host": host, "from": {"env": "HARMLESS_NAME"}}}});
-            let outside = |command: &mut Command| {
-                // What the relay believes, and the machine.
-                command.env("SSL_CERT_FILE", registries.roots()).env("HARMLESS_NAME", "s3cret");
-            };
-            fetch(&registries, who, tool, &secrets, outside);
+    for tier in Tier::ALL {
+        for who in everybody_on(tier) {
+            for tool in &FETCHERS {
+                let host = format!("{}:{}", tool.host, registries.https());
+                let secrets = json!({"secrets": {"KEY": {"host": host, "from": {"env": "HARMLESS_NAME"}}}});
+                let outside = |command: &mut Command| {
+                    // What the relay believes, and the machine.
+                    command.env("SSL_CERT_FILE", registries.roots()).env("HARMLESS_NAME", "s3cret");
+                };
+                fetch(&registries, (who, tier), tool, &secrets, outside);
+            }
         }
     }
 }

@@ -271,10 +271,29 @@ fn nothing_inside_has_the_secret() {
         let record =
             Command::new("grep").args(["-r", "-e", TOKEN, "-e", KEY]).arg(record).output().expect("grep");
         assert_eq!(record.stdout, b"", "{}", told(&record));
-        // Where hosts cannot be held there is not even a placeholder, and the sources stay away all the same.
-        let weaker = world.run(Tier::LandlockOnly, "env; cat $OUTSIDE/key-file");
-        let all = told(&weaker);
+        // Where no host is reached there is not even a placeholder, and the sources stay away all the same.
+        let mut closed = world.bed.run(Tier::Full, &["--network", "off"]);
+        let closed = world.with(&mut closed).args(["sh", "-c", "env; cat $OUTSIDE/key-file"]).output();
+        let all = told(&closed.expect("pinfold"));
         assert!(!all.contains(TOKEN) && !all.contains(KEY) && !all.contains("pinfold_token_"), "{all}");
+    });
+}
+
+/// Processes outside can be seen there: of the one that has the secrets, and of the others, nothing can be read.
+#[test]
+fn on_the_landlock_tier_it_works_the_same_and_nothing_has_the_secret() {
+    everybody(|world| {
+        let looks = "env; cat $OUTSIDE/key-file; cat /proc/*/environ; cat ~/.config/pinfold/settings.json\n\
+            for p in /proc/[0-9]*; do timeout 5 grep -a -o 's3cret-of-the-[tk]' $p/mem; done\n\
+            grep -rl 's3cret-of-the-[tk]' $TMPDIR . 2>/dev/null";
+        let all = told(&world.run(Tier::LandlockOnly, looks));
+        assert!(!all.contains("s3cret-of-the"), "{all}");
+        assert!(all.contains("TOKEN=pinfold_token_"), "the control: a placeholder stands there: {all}");
+        world.forget();
+        let script = "curl -fsS -H \"Authorization: Bearer $TOKEN\" https://secret.test:$PORT/";
+        let output = world.run(Tier::LandlockOnly, script);
+        assert!(output.status.success(), "{}", told(&output));
+        assert_eq!(header(&world.hits()[0], "authorization"), format!("Bearer {TOKEN}"));
     });
 }
 

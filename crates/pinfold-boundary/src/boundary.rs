@@ -403,10 +403,8 @@ impl Drawing {
             self.places.add(place, Hold::Writable, "it is a private cache");
         }
         let mut added = caches.variables;
-        if let sandbox::Network::Relayed(entrances) = &profile.network {
-            let variables = way_out::proxy_variables(entrances.proxy);
-            added.extend(variables.map(|(name, value)| (name.into(), value.into())));
-        }
+        let variables = way_out::proxy_variables(&profile.network);
+        added.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         let secrets = self.secrets(grant, &mut profile, &mut added);
         if let (Temp::Directory(directory), Tier::Landlock) = (&profile.temp, tier) {
             added.push(("TMPDIR".into(), directory.into()));
@@ -439,8 +437,8 @@ impl Drawing {
         }
     }
 
-    /// Where no network of its own can be had nothing keeps a process from going another way than ours: none is open
-    /// then.
+    /// Where no network of its own can be had a proxy is all that is open. A socket of another kind, or one that is made
+    /// unseen, would be a way around it.
     fn network(&mut self, grant: &Grant, tier: Tier) -> (sandbox::Network, Option<Arc<Hosts>>) {
         if grant.publishes && tier == Tier::Landlock {
             self.findings
@@ -463,11 +461,18 @@ impl Drawing {
                 let entrances = Entrances { callers, ..way_out::entrances(hosts, grant.asks_about_hosts) };
                 (sandbox::Network::Relayed(entrances), Some(Arc::clone(hosts)))
             }
-            (Network::Hosts(hosts), _) if hosts.is_empty() => (sandbox::Network::Off, None),
-            (Network::Hosts(_), Tier::Full | Tier::Landlock) => {
-                let note = "only the full tier can hold a run to some hosts; here the network is off";
+            (Network::Hosts(hosts), _) if hosts.is_empty() && !grant.asks_about_hosts => {
+                (sandbox::Network::Off, None)
+            }
+            (Network::Hosts(_), _) if grant.openings.unix_sockets || grant.openings.io_uring => {
+                let note = "no host is reached: with `--open unix-sockets` or `--open io-uring` only the full tier can hold a run \
+                            to some hosts";
                 self.findings.notes.push(note.to_owned());
                 (sandbox::Network::Off, None)
+            }
+            (Network::Hosts(hosts), Tier::Full | Tier::Landlock) => {
+                let Entrances { proxy, .. } = way_out::entrances(hosts, false);
+                (sandbox::Network::Proxied(proxy), Some(Arc::clone(hosts)))
             }
         }
     }

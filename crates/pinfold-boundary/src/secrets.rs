@@ -77,7 +77,9 @@ impl Drawing {
         added: &mut Vec<(OsString, OsString)>,
     ) -> Option<Kept> {
         self.hide_sources(grant);
-        if grant.secrets.0.is_empty() || !matches!(profile.network, sandbox::Network::Relayed(_)) {
+        if grant.secrets.0.is_empty()
+            || matches!(profile.network, sandbox::Network::Off | sandbox::Network::Host)
+        {
             if !grant.secrets.0.is_empty() {
                 let note = "the secrets of `network.secrets` are not used: no host can be reached here";
                 self.findings.notes.push(note.to_owned());

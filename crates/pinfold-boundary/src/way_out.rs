@@ -11,9 +11,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pinfold_egress::{Doors, Inward, Limits, Published, Relay};
+use pinfold_egress::{Doors, Inward, Limits, Published, Relay, hand_over};
 use pinfold_policy::host::{Hosts, MOST_PORTS};
-use pinfold_sandbox::{Confined, Entrances};
+use pinfold_sandbox::{Confined, Entrances, Network};
 
 use crate::boundary::Boundary;
 use crate::secrets::Kept;
@@ -36,15 +36,24 @@ pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> Entrances {
     Entrances { ports: ports.into_iter().collect(), proxy, callers: 0 }
 }
 
-/// What programs are told that insist on a proxy. One by HTTP for all of it: some cannot even start where a proxy of
-/// another kind is named.
-pub(crate) fn proxy_variables(proxy: u16) -> impl Iterator<Item = (&'static str, String)> {
+/// What programs are told that use a proxy. One by HTTP for all of it: some cannot even start where a proxy of another
+/// kind is named.
+pub(crate) fn proxy_variables(network: &Network) -> Vec<(&'static str, String)> {
     const PROXIED: [&str; 6] =
         ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     const DIRECT: [&str; 2] = ["NO_PROXY", "no_proxy"];
+    /// Without it node asks no proxy.
+    const NODE: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
+    let (proxy, direct, more) = match network {
+        Network::Relayed(entrances) => (entrances.proxy, "localhost,127.0.0.1,::1", None),
+        // Nothing is reached but by the proxy.
+        Network::Proxied(proxy) => (*proxy, "", Some(NODE)),
+        Network::Off | Network::Host => return Vec::new(),
+    };
     let proxied = PROXIED.map(|name| (name, format!("http://127.0.0.1:{proxy}")));
-    let direct = DIRECT.map(|name| (name, "localhost,127.0.0.1,::1".to_owned()));
-    proxied.into_iter().chain(direct)
+    let direct = DIRECT.map(|name| (name, direct.to_owned()));
+    let more = more.map(|(name, value)| (name, value.to_owned()));
+    proxied.into_iter().chain(direct).chain(more).collect()
 }
 
 /// What a way out has beside the list of hosts.
@@ -66,19 +75,14 @@ pub struct WayOut {
 }
 
 impl WayOut {
-    /// Opens the way out of a run, if it has one.
+    /// Opens the way out of a run, if it has one: no host is wanted, or this machine has no way to hold the run to some.
     ///
     /// # Errors
     /// When the relay cannot start. Then nothing gets out.
     pub fn open(boundary: &Boundary, confined: &mut Confined, means: Means) -> io::Result<Option<Self>> {
-        let (Some(hosts), Some(doors)) = (boundary.hosts(), confined.doors()) else { return Ok(None) };
-        let doors = Doors {
-            ports: doors.ports,
-            names: doors.names,
-            names_by_connection: doors.names_by_connection,
-            proxies: doors.proxies,
-            inward: Inward { callers: doors.callers, published: means.published },
-        };
+        let Some(hosts) = boundary.hosts() else { return Ok(None) };
+        let limits = Limits::default();
+        let Some(doors) = doors(confined, means.published, limits) else { return Ok(None) };
         let keeper = Keeper::new(Arc::clone(hosts), confined.pid(), means.names);
         let keeper = Arc::new(match means.decides {
             Some(decides) => keeper.asking(decides),
@@ -86,7 +90,7 @@ impl WayOut {
         });
         // Read only now: the command was forked from this process, and has none of it.
         let vault = boundary.secrets().map(Kept::open).transpose()?;
-        let relay = Relay::start_with(doors, Arc::clone(&keeper) as Arc<_>, Limits::default(), vault)?;
+        let relay = Relay::start_with(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
         Ok(Some(Self { relay, keeper }))
     }
 
@@ -104,6 +108,23 @@ impl WayOut {
         drop(self.relay);
         self.keeper.told(refused, more);
     }
+}
+
+/// Where what is sent to hosts comes out; `None` where nothing of the kind can be had.
+fn doors(confined: &mut Confined, published: Vec<Published>, limits: Limits) -> Option<Doors> {
+    if let Some(doors) = confined.doors() {
+        return Some(Doors {
+            ports: doors.ports,
+            names: doors.names,
+            names_by_connection: doors.names_by_connection,
+            proxies: doors.proxies,
+            handed: None,
+            inward: Inward { callers: doors.callers, published },
+        });
+    }
+    let (hand, handed) = hand_over(limits.connections);
+    let taken = confined.connections_go_to(Box::new(move |connection| hand.give(connection)));
+    taken.then(|| Doors { handed: Some(handed), ..Doors::default() })
 }
 
 fn connected_to(refused: &Refused) -> Option<(IpAddr, u16)> {

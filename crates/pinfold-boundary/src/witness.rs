@@ -106,7 +106,7 @@ impl<'a> Witness<'a> {
 
     fn judge(&self, attempt: &Attempt) -> Option<No> {
         match attempt.intent {
-            Intent::Socket => return Some(No::socket(&attempt.place, self.tier)),
+            Intent::Socket => return Some(self.socket(&attempt.place)),
             Intent::Connect => return self.connection(&attempt.place),
             _ => {}
         }
@@ -131,8 +131,10 @@ impl<'a> Witness<'a> {
         if place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@") {
             return Some(No::undeclared());
         }
-        let sandbox::Network::Relayed(Entrances { ports, .. }) = &self.boundary.profile().network else {
-            return Some(No::network());
+        let Entrances { ports, .. } = match &self.boundary.profile().network {
+            sandbox::Network::Relayed(entrances) => entrances,
+            sandbox::Network::Proxied(_) => return Some(No::unproxied()),
+            sandbox::Network::Off | sandbox::Network::Host => return Some(No::network()),
         };
         let to: SocketAddr = place.to_str()?.parse().ok()?;
         // Port 0 is how programs find out which way there would be.
@@ -144,6 +146,14 @@ impl<'a> Witness<'a> {
             by_us: false,
             negotiable: false,
         })
+    }
+
+    fn socket(&self, family: &Path) -> No {
+        match &self.boundary.profile().network {
+            _ if family != Path::new("internet") => No::brokers(self.tier),
+            sandbox::Network::Proxied(_) => No::unproxied(),
+            sandbox::Network::Off | sandbox::Network::Relayed(_) | sandbox::Network::Host => No::network(),
+        }
     }
 
     fn outside(&self, attempt: &Attempt) -> No {
@@ -285,10 +295,18 @@ impl No {
         }
     }
 
-    fn socket(family: &Path, tier: Tier) -> Self {
-        if family == Path::new("internet") {
-            return Self::network();
+    /// On the Landlock tier, where there are hosts to be reached.
+    fn unproxied() -> Self {
+        Self {
+            why: "without a network of its own a run reaches hosts by the proxy alone".into(),
+            instead: "use a program, or an option, that goes by HTTP_PROXY and HTTPS_PROXY",
+            to_allow: "run it where the full tier can be had (`pinfold doctor`)",
+            by_us: true,
+            negotiable: false,
         }
+    }
+
+    fn brokers(tier: Tier) -> Self {
         Self {
             why: "sockets to programs on this machine are closed".into(),
             instead: "do without it; a server of your own can listen on 127.0.0.1",

@@ -110,6 +110,11 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let names = recorded.name().map(|run| format!("{run}:n"));
     let means = Means { names, decides: attempts.about_hosts(), published };
     let way_out = way_out(&boundary, &mut confined, means).map_err(lost)?;
+    if boundary.hosts().is_some() && way_out.is_none() {
+        warn(
+            "no host is reached: nobody watches here, or the kernel hands out no sockets (Linux 5.14 is needed)",
+        );
+    }
     let ended = confined.supervise(&mut attempts);
     let too_much = flowing.is_some_and(output::Flowing::finish);
     // From here on the terminal is ours to write to.

@@ -29,6 +29,7 @@ mod dns;
 mod doorkeeper;
 mod fetch;
 mod first;
+mod handed;
 mod http;
 mod later;
 mod names;
@@ -45,6 +46,7 @@ mod upstream;
 
 pub use doorkeeper::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Way};
 pub use fetch::{Client, Fetched, Method, Unfetched};
+pub use handed::{Hand, Handed, hand_over};
 pub use later::{Answer, Later};
 pub use open::{Authority, Secret, Vault};
 pub use pinfold_policy::host::{Near, near};

@@ -20,6 +20,7 @@ use tokio::time::{Instant, timeout};
 use crate::dns::Lookup;
 use crate::doorkeeper::{Ask, Doorkeeper, Map, Mismatch, No, Opened, Way};
 use crate::first::{self, First};
+use crate::handed::Handed;
 use crate::http;
 use crate::names;
 use crate::open::{self, Vault};
@@ -39,6 +40,8 @@ pub struct Doors {
     pub names_by_connection: Vec<TcpListener>,
     /// Where the relay is asked as a proxy.
     pub proxies: Vec<TcpListener>,
+    /// Connections to the relay as a proxy that somebody else has taken.
+    pub handed: Option<Handed>,
     /// What somebody outside can connect to inside.
     pub inward: Inward,
 }
@@ -192,6 +195,9 @@ fn open(doors: Doors, shared: &Arc<Shared>) -> io::Result<()> {
             listener.set_nonblocking(true)?;
             tokio::spawn(take(tokio::net::TcpListener::from_std(listener)?, kind, Arc::clone(shared)));
         }
+    }
+    if let Some(handed) = doors.handed {
+        tokio::spawn(handed.serve(Arc::clone(shared)));
     }
     for socket in doors.names {
         socket.set_nonblocking(true)?;

@@ -66,4 +66,6 @@ pub use profile::{
 };
 pub use start::{Confined, End, Remote, Signalling, StartError, start};
 pub use strength::Tier;
-pub use watch::{Attempt, Blind, Call, Caller, Deed, Held, Intent, Opening, Reply, Sync, Time, Watcher};
+pub use watch::{
+    Attempt, Blind, Call, Caller, Deed, Held, Intent, Opening, Reply, Sync, Taker, Time, Watcher,
+};

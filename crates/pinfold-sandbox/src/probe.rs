@@ -30,7 +30,7 @@ pub struct Finding {
 /// Tries every means once. Takes a few milliseconds; leaves nothing behind.
 pub fn probe() -> Vec<Finding> {
     let mut findings: Vec<Finding> = MEANS.iter().map(Means::find).collect();
-    findings.extend([landlock(), seccomp()]);
+    findings.extend([landlock(), seccomp(), proxy()]);
     findings
 }
 
@@ -102,8 +102,8 @@ const MEANS: [Means; 7] = [
     },
     Means {
         name: "relay",
-        holds: "hosts that are allowed, and no others",
-        without: "no host can be allowed",
+        holds: "hosts that are allowed, and no others, for every program",
+        without: "hosts can be allowed for programs that use a proxy alone",
         needed: false,
         namespaces: libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
         attempt: || {
@@ -201,6 +201,26 @@ fn seccomp() -> Finding {
         without: "these are open",
         needed: true,
         result,
+    }
+}
+
+/// Whether the supervisor can hand out sockets in answer to a question, and read what is asked.
+fn proxy() -> Finding {
+    let filter = Filter::new(&Profile::default(), Backing::Landlock);
+    let failed = io::Error::from_raw_os_error;
+    let result = in_child(0, || {
+        let (here, mut read) = ([1_u8], [0]);
+        sys::read_memory(sys::own_pid(), here.as_ptr().addr() as u64, &mut read)?;
+        sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
+        let listener = sys::install_filter(filter.code(), true)?.ok_or_else(|| failed(libc::EBUSY))?;
+        if sys::hands_over(listener.fd.as_fd()) { Ok(()) } else { Err(failed(libc::EOPNOTSUPP)) }
+    });
+    Finding {
+        name: "proxy",
+        holds: "without a network of its own: hosts that are allowed, for programs that use a proxy",
+        without: "without a network of its own no host can be allowed",
+        needed: false,
+        result: result.map(|()| String::new()),
     }
 }
 

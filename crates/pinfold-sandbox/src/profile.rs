@@ -119,6 +119,10 @@ pub enum Network {
     /// Only whoever takes the sockets of [`Confined::doors`](crate::Confined::doors): every address is local, and
     /// whatever is connected to arrives there. Needs the full tier.
     Relayed(Entrances),
+    /// Only whoever takes the connections of [`Confined::connections_go_to`](crate::Confined::connections_go_to): a
+    /// proxy, for programs that connect to this port of `127.0.0.1`. Nothing else is connected to. Needs the Landlock
+    /// tier, where a run has no network of its own, and somebody who watches.
+    Proxied(u16),
     /// Everything that the host can reach.
     Host,
 }

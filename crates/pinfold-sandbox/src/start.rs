@@ -15,7 +15,7 @@ use crate::profile::{Network, Profile};
 use crate::self_test::Probe;
 use crate::strength::Tier;
 use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
-use crate::watch::{Blind, Local, Watch, Watcher};
+use crate::watch::{Blind, Local, Proxied, Taker, Watch, Watcher};
 
 /// Signals that a supervisor passes on, instead of ending or stopping by them.
 const PASSED_ON: [libc::c_int; 10] = [
@@ -116,6 +116,8 @@ pub struct Confined {
     reaches_sockets: bool,
     /// What a relay takes connections from, until somebody has taken them.
     doors: Option<Doors>,
+    /// The port of the proxy, where that is all that can be reached.
+    proxied: Option<u16>,
     /// Taken away when the run is over.
     _placeholders: Placeholders,
 }
@@ -201,6 +203,10 @@ pub fn start(
                 tier,
                 reaches_sockets: false,
                 doors: plan.relayed.as_ref().map(|_| Doors::default()),
+                proxied: match profile.network {
+                    Network::Proxied(port) => Some(port),
+                    Network::Off | Network::Relayed(_) | Network::Host => None,
+                },
                 _placeholders: placeholders,
             };
             match confined.await_start(&ours, plan.relayed.as_ref()) {
@@ -327,6 +333,12 @@ impl Confined {
         self.doors.take()
     }
 
+    /// Has somebody take the connections that are made to the proxy ([`Network::Proxied`]). False where there is none, or
+    /// where nobody watches, or the kernel hands out no sockets: then nothing is reached.
+    pub fn connections_go_to(&mut self, taker: Taker) -> bool {
+        self.watch.as_mut().is_some_and(|watch| watch.0.connections_go_to(taker))
+    }
+
     /// A handle with which another thread can signal or end the command.
     ///
     /// # Errors
@@ -363,7 +375,8 @@ impl Confined {
                 (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
                 (_, Some(Report { stage: Stage::Closed, index, errno })) => {
                     let view = Some(errno.cast_unsigned()).filter(|view| *view != 0 && index == 1);
-                    self.watch = fd.map(|fd| WatchHandle(Watch::new(fd, view)));
+                    let proxied = self.proxied.map(Proxied::new);
+                    self.watch = fd.map(|fd| WatchHandle(Watch::new(fd, view, proxied)));
                     testing = true;
                 }
                 (_, Some(Report { stage: Stage::Door, errno: 0, index })) => {

@@ -27,6 +27,8 @@ impl Tier {
                 "processes outside can be seen in `/proc`, though not read, and before Linux 6.12 be signalled",
                 "descendants that outlive a killed supervisor are not ended",
                 "sockets of programs on this machine cannot be allowed one by one: none is, or all",
+                "hosts that are allowed are reached by programs that use the proxy of `HTTP_PROXY` alone, and by none in a \
+                 run within a run",
                 "with `--network host` the abstract sockets of other programs are reachable before Linux 6.12",
             ],
         }

@@ -668,6 +668,12 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::R
         .map(drop)
 }
 
+/// Whether questions can be answered with descriptors: asked about a question that nobody has asked.
+pub(crate) fn hands_over(listener: BorrowedFd<'_>) -> bool {
+    let answered = answer_with(listener, 0, listener, true);
+    answered.is_err_and(|error| error.raw_os_error() == Some(libc::ENOENT))
+}
+
 /// Answers a question with a descriptor, which the asker gets as the result of its call, in one step (Linux 5.14).
 pub(crate) fn answer_with(
     listener: BorrowedFd<'_>,

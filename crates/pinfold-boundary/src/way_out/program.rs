@@ -34,11 +34,18 @@ pub(super) fn name(caller: &Caller) -> String {
 /// Who inside owns the connection from this port; `None` where that cannot be seen. `init` is the first process inside.
 /// Looks at every process of the run, to be asked away from where others wait.
 pub(super) fn caller(init: i32, port: u16) -> Option<Caller> {
-    let inode = own_ports(init).find(|(own, _)| *own == port).map(|(_, inode)| inode)?;
-    let socket = format!("socket:[{inode}]");
+    // Without a network of its own others have sockets there too.
+    let sockets: Vec<String> = own_ports(init)
+        .filter(|(own, _)| *own == port)
+        .map(|(_, inode)| format!("socket:[{inode}]"))
+        .collect();
+    if sockets.is_empty() {
+        return None;
+    }
     let holds = |pid: i32| {
         let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        open.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|to| to.as_os_str() == socket.as_str())
+        let mut open = open.filter_map(|fd| fs::read_link(fd.path()).ok());
+        open.any(|to| sockets.iter().any(|socket| to.as_os_str() == socket.as_str()))
     };
     let mut known = vec![init];
     let mut next = 0;

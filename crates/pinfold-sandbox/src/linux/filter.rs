@@ -140,6 +140,9 @@ fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
     let mut rules = Vec::with_capacity(128);
     rules.extend(watched_calls());
     rules.extend(sockets(profile, backing));
+    if matches!(profile.network, Network::Proxied(_)) {
+        rules.extend(of_handed_sockets());
+    }
     rules.extend(controls(profile, backing));
     rules.extend(always_closed());
     rules.extend(closed_unless_opened(profile));
@@ -262,8 +265,8 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
                 tests.extend(both.map(|of| (Test::Socket(of, kind), Action::Allow)));
             }
         }
-        // No namespace to be alone in: no socket at all.
-        (Network::Off | Network::Relayed(_), Backing::Landlock) => {
+        // No namespace to be alone in: no socket at all, or one that the supervisor hands out.
+        (Network::Off | Network::Relayed(_), Backing::Landlock) | (Network::Proxied(_), _) => {
             tests.extend(both.map(|of| (family(of), SEEN_AND_REFUSED)));
         }
     }
@@ -287,11 +290,76 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     let routes = [(0, libc::AF_NETLINK.cast_unsigned()), (2, libc::NETLINK_ROUTE.cast_unsigned())];
     tests.push((Test::Both(routes), route));
     rules.push(Rule { number: libc::SYS_socket, tests, otherwise: EACCES });
-    if profile.network != Network::Host {
-        rules.push(always(libc::SYS_connect, SEEN));
+    match profile.network {
+        Network::Host => {}
+        // Where no network of its own keeps a process from the real one, no `connect` is ever the kernel's to carry out.
+        Network::Proxied(_) => rules.push(always(libc::SYS_connect, SEEN_AND_REFUSED)),
+        Network::Off | Network::Relayed(_) => rules.push(always(libc::SYS_connect, SEEN)),
     }
     rules
 }
+
+/// What a connected socket of the real network could still be turned to: another peer, a server, another route.
+fn of_handed_sockets() -> Vec<Rule> {
+    let fast_open = libc::MSG_FASTOPEN.cast_unsigned();
+    let sending = |number, flags| {
+        let tests = vec![(Test::AnyOf(flags, fast_open), Action::Refuse(libc::EOPNOTSUPP))];
+        Rule { number, tests, otherwise: Action::Allow }
+    };
+    let harmless = HARMLESS_OPTIONS.iter().flat_map(|(level, options)| {
+        let both = |option: &c_int| Test::Both([(1, level.cast_unsigned()), (2, option.cast_unsigned())]);
+        options.iter().map(move |option| (both(option), Action::Allow))
+    });
+    vec![
+        always(libc::SYS_bind, EACCES),
+        always(libc::SYS_listen, EACCES),
+        sending(libc::SYS_sendto, 3),
+        sending(libc::SYS_sendmsg, 2),
+        sending(libc::SYS_sendmmsg, 3),
+        Rule {
+            number: libc::SYS_setsockopt,
+            tests: harmless.collect(),
+            otherwise: Action::Refuse(libc::ENOPROTOOPT),
+        },
+    ]
+}
+
+/// Options that change how a connection behaves, and never where its packets go: IP options, routing headers and devices
+/// do that, also of a socket that is connected.
+const HARMLESS_OPTIONS: [(c_int, &[c_int]); 4] = [
+    (
+        libc::SOL_SOCKET,
+        &[
+            libc::SO_REUSEADDR,
+            libc::SO_REUSEPORT,
+            libc::SO_SNDBUF,
+            libc::SO_RCVBUF,
+            libc::SO_KEEPALIVE,
+            libc::SO_OOBINLINE,
+            libc::SO_LINGER,
+            libc::SO_RCVLOWAT,
+            libc::SO_RCVTIMEO,
+            libc::SO_SNDTIMEO,
+            libc::SO_PASSCRED,
+        ],
+    ),
+    (
+        libc::IPPROTO_TCP,
+        &[
+            libc::TCP_NODELAY,
+            libc::TCP_CORK,
+            libc::TCP_KEEPIDLE,
+            libc::TCP_KEEPINTVL,
+            libc::TCP_KEEPCNT,
+            libc::TCP_SYNCNT,
+            libc::TCP_QUICKACK,
+            libc::TCP_USER_TIMEOUT,
+            libc::TCP_NOTSENT_LOWAT,
+        ],
+    ),
+    (libc::IPPROTO_IP, &[libc::IP_TOS]),
+    (libc::IPPROTO_IPV6, &[libc::IPV6_V6ONLY, libc::IPV6_TCLASS]),
+];
 
 /// Typing into the terminal that we share with the person, and its virtual-console cousins. Without mounts also
 /// what changes a file through a descriptor that is only read: flags, project and seal of an inode.

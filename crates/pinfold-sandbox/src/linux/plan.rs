@@ -115,8 +115,10 @@ impl Plan {
 fn relayed(network: &Network, full: bool) -> io::Result<Option<Relayed>> {
     match network {
         Network::Relayed(_) if !full => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        // There a loopback of the run's own answers at that address.
+        Network::Proxied(_) if full => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
         Network::Relayed(entrances) => Relayed::new(entrances).map(Some),
-        Network::Off | Network::Host => Ok(None),
+        Network::Off | Network::Proxied(_) | Network::Host => Ok(None),
     }
 }
 

@@ -15,6 +15,7 @@ mod held;
 mod memory;
 mod operands;
 mod parents;
+mod proxied;
 mod understand;
 
 use std::io;
@@ -30,6 +31,8 @@ pub use held::Held;
 use held::Holding;
 use operands::Read;
 use parents::Parents;
+pub(crate) use proxied::Proxied;
+pub use proxied::Taker;
 
 /// What a call would do to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,15 +124,17 @@ pub(crate) struct Watch {
     holding: Option<Holding>,
     /// None where no socket of this machine can be reached.
     local: Option<Local>,
+    /// None where a run has a network of its own, or the one of the machine.
+    proxied: Option<Proxied>,
 }
 
 impl Watch {
     /// `view`: the mount namespace of the watched, where those who ask wait undisturbed by signals. Elsewhere a call that
     /// waits could be started again by one, and be asked about and done twice: none is held there.
-    pub(crate) fn new(listener: OwnedFd, view: Option<u32>) -> Self {
+    pub(crate) fn new(listener: OwnedFd, view: Option<u32>, proxied: Option<Proxied>) -> Self {
         sys::wake_in_step(listener.as_fd());
         let holding = view.map(Holding::new);
-        Self { listener: Arc::new(listener), parents: Parents::default(), holding, local: None }
+        Self { listener: Arc::new(listener), parents: Parents::default(), holding, local: None, proxied }
     }
 
     /// Lets sockets of this machine be reached. Only where a call that waits is not started again by a signal (it would be
@@ -138,6 +143,14 @@ impl Watch {
         let copies = sys::copied_from(sys::own_pid(), self.fd().as_raw_fd()).is_ok();
         self.local = (copies && self.holding.is_some()).then_some(local);
         self.local.is_some()
+    }
+
+    /// Lets connections to the proxy be taken. False where there is none, or where no descriptor can be handed out.
+    pub(crate) fn connections_go_to(&mut self, taker: Taker) -> bool {
+        let can = sys::hands_over(self.fd());
+        let Some(proxied) = self.proxied.as_mut().filter(|_| can) else { return false };
+        proxied.taken_by(taker);
+        true
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -156,12 +169,17 @@ impl Watch {
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => return Ok(()),
             other => other?,
         };
+        let asked = Asked { listener: &self.listener, question: &question };
+        if let Some(proxied) = &mut self.proxied {
+            match i64::from(question.data.nr) {
+                libc::SYS_connect => return proxied.connect(&asked, watcher),
+                libc::SYS_socket if proxied.opens(&question) => return proxied.socket(&asked),
+                _ => {}
+            }
+        }
         if let Some(local) = &self.local {
             match i64::from(question.data.nr) {
-                libc::SYS_connect => {
-                    let asked = Asked { listener: &self.listener, question: &question };
-                    return local.connect(&asked, watcher);
-                }
+                libc::SYS_connect => return local.connect(&asked, watcher),
                 // Its arguments are in registers: what was looked at is what is done.
                 libc::SYS_socket if Local::opens(&question) => {
                     return answer_if_there(&self.listener, question.id, Answer::GoOn);

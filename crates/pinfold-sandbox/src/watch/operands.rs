@@ -1,6 +1,7 @@
 //! Which arguments of a call are places, and what it does to them: what every watched call pays for.
 
 use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use super::memory;
@@ -206,15 +207,25 @@ fn operands(number: i64, args: &[u64; 6], how: Option<[u64; 3]>) -> Vec<(Intent,
 }
 
 fn network_address(pid: Pid, at: u64, len: u64) -> Option<PathBuf> {
-    let mut raw = [0u8; 28];
-    let len = usize::try_from(len).ok()?.min(raw.len());
-    let read = sys::read_memory(pid, at, raw.get_mut(..len)?).ok()?;
-    network_place(raw.get(..read)?)
+    network_place(&address(pid, at, len)?)
+}
+
+/// The bytes of an address of the internet, read once.
+pub(super) fn address(pid: Pid, at: u64, len: u64) -> Option<Vec<u8>> {
+    let mut raw = vec![0; usize::try_from(len).ok()?.min(size_of::<libc::sockaddr_in6>())];
+    let read = sys::read_memory(pid, at, &mut raw).ok()?;
+    raw.truncate(read);
+    Some(raw)
 }
 
 /// An address outside this machine, for the record. Others are the process's own business.
 pub(super) fn network_place(raw: &[u8]) -> Option<PathBuf> {
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+    let to = internet_address(raw)?;
+    (!to.ip().is_loopback() && !to.ip().is_unspecified()).then(|| PathBuf::from(to.to_string()))
+}
+
+/// An address of the internet as the kernel takes it (`struct sockaddr_in`, `sockaddr_in6`).
+pub(super) fn internet_address(raw: &[u8]) -> Option<SocketAddr> {
     let family = i32::from(u16::from_ne_bytes([*raw.first()?, *raw.get(1)?]));
     let port = u16::from_be_bytes([*raw.get(2)?, *raw.get(3)?]);
     let ip: IpAddr = match family {
@@ -222,7 +233,5 @@ pub(super) fn network_place(raw: &[u8]) -> Option<PathBuf> {
         libc::AF_INET6 => Ipv6Addr::from(<[u8; 16]>::try_from(raw.get(8..24)?).ok()?).into(),
         _ => return None,
     };
-    let ip = ip.to_canonical();
-    (!ip.is_loopback() && !ip.is_unspecified())
-        .then(|| PathBuf::from(std::net::SocketAddr::new(ip, port).to_string()))
+    Some(SocketAddr::new(ip.to_canonical(), port))
 }

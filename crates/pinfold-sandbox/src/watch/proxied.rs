@@ -1,0 +1,139 @@
+//! Connections to a proxy outside, for a run that has no network of its own.
+//!
+//! What a caller says may change while the kernel looks. So the kernel is never asked: whoever wants a socket of the
+//! internet gets one that was connected before, to whoever takes connections here; and whoever connects a socket is told
+//! that it is connected, if the proxy is meant.
+//!
+//! Promise: no `connect` of the run is carried out. What it has of the machine's network are ends of connections to us.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::connect::{Asked, answer_if_there};
+use super::operands::{address, descriptor, internet_address};
+use super::{Attempt, Intent, Watcher};
+use crate::sys::{self, Answer};
+
+/// Takes the other end of a connection, and says whether there was room for it.
+pub type Taker = Box<dyn FnMut(TcpStream) -> bool + Send>;
+
+/// How long a connection to ourselves may take.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How many others may come to the place where we meet ourselves before it is given up.
+const MOST_OTHERS: usize = 16;
+
+/// The one way out.
+pub(crate) struct Proxied {
+    /// What stands in the variables inside. Nobody listens there.
+    at: SocketAddr,
+    taker: Option<Taker>,
+}
+
+impl Proxied {
+    pub(crate) fn new(port: u16) -> Self {
+        Self { at: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port), taker: None }
+    }
+
+    pub(super) fn taken_by(&mut self, taker: Taker) {
+        self.taker = Some(taker);
+    }
+
+    /// Whether a call wants a socket that is handed out. Its arguments are in registers.
+    pub(super) fn opens(&self, question: &libc::seccomp_notif) -> bool {
+        const KIND: u64 = 0xf;
+        let [family, kind, protocol, ..] = question.data.args;
+        self.taker.is_some()
+            && [libc::AF_INET, libc::AF_INET6].contains(&descriptor(family))
+            && descriptor(kind & KIND) == libc::SOCK_STREAM
+            && [0, libc::IPPROTO_TCP].contains(&descriptor(protocol))
+    }
+
+    /// Answers with a socket that is connected already.
+    pub(super) fn socket(&mut self, asked: &Asked<'_>) -> io::Result<()> {
+        let [family, kind, ..] = asked.question.data.args;
+        let has = |flag: i32| descriptor(kind) & flag == flag;
+        let refuse = |errno| answer_if_there(asked.listener, asked.question.id, Answer::Fail(errno));
+        let made = pair(descriptor(family) == libc::AF_INET6).and_then(|(theirs, ours)| {
+            theirs.set_nonblocking(has(libc::SOCK_NONBLOCK))?;
+            Ok((theirs, ours))
+        });
+        let (theirs, ours) = match made {
+            Ok(made) => made,
+            Err(error) => return refuse(error.raw_os_error().unwrap_or(libc::ENOBUFS)),
+        };
+        if !self.taker.as_mut().is_some_and(|take| take(ours)) {
+            return refuse(libc::ENOBUFS);
+        }
+        let id = asked.question.id;
+        match sys::answer_with(asked.listener.as_fd(), id, theirs.as_fd(), has(libc::SOCK_CLOEXEC)) {
+            Err(error) => refuse(error.raw_os_error().unwrap_or(libc::EMFILE)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Answers a `connect`: every socket of the internet that anybody has inside is connected to the proxy.
+    pub(super) fn connect(&self, asked: &Asked<'_>, watcher: &mut dyn Watcher) -> io::Result<()> {
+        let (pid, id) = (asked.question.pid.cast_signed(), asked.question.id);
+        let [_, at, len, ..] = asked.question.data.args;
+        let to = address(pid, at, len).as_deref().and_then(internet_address);
+        // Else its number may have meant another process.
+        if !sys::still_asking(asked.listener.as_fd(), id) {
+            return Ok(());
+        }
+        if to == Some(self.at) {
+            return answer_if_there(asked.listener, id, Answer::Done);
+        }
+        if let Some(to) = to {
+            let place = PathBuf::from(to.to_string());
+            watcher.attempt(&Attempt { pid, intent: Intent::Connect, place });
+        }
+        answer_if_there(asked.listener, id, Answer::Fail(libc::EACCES))
+    }
+}
+
+/// Both ends of a connection on loopback. Whoever else comes to the place where they meet is not let in.
+fn pair(of_version_6: bool) -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let mut to = listener.local_addr()?;
+    if of_version_6 {
+        to.set_ip(Ipv4Addr::LOCALHOST.to_ipv6_mapped().into());
+    }
+    let theirs = TcpStream::connect_timeout(&to, PATIENCE)?;
+    let own = theirs.local_addr()?;
+    let own = SocketAddr::new(own.ip().to_canonical(), own.port());
+    let wait = i32::try_from(PATIENCE.as_millis()).unwrap_or_default();
+    for _ in 0..MOST_OTHERS {
+        if sys::poll([listener.as_raw_fd()], Some(wait))? == [0] {
+            break;
+        }
+        // A connection with these ends is up, and there is only one.
+        match listener.accept()? {
+            (ours, from) if from == own => return Ok((theirs, ours)),
+            _ => {}
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::EAGAIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn both_ends_of_a_pair_are_ours() {
+        for of_version_6 in [false, true] {
+            let (mut theirs, mut ours) = pair(of_version_6).unwrap();
+            theirs.write_all(b"said").unwrap();
+            let mut heard = [0; 4];
+            ours.read_exact(&mut heard).unwrap();
+            assert_eq!(&heard, b"said");
+            assert_eq!(theirs.local_addr().unwrap().is_ipv6(), of_version_6);
+        }
+    }
+}
