@@ -265,6 +265,27 @@ fn every_name_that_is_held_even_when_missing_is_told() {
     assert_eq!(told, names);
 }
 
+/// The attacks on hosts that are tried, with what the record says about each.
+#[test]
+fn every_attack_on_hosts_is_told() {
+    let row = |section: &str| {
+        let (name, rest) = section.split_once('\n').expect("a name");
+        let named: Vec<String> = rest
+            .lines()
+            .filter_map(|line| line.strip_prefix("named: "))
+            .map(|named| named.replace("\",\"place\":\"", " ").replace('`', ""))
+            .collect();
+        let said = if named.is_empty() { "–".to_owned() } else { format!("`{}`", named.join("`, `")) };
+        format!("| `{name}` | {said} |")
+    };
+    let data = ["attacks.txt", "attacks-proxied.txt"].map(|file| read(&format!("tests/network/{file}")));
+    let tried: Vec<String> = data.iter().flat_map(|text| text.split("\n=== ").skip(1).map(row)).collect();
+    let page = read("docs/network.md");
+    let (_, table) = page.split_once("| attack | the record says |").expect("the table");
+    let told: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with("| ")).collect();
+    assert_eq!(told.join("\n"), tried.join("\n"));
+}
+
 /// Which crates of ours a crate imports, by its manifest.
 fn imports(manifest: &str) -> BTreeSet<String> {
     // A crate may stand alone.

@@ -3,6 +3,7 @@
 //! `tests/network` holds the uses and the attacks as data, and the servers outside. Names of the tests are pinned to
 //! addresses of this machine by settings (`network.hosts`), as a person can do it.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use pinfold_tests::Tier;
@@ -93,6 +94,28 @@ fn sockets_of_other_kinds_are_closed() {
         let case = |code: &str| Case::new("kinds", &format!("{CLOSED}{code}"));
         let inside = python(world, &case("assert not list(opened()), list(opened())"), Some(Tier::Full));
         assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
+        let said = report(&inside);
+        let refused = said["refused"].as_array().expect("a list");
+        let named: BTreeSet<&str> = refused.iter().filter_map(|one| one["place"].as_str()).collect();
+        let kinds = [
+            "netlink",
+            "packet",
+            "vsock",
+            "alg",
+            "bluetooth",
+            "can",
+            "tipc",
+            "family 42",
+            "xdp",
+            "raw",
+            "rds",
+            "key",
+        ];
+        assert!(kinds.iter().all(|kind| named.contains(kind)), "{named:?}");
+        assert!(
+            refused.iter().all(|one| one["tried"] == "open socket" && one["program"] == "python3"),
+            "{said:#}"
+        );
         // Some need the superuser, some a module of the kernel.
         let free = python(world, &case("assert len(list(opened())) > 2, list(opened())"), None);
         assert_eq!(String::from_utf8_lossy(&free.stdout), "done\n", "the control: {}", told(&free));

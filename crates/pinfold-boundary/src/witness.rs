@@ -148,11 +148,12 @@ impl<'a> Witness<'a> {
         })
     }
 
-    fn socket(&self, family: &Path) -> No {
-        match &self.boundary.profile().network {
-            _ if family != Path::new("internet") => No::brokers(self.tier),
-            sandbox::Network::Proxied(_) => No::unproxied(),
-            sandbox::Network::Off | sandbox::Network::Relayed(_) | sandbox::Network::Host => No::network(),
+    fn socket(&self, kind: &Path) -> No {
+        match (kind.to_str(), &self.boundary.profile().network) {
+            (Some("unix"), _) => No::brokers(self.tier),
+            (Some("internet"), sandbox::Network::Proxied(_)) => No::unproxied(),
+            (Some("internet"), _) => No::network(),
+            _ => No::uncommon(),
         }
     }
 
@@ -301,6 +302,17 @@ impl No {
             why: "without a network of its own a run reaches hosts by the proxy alone".into(),
             instead: "use a program, or an option, that goes by HTTP_PROXY and HTTPS_PROXY",
             to_allow: "run it where the full tier can be had (`pinfold doctor`)",
+            by_us: true,
+            negotiable: false,
+        }
+    }
+
+    /// They speak to the kernel, to devices, or past the rules of the internet.
+    fn uncommon() -> Self {
+        Self {
+            why: "sockets of this kind are closed".into(),
+            instead: "do without it, and tell the person what it was for",
+            to_allow: "nothing allows that",
             by_us: true,
             negotiable: false,
         }

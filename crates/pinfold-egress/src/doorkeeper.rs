@@ -116,6 +116,9 @@ pub trait Doorkeeper: Map {
     /// protocol has words.
     fn mismatch(&self, ask: &Ask, mismatch: &Mismatch) -> No;
 
+    /// What was asked of the proxy is no host, or not one alone: this was said.
+    fn unclear(&self, said: &str, from: u16) -> No;
+
     /// A connection has ended.
     fn ended(&self, ask: &Ask, passed: Passed);
 }

@@ -48,17 +48,14 @@ pub(crate) async fn serve_with<I, H>(
     let sender = Arc::new(Mutex::new(sender));
     let service = service_fn(|mut request: Request<Incoming>| {
         let sender = Arc::clone(&sender);
-        let named = host_of(&request);
-        if named.as_ref().is_some_and(|named| named.is_for(ask)) {
+        let wrong = wrong(ask, &request);
+        if wrong.is_none() {
             change(&mut request);
         }
         async move {
-            Ok::<_, Infallible>(match named {
-                Some(named) if named.is_for(ask) => pass_on(&sender, request).await,
-                named => {
-                    let named = named.map(|named| named.to_string()).unwrap_or_default();
-                    refusal(&shared.keeper.mismatch(ask, &Mismatch::HostHeader(named)))
-                }
+            Ok::<_, Infallible>(match wrong {
+                None => pass_on(&sender, request).await,
+                Some(mismatch) => refusal(&shared.keeper.mismatch(ask, &mismatch)),
             })
         }
     });
@@ -128,6 +125,14 @@ impl Named {
     /// Whether it is the host and port of a connection.
     fn is_for(&self, ask: &Ask) -> bool {
         self.host == ask.host && self.port.is_none_or(|port| port == ask.port)
+    }
+}
+
+/// Why a request is not sent on to the host of its connection.
+fn wrong(ask: &Ask, request: &Request<Incoming>) -> Option<Mismatch> {
+    match host_of(request) {
+        Some(named) if named.is_for(ask) => None,
+        named => Some(Mismatch::HostHeader(named.map(|named| named.to_string()).unwrap_or_default())),
     }
 }
 

@@ -26,6 +26,9 @@ use pinfold_policy::host::Host;
 /// [RFC 1928](https://www.rfc-editor.org/rfc/rfc1928)
 const SOCKS: u8 = 5;
 
+/// What a request is called that cannot be read.
+const UNREADABLE: &str = "a request that cannot be read";
+
 /// One connection to the proxy's port.
 pub(crate) async fn lead(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
     let mut first = [0];
@@ -44,13 +47,16 @@ async fn requests(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
         })
     });
     let served = http::server(shared.limits.hello).serve_connection(TokioIo::new(inside), service);
-    let _ = served.with_upgrades().await;
+    if served.with_upgrades().await.is_err_and(|error| error.is_parse()) {
+        shared.keeper.unclear(UNREADABLE, from.port());
+    }
 }
 
 /// `CONNECT host:port`: a tunnel, once what comes through it means the host too.
 async fn connect(shared: &Arc<Shared>, mut request: Request<Incoming>, from: SocketAddr) -> Said {
     let target = request.uri().authority().and_then(|target| Host::parse_with_port(target.as_str()));
     let Some((host, Some(port))) = target else {
+        shared.keeper.unclear(&request.uri().to_string(), from.port());
         return http::plain(StatusCode::BAD_REQUEST, "pinfold: CONNECT needs a host and a port\n".to_owned());
     };
     let ask = Ask { host, port, way: Way::Proxy, from: from.port() };
@@ -74,6 +80,7 @@ async fn forward(shared: &Arc<Shared>, request: Request<Incoming>, from: SocketA
     let is_http = request.uri().scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
     let target = request.uri().authority().and_then(|target| Host::parse_with_port(target.as_str()));
     let (true, Some((host, port)), Some(_)) = (is_http, target, http::host_of(&request)) else {
+        shared.keeper.unclear(&request.uri().to_string(), from.port());
         let text = "pinfold: ask this proxy for http://host/… or with CONNECT host:port\n";
         return http::plain(StatusCode::BAD_REQUEST, text.to_owned());
     };
@@ -105,9 +112,8 @@ enum Reply {
 }
 
 async fn socks(shared: &Arc<Shared>, mut inside: TcpStream, from: SocketAddr) {
-    let Ok(Ok(Some((host, port)))) = timeout(shared.limits.hello, greeting(&mut inside)).await else {
-        return;
-    };
+    let greeting = greeting(&mut inside, |said| drop(shared.keeper.unclear(said, from.port())));
+    let Ok(Ok(Some((host, port)))) = timeout(shared.limits.hello, greeting).await else { return };
     let ask = Ask { host, port, way: Way::Socks, from: from.port() };
     match shared.reach(&ask).await {
         Ok(upstream) => {
@@ -125,8 +131,9 @@ async fn say(inside: &mut TcpStream, reply: Reply) -> std::io::Result<()> {
     inside.write_all(&[SOCKS, reply as u8, 0, 1, 0, 0, 0, 0, 0, 0]).await
 }
 
-/// The greeting and the request; `None` when it is none that is served here, which has been said.
-async fn greeting(inside: &mut TcpStream) -> std::io::Result<Option<(Host, u16)>> {
+/// The greeting and the request; `None` when it is none that is served here, which has been said. `unclear` is told what
+/// is no host.
+async fn greeting(inside: &mut TcpStream, unclear: impl Fn(&str)) -> std::io::Result<Option<(Host, u16)>> {
     const CONNECT: u8 = 1;
     const NO_AUTHENTICATION: u8 = 0;
     const NONE_ACCEPTED: u8 = 0xff;
@@ -147,7 +154,11 @@ async fn greeting(inside: &mut TcpStream) -> std::io::Result<Option<(Host, u16)>
             let [len] = array::<1>(inside).await?;
             let mut text = vec![0; usize::from(len)];
             inside.read_exact(&mut text).await?;
-            std::str::from_utf8(&text).ok().and_then(Host::parse)
+            let host = std::str::from_utf8(&text).ok().and_then(Host::parse);
+            if host.is_none() {
+                unclear(&String::from_utf8_lossy(&text));
+            }
+            host
         }
         _ => None,
     };

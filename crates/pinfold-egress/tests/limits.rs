@@ -43,6 +43,10 @@ impl Doorkeeper for Open {
         No { id: String::new(), message: String::new() }
     }
 
+    fn unclear(&self, _: &str, _: u16) -> No {
+        No { id: String::new(), message: String::new() }
+    }
+
     fn ended(&self, _: &Ask, passed: Passed) {
         self.passed.lock().unwrap().push(passed);
     }
@@ -167,6 +171,9 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
         }
         fn mismatch(&self, _: &Ask, mismatch: &Mismatch) -> No {
             self.refused.lock().unwrap().push(mismatch.clone());
+            No { id: String::new(), message: String::new() }
+        }
+        fn unclear(&self, _: &str, _: u16) -> No {
             No { id: String::new(), message: String::new() }
         }
         fn ended(&self, _: &Ask, _: Passed) {}

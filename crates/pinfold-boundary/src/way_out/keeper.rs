@@ -11,7 +11,7 @@ use pinfold_policy::source::Located;
 
 use super::asked::{Asked, Decides, Refuse};
 use super::program::Who;
-use super::refusals::{Refusals, Unreached, message};
+use super::refusals::{Refusals, Unreached};
 use crate::witness::Refused;
 
 /// Decides by the list, and has somebody asked where the list says nothing.
@@ -132,12 +132,6 @@ impl Doorkeeper for Keeper {
         let reach = self.reach(&ask.host, ask.port);
         let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && Asked::could_be(&ask.host);
         let Some(why) = why(reach, &rule) else { return Opened::Yes };
-        if let Host::Address(address) = &ask.host
-            && (address.is_loopback() || address.is_unspecified())
-        {
-            // Looking for a neighbour is no attempt to leave.
-            return Opened::No(No { id: String::new(), message: message(&place, &why.why, None) });
-        }
         match &self.asked {
             Some(asked) if could_be_asked => {
                 asked.take(ask, self.hosts.is_usual(ask.port), self.refusing(place, why))
@@ -180,6 +174,12 @@ impl Doorkeeper for Keeper {
             }
         };
         self.refuse("reach", place, Unreached { why: why.into(), rule, to_allow }, Some(ask.from))
+    }
+
+    fn unclear(&self, said: &str, from: u16) -> No {
+        let why = "this is no host, or not one alone".into();
+        let no = Unreached { why, rule: None, to_allow: NAMES_NONE.into() };
+        self.refuse("reach", said.escape_debug().to_string(), no, Some(from))
     }
 
     fn ended(&self, _: &Ask, _: Passed) {}

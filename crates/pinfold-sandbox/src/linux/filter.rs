@@ -281,7 +281,7 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
             .into()
     };
     let mut rules = vec![Rule { number: libc::SYS_socketpair, tests: pairs, otherwise: EACCES }];
-    // `getifaddrs` and `ip addr` speak NETLINK_ROUTE; all other protocols are closed.
+    // `getifaddrs` and `ip addr` speak NETLINK_ROUTE, as nearly every program does; all other protocols are closed.
     let route = if backing == Backing::Namespaces || profile.network == Network::Host {
         Action::Allow
     } else {
@@ -289,7 +289,7 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     };
     let routes = [(0, libc::AF_NETLINK.cast_unsigned()), (2, libc::NETLINK_ROUTE.cast_unsigned())];
     tests.push((Test::Both(routes), route));
-    rules.push(Rule { number: libc::SYS_socket, tests, otherwise: EACCES });
+    rules.push(Rule { number: libc::SYS_socket, tests, otherwise: SEEN_AND_REFUSED });
     match profile.network {
         Network::Host => {}
         // Where no network of its own keeps a process from the real one, no `connect` is ever the kernel's to carry out.

@@ -36,7 +36,7 @@ impl Read {
         let mut places = Vec::with_capacity(2);
         for (intent, from, address) in operands(number, args, how) {
             let found = match from {
-                Where::Socket(family) => Some(PlaceRead { named: None, real: family.into() }),
+                Where::Socket(kind) => Some(PlaceRead::unnamed(kind)),
                 Where::Address => network_address(pid, address, args[2]).map(PlaceRead::unnamed),
                 Where::Open(fd) => {
                     std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok().map(PlaceRead::open)
@@ -115,7 +115,7 @@ enum Where {
     /// What this descriptor stands for.
     Open(i32),
     Address,
-    Socket(&'static str),
+    Socket(PathBuf),
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "an `int` is the low 32 bits of its argument")]
@@ -200,10 +200,31 @@ fn operands(number: i64, args: &[u64; 6], how: Option<[u64; 3]>) -> Vec<(Intent,
             vec![(Metadata, open(0), 0)]
         }
         libc::SYS_connect => vec![(Intent::Connect, Where::Address, b)],
-        libc::SYS_socket if a == libc::AF_UNIX as u64 => vec![(Intent::Socket, Where::Socket("unix"), 0)],
-        libc::SYS_socket => vec![(Intent::Socket, Where::Socket("internet"), 0)],
+        libc::SYS_socket => vec![(Intent::Socket, Where::Socket(kind_of_socket(a, b)), 0)],
         _ => Vec::new(),
     }
+}
+
+/// What a kind of socket is called: by its family, and raw ones of the internet by that.
+fn kind_of_socket(family: u64, kind: u64) -> PathBuf {
+    const KIND: u64 = 0xf;
+    let name = match (descriptor(family), descriptor(kind & KIND)) {
+        (libc::AF_INET | libc::AF_INET6, libc::SOCK_RAW) => "raw",
+        (libc::AF_INET | libc::AF_INET6, _) => "internet",
+        (libc::AF_UNIX, _) => "unix",
+        (libc::AF_NETLINK, _) => "netlink",
+        (libc::AF_PACKET, _) => "packet",
+        (libc::AF_VSOCK, _) => "vsock",
+        (libc::AF_ALG, _) => "alg",
+        (libc::AF_BLUETOOTH, _) => "bluetooth",
+        (libc::AF_CAN, _) => "can",
+        (libc::AF_KEY, _) => "key",
+        (libc::AF_RDS, _) => "rds",
+        (libc::AF_TIPC, _) => "tipc",
+        (libc::AF_XDP, _) => "xdp",
+        (other, _) => return format!("family {other}").into(),
+    };
+    name.into()
 }
 
 fn network_address(pid: Pid, at: u64, len: u64) -> Option<PathBuf> {
