@@ -4,14 +4,16 @@
 //! addresses of this machine by settings (`network.hosts`), as a person can do it.
 
 use std::collections::BTreeSet;
-use std::process::Command;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
 
 use pinfold_tests::Tier;
 use pinfold_tests::bed::told;
 use pinfold_tests::cases::{Case, cases, python, report, wrong};
 use pinfold_tests::missing::all_there;
 use pinfold_tests::outside::everybody;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn ordinary_uses_work_with_nothing_set() {
@@ -313,5 +315,96 @@ fn programs_that_people_use_work_as_they_are() {
             assert!(met, "{said}");
             assert!(!said.contains("resolve"), "{said}");
         }
+    });
+}
+
+/// What a run does whose rules change: each line says how far it has come.
+const GOES_ON: &str = "import contextlib, time\n\
+    def says(what):\n    print(what, flush=True)\n\
+    def reached(host):\n    \
+        with contextlib.suppress(OSError):\n        return b' 200 ' in ask(tcp(host, HTTP), host)\n    return False\n\
+    def until(what, deed):\n    \
+        end = time.monotonic() + 30\n    \
+        while not deed() and time.monotonic() < end:\n        time.sleep(0.1)\n    says(what)\n\
+    held = tcp('allowed.test', BANNER)\n\
+    held.recv(99)\n\
+    assert reached('allowed.test') and not reached('other.test')\n\
+    says('began')\n\
+    until('other', lambda: reached('other.test'))\n\
+    until('denied', lambda: not reached('allowed.test'))\n\
+    held.settimeout(30)\n\
+    assert everything(held) == b''\n\
+    says('cut')\n\
+    until('closed', lambda: not reached('other.test'))\n";
+
+#[test]
+fn a_run_follows_rules_that_change_while_it_lives() {
+    everybody(|world| {
+        let at = world.bed.home().join(".config/pinfold/settings.json");
+        let before: Value = serde_json::from_slice(&fs::read(&at).expect("settings")).expect("JSON");
+        let write = |text: &str| {
+            let new = at.with_extension("new");
+            fs::write(&new, text).expect("a file");
+            world.bed.give();
+            fs::rename(&new, &at).expect("a new file");
+        };
+        let code = format!("from inside import *\n{GOES_ON}");
+        fs::write(world.bed.folder().join("case.py"), code).expect("a script");
+        let mut command = world.bed.run(Tier::Full, &["--json", "--ask", "nobody"]);
+        world.tell(command.args(["python3", "case.py", "follows"]));
+        let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pinfold");
+        let mut said = BufReader::new(run.stdout.take().expect("piped")).lines();
+        let mut heard = || said.next().and_then(Result::ok).unwrap_or_default();
+        assert_eq!(heard(), "began");
+        let (http, mut settings) = (world.port("http"), before.clone());
+        let add = |settings: &mut Value, list: &str, rule: String| {
+            settings["network"][list].as_array_mut().expect("a list").push(rule.into());
+        };
+        add(&mut settings, "allow", format!("other.test:{http}"));
+        write(&settings.to_string());
+        assert_eq!(heard(), "other", "what is allowed meanwhile is reached, its name too");
+        add(&mut settings, "deny", "allowed.test".to_owned());
+        write(&settings.to_string());
+        assert_eq!([heard(), heard()], ["denied", "cut"], "and a connection that was there before");
+        write("{ this is no JSON");
+        assert_eq!(heard(), "closed", "while the file cannot be read nothing is allowed");
+        let output = run.wait_with_output().expect("pinfold");
+        assert!(output.status.success(), "{}", told(&output));
+        let refused = report(&output)["refused"].to_string();
+        assert!(refused.contains("a rule denies it"), "{refused}");
+        write(&before.to_string());
+    });
+}
+
+#[test]
+fn a_shell_of_a_session_goes_by_the_rules_of_now() {
+    everybody(|world| {
+        let at = world.bed.home().join(".config/pinfold/settings.json");
+        let before: Value = serde_json::from_slice(&fs::read(&at).expect("settings")).expect("JSON");
+        let fetch = |host: &str| {
+            let command = format!("curl -sS -m 20 http://{host}:{}/", world.port("http"));
+            json!({"tool": "Bash", "input": {"command": command}}).to_string()
+        };
+        let mut pinfold = world.bed.free(pinfold_tests::product::pinfold());
+        pinfold.args(["call", "--lines", "--allow-bash", "--allowedTools", "Bash", "--ask", "nobody"]);
+        let piped = pinfold.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut session = piped.spawn().expect("pinfold");
+        let mut input = session.stdin.take().expect("piped");
+        let mut answers = BufReader::new(session.stdout.take().expect("piped")).lines();
+        let mut call = |host: &str| {
+            writeln!(input, "{}", fetch(host)).expect("a line");
+            answers.next().and_then(Result::ok).unwrap_or_default()
+        };
+        let said = call("other.test");
+        assert!(!said.contains("hello from outside"), "{said}");
+        let mut settings = before.clone();
+        let allow = settings["network"]["allow"].as_array_mut().expect("a list");
+        allow.push(format!("other.test:{}", world.port("http")).into());
+        fs::write(&at, settings.to_string()).expect("settings");
+        let said = call("other.test");
+        assert!(said.contains("hello from outside"), "{said}");
+        drop(input);
+        assert!(session.wait().expect("pinfold").success());
+        fs::write(&at, before.to_string()).expect("settings");
     });
 }

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pinfold_policy::host::Hosts;
 use pinfold_policy::{Guard, Guards, Held};
@@ -17,6 +16,7 @@ use crate::folder::{Findings, Holder};
 use crate::git::layout;
 use crate::git::protect;
 use crate::grant::{CacheChoice, Grant, Network, SandboxMode};
+use crate::hosts::HostList;
 use crate::lists;
 use crate::place::{Hold, Places, Standing};
 use crate::private::Private;
@@ -82,7 +82,7 @@ pub struct Boundary {
     named: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     /// Hosts that can be reached, where not all can and not none.
-    hosts: Option<Arc<Hosts>>,
+    hosts: Option<HostList>,
     asks_about_hosts: bool,
     /// What stands inside in the place of secrets, and where these are.
     secrets: Option<Kept>,
@@ -177,7 +177,7 @@ impl Boundary {
 
     /// Hosts that can be reached, where not all can and not none. Somebody has to open the way:
     /// [`WayOut`](crate::WayOut).
-    pub fn hosts(&self) -> Option<&Arc<Hosts>> {
+    pub fn hosts(&self) -> Option<&HostList> {
         self.hosts.as_ref()
     }
 
@@ -439,7 +439,7 @@ impl Drawing {
 
     /// Where no network of its own can be had a proxy is all that is open. A socket of another kind, or one that is made
     /// unseen, would be a way around it.
-    fn network(&mut self, grant: &Grant, tier: Tier) -> (sandbox::Network, Option<Arc<Hosts>>) {
+    fn network(&mut self, grant: &Grant, tier: Tier) -> (sandbox::Network, Option<HostList>) {
         if grant.publishes && tier == Tier::Landlock {
             self.findings
                 .notes
@@ -448,20 +448,21 @@ impl Drawing {
         match (&grant.network, tier) {
             // A network that leads nowhere, with somebody outside who can call.
             (Network::Off, Tier::Full) if grant.publishes => {
-                let hosts = Arc::<Hosts>::default();
+                let hosts = Hosts::default();
                 let entrances = Entrances { callers: MOST_CALLERS, ..way_out::entrances(&hosts, false) };
-                (sandbox::Network::Relayed(entrances), Some(hosts))
+                (sandbox::Network::Relayed(entrances), Some(hosts.into()))
             }
             (Network::Off, _) => (sandbox::Network::Off, None),
             (Network::Host, _) => (sandbox::Network::Host, None),
             (Network::Hosts(hosts), Tier::Full)
-                if grant.asks_about_hosts || grant.publishes || !hosts.is_empty() =>
+                if grant.asks_about_hosts || grant.publishes || !hosts.said().is_empty() =>
             {
                 let callers = if grant.publishes { MOST_CALLERS } else { 0 };
-                let entrances = Entrances { callers, ..way_out::entrances(hosts, grant.asks_about_hosts) };
-                (sandbox::Network::Relayed(entrances), Some(Arc::clone(hosts)))
+                let entrances =
+                    Entrances { callers, ..way_out::entrances(hosts.said(), grant.asks_about_hosts) };
+                (sandbox::Network::Relayed(entrances), Some(hosts.clone()))
             }
-            (Network::Hosts(hosts), _) if hosts.is_empty() && !grant.asks_about_hosts => {
+            (Network::Hosts(hosts), _) if hosts.said().is_empty() && !grant.asks_about_hosts => {
                 (sandbox::Network::Off, None)
             }
             (Network::Hosts(_), _) if grant.openings.unix_sockets || grant.openings.io_uring => {
@@ -471,8 +472,8 @@ impl Drawing {
                 (sandbox::Network::Off, None)
             }
             (Network::Hosts(hosts), Tier::Full | Tier::Landlock) => {
-                let Entrances { proxy, .. } = way_out::entrances(hosts, false);
-                (sandbox::Network::Proxied(proxy), Some(Arc::clone(hosts)))
+                let Entrances { proxy, .. } = way_out::entrances(hosts.said(), false);
+                (sandbox::Network::Proxied(proxy), Some(hosts.clone()))
             }
         }
     }

@@ -2,14 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pinfold_policy::declared::KernelLists;
-use pinfold_policy::host::Hosts;
 use pinfold_policy::settings::Secrets;
 use pinfold_sandbox::{Limits, Openings, Temp};
 
 use crate::agents::AgentProfile;
+use crate::hosts::HostList;
 use crate::private::Private;
 
 /// How much of the file system can be written.
@@ -43,7 +42,7 @@ pub enum Network {
     #[default]
     Off,
     /// These hosts, and what runs inside.
-    Hosts(Arc<Hosts>),
+    Hosts(HostList),
     /// Everything that this machine can reach.
     Host,
 }

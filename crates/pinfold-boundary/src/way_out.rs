@@ -83,7 +83,7 @@ impl WayOut {
         let Some(hosts) = boundary.hosts() else { return Ok(None) };
         let limits = Limits::default();
         let Some(doors) = doors(confined, means.published, limits) else { return Ok(None) };
-        let keeper = Keeper::new(Arc::clone(hosts), confined.pid(), means.names);
+        let keeper = Keeper::new(hosts.clone(), confined.pid(), means.names);
         let keeper = Arc::new(match means.decides {
             Some(decides) => keeper.asking(decides),
             None => keeper,

@@ -1,11 +1,14 @@
 //! What commands can reach: from flags and settings to a wish.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use pinfold::Ambient;
 use pinfold::policy::host::Hosts;
 use pinfold::policy::merge::Merged;
-use pinfold::policy::settings::{self, Secrets};
+use pinfold::policy::settings::{self, Flags, Secrets};
+use pinfold::policy::{Layer, Source};
+use pinfold::settings::{Locations, Watched};
 use pinfold_boundary::Network;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -53,7 +56,43 @@ pub(crate) fn sockets(merged: &Merged) -> Vec<PathBuf> {
 
 fn hosts(merged: &Merged) -> Result<Network, Failure> {
     let hosts = Hosts::new(&merged.network, &merged.rules).map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    Ok(Network::Hosts(Arc::new(hosts)))
+    Ok(Network::Hosts(hosts.into()))
+}
+
+/// Has a list of hosts follow the files that it is said in. `said` is what settings come to. Files are read for it when
+/// somebody first asks.
+pub(crate) fn following(
+    network: Network,
+    (locations, flags): (&Locations, &Flags),
+    said: impl Fn(&Merged) -> Result<Network, Failure> + Send + Sync + 'static,
+) -> Network {
+    let Network::Hosts(list) = network else { return network };
+    let (locations, flags, said) = (locations.clone(), flags.clone(), Arc::new(said));
+    let closed = Arc::new(Hosts::closed(&Source::plain(Layer::BuiltIn)));
+    let watched = OnceLock::new();
+    Network::Hosts(list.following(move || {
+        if watched.get().is_none() {
+            let said = Arc::clone(&said);
+            let make = move |merged: &Merged| hosts_now(said(merged), merged);
+            // Until the files can be read again nothing is reached.
+            if let Ok(started) = Watched::start(Ambient::claim(), locations.clone(), flags.clone(), make) {
+                let _ = watched.set(started);
+            }
+        }
+        watched.get().map_or_else(|| Arc::clone(&closed), Watched::now)
+    }))
+}
+
+/// The list while a run lives that began with one. What cannot be carried out any more closes it; nothing makes it more
+/// than a list.
+fn hosts_now(said: Result<Network, Failure>, merged: &Merged) -> Hosts {
+    let source = merged.sandbox.network.as_ref().map(|said| &said.source);
+    let closed = || Hosts::closed(source.unwrap_or(&Source::plain(Layer::BuiltIn)));
+    match said {
+        Ok(Network::Hosts(list)) => Hosts::clone(list.said()),
+        Ok(Network::Host) => Hosts::new(&merged.network, &merged.rules).unwrap_or_else(|_| closed()),
+        Ok(Network::Off) | Err(_) => closed(),
+    }
 }
 
 /// Lets this process have as many connections open as it may. For a program that does nothing else, once its command

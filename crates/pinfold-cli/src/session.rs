@@ -240,7 +240,7 @@ fn with_settings(
     let plan = Plan { asking, interaction, ..plan };
     let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
-    let network = network::of_shells(&merged)?;
+    let network = network::following(network::of_shells(&merged)?, (&locations, &flags), network::of_shells);
     let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
     let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
     let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };

@@ -119,6 +119,12 @@ pub trait Doorkeeper: Map {
     /// What was asked of the proxy is no host, or not one alone: this was said.
     fn unclear(&self, said: &str, from: u16) -> No;
 
+    /// Whether what is decided by has changed since this was asked last. Asked now and then.
+    fn has_changed(&self) -> bool;
+
+    /// Whether a connection that was let pass would be denied by now.
+    fn denies(&self, ask: &Ask) -> bool;
+
     /// A connection has ended.
     fn ended(&self, ask: &Ask, passed: Passed);
 }

@@ -54,7 +54,7 @@ pub(crate) async fn serve_with<I, H>(
         }
         async move {
             Ok::<_, Infallible>(match wrong {
-                None => pass_on(&sender, request).await,
+                None => pass_on(shared, ask, &sender, request).await,
                 Some(mismatch) => refusal(&shared.keeper.mismatch(ask, &mismatch)),
             })
         }
@@ -153,7 +153,12 @@ pub(crate) fn host_of(request: &Request<Incoming>) -> Option<Named> {
 }
 
 /// Sends a request on, and hands back what comes.
-pub(crate) async fn pass_on(sender: &Mutex<SendRequest<Incoming>>, mut request: Request<Incoming>) -> Said {
+pub(crate) async fn pass_on(
+    shared: &Arc<Shared>,
+    ask: &Ask,
+    sender: &Mutex<SendRequest<Incoming>>,
+    mut request: Request<Incoming>,
+) -> Said {
     // Hosts want the target alone; whoever asks a proxy writes all of it.
     if let Some(target) = request.uri().path_and_query().cloned() {
         *request.uri_mut() = Uri::from(target);
@@ -176,7 +181,14 @@ pub(crate) async fn pass_on(sender: &Mutex<SendRequest<Incoming>>, mut request: 
     match sent {
         Ok(mut response) => {
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                tokio::spawn(tunnel(upgrade, hyper::upgrade::on(&mut response)));
+                let (shared, ask, host) =
+                    (Arc::clone(shared), ask.clone(), hyper::upgrade::on(&mut response));
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = tunnel(upgrade, host) => {}
+                        () = shared.denied(&ask) => {}
+                    }
+                });
             }
             response.map(BodyExt::boxed)
         }

@@ -90,7 +90,7 @@ async fn forward(shared: &Arc<Shared>, request: Request<Incoming>, from: SocketA
         Err(unmet) => return unmet_in_words(&unmet),
     };
     match http::handshake(upstream).await {
-        Ok(sender) => http::pass_on(&Mutex::new(sender), request).await,
+        Ok(sender) => http::pass_on(shared, &ask, &Mutex::new(sender), request).await,
         Err(e) => http::unreachable(&e.to_string()),
     }
 }

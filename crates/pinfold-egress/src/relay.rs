@@ -14,7 +14,7 @@ use pinfold_policy::host::{Host, Name};
 use rustix::process::{Resource, getrlimit};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::dns::Lookup;
@@ -79,9 +79,35 @@ pub(crate) struct Shared {
     vault: Option<Vault>,
     names: Arc<Mutex<Synthetic>>,
     room: Arc<Semaphore>,
+    /// Says that what is decided by has changed.
+    changes: watch::Sender<()>,
+}
+
+/// After how long connections are looked at whose host may be denied by now.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Tells all connections when what is decided by has changed.
+async fn tell_changes(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        if shared.keeper.has_changed() {
+            shared.changes.send_replace(());
+        }
+    }
 }
 
 impl Shared {
+    /// Waits until a connection that was let pass is denied.
+    pub(crate) async fn denied(&self, ask: &Ask) {
+        let mut changes = self.changes.subscribe();
+        // What changed while it was made is known by now.
+        while !self.keeper.denies(ask) {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// The host that an address inside stands for.
     fn host(&self, address: IpAddr) -> Host {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,6 +191,7 @@ impl Relay {
             vault,
             names: Arc::clone(&names),
             room: Arc::new(Semaphore::new(limits.connections)),
+            changes: watch::Sender::new(()),
         });
         {
             let _entered = runtime.enter();
@@ -196,6 +223,7 @@ fn open(doors: Doors, shared: &Arc<Shared>) -> io::Result<()> {
             tokio::spawn(take(tokio::net::TcpListener::from_std(listener)?, kind, Arc::clone(shared)));
         }
     }
+    tokio::spawn(tell_changes(Arc::clone(shared)));
     if let Some(handed) = doors.handed {
         tokio::spawn(handed.serve(Arc::clone(shared)));
     }
@@ -252,6 +280,21 @@ async fn lead(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
 /// has been read of them already.
 pub(crate) async fn carry(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, early: Bytes, host: TcpStream) {
     let mut passed = Passed::default();
+    tokio::select! {
+        () = carry_all(shared, ask, inside, early, host, &mut passed) => {}
+        () = shared.denied(ask) => {}
+    }
+    shared.keeper.ended(ask, passed);
+}
+
+async fn carry_all(
+    shared: &Arc<Shared>,
+    ask: &Ask,
+    inside: TcpStream,
+    early: Bytes,
+    host: TcpStream,
+    passed: &mut Passed,
+) {
     match meant(shared, ask, &inside, &early, &host).await {
         Ok(Meant::Requests) if early.is_empty() => Box::pin(http::serve(shared, ask, inside, host)).await,
         Ok(Meant::Opened) if early.is_empty() => {
@@ -264,7 +307,7 @@ pub(crate) async fn carry(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, ea
         // How it ends between the two of them is theirs to see.
         Ok(Meant::Bytes) => {
             if write_all(&host, &early).await.is_ok() {
-                let _ = pass(&inside, &host, shared.limits.idle, &mut passed).await;
+                let _ = pass(&inside, &host, shared.limits.idle, passed).await;
             }
         }
         Err(Unmeant::Refused(mismatch)) => {
@@ -272,7 +315,6 @@ pub(crate) async fn carry(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, ea
             refuse(&inside);
         }
     }
-    shared.keeper.ended(ask, passed);
 }
 
 /// Ends a connection so that the other side sees at once that it is over, and not well.

@@ -47,6 +47,14 @@ impl Doorkeeper for Open {
         No { id: String::new(), message: String::new() }
     }
 
+    fn has_changed(&self) -> bool {
+        false
+    }
+
+    fn denies(&self, _: &Ask) -> bool {
+        false
+    }
+
     fn ended(&self, _: &Ask, passed: Passed) {
         self.passed.lock().unwrap().push(passed);
     }
@@ -175,6 +183,12 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
         }
         fn unclear(&self, _: &str, _: u16) -> No {
             No { id: String::new(), message: String::new() }
+        }
+        fn has_changed(&self) -> bool {
+            false
+        }
+        fn denies(&self, _: &Ask) -> bool {
+            false
         }
         fn ended(&self, _: &Ask, _: Passed) {}
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold_egress::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Passed};
 use pinfold_policy::Connection;
@@ -12,12 +12,17 @@ use pinfold_policy::source::Located;
 use super::asked::{Asked, Decides, Refuse};
 use super::program::Who;
 use super::refusals::{Refusals, Unreached};
+use crate::hosts::HostList;
 use crate::witness::Refused;
 
 /// Decides by the list, and has somebody asked where the list says nothing.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    hosts: Arc<Hosts>,
+    hosts: HostList,
+    /// What held when somebody asked last.
+    last: Mutex<Arc<Hosts>>,
+    /// What held when connections were looked at last.
+    looked_at: Mutex<Arc<Hosts>>,
     /// The first process inside.
     init: i32,
     refusals: Arc<Refusals>,
@@ -25,8 +30,28 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(hosts: Arc<Hosts>, init: i32, names: Option<String>) -> Self {
-        Self { hosts, init, refusals: Arc::new(Refusals::new(init, names)), asked: None }
+    pub(super) fn new(hosts: HostList, init: i32, names: Option<String>) -> Self {
+        let said = hosts.said();
+        Self {
+            last: Mutex::new(Arc::clone(said)),
+            looked_at: Mutex::new(Arc::clone(said)),
+            hosts,
+            init,
+            refusals: Arc::new(Refusals::new(init, names)),
+            asked: None,
+        }
+    }
+
+    /// The list that holds from now on.
+    fn renewed(&self) -> Arc<Hosts> {
+        let now = self.hosts.now();
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&now);
+        now
+    }
+
+    /// The list that held when somebody asked last: for what belongs to that.
+    fn last(&self) -> Arc<Hosts> {
+        Arc::clone(&self.last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The same, which has somebody asked.
@@ -45,7 +70,7 @@ impl Keeper {
 
     /// The narrowest rule that allows this.
     fn rule_for(&self, host: &Host, port: u16) -> String {
-        if self.hosts.is_usual(port) { host.to_string() } else { named(host, port) }
+        if self.last().is_usual(port) { host.to_string() } else { named(host, port) }
     }
 
     /// How a connection is refused that somebody was asked about: as without a person, for the reason that they gave.
@@ -56,13 +81,6 @@ impl Keeper {
             let no = Unreached { why: why.to_owned().into(), rule: rule.clone(), to_allow: to_allow.clone() };
             refusals.refuse("reach", place.clone(), no, Some(who))
         })
-    }
-
-    fn reach(&self, host: &Host, port: u16) -> Reach<'_> {
-        match host {
-            Host::Name(name) => self.hosts.name(name, port),
-            Host::Address(address) => self.hosts.address(*address, port),
-        }
     }
 }
 
@@ -96,24 +114,25 @@ fn why(reach: Reach<'_>, add: &str) -> Option<Unreached> {
 
 impl Map for Keeper {
     fn leads(&self, address: IpAddr, port: u16) -> Leads {
-        self.hosts.leads(address, port)
+        self.last().leads(address, port)
     }
 
     fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>> {
-        Map::pinned(&*self.hosts, name)
+        Map::pinned(&*self.last(), name)
     }
 }
 
 impl Doorkeeper for Keeper {
     fn knows(&self, name: &Name) -> bool {
-        if self.hosts.knows(name) {
+        let hosts = self.renewed();
+        if hosts.knows(name) {
             return true;
         }
         // Names of addresses are asked for to print them.
         let is_reverse = [".in-addr.arpa", ".ip6.arpa"].iter().any(|end| name.as_str().ends_with(end));
         let all = || {
-            let ports = self.hosts.reachable_ports().into_iter().chain(self.hosts.usual_ports());
-            ports.map(|port| self.hosts.name(name, port))
+            let ports = hosts.reachable_ports().into_iter().chain(hosts.usual_ports());
+            ports.map(|port| hosts.name(name, port))
         };
         let is_open = || all().any(|reach| matches!(reach, Reach::Unnamed | Reach::Asked(_)));
         if self.asked.is_some() && Asked::could_be_named(name.as_str()) && is_open() {
@@ -127,14 +146,15 @@ impl Doorkeeper for Keeper {
     }
 
     fn open(&self, ask: &Ask) -> Opened {
+        let hosts = self.renewed();
         let place = named(&ask.host, ask.port);
         let rule = self.rule_for(&ask.host, ask.port);
-        let reach = self.reach(&ask.host, ask.port);
+        let reach = hosts.host(&ask.host, ask.port);
         let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && Asked::could_be(&ask.host);
         let Some(why) = why(reach, &rule) else { return Opened::Yes };
         match &self.asked {
             Some(asked) if could_be_asked => {
-                asked.take(ask, self.hosts.is_usual(ask.port), self.refusing(place, why))
+                asked.take(ask, hosts.is_usual(ask.port), self.refusing(place, why))
             }
             Some(_) | None => Opened::No(self.refuse("reach", place, why, Some(ask.from))),
         }
@@ -142,7 +162,8 @@ impl Doorkeeper for Keeper {
 
     fn mismatch(&self, ask: &Ask, mismatch: &Mismatch) -> No {
         let place = named(&ask.host, ask.port);
-        let rule_of = |address: &IpAddr| match self.hosts.address(*address, ask.port) {
+        let hosts = self.last();
+        let rule_of = |address: &IpAddr| match hosts.address(*address, ask.port) {
             Reach::Denied(rule) | Reach::Asked(rule) => Some(rule.clone()),
             Reach::Allowed(_) | Reach::Unnamed => None,
         };
@@ -180,6 +201,16 @@ impl Doorkeeper for Keeper {
         let why = "this is no host, or not one alone".into();
         let no = Unreached { why, rule: None, to_allow: NAMES_NONE.into() };
         self.refuse("reach", said.escape_debug().to_string(), no, Some(from))
+    }
+
+    fn has_changed(&self) -> bool {
+        let now = self.renewed();
+        let mut looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        !Arc::ptr_eq(&std::mem::replace(&mut *looked_at, Arc::clone(&now)), &now)
+    }
+
+    fn denies(&self, ask: &Ask) -> bool {
+        matches!(self.last().host(&ask.host, ask.port), Reach::Denied(_))
     }
 
     fn ended(&self, _: &Ask, _: Passed) {}

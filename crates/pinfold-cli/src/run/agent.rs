@@ -149,7 +149,7 @@ fn reaches(grant: &Grant, host: &str) -> bool {
         Network::Off => false,
         Network::Host => true,
         Network::Hosts(hosts) => {
-            Name::parse(host).is_some_and(|name| matches!(hosts.name(&name, HTTPS), Reach::Allowed(_)))
+            Name::parse(host).is_some_and(|name| matches!(hosts.said().name(&name, HTTPS), Reach::Allowed(_)))
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold::audit::Limits;
 use pinfold::policy::declared::{KernelLists, ScopedTool};
+use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::{self, ApprovalSettings, Flags, Secrets};
 use pinfold::policy::{Guards, Located};
 use pinfold::settings::{Locations, Situation};
@@ -122,7 +123,10 @@ fn said(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<Said, Failur
         .with_settings(&Ambient::claim(), &merged, &situation)
         .map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
-    let network = network::of_run(run.network, !run.allow_host.is_empty(), &merged)?;
+    let (reach, named) = (run.network, !run.allow_host.is_empty());
+    let network = network::of_run(reach, named, &merged)?;
+    let of_run = move |merged: &Merged| network::of_run(reach, named, merged);
+    let network = network::following(network, (&locations, &flags), of_run);
     let value = |mode: Located<settings::SandboxMode>| mode.value;
     // Where managed settings allow no rules of others none are offered.
     let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());

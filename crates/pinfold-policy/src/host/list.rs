@@ -7,7 +7,7 @@ use super::name::{Host, Name};
 use super::rule::HostRule;
 use crate::rule::{Covers, Effect, SourcedRule};
 use crate::settings::NetworkSettings;
-use crate::source::Located;
+use crate::source::{Located, Source};
 
 /// Ports at which a host may be reached whose rule names none, where nobody says otherwise: ssh, http and https.
 pub const DEFAULT_PORTS: [u16; 3] = [22, 80, 443];
@@ -80,6 +80,12 @@ impl Hosts {
         hosts.pins = said.hosts.as_ref().map(|pins| pins.value.0.clone()).unwrap_or_default();
         let ports = hosts.reachable_ports().len();
         if ports > MOST_PORTS { Err(TooManyPorts(ports)) } else { Ok(hosts) }
+    }
+
+    /// Nothing is reached, and nobody is asked about it: `source` says so.
+    pub fn closed(source: &Source) -> Self {
+        let deny = HostRule::everything().map(|value| Located { value, source: source.clone() });
+        Self { deny: deny.into(), ..Self::default() }
     }
 
     /// Whether nothing may be reached unasked.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Serialize, Serializer};
 
 use super::name::Name;
@@ -70,6 +70,18 @@ impl HostRule {
         // `domain:127.0.0.1` names an address.
         let of = pattern.exact().and_then(of).unwrap_or_else(|| Of::Names(pattern.clone()));
         Self { text: text.to_owned(), of, port: None }
+    }
+
+    /// Rules about every host, by name and by address.
+    pub fn everything() -> [Self; 3] {
+        let v4 = IpNet::V4(Ipv4Net::default());
+        let v6 = IpNet::V6(Ipv6Net::default());
+        let network = |of: IpNet| Self { text: of.to_string(), of: Of::Network(of), port: None };
+        [
+            Self { text: "*".to_owned(), of: Of::Names(HostPattern::any()), port: None },
+            network(v4),
+            network(v6),
+        ]
     }
 
     /// The port that it is about; `None` for those of the list.

@@ -146,3 +146,12 @@ fn pins_and_ports_are_read() {
     let many: Vec<String> = (1000..1100).map(|port| format!("\"a.example:{port}\"")).collect();
     assert!(Hosts::new(&said(&format!("{{\"allow\": [{}]}}", many.join(","))), &[]).is_err());
 }
+
+#[test]
+fn a_closed_list_denies_every_host() {
+    let hosts = Hosts::closed(&Source::plain(Layer::BuiltIn));
+    for host in ["a.test", "localhost", "127.0.0.1", "8.8.8.8", "::1", "2606:4700::1"] {
+        let reach = hosts.host(&Host::parse(host).unwrap(), 443);
+        assert!(matches!(reach, Reach::Denied(_)), "{host}: {reach:?}");
+    }
+}

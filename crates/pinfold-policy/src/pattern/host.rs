@@ -21,12 +21,17 @@ impl HostPattern {
         let (below, name) = host.strip_prefix("*.").map_or((false, &*host), |rest| (true, rest));
         let any = host == "*";
         if any {
-            return Ok(Self { host: "".into(), below: false, any });
+            return Ok(Self::any());
         }
         if name.is_empty() || name.contains(['*', '?', '/', '@', ' ']) {
             return Err("a host is a name, with `*.` in front for the hosts below it");
         }
         Ok(Self { host: name.into(), below, any })
+    }
+
+    /// Matches every host.
+    pub(crate) fn any() -> Self {
+        Self { host: "".into(), below: false, any: true }
     }
 
     /// The one host that it matches, if it is one.

@@ -232,6 +232,9 @@ impl Shells {
             not_held(format!("no private directory could be made for the shell: {error}"))
         })?;
         let mut grant = self.grant.clone();
+        if let Network::Hosts(list) = &mut grant.network {
+            list.renew();
+        }
         grant.private = Private::existing(scratch.path());
         grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
         if let Some(session) = session.upgrade() {

@@ -1,0 +1,59 @@
+//! A list of hosts that may change while a run lives.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pinfold_policy::host::Hosts;
+
+/// Where the list is looked up that holds now.
+type Follow = dyn Fn() -> Arc<Hosts> + Send + Sync;
+
+/// Hosts that can be reached: as somebody said them, and as they say them now.
+#[derive(Clone)]
+pub struct HostList {
+    said: Arc<Hosts>,
+    follow: Option<Arc<Follow>>,
+}
+
+impl HostList {
+    /// A list that changes. `follow` is asked for each connection, and should cost little where nothing has changed.
+    #[must_use]
+    pub fn following(self, follow: impl Fn() -> Arc<Hosts> + Send + Sync + 'static) -> Self {
+        Self { follow: Some(Arc::new(follow)), ..self }
+    }
+
+    /// The list as it was said.
+    pub fn said(&self) -> &Arc<Hosts> {
+        &self.said
+    }
+
+    /// The list that holds now.
+    pub fn now(&self) -> Arc<Hosts> {
+        self.follow.as_ref().map_or_else(|| Arc::clone(&self.said), |follow| follow())
+    }
+
+    /// Takes what holds now for what was said: for another run.
+    pub fn renew(&mut self) {
+        self.said = self.now();
+    }
+}
+
+impl From<Hosts> for HostList {
+    /// One that stays as it is.
+    fn from(hosts: Hosts) -> Self {
+        Self { said: Arc::new(hosts), follow: None }
+    }
+}
+
+impl PartialEq for HostList {
+    /// Whether the same was said.
+    fn eq(&self, other: &Self) -> bool {
+        self.said == other.said
+    }
+}
+
+impl fmt::Debug for HostList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostList").field("said", &self.said).finish_non_exhaustive()
+    }
+}
