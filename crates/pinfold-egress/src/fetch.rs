@@ -58,6 +58,8 @@ pub enum Unfetched {
     Broken(String),
     /// It took longer than this.
     Late(Duration),
+    /// Nobody waits for it any more.
+    GivenUp,
     /// The content is larger than this.
     TooLarge(u64),
     /// The content is packed in a way that was not asked for.
@@ -71,6 +73,9 @@ pub struct Client {
     roots: Option<PathBuf>,
     tls: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
+
+/// After how long it is asked again whether anybody waits.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The longest head of an answer.
 const LONGEST_HEAD: usize = 64 * 1024;
@@ -93,7 +98,7 @@ impl Client {
         Self { roots: self.roots.clone(), tls: OnceLock::new() }
     }
 
-    /// Fetches one page of `most` bytes at most.
+    /// Fetches one page of `most` bytes at most, as long as `waits` says that somebody still wants it.
     ///
     /// # Errors
     /// [`Unfetched`] says why there is none.
@@ -104,10 +109,15 @@ impl Client {
         map: &dyn Map,
         most: u64,
         patience: Duration,
+        waits: &(dyn Fn() -> bool + Sync),
     ) -> Result<Fetched, Unfetched> {
         let all = async {
-            let fetched = timeout(patience, self.one(url, method, map, most)).await;
-            fetched.unwrap_or(Err(Unfetched::Late(patience)))
+            tokio::select! {
+                fetched = timeout(patience, self.one(url, method, map, most)) => {
+                    fetched.unwrap_or(Err(Unfetched::Late(patience)))
+                }
+                () = given_up(waits) => Err(Unfetched::GivenUp),
+            }
         };
         let run = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -143,6 +153,13 @@ impl Client {
 
     fn tls(&self) -> Result<Arc<ClientConfig>, String> {
         self.tls.get_or_init(|| tls::verifying(self.roots.as_deref().map(Path::new))).clone()
+    }
+}
+
+/// Waits until nobody waits any more.
+async fn given_up(waits: &(dyn Fn() -> bool + Sync)) {
+    while waits() {
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 

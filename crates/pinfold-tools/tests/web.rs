@@ -6,15 +6,17 @@ mod kit;
 #[path = "kit/web.rs"]
 mod surfing;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinfold::RefusalCode;
-use pinfold_tools::{Ended, Reply};
+use pinfold::consent::Caller;
+use pinfold::{RawCall, RefusalCode};
+use pinfold_tools::{Ended, Reply, Scrubbing, call_for};
 use serde_json::{Value, json};
 use surfing::{Authority, Setup, text};
 
@@ -231,6 +233,35 @@ fn hostile_answers_end_in_words() {
                 assert!(reply.text().contains("longer than"), "{}", reply.text());
             });
         }
+    });
+}
+
+/// The server never says anything: that the call ends at all shows it.
+#[test]
+fn a_page_that_nobody_waits_for_is_given_up() {
+    let (came, comes) = mpsc::channel();
+    let mute = Server::start(move |_, stream| {
+        came.send(()).unwrap();
+        // Until the other side has gone.
+        let _ = stream.read(&mut [0]);
+        came.send(()).unwrap();
+        thread::sleep(Duration::from_mins(2));
+    });
+    let surfer = setup(&[&mute]).start();
+    let gone = AtomicBool::new(false);
+    let waits = || !gone.load(Ordering::SeqCst);
+    thread::scope(|scope| {
+        let call = scope.spawn(|| {
+            let raw = RawCall::new("WebFetch", json!({"url": mute.url("a.test")}));
+            let caller = Caller { waits: Some(&waits), asks: None };
+            call_for(&surfer.session, &raw, Scrubbing::On, caller)
+        });
+        comes.recv().unwrap();
+        gone.store(true, Ordering::SeqCst);
+        comes.recv().expect("the connection ends with it");
+        let reply = call.join().unwrap();
+        assert_eq!((reply.ended, code(&reply)), (Ended::Failed, &json!("NotFetched")));
+        assert!(reply.text().contains("nobody waited for it"), "{}", reply.text());
     });
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn perform(
         ToolCall::BashOutput(input) => bash::output(input, targets, caller),
         ToolCall::KillBash(input) => bash::kill(input, targets),
         ToolCall::BashInput(input) => bash::send(input, targets),
-        ToolCall::WebFetch(input) => web_fetch::perform(input, targets),
+        ToolCall::WebFetch(input) => web_fetch::perform(input, targets, caller),
         ToolCall::Process(_) => Err(Failure::input(
             "what a process is about to do is done for the process that waits, and for nobody else",
             "report this as a defect of the tool",

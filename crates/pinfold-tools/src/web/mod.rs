@@ -53,13 +53,14 @@ impl Web {
         method: Method,
         policy: &Arc<Policy>,
         until: Instant,
+        waits: &(dyn Fn() -> bool + Sync),
     ) -> Result<Arc<Fetched>, Failure> {
         if let Some(answer) = self.kept(policy).cache.get(url, method) {
             return Ok(answer);
         }
         let most = self.kept(policy).spent.take(policy.fetches, LARGEST_PAGE)?;
         let patience = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        let fetched = self.client.fetch(url, method, &*policy.hosts as &dyn Map, most, patience);
+        let fetched = self.client.fetch(url, method, &*policy.hosts as &dyn Map, most, patience, waits);
         let mut kept = self.kept(policy);
         // What was too much has come all the same.
         let came = match &fetched {
@@ -101,6 +102,9 @@ fn failure(url: &WebUrl, why: &Unfetched) -> Failure {
         }
         Unfetched::Late(after) => {
             unfetched(format!("it took longer than {} seconds", after.as_secs().max(1)), "try it later")
+        }
+        Unfetched::GivenUp => {
+            unfetched("nobody waited for it any more".to_owned(), "fetch it again if it is wanted")
         }
         Unfetched::TooLarge(most) => Failure::plain(
             RefusalCode::TooLarge,

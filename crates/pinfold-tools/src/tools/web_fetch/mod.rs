@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pinfold::consent::Caller;
 use pinfold::policy::Decision;
 use pinfold::policy::host::{Scheme, WebUrl};
 use pinfold::policy::input::{WebFetchInput, WebMethod};
@@ -28,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(45);
 /// The most characters of a page that are returned at once.
 const MOST_CHARS: usize = 60_000;
 
-pub(super) fn perform(input: &WebFetchInput, targets: &Targets) -> Result<Done, Failure> {
+pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'_>) -> Result<Done, Failure> {
     let web: &Web = targets.web()?;
     let gone = || Failure::plain(RefusalCode::NotFetched, "the session is over", "start another");
     let session = targets.session().upgrade().ok_or_else(gone)?;
@@ -36,7 +37,8 @@ pub(super) fn perform(input: &WebFetchInput, targets: &Targets) -> Result<Done, 
         None | Some(WebMethod::Get) => Method::Get,
         Some(WebMethod::Head) => Method::Head,
     };
-    let fetch = Fetch { web, session: &session, method, until: Instant::now() + PATIENCE };
+    let waits = caller.waits.unwrap_or(&|| true);
+    let fetch = Fetch { web, session: &session, method, until: Instant::now() + PATIENCE, waits };
     let (url, answer, way) = fetch.follow(&input.url)?;
     let mut data = Data::new();
     data.insert("url".to_owned(), url.to_string().into());
@@ -64,6 +66,8 @@ struct Fetch<'a> {
     session: &'a Session,
     method: Method,
     until: Instant,
+    /// Whether whoever called still waits.
+    waits: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Fetch<'_> {
@@ -89,7 +93,7 @@ impl Fetch<'_> {
     }
 
     fn get(&self, url: &WebUrl) -> Result<Arc<Fetched>, Failure> {
-        self.web.get(url, self.method, &self.session.policy(), self.until)
+        self.web.get(url, self.method, &self.session.policy(), self.until, self.waits)
     }
 
     /// What stands where an address leads on to, if a call for it would be let through without a question.
