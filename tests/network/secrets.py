@@ -1,6 +1,7 @@
 """A server within TLS that wants a secret: pages, and a git repository behind Basic. Writes down what it is told."""
 
 import base64
+import gzip
 import http.server
 import json
 import os
@@ -42,11 +43,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with open(HITS, "a", encoding="utf-8") as hits:
             told = {"path": self.path, "headers": self.headers.items(), "body": body.decode("latin-1")[:2000]}
             hits.write(json.dumps(told) + "\n")
+        if self.path.startswith("/echo"):
+            return self.echo()
         if not self.path.startswith("/repo.git"):
             return self.say(200, b"ok\n")
         if self.headers.get("authorization") != LOGIN:
             return self.say(401, b"", [("WWW-Authenticate", 'Basic realm="x"')])
         return self.git(body)
+
+    def echo(self):
+        """Says back what it was told: in the head and the content, whole, in pieces, or packed."""
+        text = "".join(f"{name}: {value}\n" for name, value in self.headers.items()).encode()
+        told = self.headers.get("authorization", "-")
+        if self.path == "/echo/packed":
+            return self.say(200, gzip.compress(text), [("Content-Encoding", "gzip"), ("X-Told", told)])
+        if self.path == "/echo":
+            return self.say(200, text, [("X-Told", told)])
+        self.send_response(200, "told " + told)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for letter in text:
+            self.wfile.write(b"1\r\n" + bytes([letter]) + b"\r\n")
+        self.wfile.write(f"0\r\nX-Told: {told}\r\n\r\n".encode())
 
     def git(self, body):
         path, _, query = self.path.partition("?")

@@ -298,6 +298,57 @@ fn on_the_landlock_tier_it_works_the_same_and_nothing_has_the_secret() {
 }
 
 #[test]
+fn a_host_that_says_back_what_it_is_told_says_the_placeholder() {
+    everybody(|world| {
+        for path in ["/echo", "/echo/pieces"] {
+            for login in ["-H \"Authorization: Bearer $TOKEN\"", "-u \"me:$TOKEN\"", "-H \"X-Api-Key: $KEY\""]
+            {
+                world.forget();
+                let script = format!(
+                    "curl -isS -r 0-40 --compressed {login} https://secret.test:$PORT{path}; echo $TOKEN $KEY"
+                );
+                let output = world.run(Tier::Full, &script);
+                let hits = format!("{:?}", world.hits());
+                let sent = [TOKEN, KEY].iter().any(|secret| hits.contains(secret)) || hits.contains("Basic ");
+                assert!(sent, "the control: it was told: {hits}");
+                let all = told(&output);
+                assert!(!all.contains(TOKEN) && !all.contains(KEY), "{all}");
+                let answer = said(&output);
+                let basic = answer
+                    .lines()
+                    .filter_map(|line| line.split_once("Basic "))
+                    .map(|(_, login)| login.trim());
+                for login in basic {
+                    let decode = format!("echo {login} | base64 -d");
+                    let decoded = Command::new("sh").args(["-c", &decode]).output().expect("sh");
+                    assert!(
+                        !said(&decoded).contains(TOKEN) && said(&decoded).contains("pinfold_token_"),
+                        "{answer}"
+                    );
+                }
+                assert!(
+                    answer.contains("user-agent: curl") || answer.contains("User-Agent: curl"),
+                    "the rest is there: {answer}"
+                );
+            }
+        }
+        let packed = "curl -isS -H \"Authorization: Bearer $TOKEN\" https://secret.test:$PORT/echo/packed";
+        let all = told(&world.run(Tier::Full, packed));
+        assert!(all.contains(" 502 ") && !all.contains(TOKEN), "{all}");
+    });
+}
+
+#[test]
+fn a_client_that_could_speak_http_2_falls_back() {
+    everybody(|world| {
+        let script = "curl -fsS --http2 -o /dev/null -w '%{http_version}' -H \"Authorization: Bearer $TOKEN\" https://secret.test:$PORT/";
+        let output = world.run(Tier::Full, script);
+        assert_eq!(said(&output), "1.1", "{}", told(&output));
+        assert_eq!(header(&world.hits()[0], "authorization"), format!("Bearer {TOKEN}"));
+    });
+}
+
+#[test]
 fn a_host_that_is_not_itself_gets_nothing() {
     everybody(|world| {
         // Nobody vouches for it any more.

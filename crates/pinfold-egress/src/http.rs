@@ -30,16 +30,17 @@ const LONGEST_HEAD: usize = 64 * 1024;
 
 /// Serves the requests of one connection from one host.
 pub(crate) async fn serve(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, host: TcpStream) {
-    serve_with(shared, ask, inside, host, |_| ()).await;
+    serve_with(shared, ask, inside, host, |_| (), |said| said).await;
 }
 
-/// The same with a last change to each request that may pass.
+/// The same with a last change to each request that may pass, and one to each answer.
 pub(crate) async fn serve_with<I, H>(
     shared: &Arc<Shared>,
     ask: &Ask,
     inside: I,
     host: H,
     change: impl Fn(&mut Request<Incoming>),
+    answer: impl Fn(Said) -> Said,
 ) where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -52,9 +53,10 @@ pub(crate) async fn serve_with<I, H>(
         if wrong.is_none() {
             change(&mut request);
         }
+        let answer = &answer;
         async move {
             Ok::<_, Infallible>(match wrong {
-                None => pass_on(shared, ask, &sender, request).await,
+                None => answer(pass_on(shared, ask, &sender, request).await),
                 Some(mismatch) => refusal(&shared.keeper.mismatch(ask, &mismatch)),
             })
         }

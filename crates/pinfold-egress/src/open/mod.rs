@@ -4,6 +4,7 @@
 //! to any client. What goes between them is requests, each for this very host.
 
 mod authority;
+mod echo;
 mod vault;
 
 use std::sync::Arc;
@@ -37,7 +38,10 @@ pub(crate) async fn serve(
     let inside = timeout(shared.limits.hello, TlsAcceptor::from(config).accept(inside)).await;
     let Ok(Ok(inside)) = inside else { return };
     match host {
-        Ok(Ok(host)) => http::serve_with(shared, ask, inside, host, |request| vault.fill(ask, request)).await,
+        Ok(Ok(host)) => {
+            let fill = |request: &mut _| vault.fill(ask, request);
+            http::serve_with(shared, ask, inside, host, fill, |said| vault.cleaned(said)).await;
+        }
         Ok(Err(Unfetched::Unreachable(why))) => {
             http::answer_all(shared.limits.hello, TokioIo::new(inside), &why).await;
         }

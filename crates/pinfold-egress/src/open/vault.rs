@@ -2,17 +2,19 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use pinfold_policy::host::{Host, Name};
 use rustls::{ClientConfig, ServerConfig};
 
 use super::authority::Authority;
+use super::echo::{self, Echo, Told};
 use crate::doorkeeper::Ask;
+use crate::http::Said;
 use crate::tls;
 
 /// A secret with all that says where it belongs.
@@ -76,7 +78,12 @@ pub struct Vault {
     verifying: Arc<ClientConfig>,
     /// How the hosts are played, each made when it is first asked for.
     played: Mutex<HashMap<Name, Arc<ServerConfig>>>,
+    /// What must not come back, and what stands inside in its place.
+    told: Mutex<Vec<Told>>,
 }
+
+/// How many different logins are looked for in answers. A program has one or two.
+const MOST_TOLD: usize = 64;
 
 impl fmt::Debug for Vault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,7 +99,9 @@ impl Vault {
     /// When this machine trusts nobody.
     pub fn new(secrets: Vec<Secret>, authority: Arc<Authority>) -> Result<Self, String> {
         let verifying = tls::verifying(None)?;
-        Ok(Self { secrets, authority, verifying, played: Mutex::default() })
+        let told = secrets.iter().filter(|secret| secret.value.len() >= echo::SHORTEST);
+        let told = told.map(|secret| (secret.value.clone(), secret.placeholder.clone())).collect();
+        Ok(Self { secrets, authority, verifying, played: Mutex::default(), told: Mutex::new(told) })
     }
 
     /// Whether a connection is opened, since a secret belongs there.
@@ -115,25 +124,50 @@ impl Vault {
         Ok(config)
     }
 
-    /// Puts in what belongs into a request. Whoever asks for its own words back gets none of it.
+    /// An answer in which no secret stands.
+    pub(crate) fn cleaned(&self, said: Said) -> Said {
+        match Echo::of(self.told().clone()) {
+            Some(echo) => echo.cleaned(said),
+            None => said,
+        }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Vec<Told>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts in what belongs into a request, and asks for an answer that can be looked into: whole, and not packed. Whoever
+    /// asks for its own words back gets none of it.
     pub(crate) fn fill<B>(&self, ask: &Ask, request: &mut Request<B>) {
+        let headers = request.headers_mut();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.remove(header::RANGE);
+        headers.remove(header::IF_RANGE);
         if request.method() == Method::TRACE {
             return;
         }
         for secret in self.secrets.iter().filter(|secret| secret.is_for(ask)) {
-            fill(secret, request.headers_mut());
+            let login = fill(secret, request.headers_mut());
+            let mut told = self.told();
+            if let Some(login) = login.filter(|login| told.len() < MOST_TOLD && !told.contains(login)) {
+                told.push(login);
+            }
         }
     }
 }
 
-/// A header that stands there twice has two readings, and gets nothing.
-fn fill(secret: &Secret, headers: &mut HeaderMap) {
+/// A header that stands there twice has two readings, and gets nothing. Returns the login in which the secret is hidden, if
+/// it is one.
+fn fill(secret: &Secret, headers: &mut HeaderMap) -> Option<Told> {
     let mut all = headers.get_all(&secret.header).iter();
-    let (Some(said), None) = (all.next(), all.next()) else { return };
-    let placed = said.to_str().ok().and_then(|text| secret.placed(text));
-    let Some(mut value) = placed.and_then(|text| HeaderValue::try_from(text).ok()) else { return };
+    let (Some(said), None) = (all.next(), all.next()) else { return None };
+    let said = said.to_str().ok()?.to_owned();
+    let placed = secret.placed(&said)?;
+    let mut value = HeaderValue::try_from(&placed).ok()?;
     value.set_sensitive(true);
     headers.insert(&secret.header, value);
+    let ((_, sent), (_, said)) = (placed.split_once(' ')?, said.split_once(' ')?);
+    (!sent.contains(&secret.value)).then(|| (sent.to_owned(), said.to_owned()))
 }
 
 #[cfg(test)]
