@@ -3,6 +3,7 @@
 mod behind;
 mod house;
 mod http;
+mod reach;
 mod several;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
             Some(file) => several::proxy(file),
             None => behind::proxy(wanted),
         },
+        McpCommand::Reach(wanted) => reach::reach(wanted),
     }
 }
 

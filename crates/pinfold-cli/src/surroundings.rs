@@ -43,6 +43,11 @@ pub(crate) fn variables() -> BTreeMap<String, String> {
 /// [proc_pid_exe(5)](https://man7.org/linux/man-pages/man5/proc_pid_exe.5.html)
 pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
 
+/// The words of our own command line behind a command.
+pub(crate) fn words_after(command: &str) -> impl Iterator<Item = OsString> {
+    env::args_os().skip_while(move |word| word.to_str() != Some(command)).skip(1)
+}
+
 /// The environment: what hooks, as the person's own programs, get of it.
 pub(crate) fn environment() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()
@@ -72,7 +77,13 @@ pub(crate) fn state_home() -> Option<PathBuf> {
 
 /// The token of our own server over HTTP, where the environment names it.
 pub(crate) fn mcp_token() -> Option<OsString> {
-    env::var_os("PINFOLD_MCP_TOKEN")
+    variable("PINFOLD_MCP_TOKEN")
+}
+
+/// The value of a variable that the person named.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    let is_name = !name.is_empty() && !name.contains(['=', '\0']);
+    is_name.then(|| env::var_os(name)).flatten()
 }
 
 /// What the person calls themselves. It proves nothing.

@@ -78,10 +78,10 @@ pub struct Client {
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The longest head of an answer.
-const LONGEST_HEAD: usize = 64 * 1024;
+pub(crate) const LONGEST_HEAD: usize = 64 * 1024;
 
 /// What this program calls itself.
-const NAME: &str = concat!("pinfold/", env!("CARGO_PKG_VERSION"));
+pub(crate) const NAME: &str = concat!("pinfold/", env!("CARGO_PKG_VERSION"));
 
 /// What is wanted, the shortest first.
 const WANTED: &str = "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.5";

@@ -27,6 +27,7 @@
 
 mod dns;
 mod doorkeeper;
+mod exchange;
 mod fetch;
 mod first;
 mod handed;
@@ -45,6 +46,7 @@ mod unpack;
 mod upstream;
 
 pub use doorkeeper::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Way};
+pub use exchange::Exchange;
 pub use fetch::{Client, Fetched, Method, Unfetched};
 pub use handed::{Hand, Handed, hand_over};
 pub use later::{Answer, Later};

@@ -22,12 +22,16 @@ mod http;
 mod hub;
 mod offer;
 mod proxy;
+mod reach;
 mod serve;
 mod stdio;
 mod wire;
 
 pub use http::{Door, PATH, serve_http};
 pub use hub::{Member, hub};
+pub use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+pub use pinfold_egress::Exchange;
 pub use proxy::{Behind, GRACE, KnownArgument, PinPlace, ProxyEnd, proxy};
+pub use reach::{may_be_said, reach};
 pub use serve::{Folder, Manner, Opened, Opener, Server, Visible, Wish};
 pub use stdio::serve_stdio;

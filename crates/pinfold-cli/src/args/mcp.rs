@@ -24,6 +24,16 @@ pub(crate) struct Mcp {
 pub(crate) enum McpCommand {
     Serve(Box<McpServe>),
     Proxy(Box<McpProxy>),
+    /// Stand for a server that is reached over HTTP: what `proxy --url` starts, with its own words
+    #[command(hide = true)]
+    Reach(Box<McpProxy>),
+}
+
+/// A name and a variable; whether the name can be that of a header is seen later.
+fn parse_header(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, variable)| !name.is_empty() && !variable.is_empty());
+    let (name, variable) = parts.ok_or("write NAME=VARIABLE: values do not stand on a command line")?;
+    Ok((name.to_owned(), variable.to_owned()))
 }
 
 /// Offer the tools as an MCP server, on standard input and output or over HTTP
@@ -120,11 +130,11 @@ pub(crate) struct ClientFlags {
 /// Exit code: 0 when the client has ended, 1 when the server has, 125 to 127 when the server could not be started.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  claude mcp add files -- pinfold mcp proxy --name files -- mcp-server-filesystem .\n  pinfold mcp proxy --name github --allow-host api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio\n  pinfold mcp proxy --config servers.json"
+    after_long_help = "Examples:\n  claude mcp add files -- pinfold mcp proxy --name files -- mcp-server-filesystem .\n  pinfold mcp proxy --name github --allow-host api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio\n  pinfold mcp proxy --name docs --url https://mcp.example.org/mcp --header-env Authorization=DOCS_AUTHORIZATION\n  pinfold mcp proxy --config servers.json"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct McpProxy {
-    /// What rules call the server [default: the name of its program]
+    /// What rules call the server [default: the name of its program or host]
     #[arg(long, value_name = "NAME", value_parser = parse_server)]
     pub(crate) name: Option<String>,
 
@@ -132,6 +142,14 @@ pub(crate) struct McpProxy {
     /// `pinfold` for one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["name", "command"])]
     pub(crate) config: Option<PathBuf>,
+
+    /// A server that runs already, by its address, instead of one that is started
+    #[arg(long, value_name = "URL", conflicts_with_all = ["config", "command"])]
+    pub(crate) url: Option<String>,
+
+    /// A header for it, whose value is that of a variable of the environment: `Authorization=MY_VARIABLE`
+    #[arg(long, value_name = "NAME=VARIABLE", requires = "url", value_parser = parse_header)]
+    pub(crate) header_env: Vec<(String, String)>,
 
     /// The folder that the server can write, and starts in [default: the current one]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -149,7 +167,7 @@ pub(crate) struct McpProxy {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) allow_read: Vec<PathBuf>,
 
-    /// A host that it can reach, as for `pinfold run`
+    /// A host that it can reach, as for `pinfold run`; with --url an address nearby that its name may lead to
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) allow_host: Vec<String>,
 
@@ -189,7 +207,7 @@ pub(crate) struct McpProxy {
     pub(crate) repin: bool,
 
     /// The server and its arguments
-    #[arg(required_unless_present = "config", last = true, value_name = "SERVER", value_hint = ValueHint::CommandWithArguments)]
+    #[arg(required_unless_present_any = ["config", "url"], last = true, value_name = "SERVER", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 

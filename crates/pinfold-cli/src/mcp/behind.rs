@@ -6,9 +6,11 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use clap::ValueEnum as _;
+use pinfold::policy::host::WebUrl;
 use pinfold_mcp::{Behind, GRACE, Manner, Opener as _, PinPlace, ProxyEnd};
 
 use super::house::House;
+use super::reach;
 use crate::args::{McpProxy, is_server};
 use crate::exit::{DONE, FAILED, Failure, NO_WALLS, USAGE};
 use crate::say::{self, warn};
@@ -19,9 +21,13 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     // Settings that cannot be used are told now, where a person may see it.
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let folder = house.folders().first().map(|folder| folder.path.clone()).unwrap_or_default();
+    let command = match &wanted.url {
+        Some(url) => reach::command(url, wanted)?,
+        None => command(wanted, &folder),
+    };
     let behind = Behind {
         name: name(wanted)?,
-        command: command(wanted, &folder),
+        command,
         pins: pins(wanted, folder)?,
         arguments: wanted.argument.clone(),
     };
@@ -36,9 +42,13 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
 /// What rules call the server.
 fn name(wanted: &McpProxy) -> Result<String, Failure> {
     let program = || wanted.command.first().and_then(|program| Path::new(program).file_stem()?.to_str());
-    let name = wanted.name.as_deref().or_else(program).filter(|name| is_server(name));
-    name.map(str::to_owned).ok_or_else(|| {
-        Failure::new(USAGE, "the name of the program cannot stand in rules")
+    let name = match (&wanted.name, &wanted.url) {
+        (Some(name), _) => Some(name.clone()),
+        (None, Some(url)) => WebUrl::parse(url).ok().map(|url| url.host().to_string()),
+        (None, None) => program().map(str::to_owned),
+    };
+    name.filter(|name| is_server(name)).ok_or_else(|| {
+        Failure::new(USAGE, "the name of the program or host cannot stand in rules")
             .mend("name the server: --name NAME")
     })
 }
@@ -47,7 +57,8 @@ fn name(wanted: &McpProxy) -> Result<String, Failure> {
 fn pins(wanted: &McpProxy, folder: PathBuf) -> Result<PinPlace, Failure> {
     // Inside another run nothing can be kept.
     let directory = if surroundings::is_inside_another() { None } else { Some(record::pins()?) };
-    let server = wanted.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let started = wanted.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let server = wanted.url.iter().cloned().chain(started).collect();
     Ok(PinPlace { directory, server, folder, anew: wanted.repin })
 }
 

@@ -48,16 +48,8 @@ fn member(file: &Path, name: &str, server: &Value) -> Result<Member, Failure> {
     if !is_server(name) {
         return Err(bad("this name cannot stand in rules"));
     }
-    let program = server.get("command").and_then(Value::as_str).ok_or_else(|| bad("`command` is no text"))?;
-    for field in ["url", "cwd"] {
-        if server.get(field).is_some() {
-            let mend = if field == "url" {
-                "servers are started here, by `command`"
-            } else {
-                "say \"pinfold\": [\"--folder\", DIR]"
-            };
-            return Err(bad(&format!("`{field}` is not taken")).mend(mend));
-        }
+    if server.get("cwd").is_some() {
+        return Err(bad("`cwd` is not taken").mend("say \"pinfold\": [\"--folder\", DIR]"));
     }
     let words = |field: &str| -> Result<Vec<String>, Failure> {
         let Some(words) = server.get(field) else { return Ok(Vec::new()) };
@@ -68,26 +60,43 @@ fn member(file: &Path, name: &str, server: &Value) -> Result<Member, Failure> {
     };
     let mut command = Command::new(surroundings::OWN_PROGRAM);
     command.args(["mcp", "proxy"]).args(shared_options()).args(["--name", name]).args(words("pinfold")?);
-    let environment = match server.get("env") {
-        None => Map::new(),
-        Some(Value::Object(environment)) => environment.clone(),
-        Some(_) => return Err(bad("`env` is no object")),
+    let named = |field: &str| -> Result<Vec<(String, String)>, Failure> {
+        let all = match server.get(field) {
+            None => return Ok(Vec::new()),
+            Some(all) => all.as_object().ok_or_else(|| bad(&format!("`{field}` is no object")))?,
+        };
+        let texts = all.iter().map(|(name, value)| {
+            let value = value.as_str().ok_or_else(|| bad(&format!("a value of `{field}` is no text")))?;
+            if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                return Err(bad(&format!("a name or value of `{field}` cannot stand in an environment")));
+            }
+            Ok((name.clone(), value.to_owned()))
+        });
+        texts.collect()
     };
-    for (variable, value) in &environment {
-        let value = value.as_str().ok_or_else(|| bad("a value of `env` is no text"))?;
-        if variable.is_empty() || variable.contains(['=', '\0']) || value.contains('\0') {
-            return Err(bad("a name or value of `env` cannot stand in an environment"));
+    // Values stand where only the person sees them, and not on a command line.
+    match (server.get("command").map(Value::as_str), server.get("url").map(Value::as_str)) {
+        (Some(Some(program)), None) => {
+            for (variable, value) in named("env")? {
+                command.args(["--env", &variable]).env(&variable, value);
+            }
+            command.arg("--").arg(program).args(words("args")?);
         }
-        // Where only the person sees it, and not on a command line.
-        command.env(variable, value).args(["--env", variable]);
+        (None, Some(Some(url))) => {
+            command.args(["--url", url]);
+            for (number, (header, value)) in named("headers")?.into_iter().enumerate() {
+                let variable = format!("PINFOLD_MCP_HEADER_{number}");
+                command.arg("--header-env").arg(format!("{header}={variable}")).env(variable, value);
+            }
+        }
+        _ => return Err(bad("it needs a `command` or a `url`, one of them, as a text")),
     }
-    command.arg("--").arg(program).args(words("args")?);
     Ok(Member { name: name.to_owned(), command })
 }
 
 /// The options that were given for all: the words of our own command line, as they were understood, without the file.
 fn shared_options() -> Vec<OsString> {
-    let mut words = std::env::args_os().skip_while(|word| word != "proxy").skip(1);
+    let mut words = surroundings::words_after("proxy");
     let mut left = Vec::new();
     while let Some(word) = words.next() {
         if word == CONFIG {

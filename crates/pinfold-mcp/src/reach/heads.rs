@@ -1,0 +1,168 @@
+//! What is said above a message: the session, the revision, and what the newest one repeats for those on the way.
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+/// The header of a session.
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The header of the revision.
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// Where a stream goes on.
+pub(super) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// How headers begin that repeat an argument.
+const PARAM: &str = "mcp-param-";
+/// How a schema says that an argument is repeated.
+const REPEATED: &str = "x-mcp-header";
+/// How values stand in a header that cannot stand there as they are.
+const PACKED: (&str, &str) = ("=?base64?", "?=");
+/// More tools than any server has.
+const MOST_TOOLS: usize = 10_000;
+
+/// Headers that are ours to say.
+pub(super) const OURS: [HeaderName; 5] = [SESSION, VERSION, LAST_EVENT, METHOD, NAME];
+
+/// What all requests have in common, and what is known of the server.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    /// What the person says.
+    pub(super) said: HeaderMap,
+    pub(super) session: Option<HeaderValue>,
+    /// The revision that was agreed on.
+    pub(super) version: Option<HeaderValue>,
+    /// Of tools: arguments that are repeated above, each with its header.
+    repeated: HashMap<String, Vec<(Vec<String>, String)>>,
+}
+
+impl Heads {
+    /// With what the person says.
+    pub(super) fn with(said: HeaderMap) -> Self {
+        Self { said, ..Self::default() }
+    }
+
+    /// Above everything.
+    pub(super) fn plain(&self) -> HeaderMap {
+        let mut heads = self.said.clone();
+        heads.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        heads.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        for (name, value) in [(SESSION, &self.session), (VERSION, &self.version)] {
+            if let Some(value) = value {
+                heads.insert(name, value.clone());
+            }
+        }
+        heads
+    }
+
+    /// Above a message; of the newest revision, where it says so.
+    pub(super) fn above(&self, method: &str, params: Option<&Value>) -> HeaderMap {
+        let mut heads = self.plain();
+        let Some(version) = newest(params) else { return heads };
+        heads.remove(SESSION);
+        let mut say = |name: HeaderName, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                heads.insert(name, value);
+            }
+        };
+        say(VERSION, version);
+        say(METHOD, method);
+        if let Some(name) = about(method, params) {
+            say(NAME, &packed(name));
+        }
+        let tool = params.and_then(|params| params.get("name")?.as_str()).filter(|_| method == "tools/call");
+        for (path, header) in tool.and_then(|tool| self.repeated.get(tool)).into_iter().flatten() {
+            let arguments = params.and_then(|params| params.get("arguments"));
+            let value = path.iter().try_fold(arguments, |at, name| Some(at?.get(name))).flatten();
+            let text = match value {
+                Some(Value::String(text)) => text.clone(),
+                Some(plain @ (Value::Bool(_) | Value::Number(_))) => plain.to_string(),
+                Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => continue,
+            };
+            if let Ok(name) = HeaderName::from_bytes(format!("{PARAM}{header}").to_lowercase().as_bytes()) {
+                say(name, &packed(&text));
+            }
+        }
+        heads
+    }
+
+    /// Learns from a list of tools which arguments are repeated.
+    pub(super) fn learn(&mut self, result: &Value) {
+        for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
+            let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
+            let mut found = Vec::new();
+            collect(tool.pointer("/inputSchema/properties"), &mut Vec::new(), &mut found);
+            self.repeated.remove(name);
+            if !found.is_empty() && self.repeated.len() < MOST_TOOLS {
+                self.repeated.insert(name.to_owned(), found);
+            }
+        }
+    }
+}
+
+/// The revision that a message of the newest kind names.
+pub(super) fn newest(params: Option<&Value>) -> Option<&str> {
+    params?.pointer("/_meta/io.modelcontextprotocol~1protocolVersion")?.as_str()
+}
+
+/// What a request is about, as those on the way may read it.
+fn about<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
+    let field = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return None,
+    };
+    params?.get(field)?.as_str()
+}
+
+fn collect(properties: Option<&Value>, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, String)>) {
+    for (name, schema) in properties.and_then(Value::as_object).into_iter().flatten() {
+        path.push(name.clone());
+        if let Some(header) = schema.get(REPEATED).and_then(Value::as_str) {
+            found.push((path.clone(), header.to_owned()));
+        }
+        collect(schema.get("properties"), path, found);
+        path.pop();
+    }
+}
+
+/// A value as it can stand in a header.
+fn packed(text: &str) -> String {
+    let (begin, end) = PACKED;
+    let plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+        && text.trim() == text
+        && !(text.starts_with(begin) && text.ends_with(end));
+    if plain { text.to_owned() } else { format!("{begin}{}{end}", STANDARD.encode(text)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_revision_repeats_above_what_the_message_says() {
+        let mut heads = Heads { session: Some(HeaderValue::from_static("s")), ..Heads::default() };
+        heads.learn(&json!({"tools": [{"name": "t", "inputSchema": {"properties": {
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "deep": {"properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
+            "other": {"type": "string"},
+        }}}]}));
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+        let params = json!({"name": "t", "arguments": {"region": " é", "deep": {"n": 5}, "other": "x"}, "_meta": meta});
+        let above = heads.above("tools/call", Some(&params));
+        let said = |name: &str| above.get(name).map(|value| value.to_str().unwrap());
+        assert_eq!(said("mcp-method"), Some("tools/call"));
+        assert_eq!(said("mcp-name"), Some("t"));
+        assert_eq!(said("mcp-protocol-version"), Some("2026-07-28"));
+        assert_eq!((said("mcp-param-region"), said("mcp-param-n")), (Some("=?base64?IMOp?="), Some("5")));
+        assert_eq!((said("mcp-session-id"), said("mcp-param-other")), (None, None));
+        let older = heads.above("tools/call", Some(&json!({"name": "t"})));
+        assert!(older.get("mcp-method").is_none() && older.get("mcp-session-id").is_some());
+    }
+}

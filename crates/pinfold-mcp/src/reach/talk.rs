@@ -1,0 +1,367 @@
+//! One server over HTTP: what is posted, and what becomes of the answers.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use hyper::{Method, Response, StatusCode};
+use pinfold_egress::Exchange;
+use pinfold_render::visible;
+use serde_json::Value;
+use tokio::io::{AsyncWriteExt as _, Stdout};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+
+use super::events::Events;
+use super::heads::{Heads, LAST_EVENT, SESSION, newest};
+use super::words::{SHOWN, no_answer, tell, unsent};
+use super::{failed, too_long};
+use crate::proxy::of_request;
+use crate::wire::frame::{self, Id, LONGEST, Message, Outcome};
+
+/// How long a server may take to say that it has heard what needs no answer.
+const HEARD: Duration = Duration::from_secs(30);
+
+/// How long it is waited before a stream that broke off is asked for again, and how often.
+const AGAIN: Duration = Duration::from_secs(1);
+const TIMES: u32 = 5;
+
+/// Where the same host may say that it is to be asked instead, one after the other.
+const MOST_MOVES: usize = 3;
+
+pub(super) struct Talk {
+    exchange: Exchange,
+    heads: Mutex<Heads>,
+    /// Path and query; another one, where the server says that it has moved.
+    target: Mutex<String>,
+    underway: Mutex<HashMap<Id, Underway>>,
+    out: tokio::sync::Mutex<Stdout>,
+    changed: Notify,
+    gone: Notify,
+}
+
+/// A request that waits for its answer.
+struct Underway {
+    task: AbortHandle,
+    /// Whoever hangs up takes it back.
+    is_newest: bool,
+}
+
+/// What is to be learned from an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Learns {
+    Nothing,
+    Version,
+    Tools,
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each use leaves it whole.
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Talk {
+    pub(super) fn new(exchange: Exchange, said: HeaderMap) -> Self {
+        Self {
+            target: Mutex::new(exchange.url().target().to_owned()),
+            exchange,
+            heads: Mutex::new(Heads::with(said)),
+            underway: Mutex::default(),
+            out: tokio::sync::Mutex::new(tokio::io::stdout()),
+            changed: Notify::new(),
+            gone: Notify::new(),
+        }
+    }
+
+    /// Nobody reads what is answered any more.
+    pub(super) async fn gone(&self) {
+        self.gone.notified().await;
+    }
+
+    /// Sends a line.
+    pub(super) async fn heard(self: &Arc<Self>, line: Vec<u8>) {
+        match frame::parse(&line) {
+            Ok(Message::Request { id, method, params }) => {
+                let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
+                let heads = locked(&self.heads).above(&method, params.as_ref());
+                let learns = match &*method {
+                    "initialize" => Learns::Version,
+                    "tools/list" => Learns::Tools,
+                    _ => Learns::Nothing,
+                };
+                let is_newest = newest(params.as_ref()).is_some();
+                self.asks(id, line, heads, learns, is_newest).await;
+            }
+            Ok(Message::Notification { method, params }) => {
+                let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
+                if method == "notifications/cancelled" && self.hangs_up(params.as_ref()) {
+                    return;
+                }
+                let heads = locked(&self.heads).above(&method, params.as_ref());
+                self.tells(line, heads).await;
+                if method == "notifications/initialized" {
+                    let talk = Arc::clone(self);
+                    tokio::spawn(async move { talk.listens().await });
+                }
+            }
+            Ok(Message::Answer { .. }) => {
+                let heads = locked(&self.heads).plain();
+                self.tells(line, heads).await;
+            }
+            // Whoever stands before this passes on no such thing.
+            Err(malformed) => tell(&format!("a message was not sent: {}", malformed.why)),
+        }
+    }
+
+    pub(super) async fn too_long(&self, id: Option<Id>) {
+        if let Some(id) = id {
+            self.says(too_long(&id)).await;
+        }
+    }
+
+    /// Waits for what was asked, and ends the session.
+    pub(super) async fn ends(&self) {
+        while !locked(&self.underway).is_empty() {
+            let changed = self.changed.notified();
+            // Once more, now that nothing is missed.
+            if locked(&self.underway).is_empty() {
+                break;
+            }
+            changed.await;
+        }
+        let heads = locked(&self.heads).plain();
+        if heads.contains_key(SESSION) {
+            // A server that keeps no sessions need not know.
+            let _ = self.send(&Method::DELETE, &heads, Bytes::new()).await;
+        }
+    }
+
+    async fn asks(
+        self: &Arc<Self>,
+        id: Id,
+        line: Vec<u8>,
+        heads: HeaderMap,
+        learns: Learns,
+        is_newest: bool,
+    ) {
+        let (talk, about) = (Arc::clone(self), id.clone());
+        let answered = tokio::spawn(async move {
+            if let Err(why) = talk.answers(&about, line, heads, learns).await {
+                talk.says(failed(&about, &why)).await;
+            }
+            talk.is_over(&about);
+        });
+        locked(&self.underway).insert(id.clone(), Underway { task: answered.abort_handle(), is_newest });
+        if answered.is_finished() {
+            self.is_over(&id);
+        }
+        if learns == Learns::Version {
+            // What comes next is said in the session that this begins.
+            let _ = answered.await;
+        }
+    }
+
+    fn is_over(&self, id: &Id) {
+        locked(&self.underway).remove(id);
+        self.changed.notify_waiters();
+    }
+
+    /// A request is taken back. `true`: to hang up says that already.
+    fn hangs_up(&self, params: Option<&Value>) -> bool {
+        let id = params.and_then(|params| of_request(&params.to_string()));
+        let Some(underway) = id.and_then(|id| locked(&self.underway).remove(&id)) else { return false };
+        underway.task.abort();
+        self.changed.notify_waiters();
+        underway.is_newest
+    }
+
+    /// Posts what needs no answer.
+    async fn tells(&self, line: Vec<u8>, heads: HeaderMap) {
+        let sent = timeout(HEARD, self.send(&Method::POST, &heads, line.into())).await;
+        match sent {
+            Ok(Ok(answer)) if answer.status().is_success() => {}
+            Ok(Ok(answer)) => tell(&format!("the server did not take a message: {}", answer.status())),
+            Ok(Err(why)) => tell(&format!("a message was not sent: {why}")),
+            Err(_) => tell("the server did not say that it has heard a message"),
+        }
+    }
+
+    /// Posts a request, and passes on what comes until it is answered.
+    async fn answers(&self, id: &Id, line: Vec<u8>, heads: HeaderMap, learns: Learns) -> Result<(), String> {
+        let answer = self.send(&Method::POST, &heads, line.into()).await?;
+        let status = answer.status();
+        if learns == Learns::Version
+            && let Some(session) = answer.headers().get(SESSION)
+        {
+            locked(&self.heads).session = Some(session.clone());
+        }
+        if status.is_success() && is(&answer, "text/event-stream") {
+            return self.follows(Some(id), answer, &heads, learns).await;
+        }
+        if !status.is_success() && !is(&answer, "application/json") {
+            return Err(no_answer(status, &body(answer, SHOWN).await.unwrap_or_default()));
+        }
+        let line = on_one_line(body(answer, LONGEST).await?);
+        match frame::parse(&line) {
+            Ok(Message::Answer { id: about, .. }) if about == *id => self.passes(line, learns).await,
+            _ => return Err(no_answer(status, &line)),
+        }
+        Ok(())
+    }
+
+    /// Passes on a stream of events until the request is answered; without one, as long as it goes on.
+    async fn follows(
+        &self,
+        id: Option<&Id>,
+        mut answer: Response<Incoming>,
+        heads: &HeaderMap,
+        learns: Learns,
+    ) -> Result<(), String> {
+        let mut events = Events::default();
+        let mut left = TIMES;
+        loop {
+            while let Some(Ok(frame)) = answer.body_mut().frame().await {
+                let Some(data) = frame.data_ref() else { continue };
+                let whole = events.take(data, LONGEST).map_err(|_| "the server says more than fits")?;
+                left = if whole.is_empty() { left } else { TIMES };
+                for line in whole {
+                    let line = on_one_line(line);
+                    let is_it = matches!(frame::parse(&line), Ok(Message::Answer { id: about, .. }) if Some(&about) == id);
+                    self.passes(line, if is_it { learns } else { Learns::Nothing }).await;
+                    if is_it {
+                        return Ok(());
+                    }
+                }
+            }
+            // It broke off. Where the server says how it goes on, it is asked for the rest.
+            let at = events.last.as_deref().and_then(|last| HeaderValue::from_str(last).ok());
+            let (Some(at), true) = (at, left > 0) else { return Err("the server hung up".to_owned()) };
+            left -= 1;
+            sleep(AGAIN).await;
+            let mut heads = heads.clone();
+            heads.insert(LAST_EVENT, at);
+            events = events.goes_on();
+            answer = self.stream(heads).await?;
+        }
+    }
+
+    /// Hears what the server says by itself, as long as it does.
+    async fn listens(&self) {
+        let heads = locked(&self.heads).plain();
+        // Many servers have no such stream, and those who have one end it when they like.
+        while let Ok(answer) = self.stream(heads.clone()).await {
+            let _ = self.follows(None, answer, &heads, Learns::Nothing).await;
+            sleep(AGAIN).await;
+        }
+    }
+
+    async fn stream(&self, mut heads: HeaderMap) -> Result<Response<Incoming>, String> {
+        heads.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        heads.remove(CONTENT_TYPE);
+        let answer = self.send(&Method::GET, &heads, Bytes::new()).await?;
+        if answer.status().is_success() && is(&answer, "text/event-stream") {
+            return Ok(answer);
+        }
+        Err(no_answer(answer.status(), b""))
+    }
+
+    async fn passes(&self, line: Vec<u8>, learns: Learns) {
+        if learns != Learns::Nothing
+            && let Ok(Message::Answer { outcome: Outcome::Result(result), .. }) = frame::parse(&line)
+            && let Ok(result) = serde_json::from_str::<Value>(result.get())
+        {
+            let mut heads = locked(&self.heads);
+            let version = result.get("protocolVersion").and_then(Value::as_str);
+            match (learns, version.and_then(|version| HeaderValue::from_str(version).ok())) {
+                (Learns::Version, version) => heads.version = version,
+                (Learns::Tools, _) => heads.learn(&result),
+                (Learns::Nothing, _) => {}
+            }
+        }
+        self.says(line).await;
+    }
+
+    /// Says a line to whoever started this. Waits while they are slow.
+    async fn says(&self, mut line: Vec<u8>) {
+        line.push(b'\n');
+        let mut out = self.out.lock().await;
+        let said: io::Result<()> = match out.write_all(&line).await {
+            Ok(()) => out.flush().await,
+            Err(error) => Err(error),
+        };
+        if said.is_err() {
+            self.gone.notify_one();
+        }
+    }
+
+    /// Sends something, also to another path of the same host where it says so.
+    async fn send(
+        &self,
+        method: &Method,
+        heads: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, String> {
+        for _ in 0..=MOST_MOVES {
+            let target = locked(&self.target).clone();
+            let sent = self.exchange.send(method, &target, heads, &body).await;
+            let answer = sent.map_err(|why| unsent(&why))?;
+            let moved =
+                matches!(answer.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+            if !moved && !answer.status().is_redirection() {
+                return Ok(answer);
+            }
+            let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default();
+            let Some(to) = self.same_host(to).filter(|_| moved) else {
+                return Err(format!(
+                    "the server leads on to `{}`; name that address if it is meant",
+                    visible(to)
+                ));
+            };
+            *locked(&self.target) = to;
+        }
+        Err("the server leads in circles".to_owned())
+    }
+
+    /// The path of an address, if it is one of this host.
+    fn same_host(&self, to: &str) -> Option<String> {
+        let url = self.exchange.url();
+        let origin = format!("{}://{}", url.scheme().as_str(), url.authority());
+        let path = to.strip_prefix(&origin).unwrap_or(to);
+        (path.starts_with('/') && !path.starts_with("//")).then(|| path.to_owned())
+    }
+}
+
+fn is(answer: &Response<Incoming>, kind: &str) -> bool {
+    let said = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind)
+}
+
+/// All of an answer, or so much of it as is looked at.
+async fn body(answer: Response<Incoming>, most: usize) -> Result<Vec<u8>, String> {
+    let mut body = answer.into_body();
+    let mut all = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|e| format!("the answer broke off: {e}"))?;
+        let Some(data) = frame.data_ref() else { continue };
+        if all.len() + data.len() > most {
+            return if most == LONGEST {
+                Err(format!("the answer has more than {} MiB", most >> 20))
+            } else {
+                Ok(all)
+            };
+        }
+        all.extend_from_slice(data);
+    }
+    Ok(all)
+}
+
+/// JSON that was written on several lines: within texts a line feed cannot stand.
+fn on_one_line(mut json: Vec<u8>) -> Vec<u8> {
+    json.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    json
+}

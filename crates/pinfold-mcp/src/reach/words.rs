@@ -1,0 +1,48 @@
+//! What is said where there is no answer.
+
+use std::io::{self, Write as _};
+
+use hyper::StatusCode;
+use pinfold_egress::{Mismatch, Unfetched};
+use pinfold_render::visible;
+use serde_json::Value;
+
+/// The longest part of what is no answer that is told.
+pub(super) const SHOWN: usize = 200;
+
+/// The server answered something else.
+pub(super) fn no_answer(status: StatusCode, said: &[u8]) -> String {
+    let hint = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            " (it wants to know who asks: --header-env Authorization=VARIABLE)"
+        }
+        StatusCode::NOT_FOUND => " (it has forgotten the session, or is elsewhere: start again)",
+        _ => "",
+    };
+    let message = serde_json::from_slice::<Value>(said).ok();
+    let message =
+        message.as_ref().and_then(|said| said.pointer("/error/message")?.as_str().map(str::to_owned));
+    let text =
+        message.unwrap_or_else(|| String::from_utf8_lossy(said.get(..SHOWN).unwrap_or(said)).into_owned());
+    format!("the server answered {status}{hint}: {}", visible(text.trim()))
+}
+
+/// A request did not get there.
+pub(super) fn unsent(why: &Unfetched) -> String {
+    match why {
+        Unfetched::Refused(Mismatch::Near(address, near)) => {
+            format!("the host leads to {address}, and {}; name that address if it is meant", near.why())
+        }
+        Unfetched::Refused(_) => "the host leads where a rule forbids it".to_owned(),
+        Unfetched::Unreachable(why) | Unfetched::Broken(why) | Unfetched::Encoded(why) => {
+            format!("the server cannot be reached: {why}")
+        }
+        Unfetched::Late(_) | Unfetched::GivenUp => "the server does not answer".to_owned(),
+        Unfetched::TooLarge(_) => "the answer is too long".to_owned(),
+    }
+}
+
+/// Says on standard error what whoever started this should know.
+pub(super) fn tell(what: &str) {
+    let _ = io::stderr().write_all(format!("{}\n", visible(what)).as_bytes());
+}
