@@ -313,6 +313,15 @@ fn a_call_that_is_cancelled_or_left_alone_ends() {
     until("the command runs", || !with_word(&sleep).is_empty());
     assert!(server.end());
     until("the command has ended", || with_word(&sleep).is_empty());
+
+    // The server is killed half way, and the next one works.
+    let server = served(&bed, &UNLIMITED);
+    let sleep = unique_sleep();
+    plain(&server).send("tools/call", bash(&sleep));
+    until("the command runs", || !with_word(&sleep).is_empty());
+    drop(server);
+    until("the command has ended", || with_word(&sleep).is_empty());
+    assert!(!plain(&served(&bed, &UNLIMITED)).call("Write", write("b")).is_error());
 }
 
 /// A client that asks and never reads is let go of, and its server ends when it is told to.
