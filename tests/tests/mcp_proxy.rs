@@ -720,6 +720,18 @@ fn two(bed: &Bed, options: &[&str]) -> Command {
     command
 }
 
+/// A line that never ends is nobody's message: whoever writes it is not listened to any more.
+#[test]
+fn a_line_without_end_ends_the_proxy() {
+    let bed = bed();
+    let mut wire = Wire::start(&bed, &[]);
+    let mut input = wire.input.take().expect("the input is open");
+    let piece = vec![b'x'; 1 << 20];
+    let taken = (0..400).take_while(|_| input.write_all(&piece).is_ok()).count();
+    until("it has ended", || wire.child.try_wait().expect("it was started").is_some());
+    assert!((256..400).contains(&taken), "{taken} MiB");
+}
+
 #[test]
 fn several_servers_are_one() {
     let bed = bed();

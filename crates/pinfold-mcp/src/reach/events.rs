@@ -21,12 +21,17 @@ impl Events {
         Self { last: self.last, ..Self::default() }
     }
 
+    /// Bytes that wait for the rest of their message.
+    pub(super) fn len(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
     /// Takes what has come, and gives the messages that are whole, each on one line.
     pub(super) fn take(&mut self, piece: &[u8], most: usize) -> Result<Vec<Vec<u8>>, TooLong> {
         let mut whole = Vec::new();
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
-            if self.line.len() + self.data.len() > most {
+            if self.len() > most {
                 return Err(TooLong);
             }
             if self.line.ends_with(b"\n") {

@@ -5,6 +5,7 @@
 
 mod events;
 mod heads;
+mod held;
 mod talk;
 mod words;
 

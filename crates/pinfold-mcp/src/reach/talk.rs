@@ -1,7 +1,6 @@
 //! One server over HTTP: what is posted, and what becomes of the answers.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,13 +11,15 @@ use hyper::{Method, Response, StatusCode};
 use pinfold_egress::Exchange;
 use pinfold_render::visible;
 use serde_json::Value;
-use tokio::io::{AsyncWriteExt as _, Stdout};
-use tokio::sync::Notify;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::events::Events;
 use super::heads::{Heads, LAST_EVENT, SESSION, newest};
+use super::held::{Held, Share};
 use super::words::{SHOWN, no_answer, tell, unsent};
 use super::{failed, too_long};
 use crate::proxy::of_request;
@@ -40,7 +41,8 @@ pub(super) struct Talk {
     /// Path and query; another one, where the server says that it has moved.
     target: Mutex<String>,
     underway: Mutex<HashMap<Id, Underway>>,
-    out: tokio::sync::Mutex<Stdout>,
+    held: Held,
+    out: Sender<Said>,
     changed: Notify,
     gone: Notify,
 }
@@ -60,19 +62,39 @@ enum Learns {
     Tools,
 }
 
+/// A line, and who wants to know that it was written.
+type Said = (Vec<u8>, oneshot::Sender<()>);
+
+/// Writes whole lines to standard output, until nobody reads them.
+async fn write(mut lines: Receiver<Said>) {
+    let mut out = tokio::io::stdout();
+    while let Some((mut line, done)) = lines.recv().await {
+        line.push(b'\n');
+        if out.write_all(&line).await.is_err() || out.flush().await.is_err() {
+            return;
+        }
+        // Whoever said it may have been broken off.
+        let _ = done.send(());
+    }
+}
+
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     // Each use leaves it whole.
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Talk {
+    /// Within a runtime, which writes what is said.
     pub(super) fn new(exchange: Exchange, said: HeaderMap) -> Self {
+        let (out, lines) = mpsc::channel(1);
+        tokio::spawn(write(lines));
         Self {
             target: Mutex::new(exchange.url().target().to_owned()),
             exchange,
             heads: Mutex::new(Heads::with(said)),
             underway: Mutex::default(),
-            out: tokio::sync::Mutex::new(tokio::io::stdout()),
+            held: Held::default(),
+            out,
             changed: Notify::new(),
             gone: Notify::new(),
         }
@@ -203,10 +225,12 @@ impl Talk {
         if status.is_success() && is(&answer, "text/event-stream") {
             return self.follows(Some(id), answer, &heads, learns).await;
         }
+        // Held until it was passed on.
+        let mut share = self.held.share();
         if !status.is_success() && !is(&answer, "application/json") {
-            return Err(no_answer(status, &body(answer, SHOWN).await.unwrap_or_default()));
+            return Err(no_answer(status, &body(answer, SHOWN, &mut share).await.unwrap_or_default()));
         }
-        let line = on_one_line(body(answer, LONGEST).await?);
+        let line = on_one_line(body(answer, LONGEST, &mut share).await?);
         match frame::parse(&line) {
             Ok(Message::Answer { id: about, .. }) if about == *id => self.passes(line, learns).await,
             _ => return Err(no_answer(status, &line)),
@@ -222,11 +246,12 @@ impl Talk {
         heads: &HeaderMap,
         learns: Learns,
     ) -> Result<(), String> {
-        let mut events = Events::default();
+        let (mut events, mut share) = (Events::default(), self.held.share());
         let mut left = TIMES;
         loop {
             while let Some(Ok(frame)) = answer.body_mut().frame().await {
                 let Some(data) = frame.data_ref() else { continue };
+                share.is_now(events.len() + data.len())?;
                 let whole = events.take(data, LONGEST).map_err(|_| "the server says more than fits")?;
                 left = if whole.is_empty() { left } else { TIMES };
                 for line in whole {
@@ -286,15 +311,10 @@ impl Talk {
         self.says(line).await;
     }
 
-    /// Says a line to whoever started this. Waits while they are slow.
-    async fn says(&self, mut line: Vec<u8>) {
-        line.push(b'\n');
-        let mut out = self.out.lock().await;
-        let said: io::Result<()> = match out.write_all(&line).await {
-            Ok(()) => out.flush().await,
-            Err(error) => Err(error),
-        };
-        if said.is_err() {
+    /// Says a line to whoever started this. Waits while they are slow; whoever waits may be broken off, the line is not.
+    async fn says(&self, line: Vec<u8>) {
+        let (done, written) = oneshot::channel();
+        if self.out.send((line, done)).await.is_err() || written.await.is_err() {
             self.gone.notify_one();
         }
     }
@@ -342,7 +362,7 @@ fn is(answer: &Response<Incoming>, kind: &str) -> bool {
 }
 
 /// All of an answer, or so much of it as is looked at.
-async fn body(answer: Response<Incoming>, most: usize) -> Result<Vec<u8>, String> {
+async fn body(answer: Response<Incoming>, most: usize, share: &mut Share) -> Result<Vec<u8>, String> {
     let mut body = answer.into_body();
     let mut all = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -355,6 +375,7 @@ async fn body(answer: Response<Incoming>, most: usize) -> Result<Vec<u8>, String
                 Ok(all)
             };
         }
+        share.is_now(all.len() + data.len())?;
         all.extend_from_slice(data);
     }
     Ok(all)
