@@ -19,6 +19,15 @@ pub enum Way {
     Socks,
 }
 
+/// Who asks for a name inside, by the port that they ask from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// By a datagram.
+    Datagram(u16),
+    /// By a connection.
+    Connection(u16),
+}
+
 /// A connection that somebody inside wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
@@ -107,7 +116,7 @@ impl Map for Hosts {
 pub trait Doorkeeper: Map {
     /// Whether a name is to exist inside: it may be reached, or somebody can be asked when it is. Asked once for each time
     /// that somebody inside asks for it.
-    fn knows(&self, name: &Name) -> bool;
+    fn knows(&self, name: &Name, asker: Asker) -> bool;
 
     /// Whether a connection may be made.
     fn open(&self, ask: &Ask) -> Opened;

@@ -45,7 +45,7 @@ mod tls;
 mod unpack;
 mod upstream;
 
-pub use doorkeeper::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Way};
+pub use doorkeeper::{Ask, Asker, Doorkeeper, Leads, Map, Mismatch, No, Opened, Way};
 pub use exchange::Exchange;
 pub use fetch::{Client, Fetched, Method, Unfetched};
 pub use handed::{Hand, Handed, hand_over};

@@ -8,12 +8,15 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, SockaddrIn6, SockaddrStorage, recvmsg, sendmsg,
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 
 use crate::dns;
+use crate::doorkeeper::Asker;
 use crate::relay::Shared;
 
 /// The largest query that is answered: all that fits without extensions, and what extensions ask for in practice.
@@ -23,12 +26,13 @@ const LARGEST_QUERY: usize = 4096;
 pub(crate) async fn by_datagrams(socket: UdpSocket, shared: Arc<Shared>) {
     let mut query = vec![0; LARGEST_QUERY];
     loop {
-        let asked = socket.async_io(Interest::READABLE, || receive(&socket, &mut query)).await;
-        let Ok((len, from)) = asked else {
+        let received = socket.async_io(Interest::READABLE, || receive(&socket, &mut query)).await;
+        let Ok((len, from)) = received else {
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
-        let said = dns::answer(query.get(..len).unwrap_or_default(), |name| shared.look_up(name));
+        let asker = Asker::Datagram(from.port());
+        let said = dns::answer(query.get(..len).unwrap_or_default(), |name| shared.look_up(name, asker));
         if let Some(said) = said {
             // Whoever asked asks again when it is lost.
             let _ = socket.async_io(Interest::WRITABLE, || send(&socket, &said, &from)).await;
@@ -40,6 +44,13 @@ pub(crate) async fn by_datagrams(socket: UdpSocket, shared: Arc<Shared>) {
 struct From {
     who: SockaddrStorage,
     at: At,
+}
+
+impl From {
+    fn port(&self) -> u16 {
+        let v4 = self.who.as_sockaddr_in().map(SockaddrIn::port);
+        v4.or_else(|| self.who.as_sockaddr_in6().map(SockaddrIn6::port)).unwrap_or_default()
+    }
 }
 
 enum At {
@@ -79,8 +90,9 @@ fn send(socket: &UdpSocket, said: &[u8], to: &From) -> io::Result<usize> {
 /// [RFC 7766](https://www.rfc-editor.org/rfc/rfc7766)
 pub(crate) async fn by_connection(shared: &Shared, mut inside: TcpStream) {
     let mut query = Vec::new();
+    let asker = Asker::Connection(inside.peer_addr().map_or(0, |from| from.port()));
     while let Ok(Ok(())) = timeout(shared.limits.hello, one(&mut inside, &mut query)).await {
-        let Some(said) = dns::answer(&query, |name| shared.look_up(name)) else { return };
+        let Some(said) = dns::answer(&query, |name| shared.look_up(name, asker)) else { return };
         let Ok(len) = u16::try_from(said.len()) else { return };
         let said = [len.to_be_bytes().as_slice(), &said].concat();
         if !matches!(timeout(shared.limits.hello, inside.write_all(&said)).await, Ok(Ok(()))) {

@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::dns::Lookup;
-use crate::doorkeeper::{Ask, Doorkeeper, Map, Mismatch, No, Opened, Way};
+use crate::doorkeeper::{Ask, Asker, Doorkeeper, Map, Mismatch, No, Opened, Way};
 use crate::first::{self, First};
 use crate::handed::Handed;
 use crate::http;
@@ -114,8 +114,8 @@ impl Shared {
         names.name(address).map_or(Host::Address(address.to_canonical()), |name| Host::Name(name.clone()))
     }
 
-    pub(crate) fn look_up(&self, name: &Name) -> Lookup {
-        if !self.keeper.knows(name) {
+    pub(crate) fn look_up(&self, name: &Name, asker: Asker) -> Lookup {
+        if !self.keeper.knows(name, asker) {
             return Lookup::Unknown;
         }
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);

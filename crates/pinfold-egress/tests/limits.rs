@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinfold_egress::{Ask, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay};
+use pinfold_egress::{
+    Ask, Asker, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay,
+};
 use pinfold_policy::host::Name;
 
 /// Lets everything pass, and remembers what was refused after all, and how connections ended.
@@ -30,7 +32,7 @@ impl Map for Open {
 }
 
 impl Doorkeeper for Open {
-    fn knows(&self, _: &Name) -> bool {
+    fn knows(&self, _: &Name, _: Asker) -> bool {
         true
     }
 
@@ -171,7 +173,7 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
         }
     }
     impl Doorkeeper for Turning {
-        fn knows(&self, _: &Name) -> bool {
+        fn knows(&self, _: &Name, _: Asker) -> bool {
             true
         }
         fn open(&self, _: &Ask) -> Opened {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pinfold_egress::{Ask, Doorkeeper, Leads, Map, Mismatch, No, Opened, Passed};
+use pinfold_egress::{Ask, Asker, Doorkeeper, Leads, Map, Mismatch, No, Opened, Passed};
 use pinfold_policy::Connection;
 use pinfold_policy::host::{Host, HostRule, Hosts, Name, Reach};
 use pinfold_policy::source::Located;
@@ -64,8 +64,8 @@ impl Keeper {
         self.refusals.told(refused, more);
     }
 
-    fn refuse(&self, tried: &'static str, place: String, no: Unreached, from: Option<u16>) -> No {
-        self.refusals.refuse(tried, place, no, from.map(Who::At))
+    fn refuse(&self, tried: &'static str, place: String, no: Unreached, who: Who<'_>) -> No {
+        self.refusals.refuse(tried, place, no, Some(who))
     }
 
     /// The narrowest rule that allows this.
@@ -123,7 +123,7 @@ impl Map for Keeper {
 }
 
 impl Doorkeeper for Keeper {
-    fn knows(&self, name: &Name) -> bool {
+    fn knows(&self, name: &Name, asker: Asker) -> bool {
         let hosts = self.renewed();
         if hosts.knows(name) {
             return true;
@@ -140,7 +140,11 @@ impl Doorkeeper for Keeper {
         }
         let worst = all().find(|reach| *reach != Reach::Unnamed).unwrap_or(Reach::Unnamed);
         if let Some(why) = why(worst, name.as_str()).filter(|_| !is_reverse) {
-            self.refuse("look up", name.to_string(), why, None);
+            let who = match asker {
+                Asker::Datagram(port) => Who::Asking(port),
+                Asker::Connection(port) => Who::At(port),
+            };
+            self.refuse("look up", name.to_string(), why, who);
         }
         false
     }
@@ -156,7 +160,7 @@ impl Doorkeeper for Keeper {
             Some(asked) if could_be_asked => {
                 asked.take(ask, hosts.is_usual(ask.port), self.refusing(place, why))
             }
-            Some(_) | None => Opened::No(self.refuse("reach", place, why, Some(ask.from))),
+            Some(_) | None => Opened::No(self.refuse("reach", place, why, Who::At(ask.from))),
         }
     }
 
@@ -194,13 +198,13 @@ impl Doorkeeper for Keeper {
                 (format!("it leads to {address}, which a rule denies"), rule_of(address), to_allow)
             }
         };
-        self.refuse("reach", place, Unreached { why: why.into(), rule, to_allow }, Some(ask.from))
+        self.refuse("reach", place, Unreached { why: why.into(), rule, to_allow }, Who::At(ask.from))
     }
 
     fn unclear(&self, said: &str, from: u16) -> No {
         let why = "this is no host, or not one alone".into();
         let no = Unreached { why, rule: None, to_allow: NAMES_NONE.into() };
-        self.refuse("reach", said.escape_debug().to_string(), no, Some(from))
+        self.refuse("reach", said.escape_debug().to_string(), no, Who::At(from))
     }
 
     fn has_changed(&self) -> bool {

@@ -4,6 +4,10 @@ use std::fs;
 
 use pinfold_sandbox::Caller;
 
+/// The tables of sockets, of both versions.
+const CONNECTIONS: [&str; 2] = ["tcp", "tcp6"];
+const DATAGRAMS: [&str; 2] = ["udp", "udp6"];
+
 /// What a program is called that cannot be seen.
 pub(super) const UNSEEN: &str = "a program";
 
@@ -12,6 +16,8 @@ pub(super) const UNSEEN: &str = "a program";
 pub(super) enum Who<'a> {
     /// Whoever has this port inside, if that can be seen.
     At(u16),
+    /// The same of those who ask by datagrams.
+    Asking(u16),
     /// This program.
     Program(&'a str),
 }
@@ -19,8 +25,10 @@ pub(super) enum Who<'a> {
 impl Who<'_> {
     /// The program, as the kernel calls it. `init` is the first process inside.
     pub(super) fn program(self, init: i32) -> String {
+        let named = |caller: Option<Caller>| caller.map_or_else(|| UNSEEN.to_owned(), |caller| name(&caller));
         match self {
-            Self::At(port) => caller(init, port).map_or_else(|| UNSEEN.to_owned(), |caller| name(&caller)),
+            Self::At(port) => named(owner(init, port, CONNECTIONS)),
+            Self::Asking(port) => named(owner(init, port, DATAGRAMS)),
             Self::Program(name) => name.to_owned(),
         }
     }
@@ -34,8 +42,12 @@ pub(super) fn name(caller: &Caller) -> String {
 /// Who inside owns the connection from this port; `None` where that cannot be seen. `init` is the first process inside.
 /// Looks at every process of the run, to be asked away from where others wait.
 pub(super) fn caller(init: i32, port: u16) -> Option<Caller> {
+    owner(init, port, CONNECTIONS)
+}
+
+fn owner(init: i32, port: u16, tables: [&str; 2]) -> Option<Caller> {
     // Without a network of its own others have sockets there too.
-    let sockets: Vec<String> = own_ports(init)
+    let sockets: Vec<String> = own_ports(init, tables)
         .filter(|(own, _)| *own == port)
         .map(|(_, inode)| format!("socket:[{inode}]"))
         .collect();
@@ -78,13 +90,13 @@ fn numbers(folder: &str) -> impl Iterator<Item = i32> {
 
 /// Whether any of these connections still belongs to a process.
 pub(super) fn any_is_open(init: i32, ports: &[u16]) -> bool {
-    own_ports(init).any(|(own, _)| ports.contains(&own))
+    own_ports(init, CONNECTIONS).any(|(own, _)| ports.contains(&own))
 }
 
 /// The ports of all sockets inside that belong to a process, with the numbers of the sockets.
 /// [proc_pid_net(5)](https://man7.org/linux/man-pages/man5/proc_pid_net.5.html)
-fn own_ports(init: i32) -> impl Iterator<Item = (u16, u64)> {
-    let tables = ["tcp", "tcp6"].map(|table| fs::read_to_string(format!("/proc/{init}/net/{table}")));
+fn own_ports(init: i32, tables: [&str; 2]) -> impl Iterator<Item = (u16, u64)> {
+    let tables = tables.map(|table| fs::read_to_string(format!("/proc/{init}/net/{table}")));
     let lines = tables.into_iter().flatten().flat_map(|text| {
         let lines: Vec<_> = text.lines().skip(1).filter_map(socket).collect();
         lines
