@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use pinfold_tests::Tier;
 use pinfold_tests::bed::told;
 use pinfold_tests::cases::{Case, cases, python, report, wrong};
-use pinfold_tests::missing::all_there;
+use pinfold_tests::missing::{all_there, left_out};
 use pinfold_tests::outside::everybody;
 use serde_json::{Value, json};
 
@@ -67,9 +67,7 @@ fn what_is_refused_is_named_in_the_report_and_the_record() {
                 .find(|one| one["tried"] == tried && one["place"] == place.as_str())
                 .unwrap_or_else(|| panic!("{tried} {place} is not named: {report:#}"));
             assert_eq!(found["why"], why, "{found:#}");
-            if tried == "reach" {
-                assert_eq!(found["program"], "python3", "{found:#}");
-            }
+            assert_eq!(found["program"], "python3", "{found:#}");
             let id = found["id"].as_str().expect("a name");
             let mut log = world.bed.free(pinfold_tests::product::pinfold());
             let log = log.args(["log", "--json"]).output().expect("pinfold");
@@ -406,5 +404,48 @@ fn a_shell_of_a_session_goes_by_the_rules_of_now() {
         drop(input);
         assert!(session.wait().expect("pinfold").success());
         fs::write(&at, before.to_string()).expect("settings");
+    });
+}
+
+#[test]
+fn allowed_names_of_the_hosts_file_are_looked_up_outside() {
+    let bind = ["--mount", "sh", "-ec", "mount --bind \"$0\" /etc/hosts; exec \"$@\""];
+    if !Command::new("unshare").args(["--mount", "true"]).output().is_ok_and(|output| output.status.success())
+    {
+        return left_out("names of /etc/hosts", "no mount namespace to be had");
+    }
+    everybody(|world| {
+        let own = "10.9.8.7 listed.test other-listed.test\n10.9.8.6 unlisted.test\n";
+        let file = world.bed.outside().join("etc-hosts");
+        let hosts = fs::read_to_string("/etc/hosts").expect("a file") + own;
+        fs::write(&file, hosts).expect("a file");
+        world.bed.give();
+        let run = |options: &[&str]| {
+            let http = world.port("http");
+            let script = format!(
+                "python3 -c 'import socket; print(socket.gethostbyname(\"listed.test\"))'; cat /etc/hosts; \
+                 curl -sS --noproxy '*' -m 20 http://listed.test:{http}/"
+            );
+            let mut inner = world.bed.run(Tier::Full, &[&["--json", "--ask", "nobody"], options].concat());
+            inner.args(["sh", "-c", &script]);
+            let mut command = Command::new("unshare");
+            command.args(bind).arg(&file).arg(inner.get_program()).args(inner.get_args()).env_clear();
+            command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command.current_dir(world.bed.folder()).output().expect("unshare")
+        };
+        let named = format!("listed.test:{}", world.port("http"));
+        let output = run(&["--allow-host", &named]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.starts_with("198.18."), "{}", told(&output));
+        assert!(
+            said.contains("10.9.8.7 other-listed.test") && said.contains("localhost"),
+            "the rest: {said}"
+        );
+        // Outside, it leads where the file says.
+        let refused = report(&output)["refused"].to_string();
+        assert!(refused.contains("it leads to 10.9.8.7"), "{refused}");
+        // The control: a name that nobody allows stays what it was.
+        let output = run(&[]);
+        assert!(String::from_utf8_lossy(&output.stdout).starts_with("10.9.8.7"), "{}", told(&output));
     });
 }

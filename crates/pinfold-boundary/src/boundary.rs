@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pinfold_policy::host::Hosts;
 use pinfold_policy::{Guard, Guards, Held};
@@ -405,6 +406,9 @@ impl Drawing {
         let mut added = caches.variables;
         let variables = way_out::proxy_variables(&profile.network);
         added.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        if let (sandbox::Network::Relayed(_), Some(hosts)) = (&profile.network, &hosts) {
+            self.hosts_file(grant, &Arc::clone(hosts.said()), &mut profile);
+        }
         let secrets = self.secrets(grant, &mut profile, &mut added);
         if let (Temp::Directory(directory), Tier::Landlock) = (&profile.temp, tier) {
             added.push(("TMPDIR".into(), directory.into()));

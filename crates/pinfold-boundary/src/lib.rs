@@ -30,6 +30,7 @@ mod folder;
 mod git;
 mod grant;
 mod hosts;
+mod hosts_file;
 mod lists;
 mod place;
 mod private;
