@@ -2,10 +2,11 @@
 //!
 //! Promise: each decision is made on one state of all files, the newest. When a file comes to be unreadable, what was
 //! denied stays denied and nothing is allowed by settings any more, until it is mended.
-//! Looking costs one `stat` a file; nothing is read unless something changed. No clock decides.
+//! Looking costs one `stat` a file, two where it is a link; nothing is read unless something changed. No clock decides.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold_paths::Ambient;
@@ -19,13 +20,15 @@ use super::locations::Locations;
 pub struct Watched<T> {
     ambient: Ambient,
     locations: Locations,
+    /// All files that settings depend on.
+    files: Vec<PathBuf>,
     flags: Flags,
     make: Box<dyn Fn(&Merged) -> T + Send + Sync>,
     state: Mutex<State<T>>,
 }
 
 struct State<T> {
-    stamps: Vec<Option<Stamp>>,
+    stamps: Vec<[Option<Stamp>; 2]>,
     /// What held when all files could be read last.
     good: Merged,
     made: Arc<T>,
@@ -53,16 +56,17 @@ impl<T> Watched<T> {
         make: impl Fn(&Merged) -> T + Send + Sync + 'static,
     ) -> Result<Self, SettingsError> {
         // Stamps first: what changes while it is read is read again.
-        let stamps = stamps(&locations);
+        let files = files(&locations);
+        let stamps = stamps(&files);
         let good = load(&ambient, &locations, &flags)?.merged;
         let state = State { stamps, made: Arc::new(make(&good)), good, trouble: None };
-        Ok(Self { ambient, locations, flags, make: Box::new(make), state: Mutex::new(state) })
+        Ok(Self { ambient, locations, files, flags, make: Box::new(make), state: Mutex::new(state) })
     }
 
     /// What holds now: to be asked for once a decision, and kept for all of it.
     pub fn now(&self) -> Arc<T> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamps = stamps(&self.locations);
+        let stamps = stamps(&self.files);
         if stamps != state.stamps {
             state.stamps = stamps;
             self.read_again(&mut state);
@@ -90,19 +94,28 @@ impl<T> Watched<T> {
     }
 }
 
-/// The states of all files that settings depend on, by the names they are reached by and as what these are.
-fn stamps(locations: &Locations) -> Vec<Option<Stamp>> {
-    let files = locations.files().map(|file| file.path);
-    let paths: Vec<PathBuf> = files.chain(locations.trust.clone()).collect();
-    paths.iter().flat_map(|path| [stamp(path, Path::metadata), stamp(path, Path::symlink_metadata)]).collect()
+fn files(locations: &Locations) -> Vec<PathBuf> {
+    locations.files().map(|file| file.path).chain(locations.trust.clone()).collect()
 }
 
-fn stamp(path: &Path, look: impl Fn(&Path) -> std::io::Result<std::fs::Metadata>) -> Option<Stamp> {
-    let metadata = look(path).ok()?;
-    Some(Stamp {
-        file: (metadata.dev(), metadata.ino()),
-        length: metadata.len(),
-        modified: (metadata.mtime(), metadata.mtime_nsec()),
-        changed: (metadata.ctime(), metadata.ctime_nsec()),
-    })
+/// The states of files, by the names they are reached by and, where these are links, as what they lead to.
+fn stamps(files: &[PathBuf]) -> Vec<[Option<Stamp>; 2]> {
+    let stamps = |file: &PathBuf| {
+        let named = file.symlink_metadata().ok();
+        let is_link = named.as_ref().is_some_and(Metadata::is_symlink);
+        let behind = if is_link { file.metadata().ok() } else { None };
+        [named, behind].map(|seen| seen.as_ref().map(Stamp::of))
+    };
+    files.iter().map(stamps).collect()
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            file: (metadata.dev(), metadata.ino()),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
 }
