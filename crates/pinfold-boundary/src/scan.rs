@@ -87,10 +87,9 @@ fn look(directory: &Path, below: &mut Vec<PathBuf>, visit: &mut impl FnMut(&Entr
             return Reach::Bounded;
         }
         let Ok(kind) = entry.file_type() else { continue };
-        let path = entry.path();
-        let descend = visit(&Entry { path: &path, name: &entry.file_name(), kind });
-        let skipped = SKIPPED.iter().any(|s| entry.file_name() == *s);
-        if kind.is_dir() && descend == Descend::Yes && !skipped {
+        let (path, name) = (entry.path(), entry.file_name());
+        let descend = visit(&Entry { path: &path, name: &name, kind });
+        if kind.is_dir() && descend == Descend::Yes && !SKIPPED.iter().any(|skipped| name == *skipped) {
             below.push(path);
         }
     }

@@ -14,66 +14,66 @@ use crate::folder::guard_of;
 use crate::git::layout;
 use crate::scan::{Descend, Entry, Reach, scan};
 
-/// Files that run code when somebody builds, tests, installs or pushes.
+/// Files that run code when somebody builds, tests, installs or pushes, in order: every file of a folder is looked for.
 const BUILD_FILES: [&str; 58] = [
-    "package.json",
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "build.rs",
+    ".drone.yml",
+    ".gitlab-ci.yml",
+    ".lefthook.yml",
+    ".pre-commit-config.yaml",
+    ".travis.yml",
+    "BUILD.bazel",
     "CMakeLists.txt",
-    "meson.build",
-    "configure",
-    "configure.ac",
-    "setup.py",
-    "setup.cfg",
-    "pyproject.toml",
-    "conftest.py",
-    "sitecustomize.py",
-    "tox.ini",
-    "noxfile.py",
-    "tasks.py",
-    "SConstruct",
-    "Rakefile",
+    "Containerfile",
+    "Dockerfile",
+    "GNUmakefile",
     "Gemfile",
-    "extconf.rb",
+    "Gruntfile.js",
+    "Jenkinsfile",
+    "Justfile",
+    "MODULE.bazel",
+    "Makefile",
+    "Rakefile",
+    "SConstruct",
+    "Taskfile.yaml",
+    "Taskfile.yml",
+    "Vagrantfile",
+    "WORKSPACE",
+    "azure-pipelines.yml",
+    "binding.gyp",
+    "bitbucket-pipelines.yml",
     "build.gradle",
     "build.gradle.kts",
-    "settings.gradle",
-    "settings.gradle.kts",
-    "init.gradle",
-    "pom.xml",
-    "build.xml",
+    "build.rs",
     "build.sbt",
-    "justfile",
-    "Justfile",
-    "Taskfile.yml",
-    "Taskfile.yaml",
-    "Dockerfile",
-    "Containerfile",
-    "docker-compose.yml",
-    "docker-compose.yaml",
+    "build.xml",
     "compose.yaml",
     "compose.yml",
-    "Vagrantfile",
-    ".gitlab-ci.yml",
-    ".travis.yml",
-    "Jenkinsfile",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    ".drone.yml",
-    ".pre-commit-config.yaml",
-    "lefthook.yml",
-    ".lefthook.yml",
-    "binding.gyp",
-    "gulpfile.js",
-    "Gruntfile.js",
-    "WORKSPACE",
-    "MODULE.bazel",
-    "BUILD.bazel",
-    "flake.nix",
-    "shell.nix",
+    "configure",
+    "configure.ac",
+    "conftest.py",
     "default.nix",
+    "docker-compose.yaml",
+    "docker-compose.yml",
+    "extconf.rb",
+    "flake.nix",
+    "gulpfile.js",
+    "init.gradle",
+    "justfile",
+    "lefthook.yml",
+    "makefile",
+    "meson.build",
+    "noxfile.py",
+    "package.json",
+    "pom.xml",
+    "pyproject.toml",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "setup.cfg",
+    "setup.py",
+    "shell.nix",
+    "sitecustomize.py",
+    "tasks.py",
+    "tox.ini",
 ];
 
 /// Directories all of whose files run somewhere by themselves.
@@ -163,6 +163,35 @@ impl Snapshot {
 }
 
 fn is_build_file(entry: &Entry<'_>) -> bool {
-    BUILD_FILES.iter().any(|name| entry.name == *name)
-        || entry.path.components().any(|c| BUILD_DIRECTORIES.iter().any(|d| c.as_os_str() == *d))
+    let name = entry.name.as_encoded_bytes();
+    BUILD_FILES.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
+        || is_in_build_directory(entry.path)
+}
+
+fn is_in_build_directory(path: &Path) -> bool {
+    // As bytes: taking components apart costs more than all else that is asked about most files.
+    let mut parts = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
+    parts.any(|part| BUILD_DIRECTORIES.iter().any(|directory| directory.as_bytes() == part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_build_file_is_known_for_one() {
+        let folder = tempfile::tempdir().unwrap();
+        for directory in BUILD_DIRECTORIES {
+            fs::create_dir_all(folder.path().join(directory).join("deep")).unwrap();
+            fs::write(folder.path().join(directory).join("deep/any"), "").unwrap();
+        }
+        let others = ["a", "Makefile.am", "package.jso", "package.jsonx", "githu", "zzz"];
+        for name in BUILD_FILES.iter().chain(&others) {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let mut seen = Snapshot::default();
+        Snapshot::of(folder.path(), &mut seen, &Guards::default(), None);
+        assert_eq!(seen.files.len(), BUILD_FILES.len() + BUILD_DIRECTORIES.len(), "{:?}", seen.files.keys());
+        assert!(others.iter().all(|name| !seen.files.contains_key(&folder.path().join(name))));
+    }
 }

@@ -14,9 +14,14 @@ pub(super) enum Anchor {
 impl Anchor {
     /// Splits the anchor from the rest; `None` for a pattern that has none, which therefore matches nothing.
     pub(super) fn of(pattern: &str) -> Option<(Self, &str)> {
-        [("**/", Self::Anywhere), ("~/", Self::Home), ("/", Self::Root)]
-            .into_iter()
-            .find_map(|(text, anchor)| Some((anchor, pattern.strip_prefix(text)?)))
+        // By bytes: it is asked for with every candidate of every file that a walk meets.
+        let (anchor, len) = match pattern.as_bytes() {
+            [b'*', b'*', b'/', ..] => (Self::Anywhere, 3),
+            [b'~', b'/', ..] => (Self::Home, 2),
+            [b'/', ..] => (Self::Root, 1),
+            _ => return None,
+        };
+        Some((anchor, pattern.get(len..)?))
     }
 }
 
@@ -84,17 +89,22 @@ impl<'a> Query<'a> {
         if !self.begins_like(at, pattern) {
             return false;
         }
-        let mut parts = pattern.split(EXCEPT);
-        let Some(wanted) = parts.next() else { return false };
+        let wanted = positive(pattern);
         let Some(last) = self.walk(at, wanted) else { return false };
-        self.anchored(at, anchor) && !parts.any(|except| glob(except.as_bytes(), last, self.folds_case))
+        let mut excepts = pattern.get(wanted.len()..).unwrap_or_default().split(EXCEPT).skip(1);
+        self.anchored(at, anchor) && !excepts.any(|except| glob(except.as_bytes(), last, self.folds_case))
     }
 
     fn begins_like(&self, at: usize, pattern: &str) -> bool {
-        match (self.path.get(at), pattern.as_bytes().first()) {
-            (Some(_), Some(b'*')) => true,
-            (Some(here), Some(wanted)) => here.eq_ignore_ascii_case(wanted),
-            (None, _) | (_, None) => false,
+        let tail = self.tail(at);
+        match (tail.first(), pattern.as_bytes()) {
+            (None, _) | (_, []) => false,
+            // What stands behind the star has to be somewhere in the component, unless it is a sign itself.
+            (Some(_), [b'*', wanted, ..]) if !matches!(wanted, b'*' | b'/' | b' ') => {
+                tail.iter().take_while(|b| !is_slash(b)).any(|here| here.eq_ignore_ascii_case(wanted))
+            }
+            (Some(_), [b'*', ..]) => true,
+            (Some(here), [wanted, ..]) => here.eq_ignore_ascii_case(wanted),
         }
     }
 
