@@ -154,6 +154,29 @@ fn what_clients_answer_to_a_question_counts_as_it_is_offered() {
     }
 }
 
+/// A read is carried out on the thread of the connection: the question about it has to come through all the same.
+#[test]
+fn a_read_that_is_asked_about_holds_nothing_up() {
+    for (answer, is_read) in [("yes", true), ("no", false)] {
+        let bed = bed();
+        fs::create_dir(bed.folder().join(".pinfold")).unwrap();
+        let settings = json!({"permissions": {"ask": ["Read(asked)"]}}).to_string();
+        fs::write(bed.folder().join(".pinfold/settings.json"), settings).unwrap();
+        bed.give();
+        let client = asking(&bed, &[], chooses(answer));
+        assert!(!client.call("Write", write("asked")).is_error());
+        assert!(!client.call("Write", write("other")).is_error());
+        let call =
+            |path| client.send("tools/call", json!({"name": "Read", "arguments": {"file_path": path}}));
+        let (asked, other) = (call("asked"), call("other"));
+        let text = |id| client.answer(id)["result"]["content"][0]["text"].to_string();
+        assert!(text(other).contains("new"));
+        assert_eq!(text(asked).contains("new"), is_read);
+        assert_eq!(client.times("elicitation/create"), 1);
+        assert!(client.close());
+    }
+}
+
 #[test]
 fn a_form_that_cannot_show_all_is_not_shown() {
     let bed = bed();

@@ -270,7 +270,7 @@ impl Agent {
             (self.session.clone(), Arc::clone(&self.team), Arc::clone(&self.budget));
         let waits = || team.may_go_on(&budget).is_ok();
         // What runs when a limit is over is ended, and what is asked is taken back.
-        let caller = Caller { waits: Some(&waits), asks: None };
+        let caller = Caller { waits: Some(&waits), ..Caller::default() };
         if wanted.tool == ToolName::WebFetch.as_str() {
             return self.fetched(&raw, caller);
         }

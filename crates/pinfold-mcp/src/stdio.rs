@@ -29,7 +29,8 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// # Errors
 /// When the streams cannot be used, or a client begins in a way that no revision has.
 pub fn serve_stdio(server: &Server) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // One thread for everything that does not wait; it can be replaced while it does.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let gone = Arc::new(Notify::new());
     let tells = Arc::clone(&gone);
     let outlet = Outlet::start(io::stdout().as_fd().try_clone_to_owned()?, move || tells.notify_one())?;

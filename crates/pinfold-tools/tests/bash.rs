@@ -514,14 +514,14 @@ fn a_command_ends_when_its_caller_does_not_wait_any_more() {
     let began = Instant::now();
     // They wait until the command holds its lock.
     let waits = || !bed.is_locked();
-    let caller = Caller { waits: Some(&waits), asks: None };
+    let caller = Caller { waits: Some(&waits), ..Caller::default() };
     let raw = RawCall::new("Bash", json!({"command": HOLDING}));
     let reply = call_for(&session, &raw, Scrubbing::On, caller);
     assert_eq!(reply.structured["killed"], true, "{}", reply.structured);
     assert!(began.elapsed() < Duration::from_mins(1) && !bed.is_locked());
     // And one that ends while they wait is as always.
     let waits = || true;
-    let caller = Caller { waits: Some(&waits), asks: None };
+    let caller = Caller { waits: Some(&waits), ..Caller::default() };
     let raw = RawCall::new("Bash", json!({"command": "echo here"}));
     assert_eq!(call_for(&session, &raw, Scrubbing::On, caller).structured["output"], "here\n");
 }

@@ -253,7 +253,7 @@ fn a_page_that_nobody_waits_for_is_given_up() {
     thread::scope(|scope| {
         let call = scope.spawn(|| {
             let raw = RawCall::new("WebFetch", json!({"url": mute.url("a.test")}));
-            let caller = Caller { waits: Some(&waits), asks: None };
+            let caller = Caller { waits: Some(&waits), ..Caller::default() };
             call_for(&surfer.session, &raw, Scrubbing::On, caller)
         });
         comes.recv().unwrap();

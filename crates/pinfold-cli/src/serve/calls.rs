@@ -49,7 +49,7 @@ impl House {
                 Ok(call) => {
                     follow(attended.session());
                     let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
-                    let caller = Caller { waits: Some(&waits), asks };
+                    let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
                     json!(attended.call_for(&RawCall::new(&call.tool, call.input), caller))
                 }
                 Err(why) => json!({"id": null, "error": why, "line": number}),

@@ -67,7 +67,7 @@ impl Call {
         Ok(Self { id: Mutex::new(id), line, params, tool })
     }
 
-    fn id(&self) -> Id {
+    pub(crate) fn id(&self) -> Id {
         self.id.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -121,7 +121,8 @@ impl Call {
         };
         let doubt = shared.catalogue.doubt(&self.tool);
         let waits = || !judged.gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
-        let caller = Caller { waits: Some(&waits), asks: asks.as_ref().map(|asks| asks as &dyn Approver) };
+        let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
+        let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
         let arguments = self.params.get("arguments").cloned().unwrap_or(Value::Null);
         let shape = shared.catalogue.shape(&self.tool);
         let raw = RawCall { shape, ..RawCall::new(rule_name(&shared.name, &self.tool), arguments) };

@@ -1,4 +1,5 @@
-//! One call: it is carried out on a thread of its own, while the connection stays awake for it.
+//! One call: it is carried out on a thread of its own, while the connection stays awake for it. A brief one is carried out
+//! where it came in.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,6 +7,7 @@ use std::time::Duration;
 
 use pinfold::RawCall;
 use pinfold::consent::{Approver, Caller};
+use pinfold::policy::ToolName;
 use pinfold_tools::{Content, Ended};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequest, ElicitRequestParams,
@@ -15,7 +17,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::asks::{Asked, Asks, Event};
@@ -57,6 +59,7 @@ impl Waits for Waiting {
 }
 
 /// Tells a call that its caller is gone, at the latest when nobody holds it any more.
+#[derive(Default)]
 struct Gone(Arc<AtomicBool>);
 
 impl Drop for Gone {
@@ -116,43 +119,57 @@ async fn begin(
     let raw = RawCall::new(request.name.as_ref(), Value::Object(arguments));
     let turn = Arc::clone(&shared.turns).acquire_owned().await;
     let (events, received) = mpsc::unbounded_channel();
-    let gone = Arc::new(AtomicBool::new(false));
-    let on_thread = OnThread {
-        shared: Arc::clone(shared),
-        raw,
-        folder,
-        wish: Wish { asks, narrowed },
-        gone: Arc::clone(&gone),
-    };
+    let gone = Gone::default();
+    let wish = Wish { asks, narrowed };
+    let room = shared.rooms.known(folder, &wish).filter(|room| is_brief(&raw, room));
+    let is_brief = room.is_some();
+    let on_thread =
+        OnThread { shared: Arc::clone(shared), raw, folder, wish, room, gone: Arc::clone(&gone.0) };
     let handle = Handle::current();
-    tokio::task::spawn_blocking(move || {
+    let carry_out = move || {
         let _turn = turn;
         let done = on_thread.carry_out(&events, handle);
         let _ = events.send(Event::Done(Box::new(done)));
-    });
-    Ok(Ok(Underway { events: received, gone: Gone(gone), _place: place }))
+    };
+    if is_brief {
+        tokio::spawn(async { carry_out() });
+    } else {
+        tokio::task::spawn_blocking(carry_out);
+    }
+    Ok(Ok(Underway { events: received, gone, _place: place }))
 }
 
-/// What the thread of a call needs.
+/// Whether a call takes less time than it takes to wake up another thread. Should a person be asked about it, the runtime
+/// has to be one whose other tasks move to another thread meanwhile.
+fn is_brief(raw: &RawCall, room: &Room) -> bool {
+    let moves = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+    moves && !room.attended().session().has_hooks() && ToolName::parse(&raw.tool) == Some(ToolName::Read)
+}
+
+/// What carries out a call.
 struct OnThread {
     shared: Arc<Shared>,
     raw: RawCall,
     folder: usize,
     wish: Wish,
+    /// Its session, where that is open.
+    room: Option<Arc<Room>>,
     gone: Arc<AtomicBool>,
 }
 
 impl OnThread {
     fn carry_out(self, events: &mpsc::UnboundedSender<Event>, handle: Handle) -> CallToolResult {
-        let Self { shared, raw, folder, wish, gone } = self;
+        let Self { shared, raw, folder, wish, room, gone } = self;
         let asks = wish.asks.then(|| Asks::new(events.clone(), handle));
         let nothing_left = wish.narrowed.as_ref().is_some_and(Vec::is_empty);
-        let room: Arc<Room> = match shared.rooms.enter(folder, wish) {
+        let room: Arc<Room> = match room.map_or_else(|| shared.rooms.enter(folder, wish), Ok) {
             Ok(room) => room,
             Err(why) => return reply::error(why),
         };
         let waits = || !gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
-        let caller = Caller { waits: Some(&waits), asks: asks.as_ref().map(|asks| asks as &dyn Approver) };
+        let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
+        let caller =
+            Caller { waits: Some(&waits), asks, aside: Some(&|work| tokio::task::block_in_place(work)) };
         let mut reply = room.now().call_for(&raw, caller);
         if nothing_left && reply.ended == Ended::Refused {
             reply.content.push(Content::Text { text: NOTHING_LEFT.to_owned() });

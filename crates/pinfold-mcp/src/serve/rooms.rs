@@ -41,6 +41,11 @@ impl Rooms {
         Self { opener, open: Mutex::default() }
     }
 
+    /// The session for a call, if it is open and nothing has to be waited for.
+    pub(crate) fn known(&self, folder: usize, wish: &Wish) -> Option<Arc<Room>> {
+        self.open.try_lock().ok()?.get(&(folder, wish.clone())).map(Arc::clone)
+    }
+
     /// The session for a call, opened if it is the first.
     pub(crate) fn enter(&self, folder: usize, wish: Wish) -> Result<Arc<Room>, String> {
         // Held while it opens: of calls that come at once one opens.

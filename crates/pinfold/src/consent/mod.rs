@@ -23,7 +23,7 @@ pub use kept::{Kept, Lasts};
 pub use request::{
     Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, WhyAsked, WidthShown,
 };
-pub use road::{Caller, Decided};
+pub use road::{Aside, Caller, Decided};
 pub use theirs::{Asks, Theirs};
 
 pub(crate) use ask::{Judged, offer, request};

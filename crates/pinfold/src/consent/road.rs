@@ -68,12 +68,33 @@ pub struct Caller<'a> {
     /// Who is asked first about this call: the person behind the caller, where the caller can reach them. When they
     /// cannot answer, whoever the session asks is. How long is waited, and where rules go, is the session's to say.
     pub asks: Option<&'a dyn Approver>,
+    /// Does what takes its time: asking a person, reading a large file. For a caller who has other things to do on this
+    /// thread, and has somebody else do them meanwhile. Without it, it is just done.
+    pub aside: Option<&'a Aside>,
 }
+
+/// Does what it is given, once.
+pub type Aside = dyn Fn(&mut dyn FnMut()) + Sync;
 
 impl Caller<'_> {
     /// Whether they still wait.
     pub fn is_waiting(&self) -> bool {
         self.waits.is_none_or(|waits| waits())
+    }
+
+    /// Does what takes its time, aside. `instead`: what it came to where it was not done.
+    pub fn take_time<T>(&self, instead: T, work: impl FnOnce() -> T) -> T {
+        let (mut came_to, mut work) = (instead, Some(work));
+        let mut once = || {
+            if let Some(work) = work.take() {
+                came_to = work();
+            }
+        };
+        match self.aside {
+            Some(aside) => aside(&mut once),
+            None => once(),
+        }
+        came_to
     }
 }
 
@@ -125,7 +146,7 @@ impl Session {
         process: ProcessShown,
         waits: &(dyn Fn() -> bool + Sync),
     ) -> Decided {
-        let caller = Caller { waits: Some(waits), asks: None };
+        let caller = Caller { waits: Some(waits), ..Caller::default() };
         let walk = Walk { caller, ..Walk::of_embedder(self) };
         let ruling = self.submit_attempt(call, None, Some(process));
         walk.end(ruling)
@@ -283,7 +304,10 @@ impl Walk<'_> {
         let session = self.session;
         let waits = || self.caller.is_waiting();
         let still_asked = || waits() && session.is_still_asked(&question);
-        let ask = |approver: &dyn Approver| approver.ask(&question.request, &still_asked);
+        let ask = |approver: &dyn Approver| {
+            let nobody = Heard::Nobody("nobody was asked".to_owned());
+            self.caller.take_time(nobody, || approver.ask(&question.request, &still_asked))
+        };
         let heard = match self.caller.asks.map(ask) {
             None | Some(Heard::Nobody(_)) => ask(&*asking.approver),
             Some(heard) => heard,
