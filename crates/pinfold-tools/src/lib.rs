@@ -51,7 +51,6 @@ mod within;
 use pinfold::consent::Caller;
 use pinfold::policy::PathText;
 use pinfold::{Decided, Failure, Outcome, Permit, RawCall, Receipt, Refusal, Session, ToolCall};
-use pinfold_scrub::Counts;
 use reply::Done;
 use serde_json::Value;
 
@@ -98,7 +97,7 @@ pub fn call_theirs(
             Ok((text, structured)) => (Outcome::Done, Done::text(text, structured).into()),
             Err(failure) => (Outcome::Failed(failure.clone()), Reply::failed(failure, call.name())),
         };
-        closed(receipt, &outcome, Scrubbing::On.reply(reply, Counts::default()))
+        closed(receipt, &outcome, Scrubbing::On.reply(reply))
     })
 }
 
@@ -113,7 +112,7 @@ fn carried(
     let Decided { outcome, mut context, mut stop, retry, told } = session.decide_for(raw, caller);
     let reply = match outcome {
         Ok(permit) => perform(*permit),
-        Err(refusal) => scrubbing.reply(Reply::refused(&refusal), Counts::default()),
+        Err(refusal) => scrubbing.reply(Reply::refused(&refusal)),
     };
     if let Some(told) = told {
         let said = session.after(&told, reply.ended == Ended::Done, &reply.structured);
@@ -126,7 +125,7 @@ fn carried(
 
 /// The answer to a call that was refused, with what hooks say to it: for a door whose deeds are not ours.
 pub fn refused(refusal: &Refusal, context: Vec<String>, stop: Option<String>, retry: bool) -> Reply {
-    let reply = Scrubbing::On.reply(Reply::refused(refusal), Counts::default());
+    let reply = Scrubbing::On.reply(Reply::refused(refusal));
     with_words(reply, (context, stop, retry), Scrubbing::On)
 }
 
@@ -149,7 +148,7 @@ const TRY_AGAIN: &str = "[a hook says: try again, in another way]";
 pub fn call_understood(session: &Session, call: ToolCall, cwd: Option<&PathText>) -> Reply {
     match session.decide_call(call, cwd, None).outcome {
         Ok(permit) => perform(*permit),
-        Err(refusal) => Scrubbing::On.reply(Reply::refused(&refusal), Counts::default()),
+        Err(refusal) => Scrubbing::On.reply(Reply::refused(&refusal)),
     }
 }
 
@@ -167,13 +166,12 @@ fn spend(permit: Permit, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
     let (call, mut targets, mut receipt) = permit.spend();
     let (outcome, reply) = match tools::perform(&call, &mut targets, scrubbing, caller) {
         Ok(mut done) => {
-            let found = std::mem::take(&mut done.found);
             receipt.refused(done.denials(&receipt.name()));
-            (Outcome::Done, scrubbing.reply(done.into(), found))
+            (Outcome::Done, scrubbing.done(done))
         }
         Err(failure) => {
             let reply = Reply::failed(failure.clone(), call.name());
-            (Outcome::Failed(failure), scrubbing.reply(reply, Counts::default()))
+            (Outcome::Failed(failure), scrubbing.reply(reply))
         }
     };
     closed(receipt, &outcome, reply)

@@ -97,6 +97,8 @@ pub(crate) struct Done {
     pub(crate) structured: Value,
     /// Secrets that were taken out already.
     pub(crate) found: Counts,
+    /// There are none left in the text.
+    pub(crate) text_is_clean: bool,
     /// What the kernel refused to the shell of the call.
     pub(crate) refused: Vec<Refused>,
 }
@@ -124,12 +126,17 @@ impl Done {
             content: vec![Content::Text { text: text.into() }],
             structured,
             found: Counts::default(),
+            text_is_clean: false,
             refused: Vec::new(),
         }
     }
 
     pub(crate) fn without(self, found: Counts) -> Self {
         Self { found, ..self }
+    }
+
+    pub(crate) fn with_clean_text(self) -> Self {
+        Self { text_is_clean: true, ..self }
     }
 }
 

@@ -9,7 +9,7 @@ use pinfold::{Failure, RefusalCode};
 use pinfold_scrub::{Counts, Scrubber, Stream, markers};
 use serde_json::Value;
 
-use crate::reply::{Content, Reply};
+use crate::reply::{Content, Done, Reply};
 use crate::text::diff;
 
 /// Whether secrets are taken out of what tools answer.
@@ -45,12 +45,20 @@ impl Scrubbing {
         }
     }
 
-    /// A reply without secrets, and a word about those that are missing, with those that were `found` before.
-    pub(crate) fn reply(self, mut reply: Reply, mut found: Counts) -> Reply {
-        match self {
-            Self::Off => return reply,
-            Self::On => {}
-        }
+    /// What a tool has to say, as a reply without secrets.
+    pub(crate) fn done(self, mut done: Done) -> Reply {
+        let (found, is_clean) = (std::mem::take(&mut done.found), done.text_is_clean);
+        let reply = done.into();
+        if is_clean { self.with_clean_data(reply, found) } else { self.reply_after(reply, found) }
+    }
+
+    /// A reply without secrets, and a word about those that are missing.
+    pub(crate) fn reply(self, reply: Reply) -> Reply {
+        self.reply_after(reply, Counts::default())
+    }
+
+    /// The same, with those that were `found` before.
+    fn reply_after(self, mut reply: Reply, mut found: Counts) -> Reply {
         for piece in &mut reply.content {
             match piece {
                 Content::Text { text } => {
@@ -60,6 +68,14 @@ impl Scrubbing {
                 }
                 Content::Image { .. } => {}
             }
+        }
+        self.with_clean_data(reply, found)
+    }
+
+    fn with_clean_data(self, mut reply: Reply, mut found: Counts) -> Reply {
+        match self {
+            Self::Off => return reply,
+            Self::On => {}
         }
         let in_data = Scrubber::default().scrub_json(&mut reply.structured);
         if found.is_empty() {

@@ -112,6 +112,10 @@ impl Text {
 
 /// Whether most lines of a text end in `\r\n`.
 pub(crate) fn ends_in_crlf(text: &str) -> bool {
+    // Most texts have none: they are looked through once, and quickly.
+    if !text.as_bytes().contains(&b'\r') {
+        return false;
+    }
     let crlf = text.matches("\r\n").count();
     crlf > 0 && 2 * crlf > text.matches('\n').count()
 }

@@ -34,7 +34,7 @@ pub(crate) fn perform(
     caller: Caller<'_>,
 ) -> Result<Done, Failure> {
     match call {
-        ToolCall::Read(input) => read::perform(input, targets, scrubbing),
+        ToolCall::Read(input) => read::perform(input, targets, scrubbing, caller),
         ToolCall::Write(input) => write::perform(input, targets, scrubbing),
         ToolCall::Edit(input) => edit::perform(input, targets, scrubbing),
         ToolCall::MultiEdit(input) => edit::perform_several(input, targets, scrubbing),

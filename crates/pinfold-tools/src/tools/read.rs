@@ -7,6 +7,8 @@ use std::io::{BufRead, BufReader, Read, Seek};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use memchr::memchr_iter;
+use pinfold::consent::Caller;
 use pinfold::policy::input::ReadInput;
 use pinfold::{Failure, RefusalCode, Targets};
 use pinfold_scrub::Counts;
@@ -25,6 +27,8 @@ const LONGEST_LINE: usize = 2000;
 const MOST_BYTES: usize = 256 * 1024;
 /// Files up to this size are read at once; larger ones line by line.
 const READ_WHOLE: u64 = 4 * 1024 * 1024;
+/// Files up to this size are read in less time than it takes to have somebody else do something meanwhile.
+const BRIEF: u64 = 64 * 1024;
 /// Bytes looked through for the lines that are wanted before giving up.
 const MOST_SCANNED: u64 = 256 * 1024 * 1024;
 /// The largest picture that is returned: models take 5 MB, which base64 makes of three quarters of it.
@@ -36,6 +40,7 @@ pub(super) fn perform(
     input: &ReadInput,
     targets: &mut Targets,
     scrubbing: Scrubbing,
+    caller: Caller<'_>,
 ) -> Result<Done, Failure> {
     let target = targets.next_read()?;
     let shown = target.shown();
@@ -49,12 +54,20 @@ pub(super) fn perform(
         binary(&shown, &head, version.len())
     } else {
         let wanted = Wanted::of(input);
-        let page = if whole {
-            page_of(&shown, head, &wanted, scrubbing)?
-        } else {
-            page_of_large(&shown, &head, file, &wanted, scrubbing)?
+        let page = || {
+            if whole {
+                page_of(&shown, head, &wanted, scrubbing)
+            } else {
+                page_of_large(&shown, &head, file, &wanted, scrubbing)
+            }
         };
-        page.done(&shown, version.len(), &wanted)?
+        let page = if version.len() <= BRIEF {
+            page()?
+        } else {
+            let instead = Failure::at(RefusalCode::Io, &shown, "the file was not read", "try again");
+            caller.take_time(Err(instead), page)?
+        };
+        page.done(&shown, version.len(), &wanted, scrubbing)?
     };
     target.mark_read(version);
     Ok(done)
@@ -95,7 +108,7 @@ fn picture(
     rest.take(LARGEST_IMAGE).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
     let structured = json!({"path": shown, "kind": "image", "media_type": media_type, "bytes": bytes.len()});
     let image = Content::Image { data: BASE64_STANDARD.encode(bytes), media_type };
-    Ok(Done { content: vec![image], structured, found: Counts::default(), refused: Vec::new() })
+    Ok(Done { content: vec![image], ..Done::text("", structured) })
 }
 
 fn binary(shown: &str, head: &[u8], len: u64) -> Done {
@@ -165,7 +178,13 @@ impl Page {
         true
     }
 
-    fn done(self, shown: &str, bytes: u64, wanted: &Wanted) -> Result<Done, Failure> {
+    fn done(
+        mut self,
+        shown: &str,
+        bytes: u64,
+        wanted: &Wanted,
+        scrubbing: Scrubbing,
+    ) -> Result<Done, Failure> {
         if self.lines == 0 && bytes > 0 && !self.gave_up {
             let lines = self.total.unwrap_or(0);
             let message = format!("{shown} has {lines} lines, line {} is beyond its end", wanted.first);
@@ -173,13 +192,16 @@ impl Page {
         }
         let last = wanted.first + self.lines.saturating_sub(1);
         let complete = self.total.is_some_and(|total| last >= total);
-        let notes = self.notes(shown, bytes, wanted.first, last, complete);
+        let notes = self.notes(shown, bytes, wanted.first, last, complete).join("\n");
+        let (notes, in_notes) = scrubbing.text(notes);
+        self.found += &in_notes;
         let structured = json!({
             "path": shown, "kind": "text", "bytes": bytes, "first_line": wanted.first, "lines": self.lines,
             "total_lines": self.total, "complete": complete, "encoding": self.encoding.name().unwrap_or("UTF-8"),
             "line_breaks": if self.crlf { "CRLF" } else { "LF" },
         });
-        Ok(Done::text(self.text + &notes.join("\n"), structured).without(self.found))
+        // The lines were looked through before they had numbers.
+        Ok(Done::text(self.text + &notes, structured).without(self.found).with_clean_text())
     }
 
     fn notes(&self, shown: &str, bytes: u64, first: u64, last: u64, complete: bool) -> Vec<String> {
@@ -218,7 +240,7 @@ fn push_number(text: &mut String, number: u64) {
         }
     }
     let number = digits.get(at.min(digits.len() - PLACES)..).unwrap_or_default();
-    text.extend(number.iter().map(|digit| char::from(*digit)));
+    text.push_str(std::str::from_utf8(number).unwrap_or_default());
     text.push('\t');
 }
 
@@ -234,10 +256,11 @@ fn page_of(shown: &str, bytes: Vec<u8>, wanted: &Wanted, scrubbing: Scrubbing) -
     let body = content.strip_suffix('\n').unwrap_or(&content);
     let mut total = 0;
     if !content.is_empty() {
-        let mut open = true;
-        for line in body.split('\n') {
+        let (mut open, mut start) = (true, 0);
+        for end in memchr_iter(b'\n', body.as_bytes()).chain([body.len()]) {
             total += 1;
-            open = open && page.take(total, line, 0, wanted);
+            open = open && page.take(total, body.get(start..end).unwrap_or_default(), 0, wanted);
+            start = end + 1;
         }
     }
     page.total = Some(total);
