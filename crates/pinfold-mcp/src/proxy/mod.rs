@@ -4,8 +4,8 @@
 //! What is not clear to every reader alike is not passed on.
 //!
 //! # How it ends
-//! One thread owns each end of a pipe, and none is waited for: whoever is gone is noticed, what is there is written for so
-//! long, and the process ends. The server ends because its input does: whoever started it sees to that, also when this
+//! Each end of a pipe has a thread for what is not read at once, and none is waited for: whoever is gone is noticed, what is
+//! there is written for so long, and the process ends. The server ends because its input does: whoever started it sees to that, also when this
 //! process is killed.
 
 mod asks;
@@ -170,7 +170,9 @@ pub fn proxy(
         events,
     });
     let (of_client, of_server) = (Arc::clone(&shared), Arc::clone(&shared));
-    start("client", move || of_client::listen(&of_client, io::BufReader::new(std::fs::File::from(input))))?;
+    if !shared.pool.give(move || of_client::listen(&of_client, of_client::said(input))) {
+        return Err("no thread can be started".to_owned());
+    }
     start("server", move || of_server::listen(&of_server, server_output))?;
     start("log", move || of_server::log(log))?;
     Ok(shared.accompany(&mut child, &happened))

@@ -1,6 +1,8 @@
 //! What the client says: calls are judged, everything else that is in order passes through as it came.
 
-use std::io::{self, BufReader, Read};
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,12 +39,27 @@ pub(crate) struct Client {
     pub(crate) asks: bool,
 }
 
-/// Reads to the end of what the client says.
-pub(super) fn listen(shared: &Arc<Shared>, input: impl Read) {
-    let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
+/// What the client says, in lines.
+pub(super) type Said = Lines<BufReader<File>>;
+
+pub(super) fn said(input: OwnedFd) -> Said {
+    Lines::new(BufReader::with_capacity(1 << 16, input.into()))
+}
+
+/// Reads to the end of what the client says, on threads of the pool.
+pub(super) fn listen(shared: &Arc<Shared>, mut said: Said) {
     loop {
-        match lines.next() {
-            Ok(Some(Line::Whole(line))) => heard(shared, line),
+        match said.next() {
+            Ok(Some(Line::Whole(line))) => {
+                let Some((call, judged)) = heard(shared, line) else { continue };
+                let of_thread = Arc::clone(shared);
+                // Until another thread wakes up most calls are judged: it listens, and this one judges.
+                match shared.pool.hand_over(said, move |said| listen(&of_thread, said)) {
+                    Ok(()) => return call.carry_out(shared, &judged),
+                    Err(ours) => said = ours,
+                }
+                judge_later(shared, call, judged);
+            }
             Ok(Some(Line::TooLong(id))) => {
                 let why = format!("a message of more than {} MiB is not taken", LONGEST >> 20);
                 shared.refuse(id.as_ref(), NO_REQUEST, &why);
@@ -58,13 +75,17 @@ pub(super) fn listen(shared: &Arc<Shared>, input: impl Read) {
     shared.happens(Event::ClientEnded);
 }
 
-fn heard(shared: &Arc<Shared>, line: Vec<u8>) {
+/// Understands a line, and does what it says, unless that is a call to be judged.
+fn heard(shared: &Arc<Shared>, line: Vec<u8>) -> Option<(Call, Judged)> {
     if line.trim_ascii().is_empty() {
-        return;
+        return None;
     }
     match frame::parse(&line) {
         Ok(Message::Request { id, method, params }) => {
             let params = params.map(|params| params.get().to_owned());
+            if method == CALL {
+                return call(shared, &id, params.as_deref(), line);
+            }
             request(shared, &id, &method, params.as_deref(), line);
         }
         Ok(Message::Notification { method, params }) => {
@@ -88,11 +109,11 @@ fn heard(shared: &Arc<Shared>, line: Vec<u8>) {
             }
         }
     }
+    None
 }
 
 fn request(shared: &Arc<Shared>, id: &Id, method: &str, params: Option<&str>, line: Vec<u8>) {
     let waiting = match method {
-        CALL => return call(shared, id, params, line),
         LIST => Waiting::List,
         INITIALIZE => {
             shared.meets(met(params));
@@ -132,11 +153,13 @@ fn asks(shared: &Shared, id: &Id, waiting: Waiting) -> bool {
     }
 }
 
-fn call(shared: &Arc<Shared>, id: &Id, params: Option<&str>, line: Vec<u8>) {
+/// Understands a call. `None`: it is answered, or goes on where it waits.
+fn call(shared: &Shared, id: &Id, params: Option<&str>, line: Vec<u8>) -> Option<(Call, Judged)> {
     let call = match Call::of(id.clone(), line, params) {
         Ok(call) => call,
         Err(why) => {
-            return shared.refuse(Some(id), BAD_PARAMS, &format!("the call is not passed on: {why}"));
+            shared.refuse(Some(id), BAD_PARAMS, &format!("the call is not passed on: {why}"));
+            return None;
         }
     };
     if let Some(asked) = call.goes_on_with(shared) {
@@ -147,16 +170,18 @@ fn call(shared: &Arc<Shared>, id: &Id, params: Option<&str>, line: Vec<u8>) {
         {
             call.no(shared, "the call has ended; make it again if it is wanted".to_owned());
         }
-        return;
+        return None;
     }
     let judged = Judged { gone: Arc::new(AtomicBool::new(false)), token: call.token() };
-    if !asks(shared, id, Waiting::Judged(judged.clone())) {
-        return;
-    }
-    let of_thread = Arc::clone(shared);
+    asks(shared, id, Waiting::Judged(judged.clone())).then_some((call, judged))
+}
+
+/// Has a call judged once a thread is free.
+fn judge_later(shared: &Arc<Shared>, call: Call, judged: Judged) {
+    let (of_thread, id) = (Arc::clone(shared), call.id());
     if !shared.pool.give(move || call.carry_out(&of_thread, &judged)) {
-        shared.requests.is_over(id);
-        shared.refuse(Some(id), OURS, "the call was not judged: no thread can be started");
+        shared.requests.is_over(&id);
+        shared.refuse(Some(&id), OURS, "the call was not judged: no thread can be started");
     }
 }
 

@@ -1,11 +1,12 @@
-//! Threads on which calls are judged: somebody may be asked about each, and the others go on meanwhile.
+//! Threads on which calls are judged: somebody may be asked about each, and the others go on meanwhile. One of them listens
+//! to the client; it judges what it hears, and another one listens then.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Calls that are judged at one time. More wait their turn.
-const AT_ONCE: usize = 64;
+/// Calls that are judged at one time, and one thread that listens. More wait their turn.
+const AT_ONCE: usize = 65;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -24,21 +25,46 @@ struct State {
 }
 
 impl Pool {
-    /// Has a thread do it. `false`: there is none, and none can be made.
+    /// Has a thread do it, in its turn. `false`: there is none, and none can be made.
     pub(crate) fn give(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) -> bool {
         let mut state = self.state();
-        if state.idle <= state.jobs.len() && state.threads < AT_ONCE {
-            let pool = Arc::clone(self);
-            let made = thread::Builder::new().name("pinfold-judge".into()).spawn(move || pool.work());
-            state.threads += usize::from(made.is_ok());
+        let is_done = self.has_free(&mut state) || state.threads > 0;
+        if is_done {
+            self.push(state, Box::new(job));
         }
-        if state.threads == 0 {
-            return false;
+        is_done
+    }
+
+    /// Hands something over to a thread that takes it now. Gives it back where none is free, and none can be made.
+    pub(crate) fn hand_over<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: T,
+        job: impl FnOnce(T) + Send + 'static,
+    ) -> Result<(), T> {
+        let mut state = self.state();
+        if !self.has_free(&mut state) {
+            return Err(what);
         }
-        state.jobs.push_back(Box::new(job));
+        self.push(state, Box::new(move || job(what)));
+        Ok(())
+    }
+
+    /// Whether there is a thread that nothing waits for; it is made where it can be.
+    fn has_free(self: &Arc<Self>, state: &mut State) -> bool {
+        if state.idle > state.jobs.len() {
+            return true;
+        }
+        let pool = Arc::clone(self);
+        let named = thread::Builder::new().name("pinfold-judge".into());
+        let made = state.threads < AT_ONCE && named.spawn(move || pool.work()).is_ok();
+        state.threads += usize::from(made);
+        made
+    }
+
+    fn push(&self, mut state: MutexGuard<'_, State>, job: Job) {
+        state.jobs.push_back(job);
         drop(state);
         self.changed.notify_one();
-        true
     }
 
     fn work(&self) {

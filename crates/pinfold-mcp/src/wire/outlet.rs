@@ -1,13 +1,17 @@
-//! One end of a pipe that is written to: one thread owns it, and nobody who sends waits for a reader that has gone.
+//! One end of a pipe that is written to. Whoever sends writes as much as the pipe takes at once; the rest is for a thread,
+//! and nobody who sends waits for a reader that has gone.
+//!
+//! The end is with whoever writes, and with the state otherwise: lines keep their order, and are never mixed.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{ReadWriteFlags, pwritev2};
 
 /// Bytes that wait for a slow reader. Whoever sends more waits with them.
 const WAITING: usize = 16 << 20;
@@ -31,6 +35,8 @@ pub(crate) struct Outlet {
 
 #[derive(Debug)]
 struct State {
+    /// `None` while somebody writes, and once it is closed.
+    end: Option<OwnedFd>,
     lines: VecDeque<Vec<u8>>,
     bytes: usize,
     stage: Stage,
@@ -50,16 +56,15 @@ enum Stage {
 pub(crate) struct Gone;
 
 impl Outlet {
-    /// Starts the thread that owns the end. `gone` is called once, when nobody reads any more.
+    /// Starts the thread that writes what has to wait. `gone` is called once, when nobody reads any more.
     pub(crate) fn start(end: OwnedFd, gone: impl FnOnce() + Send + 'static) -> io::Result<Arc<Self>> {
-        let state = State { lines: VecDeque::new(), bytes: 0, stage: Stage::Open };
+        let state = State { end: Some(end), lines: VecDeque::new(), bytes: 0, stage: Stage::Open };
         let outlet = Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() });
         let of_thread = Arc::clone(&outlet);
         thread::Builder::new().name("pinfold-outlet".into()).spawn(move || {
-            if of_thread.write_all(&end).is_err() {
+            if of_thread.write_all().is_err() {
                 gone();
             }
-            drop(end);
             of_thread.shut();
         })?;
         Ok(outlet)
@@ -83,13 +88,33 @@ impl Outlet {
         self.push(state, line)
     }
 
-    fn push(&self, mut state: MutexGuard<'_, State>, mut line: Vec<u8>) -> Result<(), Gone> {
+    fn push<'a>(&'a self, mut state: MutexGuard<'a, State>, mut line: Vec<u8>) -> Result<(), Gone> {
         if state.stage != Stage::Open {
             return Err(Gone);
         }
         line.push(b'\n');
-        state.bytes += line.len();
-        state.lines.push_back(line);
+        // Behind lines that wait it would not be its turn.
+        let end = if state.lines.is_empty() { state.end.take() } else { None };
+        match end {
+            None => {
+                state.bytes += line.len();
+                state.lines.push_back(line);
+            }
+            Some(end) => {
+                drop(state);
+                let rest = line.split_off(write_at_once(&end, &line));
+                state = self.state();
+                state.end = Some(end);
+                if !rest.is_empty() {
+                    state.bytes += rest.len();
+                    state.lines.push_front(rest);
+                }
+                if state.lines.is_empty() && state.stage == Stage::Open {
+                    // The thread has nothing to do.
+                    return Ok(());
+                }
+            }
+        }
         drop(state);
         self.changed.notify_all();
         Ok(())
@@ -122,25 +147,29 @@ impl Outlet {
     }
 
     /// The thread: lines in their order, until no more will come.
-    fn write_all(&self, end: &OwnedFd) -> io::Result<()> {
-        while let Some(line) = self.next() {
-            self.write(end, &line)?;
+    fn write_all(&self) -> io::Result<()> {
+        while let Some((end, line)) = self.next() {
+            // On an error nobody reads any more: the end is closed.
+            self.write(&end, &line)?;
+            self.state().end = Some(end);
+            self.changed.notify_all();
         }
         Ok(())
     }
 
-    /// The next line, once there is one.
-    fn next(&self) -> Option<Vec<u8>> {
+    /// The next line and the end to write it to, once there is one; `None` when everything is written.
+    fn next(&self) -> Option<(OwnedFd, Vec<u8>)> {
         let mut state = self.state();
         loop {
-            if let Some(line) = state.lines.pop_front() {
-                state.bytes -= line.len();
-                drop(state);
-                self.changed.notify_all();
-                return Some(line);
-            }
-            if state.stage != Stage::Open {
+            if state.lines.is_empty() && state.stage != Stage::Open && state.end.is_some() {
                 return None;
+            }
+            if !state.lines.is_empty()
+                && let Some(end) = state.end.take()
+                && let Some(line) = state.lines.pop_front()
+            {
+                state.bytes -= line.len();
+                return Some((end, line));
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -149,20 +178,9 @@ impl Outlet {
     fn write(&self, end: &OwnedFd, line: &[u8]) -> io::Result<()> {
         let mut rest = line;
         while !rest.is_empty() {
-            let mut fds = [PollFd::new(end, PollFlags::OUT)];
-            match poll(&mut fds, Some(&LOOK)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) if self.is_late() => {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-                Ok(_) => {}
-                Err(error) => return Err(error.into()),
-            }
-            let piece = rest.get(..PIECE).unwrap_or(rest);
-            match rustix::io::write(end, piece) {
-                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-                Err(error) => return Err(error.into()),
+            match write_piece(end, rest, &LOOK)? {
+                0 if self.is_late() => return Err(io::ErrorKind::TimedOut.into()),
+                written => rest = rest.get(written..).unwrap_or_default(),
             }
         }
         Ok(())
@@ -175,6 +193,7 @@ impl Outlet {
     fn shut(&self) {
         let mut state = self.state();
         state.stage = Stage::Closed;
+        state.end = None;
         state.lines.clear();
         state.bytes = 0;
         drop(state);
@@ -183,5 +202,93 @@ impl Outlet {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes what can be written without waiting, and says how much that was. What is wrong with the end is noticed by the
+/// thread, which tries the rest.
+fn write_at_once(end: &OwnedFd, line: &[u8]) -> usize {
+    // In one go, where the kernel has that for pipes: a reader wakes up once.
+    let mut written = pwritev2(end, &[IoSlice::new(line)], AT_THE_END, ReadWriteFlags::NOWAIT).unwrap_or(0);
+    while let Some(rest) = line.get(written..).filter(|rest| !rest.is_empty()) {
+        match write_piece(end, rest, &Timespec::default()) {
+            Ok(0) | Err(_) => break,
+            Ok(more) => written += more,
+        }
+    }
+    written
+}
+
+/// What stands for the place where an ordinary write would go on.
+const AT_THE_END: u64 = u64::MAX;
+
+/// Writes a piece once it can be written, and says how long it was; 0 where that took too long.
+fn write_piece(end: &OwnedFd, text: &[u8], within: &Timespec) -> io::Result<usize> {
+    let mut fds = [PollFd::new(end, PollFlags::OUT)];
+    let written = match poll(&mut fds, Some(within)) {
+        Ok(0) => Ok(0),
+        Ok(_) => rustix::io::write(end, text.get(..PIECE).unwrap_or(text)),
+        Err(error) => Err(error),
+    };
+    match written {
+        Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Ok(0),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, pipe};
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn lines_of_several_senders_come_whole_and_each_in_its_order() {
+        const LINES: usize = 300;
+        let (reader, writer) = pipe().unwrap();
+        let outlet = Outlet::start(writer.into(), || ()).unwrap();
+        let of_sender = |sender: usize| {
+            let outlet = Arc::clone(&outlet);
+            // Some fit into the pipe, some do not, and some are longer than it.
+            let line =
+                move |number: usize| format!("{sender} {number} {}", "x".repeat(number.pow(3) % 90_000));
+            thread::spawn(move || (0..LINES).for_each(|number| outlet.send(line(number).into()).unwrap()))
+        };
+        let senders: Vec<_> = (0..4).map(of_sender).collect();
+        let mut next = [0; 4];
+        let mut lines = BufReader::with_capacity(700, reader).lines();
+        for line in lines.by_ref().take(4 * LINES).map(Result::unwrap) {
+            let parts: Vec<&str> = line.split(' ').collect();
+            let [sender, number, rest] = parts[..] else { panic!("{line}") };
+            let (sender, number): (usize, usize) = (sender.parse().unwrap(), number.parse().unwrap());
+            assert_eq!((number, rest.len()), (next[sender], number.pow(3) % 90_000));
+            next[sender] += 1;
+        }
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        outlet.send(b"last".to_vec()).unwrap();
+        outlet.finish(Duration::from_secs(5));
+        assert_eq!(lines.map(Result::unwrap).collect::<Vec<_>>(), ["last"]);
+        assert_eq!(outlet.send(b"late".to_vec()), Err(Gone));
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_is_told_of_and_one_that_does_not_read_holds_nobody_up() {
+        for leaves in [true, false] {
+            let (told, gone) = channel();
+            let (reader, writer) = pipe().unwrap();
+            let outlet = Outlet::start(writer.into(), move || told.send(()).unwrap()).unwrap();
+            let reader = (!leaves).then_some(reader);
+            for _ in 0..3 {
+                // By the second one the thread may have noticed.
+                let _ = outlet.offer(vec![b'x'; 1 << 20]);
+            }
+            outlet.finish(Duration::from_millis(10));
+            gone.recv_timeout(Duration::from_secs(5)).unwrap();
+            assert_eq!(outlet.offer(b"late".to_vec()), Err(Gone));
+            drop(reader);
+        }
     }
 }
