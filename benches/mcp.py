@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""MCP over standard input and output: pinfold beside the least server on the same SDK, and behind its own proxy.
+"""MCP over standard input and output: pinfold beside the least server on the same SDK, the least proxy, and ripgrep.
 
-  PINFOLD=path BARE=path benches/mcp.py [ROUNDS]
+  PINFOLD=path BARE=path PASS=path benches/mcp.py [ROUNDS]
 
-PINFOLD: the binary of a release build. BARE: `cargo build --release -p pinfold-mcp --example bare`. Prints the middle and
-the slowest of a hundred, in microseconds, for: the start up to the answer to `initialize`; a read of 4 KiB; an edit of a
-file of 64 KiB; glob and grep over 5,000 files; the same read by the bare server behind `pinfold mcp proxy`.
+PINFOLD: the binary of a release build. BARE, PASS: `cargo build --release -p pinfold-mcp --examples`. FILES=N: how many
+files the tree has that is searched, 5,000 where nothing is said. Prints the middle and the slowest of a hundred, in
+microseconds, for: a start, up to the answer to `initialize`; a read of 4 KiB; an edit of a file of 64 KiB;
+glob and grep over the tree. What is compared is measured in turn within each round. The last column is the middle beside
+that of the first row of its part. Rows of `rg` are left out, and said so, when it is missing.
 Measure on an idle machine.
 """
 import json
@@ -17,7 +19,8 @@ import tempfile
 import time
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-PINFOLD, BARE = os.environ["PINFOLD"], os.environ["BARE"]
+FILES = int(os.environ.get("FILES", "5000"))
+PINFOLD, BARE, PASS = os.environ["PINFOLD"], os.environ["BARE"], os.environ["PASS"]
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
 
@@ -52,46 +55,64 @@ class Server:
         self.child.wait()
 
 
-def measured(name, rounds, act):
-    took = []
+def measured(part, rounds, acts, behind=lambda made: None):
+    """Each act once in every round, and what each took. What comes `behind` takes no time."""
+    took = {name: [] for name in acts}
     for _ in range(rounds):
-        began = time.perf_counter_ns()
-        act()
-        took.append((time.perf_counter_ns() - began) / 1000)
-    took.sort()
-    print(f"{name:<40} {took[len(took) // 2]:>10.0f} {took[len(took) * 99 // 100]:>10.0f}", flush=True)
+        for name, act in acts.items():
+            began = time.perf_counter_ns()
+            made = act()
+            took[name].append((time.perf_counter_ns() - began) / 1000)
+            behind(made)
+    first = None
+    for name, times in took.items():
+        times.sort()
+        middle, slow = times[len(times) // 2], times[len(times) * 99 // 100]
+        first = first or middle
+        print(f"{part + ': ' + name:<44} {middle:>10.0f} {slow:>10.0f} {middle / first:>8.2f}", flush=True)
+
+
+def searched(*words):
+    """ripgrep, from its start to its end."""
+    done = subprocess.run(["rg", "--no-config", *words], stdout=subprocess.DEVNULL, check=False)
+    assert done.returncode == 0, done
 
 
 def main():
     with tempfile.TemporaryDirectory(prefix="pinfold-bench.") as bed:
         folder = bed + "/folder"
+        tree = folder + "/tree"
         os.makedirs(bed + "/home")
-        for number in range(5000):
-            place = f"{folder}/tree/{number // 100}"
-            os.makedirs(place, exist_ok=True)
-            with open(f"{place}/{number}.txt", "w") as file:
-                file.write(f"line {number}\n" * 20)
+        os.makedirs(folder)
         with open(folder + "/small.txt", "w") as file:
             file.write("0123456789abcde\n" * 256)
         with open(folder + "/large.txt", "w") as file:
             file.write("0123456789abcde\n" * 4095 + "first\n")
         # In the folder: the rest of a temporary place is covered inside.
         bare = shutil.copy(BARE, folder + "/bare")
-        print(f"{'':<40} {'p50 µs':>10} {'p99 µs':>10}")
+        print(f"{'':<44} {'p50 µs':>10} {'p99 µs':>10} {'ratio':>8}")
         serve = [PINFOLD, "mcp", "serve", "--folder", folder]
         proxy = [PINFOLD, "mcp", "proxy", "--name", "bare", "--folder", folder, "--allowedTools", "mcp__bare", "--", bare]
-        small = {"file_path": folder + "/small.txt"}
+        ways = {"bare": [bare], "pinfold": serve, "bare behind the least proxy": [PASS, bare],
+                "bare behind ours": proxy}
+        tools = {"pinfold": "Read"}
         starts = max(ROUNDS // 20, 5)
-        measured("start: bare", starts, lambda: Server([bare], bed).end())
-        measured("start: pinfold", starts, lambda: Server(serve, bed).end())
-        measured("start: bare behind the proxy", starts, lambda: Server(proxy, bed).end())
-        for name, words, tool in [("bare", [bare], "read_file"), ("pinfold", serve, "Read"),
-                                  ("bare behind the proxy", proxy, "read_file")]:
-            server = Server(words, bed)
-            server.call(tool, small)
-            measured(f"read 4 KiB: {name}", ROUNDS, lambda: server.call(tool, small))
-            server.end()
-        server = Server(serve, bed)
+        measured("start", starts, {way: lambda words=words: Server(words, bed) for way, words in ways.items()}, Server.end)
+        for number in range(FILES):
+            place = f"{tree}/{number // 100}"
+            os.makedirs(place, exist_ok=True)
+            with open(f"{place}/{number}.txt", "w") as file:
+                file.write(f"line {number}\n" * 20)
+        several = {way: words for way, words in ways.items() if way == "bare" or "behind ours" in way}
+        measured(f"start, {FILES} files in the folder", starts,
+                 {way: lambda words=words: Server(words, bed) for way, words in several.items()}, Server.end)
+        servers = {way: Server(words, bed) for way, words in ways.items()}
+        read = {way: lambda way=way: servers[way].call(tools.get(way, "read_file"), {"file_path": folder + "/small.txt"})
+                for way in ways}
+        for act in read.values():
+            act()
+        measured("read 4 KiB", ROUNDS, read)
+        server = servers["pinfold"]
         server.call("Read", {"file_path": "large.txt"})
         words = ["first", "other"]
 
@@ -99,10 +120,18 @@ def main():
             server.call("Edit", {"file_path": "large.txt", "old_string": words[0], "new_string": words[1]})
             words.reverse()
 
-        measured("edit 64 KiB: pinfold", ROUNDS, edit)
-        measured("glob 5,000 files: pinfold", starts, lambda: server.call("Glob", {"pattern": "**/*7.txt"}))
-        measured("grep 5,000 files: pinfold", starts, lambda: server.call("Grep", {"pattern": "line 4321$"}))
-        server.end()
+        measured("edit 64 KiB", ROUNDS, {"pinfold": edit})
+        glob = {"pinfold": lambda: server.call("Glob", {"pattern": "**/*7.txt", "path": tree})}
+        grep = {"pinfold": lambda: server.call("Grep", {"pattern": "line 4321$", "path": tree})}
+        if shutil.which("rg"):
+            glob = {"rg": lambda: searched("--files", "-g", "**/*7.txt", tree)} | glob
+            grep = {"rg": lambda: searched("-l", "line 4321$", tree)} | grep
+        else:
+            print("rg is missing: its rows are left out", file=sys.stderr)
+        measured(f"glob, {FILES} files", starts, glob)
+        measured(f"grep, {FILES} files", starts, grep)
+        for server in servers.values():
+            server.end()
 
 
 main()
