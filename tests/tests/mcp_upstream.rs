@@ -349,6 +349,25 @@ fn what_is_no_answer_is_told_and_ends_nothing() {
     assert!(client.close());
 }
 
+/// A session that the server does not know any more is over for the client too, which begins anew.
+#[test]
+fn a_session_that_is_forgotten_ends_the_proxy() {
+    let bed = bed();
+    let (url, _) = odd(|came| match came.body["method"].as_str() {
+        Some("initialize") => {
+            let head = String::from_utf8(good(came)).expect("text");
+            head.replacen("\r\n", "\r\nmcp-session-id: s-1\r\n", 1).into_bytes()
+        }
+        Some("tools/call") if came.has("mcp-session-id: s-1") => whole("404 Not Found", "text/plain", b""),
+        _ => good(came),
+    });
+    let mut client = plain(&mut proxy(&bed, &url, &ALLOWED));
+    let answer = call(&client);
+    assert!(answer["error"]["message"].as_str().is_some_and(|why| why.contains("forgotten")), "{answer}");
+    until("it has ended", || client.child().try_wait().expect("it was started").is_some());
+    assert_eq!(client.child().wait().expect("it has ended").code(), Some(1));
+}
+
 /// A server may say that it has another path, not that it is somebody else.
 #[test]
 fn nobody_is_followed_to_another_host_and_no_secret_goes_there() {

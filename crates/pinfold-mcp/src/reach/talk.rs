@@ -1,6 +1,7 @@
 //! One server over HTTP: what is posted, and what becomes of the answers.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub(super) struct Talk {
     held: Held,
     out: Sender<Said>,
     changed: Notify,
+    /// The server does not know the session any more.
+    is_forgotten: AtomicBool,
     gone: Notify,
 }
 
@@ -96,11 +99,12 @@ impl Talk {
             held: Held::default(),
             out,
             changed: Notify::new(),
+            is_forgotten: AtomicBool::new(false),
             gone: Notify::new(),
         }
     }
 
-    /// Nobody reads what is answered any more.
+    /// Nobody reads what is answered any more, or nothing is answered any more.
     pub(super) async fn gone(&self) {
         self.gone.notified().await;
     }
@@ -177,6 +181,10 @@ impl Talk {
                 talk.says(failed(&about, &why)).await;
             }
             talk.is_over(&about);
+            if talk.is_forgotten.load(Ordering::Relaxed) {
+                // Whoever starts this anew begins another session.
+                talk.gone.notify_one();
+            }
         });
         locked(&self.underway).insert(id.clone(), Underway { task: answered.abort_handle(), is_newest });
         if answered.is_finished() {
@@ -228,14 +236,23 @@ impl Talk {
         // Held until it was passed on.
         let mut share = self.held.share();
         if !status.is_success() && !is(&answer, "application/json") {
-            return Err(no_answer(status, &body(answer, SHOWN, &mut share).await.unwrap_or_default()));
+            let said = body(answer, SHOWN, &mut share).await.unwrap_or_default();
+            return Err(self.no_answer(status, &heads, &said));
         }
         let line = on_one_line(body(answer, LONGEST, &mut share).await?);
         match frame::parse(&line) {
             Ok(Message::Answer { id: about, .. }) if about == *id => self.passes(line, learns).await,
-            _ => return Err(no_answer(status, &line)),
+            _ => return Err(self.no_answer(status, &heads, &line)),
         }
         Ok(())
+    }
+
+    /// What is told where there is no answer.
+    fn no_answer(&self, status: StatusCode, heads: &HeaderMap, said: &[u8]) -> String {
+        if status == StatusCode::NOT_FOUND && heads.contains_key(SESSION) {
+            self.is_forgotten.store(true, Ordering::Relaxed);
+        }
+        no_answer(status, said)
     }
 
     /// Passes on a stream of events until the request is answered; without one, as long as it goes on.

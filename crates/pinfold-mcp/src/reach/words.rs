@@ -16,7 +16,7 @@ pub(super) fn no_answer(status: StatusCode, said: &[u8]) -> String {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             " (it wants to know who asks: --header-env Authorization=VARIABLE)"
         }
-        StatusCode::NOT_FOUND => " (it has forgotten the session, or is elsewhere: start again)",
+        StatusCode::NOT_FOUND => " (it has forgotten the session, or is elsewhere)",
         _ => "",
     };
     let message = serde_json::from_slice::<Value>(said).ok();
