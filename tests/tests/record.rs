@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use pinfold::audit::{ledger, verify};
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::{all_there, left_out};
+use pinfold_tests::processes::until;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Tier, Who};
 use serde_json::Value;
@@ -43,6 +44,33 @@ fn deeds(place: &Path) -> String {
         .collect::<Vec<_>>()
         .join("\n")
         .replace("RECORD", &place.display().to_string())
+}
+
+/// Tokens of servers and what agents said: also where the directory is not there yet when a run begins.
+#[test]
+fn nobody_inside_reads_what_comes_beside_the_record_later() {
+    for who in Who::present() {
+        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
+            let bed = Bed::new(who);
+            let beside = place(&bed).with_file_name("mcp");
+            let script = "touch begun; while [ ! -e /HOME/begun ]; do sleep 0.05; done; cat /HOME/.local/state/pinfold/mcp/token";
+            let script = script.replace("/HOME", &bed.home().display().to_string());
+            let mut run = bed.run(tier, &["--ask", "nobody"]);
+            let run = run.args(["sh", "-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let run = run.spawn().expect("pinfold can be started");
+            until("it has begun", || bed.folder().join("begun").exists());
+            fs::create_dir_all(&beside).expect("a directory");
+            fs::write(beside.join("token"), "said").expect("a file");
+            bed.give();
+            fs::write(bed.home().join("begun"), "").expect("a file");
+            let output = run.wait_with_output().expect("it ends");
+            assert!(
+                !output.status.success() && output.stdout.is_empty(),
+                "{who:?} {tier:?} {}",
+                told(&output)
+            );
+        }
+    }
 }
 
 #[test]

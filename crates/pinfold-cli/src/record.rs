@@ -1,6 +1,8 @@
 //! Where the record of this machine is kept.
 
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use pinfold::Ambient;
@@ -26,10 +28,21 @@ pub(crate) fn place() -> Option<PathBuf> {
     directory().ok()?.canonicalize().ok()
 }
 
-/// The record, and what is kept of the runs of agents and of servers, resolved, as far as they are there.
+/// The record, and what is kept beside it, resolved, as far as they are there.
 pub(crate) fn places() -> Vec<PathBuf> {
-    let beside = |name| surroundings::state_home().and_then(|home| home.join(name).canonicalize().ok());
-    place().into_iter().chain(beside(RUNS)).chain(beside(PINS)).collect()
+    place().into_iter().chain(beside()).collect()
+}
+
+/// What is kept beside the record, of the runs of agents and of servers: nobody inside reads or changes what is known.
+/// Where there is a record it is made, so that what comes there later is hidden from whoever runs now.
+pub(crate) fn beside() -> Vec<PathBuf> {
+    let found = |name| {
+        let place = surroundings::state_home()?.join(name);
+        // It is there, or nothing is kept here.
+        let _ = DirBuilder::new().mode(0o700).create(&place);
+        place.canonicalize().ok()
+    };
+    [RUNS, PINS].into_iter().filter_map(found).collect()
 }
 
 /// The directory in which it is kept what the tools of MCP servers are.
@@ -39,11 +52,6 @@ pub(crate) fn pins() -> Result<PathBuf, Failure> {
         Failure::new(USAGE, "there is no home for what is known of servers")
             .mend("set XDG_STATE_HOME to a directory that you can write")
     })
-}
-
-/// The same, resolved, if it is there: nobody inside changes what is known.
-pub(crate) fn pins_place() -> Option<PathBuf> {
-    pins().ok()?.canonicalize().ok()
 }
 
 /// Where that is, beside the record.

@@ -78,7 +78,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let published = published::listen(&run.listen, &grant.network)?;
     grant.publishes = !published.is_empty();
     recorded.start(run, &grant.folder, wanted, Some(&grant))?;
-    grant.deny_read.extend(recorded.place().into_iter().chain(record::pins_place()));
+    grant.deny_read.extend(recorded.place().into_iter().chain(record::beside()));
     let begun = begin(run, &grant, &guards, nested, asks);
     let Begun { boundary, mut confined, relay, mut beside } = match begun {
         Ok(begun) => begun,
