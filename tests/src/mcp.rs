@@ -37,7 +37,7 @@ pub struct Client {
 }
 
 enum Wire {
-    Pipes { child: Child, input: Option<ChildStdin> },
+    Pipes { child: Child, input: Option<ChildStdin>, panicked: Receiver<String> },
     Http { posts: Posts, heard: Sender<Value> },
 }
 
@@ -56,10 +56,20 @@ impl Client {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("the server starts");
         let input = child.stdin.take();
+        let log = BufReader::new(child.stderr.take().expect("its log"));
+        let (panics, panicked) = channel();
+        thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                eprintln!("{line}");
+                if line.contains("panicked at") {
+                    let _ = panics.send(line);
+                }
+            }
+        });
         let output = BufReader::new(child.stdout.take().expect("its output"));
         let (send, lines) = channel();
         thread::spawn(move || {
@@ -70,7 +80,7 @@ impl Client {
                 }
             }
         });
-        Self::of(Wire::Pipes { child, input }, lines)
+        Self::of(Wire::Pipes { child, input, panicked }, lines)
     }
 
     fn of(wire: Wire, lines: Receiver<Value>) -> Self {
@@ -224,7 +234,7 @@ impl Client {
     /// Closes the input and waits for the end, or ends the session. `true`: it ended well, and in time.
     pub fn close(mut self) -> bool {
         let (child, input) = match &mut self.wire {
-            Wire::Pipes { child, input } => (child, input),
+            Wire::Pipes { child, input, .. } => (child, input),
             Wire::Http { posts, .. } => return posts.delete(),
         };
         drop(input.take());
@@ -240,11 +250,15 @@ impl Client {
 }
 
 impl Drop for Client {
+    /// Whatever a test did: no thread of the server has panicked.
     fn drop(&mut self) {
-        if let Wire::Pipes { child, input } = &mut self.wire {
+        if let Wire::Pipes { child, input, panicked } = &mut self.wire {
             drop(input.take());
             let _ = child.kill();
             let _ = child.wait();
+            // Its log ends with it, or a little later with what it started.
+            let panicked = panicked.recv_timeout(Duration::from_millis(200));
+            assert!(panicked.is_err() || thread::panicking(), "the server: {panicked:?}");
         }
     }
 }

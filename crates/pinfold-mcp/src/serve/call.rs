@@ -18,9 +18,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use super::asks::{Asked, Asks, Event};
+use super::asks::{Answer, Asked, Asks, Event};
 use super::parked::{Waits, about};
 use super::rooms::Room;
 use super::{Shared, Wish, reply, roots};
@@ -49,7 +49,7 @@ struct Underway {
 pub(crate) struct Waiting {
     underway: Underway,
     form: Form,
-    answer: oneshot::Sender<Said>,
+    answer: Answer,
 }
 
 impl Waits for Waiting {
@@ -88,7 +88,7 @@ pub(crate) async fn call(
             let said = answers.as_ref().and_then(|answers| answers.get(QUESTION));
             let said = said.map(|said| form.read(said, &client(&context)));
             // It has ended meanwhile when nobody takes it, and says so itself.
-            let _ = answer.send(said.unwrap_or(Said::Nothing("the client sent no answer")));
+            answer.say(said.unwrap_or(Said::Nothing("the client sent no answer")));
             underway
         }
         // Also one that ended while its answer was on the way: it is made again, and judged again.
@@ -125,10 +125,9 @@ async fn begin(
     let is_brief = room.is_some();
     let on_thread =
         OnThread { shared: Arc::clone(shared), raw, folder, wish, room, gone: Arc::clone(&gone.0) };
-    let handle = Handle::current();
     let carry_out = move || {
         let _turn = turn;
-        let done = on_thread.carry_out(&events, handle);
+        let done = on_thread.carry_out(&events);
         let _ = events.send(Event::Done(Box::new(done)));
     };
     if is_brief {
@@ -158,9 +157,9 @@ struct OnThread {
 }
 
 impl OnThread {
-    fn carry_out(self, events: &mpsc::UnboundedSender<Event>, handle: Handle) -> CallToolResult {
+    fn carry_out(self, events: &mpsc::UnboundedSender<Event>) -> CallToolResult {
         let Self { shared, raw, folder, wish, room, gone } = self;
-        let asks = wish.asks.then(|| Asks::new(events.clone(), handle));
+        let asks = wish.asks.then(|| Asks::new(events.clone()));
         let nothing_left = wish.narrowed.as_ref().is_some_and(Vec::is_empty);
         let room: Arc<Room> = match room.map_or_else(|| shared.rooms.enter(folder, wish), Ok) {
             Ok(room) => room,
@@ -233,7 +232,7 @@ fn park(
         }
         Err(waiting) => {
             let Waiting { underway, answer, .. } = *waiting;
-            let _ = answer.send(Said::Nothing("too many questions wait for the client"));
+            answer.say(Said::Nothing("too many questions wait for the client"));
             Ok(Err(underway))
         }
     }
@@ -263,7 +262,7 @@ async fn ask(
             }
         }
     };
-    let _ = answer.send(said);
+    answer.say(said);
 }
 
 async fn elicited(form: &Form, context: &RequestContext<RoleServer>) -> Said {
