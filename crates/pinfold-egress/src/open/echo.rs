@@ -7,7 +7,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Bytes, Frame};
@@ -31,10 +31,16 @@ pub(super) struct Echo {
 
 impl Echo {
     /// `None` when there is nothing to be found.
-    pub(super) fn of(told: Vec<Told>) -> Option<Self> {
+    ///
+    /// # Errors
+    /// When what was sent cannot be looked for.
+    pub(super) fn of(told: Vec<Told>) -> Result<Option<Self>, BuildError> {
+        if told.is_empty() {
+            return Ok(None);
+        }
         let sent = told.iter().map(|(sent, _)| sent);
-        let found = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(sent).ok()?;
-        (!told.is_empty()).then_some(Self { found, told })
+        let found = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(sent)?;
+        Ok(Some(Self { found, told }))
     }
 
     /// An answer in which nothing that was sent stands.
@@ -154,7 +160,7 @@ mod tests {
 
     fn echo() -> Echo {
         let told = [("s3cret-s3cret-x", "PLACE"), ("s3cret-y", "OTHER")];
-        Echo::of(told.map(|(sent, said)| (sent.to_owned(), said.to_owned())).into()).unwrap()
+        Echo::of(told.map(|(sent, said)| (sent.to_owned(), said.to_owned())).into()).unwrap().unwrap()
     }
 
     fn passed(pieces: &[&str]) -> String {

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request};
+use hyper::{Method, Request, StatusCode};
 use pinfold_policy::host::{Host, Name};
 use rustls::{ClientConfig, ServerConfig};
 
 use super::authority::Authority;
 use super::echo::{self, Echo, Told};
 use crate::doorkeeper::Ask;
-use crate::http::Said;
+use crate::http::{self, Said};
 use crate::tls;
 
 /// A secret with all that says where it belongs.
@@ -127,8 +127,12 @@ impl Vault {
     /// An answer in which no secret stands.
     pub(crate) fn cleaned(&self, said: Said) -> Said {
         match Echo::of(self.told().clone()) {
-            Some(echo) => echo.cleaned(said),
-            None => said,
+            Ok(Some(echo)) => echo.cleaned(said),
+            Ok(None) => said,
+            Err(_) => {
+                let text = "pinfold: it cannot be seen whether a secret stands in the answer of the host\n";
+                http::plain(StatusCode::BAD_GATEWAY, text.to_owned())
+            }
         }
     }
 
