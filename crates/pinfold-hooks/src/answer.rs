@@ -62,7 +62,7 @@ pub(crate) fn understood(event: HookEvent, came: &Came) -> Answer {
             answer.wrong(with_words(format!("it answered with {status}"), body));
         }
     }
-    answer.settled()
+    answer.settled(event)
 }
 
 fn with_words(what: String, said: &Output) -> String {
@@ -113,8 +113,12 @@ impl Answer {
         self.trouble.get_or_insert(what);
     }
 
-    /// What gives something counts only in an answer that is understood in full.
-    fn settled(mut self) -> Self {
+    /// A decision counts only where one is asked for, and what gives something only in an answer that is understood
+    /// in full.
+    fn settled(mut self, event: HookEvent) -> Self {
+        if !decides(event) {
+            self.decision = None;
+        }
         if self.trouble.is_some() {
             self.input = None;
             self.updates.clear();
@@ -162,6 +166,7 @@ impl Answer {
         // What it got wrong takes nothing from a no.
         self.trouble = None;
         (self.input, self.retry) = (None, false);
+        self.updates.clear();
         let own = self.reason.take().filter(|_| matches!(self.decision, Some(Decision::Deny) | None));
         let words = Some(cut(&err.text(), LONGEST)).filter(|text| !text.is_empty());
         let why = own.or(self.blocked.take()).or(words).unwrap_or_else(|| "it said no".to_owned());
@@ -201,8 +206,6 @@ impl Answer {
         }
         if event == HookEvent::PermissionDenied {
             self.retry = [own, top].into_iter().any(|object| self.truth(object, "retry") == Some(true));
-            // Nothing is decided any more.
-            self.decision = None;
         }
     }
 
