@@ -36,8 +36,11 @@ pub(super) struct Heads {
     /// The revision that was agreed on.
     pub(super) version: Option<HeaderValue>,
     /// Of tools: arguments that are repeated above, each with its header.
-    repeated: HashMap<String, Vec<(Vec<String>, String)>>,
+    repeated: HashMap<String, Repeated>,
 }
+
+/// What of a tool's arguments is repeated above, or why nobody can call it.
+type Repeated = Result<Vec<(Vec<String>, HeaderName)>, &'static str>;
 
 impl Heads {
     /// With what the person says.
@@ -59,9 +62,12 @@ impl Heads {
     }
 
     /// Above a message; of the newest revision, where it says so.
-    pub(super) fn above(&self, method: &str, params: Option<&Value>) -> HeaderMap {
+    ///
+    /// # Errors
+    /// Why it cannot be said.
+    pub(super) fn above(&self, method: &str, params: Option<&Value>) -> Result<HeaderMap, &'static str> {
         let mut heads = self.plain();
-        let Some(version) = newest(params) else { return heads };
+        let Some(version) = newest(params) else { return Ok(heads) };
         heads.remove(SESSION);
         let mut say = |name: HeaderName, value: &str| {
             if let Ok(value) = HeaderValue::from_str(value) {
@@ -74,7 +80,11 @@ impl Heads {
             say(NAME, &packed(name));
         }
         let tool = params.and_then(|params| params.get("name")?.as_str()).filter(|_| method == "tools/call");
-        for (path, header) in tool.and_then(|tool| self.repeated.get(tool)).into_iter().flatten() {
+        let repeated = match tool.and_then(|tool| self.repeated.get(tool)) {
+            Some(repeated) => repeated.as_ref().map_err(|why| *why)?.as_slice(),
+            None => &[],
+        };
+        for (path, header) in repeated {
             let arguments = params.and_then(|params| params.get("arguments"));
             let value = path.iter().try_fold(arguments, |at, name| Some(at?.get(name))).flatten();
             let text = match value {
@@ -82,11 +92,9 @@ impl Heads {
                 Some(plain @ (Value::Bool(_) | Value::Number(_))) => plain.to_string(),
                 Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => continue,
             };
-            if let Ok(name) = HeaderName::from_bytes(format!("{PARAM}{header}").to_lowercase().as_bytes()) {
-                say(name, &packed(&text));
-            }
+            say(header.clone(), &packed(&text));
         }
-        heads
+        Ok(heads)
     }
 
     /// Learns from a list of tools which arguments are repeated.
@@ -94,9 +102,10 @@ impl Heads {
         for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
             let mut found = Vec::new();
-            collect(tool.pointer("/inputSchema/properties"), &mut Vec::new(), &mut found);
+            let said = collect(tool.pointer("/inputSchema/properties"), &mut Vec::new(), &mut found);
+            let found = said.map(|()| found);
             self.repeated.remove(name);
-            if !found.is_empty() && self.repeated.len() < MOST_TOOLS {
+            if found != Ok(Vec::new()) && self.repeated.len() < MOST_TOOLS {
                 self.repeated.insert(name.to_owned(), found);
             }
         }
@@ -119,15 +128,30 @@ fn about<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     params?.get(field)?.as_str()
 }
 
-fn collect(properties: Option<&Value>, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, String)>) {
+/// All that a schema says is repeated. What cannot be, or would stand for two things, leaves nothing that can be said.
+fn collect(
+    properties: Option<&Value>,
+    path: &mut Vec<String>,
+    found: &mut Vec<(Vec<String>, HeaderName)>,
+) -> Result<(), &'static str> {
     for (name, schema) in properties.and_then(Value::as_object).into_iter().flatten() {
         path.push(name.clone());
-        if let Some(header) = schema.get(REPEATED).and_then(Value::as_str) {
-            found.push((path.clone(), header.to_owned()));
+        if let Some(said) = schema.get(REPEATED) {
+            let header = said.as_str().filter(|header| !header.is_empty());
+            let header = header.and_then(|header| format!("{PARAM}{header}").parse::<HeaderName>().ok());
+            let header = header.ok_or("its definition has a header that nobody can say")?;
+            if !matches!(schema.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
+                return Err("its definition has a header for what cannot stand in one");
+            }
+            if found.iter().any(|(_, other)| *other == header) {
+                return Err("its definition has one header for two arguments");
+            }
+            found.push((path.clone(), header));
         }
-        collect(schema.get("properties"), path, found);
+        collect(schema.get("properties"), path, found)?;
         path.pop();
     }
+    Ok(())
 }
 
 /// A value as it can stand in a header.
@@ -155,14 +179,42 @@ mod tests {
         }}}]}));
         let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
         let params = json!({"name": "t", "arguments": {"region": " é", "deep": {"n": 5}, "other": "x"}, "_meta": meta});
-        let above = heads.above("tools/call", Some(&params));
+        let above = heads.above("tools/call", Some(&params)).unwrap();
         let said = |name: &str| above.get(name).map(|value| value.to_str().unwrap());
         assert_eq!(said("mcp-method"), Some("tools/call"));
         assert_eq!(said("mcp-name"), Some("t"));
         assert_eq!(said("mcp-protocol-version"), Some("2026-07-28"));
         assert_eq!((said("mcp-param-region"), said("mcp-param-n")), (Some("=?base64?IMOp?="), Some("5")));
         assert_eq!((said("mcp-session-id"), said("mcp-param-other")), (None, None));
-        let older = heads.above("tools/call", Some(&json!({"name": "t"})));
+        let older = heads.above("tools/call", Some(&json!({"name": "t"}))).unwrap();
         assert!(older.get("mcp-method").is_none() && older.get("mcp-session-id").is_some());
+    }
+
+    #[test]
+    fn a_tool_whose_headers_cannot_be_said_is_not_called() {
+        for (properties, why) in [
+            (json!({"a": {"type": "string", "x-mcp-header": ""}}), "nobody can say"),
+            (json!({"a": {"type": "string", "x-mcp-header": "a b"}}), "nobody can say"),
+            (json!({"a": {"type": "string", "x-mcp-header": "a:b"}}), "nobody can say"),
+            (json!({"a": {"type": "string", "x-mcp-header": "é"}}), "nobody can say"),
+            (json!({"a": {"type": "string", "x-mcp-header": "a\r\nb"}}), "nobody can say"),
+            (json!({"a": {"type": "string", "x-mcp-header": 7}}), "nobody can say"),
+            (json!({"a": {"type": "object", "x-mcp-header": "A"}}), "cannot stand"),
+            (json!({"a": {"type": "number", "x-mcp-header": "A"}}), "cannot stand"),
+            (json!({"a": {"x-mcp-header": "A"}}), "cannot stand"),
+            (
+                json!({"a": {"type": "string", "x-mcp-header": "X"}, "b": {"properties": {"c": {"type": "string", "x-mcp-header": "x"}}}}),
+                "two arguments",
+            ),
+        ] {
+            let mut heads = Heads::default();
+            heads.learn(
+                &json!({"tools": [{"name": "t", "inputSchema": {"properties": properties}}, {"name": "u"}]}),
+            );
+            let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+            let of = |tool: &str| heads.above("tools/call", Some(&json!({"name": tool, "_meta": meta})));
+            assert!(of("t").unwrap_err().contains(why), "{properties}");
+            assert!(of("u").is_ok() && heads.above("tools/call", Some(&json!({"name": "t"}))).is_ok());
+        }
     }
 }

@@ -115,6 +115,12 @@ impl Talk {
             Ok(Message::Request { id, method, params }) => {
                 let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
                 let heads = locked(&self.heads).above(&method, params.as_ref());
+                let heads = match heads {
+                    Ok(heads) => heads,
+                    Err(why) => {
+                        return self.says(failed(&id, &format!("this tool is not called: {why}"))).await;
+                    }
+                };
                 let learns = match &*method {
                     "initialize" => Learns::Version,
                     "tools/list" => Learns::Tools,
@@ -129,7 +135,10 @@ impl Talk {
                     return;
                 }
                 let heads = locked(&self.heads).above(&method, params.as_ref());
-                self.tells(line, heads).await;
+                match heads {
+                    Ok(heads) => self.tells(line, heads).await,
+                    Err(why) => tell(&format!("a message was not sent: {why}")),
+                }
                 if method == "notifications/initialized" {
                     let talk = Arc::clone(self);
                     tokio::spawn(async move { talk.listens().await });
