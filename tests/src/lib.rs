@@ -13,6 +13,7 @@ pub mod git_bed;
 pub mod ground;
 pub mod mcp;
 pub mod mcp_http;
+pub mod mcp_odd;
 pub mod missing;
 pub mod outside;
 pub mod paths;

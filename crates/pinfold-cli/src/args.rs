@@ -25,7 +25,9 @@ pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
 pub(crate) use listen::Listen;
 pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
-pub(crate) use mcp::{HttpFlags, Listening, Mcp, McpCommand, McpProxy, McpServe, is_server};
+pub(crate) use mcp::{
+    Going, HttpFlags, Listening, Mcp, McpCommand, McpLogin, McpLogout, McpProxy, McpServe, is_server,
+};
 pub(crate) use serve::Serve;
 pub(crate) use session::SessionFlags;
 pub(crate) use settings::{

@@ -3,8 +3,10 @@
 mod behind;
 mod house;
 mod http;
+mod login;
 mod reach;
 mod several;
+mod way;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,6 +24,9 @@ pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
             Some(file) => several::proxy(file),
             None => behind::proxy(wanted),
         },
+        McpCommand::Login(wanted) => login::login(wanted),
+        McpCommand::Logout(wanted) => login::logout(wanted),
+        McpCommand::Logins { json } => login::list(*json),
         McpCommand::Reach(wanted) => reach::reach(wanted),
     }
 }

@@ -29,7 +29,7 @@ mod wire;
 
 pub use http::{Door, PATH, serve_http};
 pub use hub::{Member, hub};
-pub use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+pub use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 pub use pinfold_egress::Exchange;
 pub use proxy::{Behind, GRACE, KnownArgument, PinPlace, ProxyEnd, proxy};
 pub use reach::{may_be_said, reach};

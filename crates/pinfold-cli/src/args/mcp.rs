@@ -24,6 +24,14 @@ pub(crate) struct Mcp {
 pub(crate) enum McpCommand {
     Serve(Box<McpServe>),
     Proxy(Box<McpProxy>),
+    Login(Box<McpLogin>),
+    Logout(McpLogout),
+    /// List the servers where you are logged in
+    Logins {
+        /// As JSON, without a token
+        #[arg(long)]
+        json: bool,
+    },
     /// Stand for a server that is reached over HTTP: what `proxy --url` starts, with its own words
     #[command(hide = true)]
     Reach(Box<McpProxy>),
@@ -209,6 +217,73 @@ pub(crate) struct McpProxy {
     /// The server and its arguments
     #[arg(required_unless_present_any = ["config", "url"], last = true, value_name = "SERVER", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Log in at a server that is reached over HTTP, in your browser
+///
+/// The server says who lets people in (OAuth 2.1); you say yes there. What comes of it is kept where no agent reads it, renewed
+/// by itself, and said to that server alone by `pinfold mcp proxy --url`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  pinfold mcp login https://mcp.example.org/mcp\n  pinfold mcp login https://mcp.example.org/mcp --client-id ID --client-secret-env SECRET --port 8765"
+)]
+pub(crate) struct McpLogin {
+    /// The server, as it stands behind `proxy --url`
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    /// What the login is to allow, in place of what the server asks for
+    #[arg(long, value_name = "SCOPES")]
+    pub(crate) scope: Option<String>,
+
+    /// A client that you have registered there, in place of one that is registered now
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+
+    /// The variable of the environment that holds its password
+    #[arg(long, value_name = "VARIABLE", requires = "client_id")]
+    pub(crate) client_secret_env: Option<String>,
+
+    /// The port of this machine to which the browser comes back [default: one that is free]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+
+    /// Do not open a browser: only show the address
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+
+    #[command(flatten)]
+    pub(crate) going: Going,
+}
+
+/// Forget a login, and give it back where that can be done
+#[derive(Debug, Args)]
+pub(crate) struct McpLogout {
+    /// The server, as it stands behind `proxy --url`
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    #[command(flatten)]
+    pub(crate) going: Going,
+}
+
+/// Which hosts may be spoken to.
+#[derive(Debug, Args)]
+pub(crate) struct Going {
+    /// A host that may be spoken to for the login, besides the server; others are asked about
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) allow_host: Vec<String>,
+
+    /// The folder whose settings say which hosts are denied [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) settings: SettingsFlags,
+
+    /// Read no settings files
+    #[arg(long)]
+    pub(crate) no_settings: bool,
 }
 
 /// `TOOL:NAME=path`; what stands in another is written `OUTER.NAME`.

@@ -1,22 +1,22 @@
 //! A server behind `pinfold mcp proxy --url`: reached by a process of our own, where rules let its host be reached.
 
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
 
-use pinfold::policy::host::{Host, Hosts, Reach, Scheme, WebUrl};
-use pinfold::policy::settings::Flags;
-use pinfold::settings::Locations;
-use pinfold_mcp::{Exchange, HeaderMap, HeaderName, HeaderValue, may_be_said};
+use pinfold_login::{Logins, Place, Renewal};
+use pinfold_mcp::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, may_be_said};
 
+use super::login::logins;
+use super::way::{self, Way};
 use crate::args::McpProxy;
-use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::{say, settings, surroundings};
+use crate::exit::{DONE, FAILED, Failure, USAGE};
+use crate::{say, surroundings};
 
 /// What stands for the server: this program, with the same words. That the host may be reached is seen now, where a person
 /// may read why not.
 pub(super) fn command(url: &str, wanted: &McpProxy) -> Result<Command, Failure> {
-    hosts(&parsed(url)?, wanted)?;
-    headers(wanted)?;
+    let server = way::server(url)?;
+    Way::of_proxy(wanted)?.hosts(&server)?;
+    login(&server, wanted, &headers(wanted)?)?;
     let mut command = Command::new(surroundings::OWN_PROGRAM);
     command.args(["mcp", "reach"]).args(surroundings::words_after("proxy"));
     Ok(command)
@@ -24,56 +24,23 @@ pub(super) fn command(url: &str, wanted: &McpProxy) -> Result<Command, Failure> 
 
 pub(super) fn reach(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     let url = wanted.url.as_deref().ok_or_else(|| Failure::new(USAGE, "it has no address"))?;
-    let url = parsed(url)?;
-    let hosts = hosts(&url, wanted)?;
+    let server = way::server(url)?;
+    let exchange = Way::of_proxy(wanted)?.exchange(&server)?;
     let headers = headers(wanted)?;
-    let exchange = Exchange::new(url, Arc::new(hosts), None).map_err(|why| Failure::new(FAILED, why))?;
-    pinfold_mcp::reach(exchange, headers)
+    let login = login(&server, wanted, &headers)?;
+    pinfold_mcp::reach(exchange, headers, login)
         .map_err(|e| Failure::new(FAILED, format!("the server cannot be spoken to: {e}")))?;
     Ok(ExitCode::from(DONE))
 }
 
-/// An address to which a secret may be said: over TLS, or on this machine.
-fn parsed(text: &str) -> Result<WebUrl, Failure> {
-    let unusable = |why: &str| {
-        let shown = say::visible(text);
-        Failure::new(USAGE, format!("the server at `{shown}` cannot be reached: {why}"))
+/// The person's login there. None where they say themselves who they are.
+fn login(server: &Place, wanted: &McpProxy, headers: &HeaderMap) -> Result<Option<Renewal>, Failure> {
+    let known = logins().ok().filter(|_| !headers.contains_key(AUTHORIZATION));
+    let of = |logins: Logins| {
+        let way = Box::new(Way::of_proxy(wanted)?);
+        Renewal::of(logins, server.clone(), way).map_err(way::failure)
     };
-    let url = WebUrl::parse(text).map_err(|found| unusable(&format!("this is {found}")))?;
-    let is_here = matches!(url.host(), Host::Address(address) if address.is_loopback());
-    if url.scheme() == Scheme::Http && !is_here {
-        return Err(unusable("all that is said would go there unencrypted")
-            .mend("write https, or an address of this machine (http://127.0.0.1:PORT/PATH)"));
-    }
-    Ok(url)
-}
-
-/// What settings and the command line say about hosts. The host that was named is allowed as that name at that port; what
-/// a rule denies stays denied.
-fn hosts(url: &WebUrl, wanted: &McpProxy) -> Result<Hosts, Failure> {
-    let locations = if wanted.no_settings {
-        Locations::default()
-    } else {
-        settings::locations(wanted.folder.as_deref())?
-    };
-    let named = match url.host() {
-        Host::Address(address) if address.is_ipv6() => format!("[{address}]:{}", url.port()),
-        host => format!("{host}:{}", url.port()),
-    };
-    let allow_host = wanted.allow_host.iter().cloned().chain([named.clone()]).collect();
-    let flags = Flags { allow_host, ..wanted.settings.flags(&[], false) };
-    let merged = settings::read(&locations, &flags)?.merged;
-    let hosts = Hosts::new(&merged.network, &merged.rules).map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    let why = match hosts.host(url.host(), url.port()) {
-        Reach::Allowed(_) => return Ok(hosts),
-        Reach::Denied(rule) => format!("the rule `{}` denies it", rule.value),
-        Reach::Asked(rule) => format!(
-            "the rule `{}` has somebody asked, and nobody can be asked before it is reached",
-            rule.value
-        ),
-        Reach::Unnamed => "the settings let nobody allow it here".to_owned(),
-    };
-    Err(Failure::new(REFUSED, format!("{named} is not reached: {why}")))
+    known.map(of).transpose().map(Option::flatten)
 }
 
 /// What is said to the server, from the environment.

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use hyper::header::{HeaderMap, HeaderName};
 use pinfold_egress::Exchange;
+use pinfold_login::Renewal;
 use tokio::sync::mpsc::{self, Sender};
 
 use crate::wire::frame::{Id, LONGEST, Line, Lines};
@@ -43,16 +44,17 @@ pub fn may_be_said(name: &HeaderName) -> bool {
     !READING.contains(name) && !heads::OURS.contains(name)
 }
 
-/// Stands for a server that is reached over HTTP, on standard input and output, until the input ends.
+/// Stands for a server that is reached over HTTP, on standard input and output, until the input ends. `said`: what is said
+/// above each request; `login`: the person's there.
 ///
 /// # Errors
 /// When the streams cannot be used.
-pub fn reach(exchange: Exchange, said: HeaderMap) -> io::Result<()> {
+pub fn reach(exchange: Exchange, said: HeaderMap, login: Option<Renewal>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (to, mut lines) = mpsc::channel(AHEAD);
     thread::Builder::new().name("pinfold-lines".into()).spawn(move || listen(&to))?;
     runtime.block_on(async {
-        let talk = Arc::new(Talk::new(exchange, said));
+        let talk = Arc::new(Talk::new(exchange, said, login));
         loop {
             tokio::select! {
                 line = lines.recv() => match line {

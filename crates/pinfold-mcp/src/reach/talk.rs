@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use hyper::{Method, Response, StatusCode};
 use pinfold_egress::Exchange;
+use pinfold_login::{Renewal, hint};
 use pinfold_render::visible;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -38,6 +39,7 @@ const MOST_MOVES: usize = 3;
 
 pub(super) struct Talk {
     exchange: Exchange,
+    login: Option<Renewal>,
     heads: Mutex<Heads>,
     /// Path and query; another one, where the server says that it has moved.
     target: Mutex<String>,
@@ -88,12 +90,13 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Talk {
     /// Within a runtime, which writes what is said.
-    pub(super) fn new(exchange: Exchange, said: HeaderMap) -> Self {
+    pub(super) fn new(exchange: Exchange, said: HeaderMap, login: Option<Renewal>) -> Self {
         let (out, lines) = mpsc::channel(1);
         tokio::spawn(write(lines));
         Self {
             target: Mutex::new(exchange.url().target().to_owned()),
             exchange,
+            login,
             heads: Mutex::new(Heads::with(said)),
             underway: Mutex::default(),
             held: Held::default(),
@@ -244,24 +247,31 @@ impl Talk {
         }
         // Held until it was passed on.
         let mut share = self.held.share();
+        let hint = self.hint(&answer);
         if !status.is_success() && !is(&answer, "application/json") {
             let said = body(answer, SHOWN, &mut share).await.unwrap_or_default();
-            return Err(self.no_answer(status, &heads, &said));
+            return Err(self.no_answer(status, hint, &heads, &said));
         }
         let line = on_one_line(body(answer, LONGEST, &mut share).await?);
         match frame::parse(&line) {
             Ok(Message::Answer { id: about, .. }) if about == *id => self.passes(line, learns).await,
-            _ => return Err(self.no_answer(status, &heads, &line)),
+            _ => return Err(self.no_answer(status, hint, &heads, &line)),
         }
         Ok(())
     }
 
+    /// What to do about an answer that is none.
+    fn hint(&self, answer: &Response<Incoming>) -> Option<String> {
+        let server = self.exchange.url().to_string();
+        hint(answer.status(), answer.headers(), &server, self.login.as_ref())
+    }
+
     /// What is told where there is no answer.
-    fn no_answer(&self, status: StatusCode, heads: &HeaderMap, said: &[u8]) -> String {
+    fn no_answer(&self, status: StatusCode, hint: Option<String>, heads: &HeaderMap, said: &[u8]) -> String {
         if status == StatusCode::NOT_FOUND && heads.contains_key(SESSION) {
             self.is_forgotten.store(true, Ordering::Relaxed);
         }
-        no_answer(status, said)
+        no_answer(status, hint, said)
     }
 
     /// Passes on a stream of events until the request is answered; without one, as long as it goes on.
@@ -318,7 +328,7 @@ impl Talk {
         if answer.status().is_success() && is(&answer, "text/event-stream") {
             return Ok(answer);
         }
-        Err(no_answer(answer.status(), b""))
+        Err(no_answer(answer.status(), self.hint(&answer), b""))
     }
 
     async fn passes(&self, line: Vec<u8>, learns: Learns) {
@@ -345,16 +355,37 @@ impl Talk {
         }
     }
 
-    /// Sends something, also to another path of the same host where it says so.
+    /// Sends something, with the login where there is one; once more where that had to be renewed.
     async fn send(
         &self,
         method: &Method,
         heads: &HeaderMap,
         body: Bytes,
     ) -> Result<Response<Incoming>, String> {
+        let Some(login) = &self.login else { return self.sends(method, heads, &body).await };
+        let mut heads = heads.clone();
+        let word = login.word().await.map_err(|why| why.to_string())?;
+        heads.insert(AUTHORIZATION, word.clone());
+        let answer = self.sends(method, &heads, &body).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED
+            || !login.refused(&word).await.map_err(|why| why.to_string())?
+        {
+            return Ok(answer);
+        }
+        heads.insert(AUTHORIZATION, login.word().await.map_err(|why| why.to_string())?);
+        self.sends(method, &heads, &body).await
+    }
+
+    /// Sends something, also to another path of the same host where it says so.
+    async fn sends(
+        &self,
+        method: &Method,
+        heads: &HeaderMap,
+        body: &Bytes,
+    ) -> Result<Response<Incoming>, String> {
         for _ in 0..=MOST_MOVES {
             let target = locked(&self.target).clone();
-            let sent = self.exchange.send(method, &target, heads, &body).await;
+            let sent = self.exchange.send(method, &target, heads, body).await;
             let answer = sent.map_err(|why| unsent(&why))?;
             let moved =
                 matches!(answer.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);

@@ -10,15 +10,12 @@ use serde_json::Value;
 /// The longest part of what is no answer that is told.
 pub(super) const SHOWN: usize = 200;
 
-/// The server answered something else.
-pub(super) fn no_answer(status: StatusCode, said: &[u8]) -> String {
-    let hint = match status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            " (it wants to know who asks: --header-env Authorization=VARIABLE)"
-        }
-        StatusCode::NOT_FOUND => " (it has forgotten the session, or is elsewhere)",
-        _ => "",
-    };
+const FORGOTTEN: &str = "it has forgotten the session, or is elsewhere";
+
+/// The server answered something else. `hint`: what to do about it.
+pub(super) fn no_answer(status: StatusCode, hint: Option<String>, said: &[u8]) -> String {
+    let known = (status == StatusCode::NOT_FOUND).then(|| FORGOTTEN.to_owned());
+    let hint = hint.or(known).map(|hint| format!(" ({hint})")).unwrap_or_default();
     let message = serde_json::from_slice::<Value>(said).ok();
     let message =
         message.as_ref().and_then(|said| said.pointer("/error/message")?.as_str().map(str::to_owned));

@@ -1,0 +1,115 @@
+//! Which hosts are spoken to for a server that is reached, and for a login there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pinfold::policy::host::{Host, Hosts, Reach, WebUrl};
+use pinfold::policy::settings::Flags;
+use pinfold::settings::Locations;
+use pinfold_login::{Place, Trouble};
+use pinfold_mcp::Exchange;
+
+use crate::args::{Going, McpProxy, SettingsFlags};
+use crate::exit::{FAILED, Failure, REFUSED, USAGE};
+use crate::{say, settings};
+
+/// What settings and the command line say about hosts.
+pub(super) struct Way {
+    allow_host: Vec<String>,
+    settings: SettingsFlags,
+    locations: Locations,
+}
+
+impl Way {
+    pub(super) fn of_proxy(wanted: &McpProxy) -> Result<Self, Failure> {
+        Self::new(&wanted.allow_host, &wanted.settings, wanted.no_settings, wanted.folder.as_deref())
+    }
+
+    pub(super) fn of_login(going: &Going) -> Result<Self, Failure> {
+        Self::new(&going.allow_host, &going.settings, going.no_settings, going.folder.as_deref())
+    }
+
+    fn new(
+        allow_host: &[String],
+        settings: &SettingsFlags,
+        no_settings: bool,
+        folder: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let locations = if no_settings { Locations::default() } else { settings::locations(folder)? };
+        Ok(Self { allow_host: allow_host.to_vec(), settings: settings.clone(), locations })
+    }
+
+    /// What is allowed with these hosts named too.
+    fn with(&self, named: &[String]) -> Result<Hosts, Failure> {
+        let allow_host = self.allow_host.iter().chain(named).cloned().collect();
+        let flags = Flags { allow_host, ..self.settings.flags(&[], false) };
+        let merged = settings::read(&self.locations, &flags)?.merged;
+        Hosts::new(&merged.network, &merged.rules).map_err(|e| Failure::new(USAGE, e.to_string()))
+    }
+
+    /// Whether a host may be reached without anybody naming it.
+    pub(super) fn is_allowed(&self, url: &WebUrl) -> Result<bool, Failure> {
+        Ok(matches!(self.with(&[])?.host(url.host(), url.port()), Reach::Allowed(_)))
+    }
+
+    /// Where a host that was named may lead. It is allowed as that name at that port; what a rule denies stays denied.
+    pub(super) fn hosts(&self, place: &Place) -> Result<Hosts, Failure> {
+        let (host, port) = (place.url().host(), place.url().port());
+        let named = match host {
+            Host::Address(address) if address.is_ipv6() => format!("[{address}]:{port}"),
+            host => format!("{host}:{port}"),
+        };
+        // This name stands for two addresses, and for no others.
+        let here = [format!("127.0.0.1:{port}"), format!("[::1]:{port}")];
+        let all: Vec<String> = std::iter::once(named.clone())
+            .chain(here.into_iter().filter(|_| place.is_here() && matches!(host, Host::Name(_))))
+            .collect();
+        let hosts = self.with(&all)?;
+        let why = match hosts.host(host, port) {
+            Reach::Allowed(_) => return Ok(hosts),
+            Reach::Denied(rule) => format!("the rule `{}` denies it", rule.value),
+            Reach::Asked(rule) => format!(
+                "the rule `{}` has somebody asked, and nobody can be asked before it is reached",
+                rule.value
+            ),
+            Reach::Unnamed => "the settings let nobody allow it here".to_owned(),
+        };
+        Err(Failure::new(REFUSED, format!("{named} is not reached: {why}")))
+    }
+
+    pub(super) fn exchange(&self, place: &Place) -> Result<Exchange, Failure> {
+        let hosts = self.hosts(place)?;
+        Exchange::new(place.url().clone(), Arc::new(hosts), None).map_err(|why| Failure::new(FAILED, why))
+    }
+}
+
+/// To whoever gave a login: the person has agreed to that when they logged in.
+impl pinfold_login::Way for Way {
+    fn exchange(&self, place: &Place) -> Result<Exchange, Trouble> {
+        Way::exchange(self, place).map_err(trouble)
+    }
+}
+
+pub(super) fn trouble(failure: Failure) -> Trouble {
+    Trouble { what: failure.message, mend: failure.mend }
+}
+
+pub(super) fn failure(trouble: Trouble) -> Failure {
+    Failure {
+        code: FAILED,
+        message: say::lines(&trouble.what),
+        mend: trouble.mend.map(|mend| say::lines(&mend)),
+    }
+}
+
+/// A server, as it is named on the command line.
+pub(super) fn server(text: &str) -> Result<Place, Failure> {
+    Place::parse(text).map_err(|why| {
+        let shown = say::visible(text);
+        let failure = Failure::new(USAGE, format!("the server at `{shown}` cannot be reached: {why}"));
+        if text.starts_with("http:") {
+            return failure.mend("write https, or an address of this machine (http://127.0.0.1:PORT/PATH)");
+        }
+        failure
+    })
+}
