@@ -14,6 +14,7 @@ parts=${ONLY:-throughput latency many start}
 mebibytes=${MEBIBYTES:-1024}
 words=${WORDS:-10000}
 connections=${CONNECTIONS:-5000}
+kinds=${KINDS:-hold hello rest part}
 
 if [ -z "${PINFOLD:-}" ]; then
   PINFOLD=$(cd "$here/.." && cargo build --release -p pinfold-cli --message-format=json-render-diagnostics |
@@ -143,12 +144,12 @@ latency() {
 
 resident() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$1/status"; }
 
-# What the relay of a way holds while so many connections are open.
+# What the relay of a way holds while so many connections of a kind are open.
 held() {
   local way=$1 pid
-  exec {hold}> >(through "$way" hold "$2" >"$bed/held" 2>&1)
+  exec {hold}> >(through "$way" "$2" "$3" >"$bed/held" 2>&1)
   local holder=$!
-  for _ in $(seq 300); do
+  for _ in $(seq 600); do
     if grep -q held "$bed/held"; then break; fi
     sleep 0.1
   done
@@ -165,10 +166,14 @@ held() {
 }
 
 many() {
-  echo; echo "resident memory of the relay, MiB, with one connection and with $connections"
-  local way
+  echo; echo "resident memory of the relay, MiB, with one connection and with $connections: $kinds"
+  local way kind
   for way in "${ways[@]}"; do
-    [ "$way" = direct ] || printf '  %-12s %10s %10s\n' "$way" "$(held "$way" 1)" "$(held "$way" "$connections")"
+    # Two threads and four pipes for each: too many descriptors.
+    [[ $way = direct || $way = splice ]] && continue
+    printf '  %-12s %10s' "$way" "$(held "$way" hold 1)"
+    for kind in $kinds; do printf ' %10s' "$(held "$way" "$kind" "$connections")"; done
+    echo
   done
 }
 

@@ -5,8 +5,11 @@
 //   traffic push HOST PORT MEBIBYTES   how fast they arrive, in MiB/s
 //   traffic ping HOST PORT TIMES       a word there and back: the median and the 95th percentile, in microseconds
 //   traffic hold HOST PORT TIMES       so many connections, each of which was heard once; until standard input ends
+//   traffic rest HOST PORT TIMES       the same by plain HTTP: a request and its whole answer, and nothing more
+//   traffic part HOST PORT TIMES       the same with an answer of which a part has come
+//   traffic hello HOST PORT TIMES      the same with a TLS hello that names the host
 //
-// With VIA=PORT in the environment the last three ask a proxy there for a tunnel.
+// With VIA=PORT in the environment all but the first two ask a proxy there for a tunnel.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -73,12 +76,24 @@ static double now(void) {
     return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-// What a connection begins with: `e` has everything said back, `d` so many bytes forgotten, and answered with one.
+// What a connection begins with: `e` has everything said back, `d` so many bytes forgotten, and answered with one. A
+// request and a hello have a first byte of their own.
 struct wish {
     char kind;
     char rest[7];
     long bytes;
 };
+
+enum { REQUEST = 'G', HELLO = 0x16 };
+
+#define REST "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nrest"
+#define PART "HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\npart"
+
+// Answers a request or a hello.
+static int answered(int fd, const char *bytes) {
+    const char *text = bytes[0] == HELLO ? "hello" : strncmp(bytes, "GET /part", 9) ? REST : PART;
+    return write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
 
 // Ends of a side are not used: some proxies do not pass them on.
 static void serve(const char *port) {
@@ -94,18 +109,22 @@ static void serve(const char *port) {
             if (fd == listener) {
                 if ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) < 0) continue;
                 quick(fd);
+                // Nothing is left behind by thousands that end at one time.
+                struct linger at_once = {.l_onoff = 1};
+                setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
                 kinds[fd] = 0;
                 event.data.fd = fd;
                 epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
                 continue;
             }
             ssize_t got = read(fd, bytes, sizeof bytes);
-            if (got >= (ssize_t)sizeof(struct wish) && !kinds[fd]) {
+            if (got >= (ssize_t)sizeof(struct wish) && !kinds[fd] && bytes[0] != REQUEST && bytes[0] != HELLO) {
                 struct wish wish;
                 memcpy(&wish, bytes, sizeof wish);
                 kinds[fd] = wish.kind;
                 left[fd] = wish.bytes;
             }
+            if (got > 0 && !kinds[fd] && (bytes[0] == REQUEST || bytes[0] == HELLO) && answered(fd, bytes)) continue;
             if (got > 0 && kinds[fd] == 'e' && write(fd, bytes, got) == got) continue;
             if (got > 0 && kinds[fd] == 'd') {
                 left[fd] -= got;
@@ -189,6 +208,58 @@ static void say(int fd) {
     }
 }
 
+// Says so much and hears as much as ends with `end`.
+static void exchange(int fd, const void *text, size_t len, const char *end) {
+    char heard[1024];
+    size_t got = 0, of_end = strlen(end);
+    if (write(fd, text, len) != (ssize_t)len) fail("write");
+    while (got < of_end || memcmp(heard + got - of_end, end, of_end)) {
+        ssize_t more = read(fd, heard + got, sizeof heard - got);
+        if (more <= 0) fail("answer");
+        got += more;
+    }
+}
+
+static void ask(int fd, const char *what, const char *host, const char *port) {
+    char text[512];
+    int len = snprintf(text, sizeof text, "GET /%s HTTP/1.1\r\nHost: %s:%s\r\n\r\n", what, host, port);
+    exchange(fd, text, len, what);
+}
+
+// A TLS hello with one cipher, one way to sign, and the name of the host (RFC 8446, RFC 6066).
+static void hello(int fd, const char *host) {
+    uint8_t text[512] = {HELLO, 3, 1, 0, 0, 1, 0, 0, 0, 3, 3}, *at = text + 43;
+    static const uint8_t cipher[] = {0, 0, 2, 0x13, 0x01, 1, 0}, signing[] = {0, 13, 0, 4, 0, 2, 4, 3};
+    // The lengths of all extensions, of the one with the name, of its list; the second is its kind.
+    size_t name = strlen(host), sizes[] = {sizeof signing + name + 9, 0, name + 5, name + 3};
+    if (name > 255) fail("name");
+    memcpy(at, cipher, sizeof cipher);
+    at += sizeof cipher;
+    for (int i = 0; i < 4; i++) *at++ = sizes[i] >> 8, *at++ = sizes[i];
+    *at++ = 0;
+    *at++ = name >> 8;
+    *at++ = name;
+    memcpy(at, host, name);
+    memcpy(at += name, signing, sizeof signing);
+    size_t len = at + sizeof signing - text;
+    text[3] = (len - 5) >> 8, text[4] = len - 5;
+    text[7] = (len - 9) >> 8, text[8] = len - 9;
+    exchange(fd, text, len, "hello");
+}
+
+// Ends when standard input does.
+static void hold(const char *kind, const char *host, const char *port, long times) {
+    for (long i = 0; i < times; i++) {
+        int fd = connected(host, port);
+        if (!strcmp(kind, "hold")) say(fd);
+        else if (!strcmp(kind, "hello")) hello(fd, host);
+        else ask(fd, kind, host, port);
+    }
+    printf("held %ld\n", times);
+    fflush(stdout);
+    getchar();
+}
+
 static void ping(int fd, long times) {
     double *took = calloc(times, sizeof *took);
     for (int i = 0; i < 200; i++) say(fd);
@@ -201,6 +272,8 @@ static void ping(int fd, long times) {
     printf("%.1f %.1f\n", took[times / 2], took[times * 95 / 100]);
 }
 
+static const char *holds[] = {"hold", "rest", "part", "hello", NULL};
+
 int main(int argc, char **argv) {
     if (argc < 3) return 2;
     many();
@@ -210,11 +283,7 @@ int main(int argc, char **argv) {
     long times = atol(argv[4]);
     if (!strcmp(argv[1], "push")) push(connected(argv[2], argv[3]), times);
     if (!strcmp(argv[1], "ping")) ping(connected(argv[2], argv[3]), times);
-    if (!strcmp(argv[1], "hold")) {
-        for (long i = 0; i < times; i++) say(connected(argv[2], argv[3]));
-        printf("held %ld\n", times);
-        fflush(stdout);
-        getchar();
-    }
+    for (const char **kind = holds; *kind; kind++)
+        if (!strcmp(argv[1], *kind)) hold(*kind, argv[2], argv[3], times);
     return 0;
 }

@@ -79,6 +79,8 @@ pub enum Mismatch {
     ServerName(Option<Host>),
     /// A request names another host, or none.
     HostHeader(String),
+    /// A request says twice how long it is, so that it could be read in two ways.
+    TwoLengths,
     /// It speaks HTTP/2 without TLS, where each request can name another host.
     Http2,
     /// What came cannot be understood, or took too long to say which host it means.

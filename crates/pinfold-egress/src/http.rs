@@ -4,7 +4,9 @@
 //! one text (request smuggling). A protocol that a request changes to (websockets) is passed as it is from then on.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Context;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
@@ -14,16 +16,21 @@ use hyper::header::{self, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 
 use crate::doorkeeper::{Ask, Mismatch, No};
+use crate::heads::{Course, Heads};
 use crate::relay::Shared;
+use crate::rounds::{Beside, Held, Round, held, round, something_is_said};
 use pinfold_policy::host::Host;
 
+/// What a response consists of behind its head.
+pub(crate) type SaidBody = BoxBody<Bytes, hyper::Error>;
+
 /// A response: from the host, or a refusal of our own.
-pub(crate) type Said = Response<BoxBody<Bytes, hyper::Error>>;
+pub(crate) type Said = Response<SaidBody>;
 
 /// The longest head of a request or response.
 const LONGEST_HEAD: usize = 64 * 1024;
@@ -45,26 +52,97 @@ pub(crate) async fn serve_with<I, H>(
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let Ok(sender) = handshake(host).await else { return };
+    let (mut inside, mut host) = (Heads::asking(inside), Heads::answering(host));
+    while something_is_said(&mut inside, Some(&mut host), shared.limits.idle).await {
+        // On the heap, and gone between them.
+        match Box::pin(requests(shared, ask, inside, host, &change, &answer)).await {
+            Some(both) => (inside, host) = both,
+            None => return,
+        }
+    }
+    // Within TLS an end is said too. Whoever has gone does not hear it.
+    let _ = inside.shutdown().await;
+}
+
+/// Serves requests until nothing is said any more: then both sides come back.
+async fn requests<I, H>(
+    shared: &Arc<Shared>,
+    ask: &Ask,
+    inside: Heads<I>,
+    host: Heads<H>,
+    change: &impl Fn(&mut Request<Incoming>),
+    answer: &impl Fn(Said) -> Said,
+) -> Option<(Heads<I>, Heads<H>)>
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    H: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (course, outward) = (inside.course(), host.course());
+    let (sender, client) = client().handshake(TokioIo::new(host)).await.ok()?;
     let sender = Arc::new(Mutex::new(sender));
+    let mut client = Some(client);
     let service = service_fn(|mut request: Request<Incoming>| {
-        let sender = Arc::clone(&sender);
-        let wrong = wrong(ask, &request);
+        let (busy, sender) = (course.begin(&request), Arc::clone(&sender));
+        let wrong =
+            if course.says_its_length_twice() { Some(Mismatch::TwoLengths) } else { wrong(ask, &request) };
         if wrong.is_none() {
             change(&mut request);
         }
-        let answer = &answer;
-        async move {
-            Ok::<_, Infallible>(match wrong {
-                None => answer(pass_on(shared, ask, &sender, request).await),
-                Some(mismatch) => refusal(&shared.keeper.mismatch(ask, &mismatch)),
-            })
-        }
+        let request = request.map(|body| Held::new(body, busy.clone()));
+        let said = async move {
+            Ok::<_, Infallible>(held(
+                match wrong {
+                    None => answer(pass_on(shared, ask, &sender, request).await),
+                    Some(mismatch) => mismatched(&mismatch, &shared.keeper.mismatch(ask, &mismatch)),
+                },
+                busy,
+            ))
+        };
+        Box::pin(said)
     });
-    let served = server(shared.limits.hello).serve_connection(TokioIo::new(inside), service).with_upgrades();
-    if served.await.is_err_and(|error| error.is_parse()) {
-        shared.keeper.mismatch(ask, &Mismatch::Broken);
+    let beside = |context: &mut Context<'_>| {
+        if course.changes()
+            && let Some(client) = client.take()
+        {
+            // Only so does it hand the connection out.
+            tokio::spawn(client.with_upgrades());
+        }
+        let Some(talks) = &mut client else { return Beside::Gone };
+        if Pin::new(talks).poll(context).is_ready() {
+            client = None;
+            return Beside::Gone;
+        }
+        let is_ready = sender.try_lock().is_ok_and(|sender| sender.is_ready());
+        if is_ready && outward.is_flushed() { Beside::Ready } else { Beside::Busy }
+    };
+    match round(shared.limits.hello, inside, service, beside).await {
+        Round::Quiet(inside) => {
+            let parts = client?.into_parts();
+            let host = parts.io.into_inner();
+            // What nobody asked for is no beginning of an answer.
+            parts.read_buf.is_empty().then_some((inside, host))
+        }
+        Round::Over(served) => {
+            if served.is_err_and(|error| error.is_parse()) {
+                shared.keeper.mismatch(ask, &unreadable(&course));
+            }
+            None
+        }
     }
+}
+
+/// Why a request cannot be read.
+pub(crate) fn unreadable(course: &Course) -> Mismatch {
+    if course.says_its_length_twice() { Mismatch::TwoLengths } else { Mismatch::Broken }
+}
+
+/// A refusal of what was let pass before it was read.
+pub(crate) fn mismatched(mismatch: &Mismatch, no: &No) -> Said {
+    let mut said = refusal(no);
+    if *mismatch == Mismatch::TwoLengths {
+        *said.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    said
 }
 
 /// Answers whatever is asked with the words that the host is not there.
@@ -94,16 +172,18 @@ pub(crate) fn server(hello: Duration) -> hyper::server::conn::http1::Builder {
     server
 }
 
+fn client() -> hyper::client::conn::http1::Builder {
+    let mut client = hyper::client::conn::http1::Builder::new();
+    client.preserve_header_case(true).max_buf_size(LONGEST_HEAD);
+    client
+}
+
+/// Sends requests to a host.
+pub(crate) type Sender = SendRequest<Held<Incoming>>;
+
 /// Speaks HTTP to a host.
-pub(crate) async fn handshake<H>(host: H) -> hyper::Result<SendRequest<Incoming>>
-where
-    H: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let (sender, connection) = hyper::client::conn::http1::Builder::new()
-        .preserve_header_case(true)
-        .max_buf_size(LONGEST_HEAD)
-        .handshake(TokioIo::new(host))
-        .await?;
+pub(crate) async fn handshake(host: TcpStream) -> hyper::Result<Sender> {
+    let (sender, connection) = client().handshake(TokioIo::new(host)).await?;
     tokio::spawn(connection.with_upgrades());
     Ok(sender)
 }
@@ -140,7 +220,7 @@ fn wrong(ask: &Ask, request: &Request<Incoming>) -> Option<Mismatch> {
 
 /// What a request says about its host: exactly one `Host` header, and a target that does not contradict it.
 /// [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112#section-3.2)
-pub(crate) fn host_of(request: &Request<Incoming>) -> Option<Named> {
+pub(crate) fn host_of<B>(request: &Request<B>) -> Option<Named> {
     let mut headers = request.headers().get_all(HOST).iter();
     let (header, None) = (headers.next()?, headers.next()) else { return None };
     let (host, port) = Host::parse_with_port(header.to_str().ok()?)?;
@@ -158,8 +238,8 @@ pub(crate) fn host_of(request: &Request<Incoming>) -> Option<Named> {
 pub(crate) async fn pass_on(
     shared: &Arc<Shared>,
     ask: &Ask,
-    sender: &Mutex<SendRequest<Incoming>>,
-    mut request: Request<Incoming>,
+    sender: &Mutex<Sender>,
+    mut request: Request<Held<Incoming>>,
 ) -> Said {
     // Hosts want the target alone; whoever asks a proxy writes all of it.
     if let Some(target) = request.uri().path_and_query().cloned() {

@@ -17,9 +17,11 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::doorkeeper::{Ask, Way};
+use crate::doorkeeper::{Ask, Mismatch, Way};
+use crate::heads::Heads;
 use crate::http::{self, Said};
 use crate::relay::{Shared, Unmet, carry};
+use crate::rounds::{Beside, Held, Round, held, round, something_is_said};
 use pinfold_policy::host::Host;
 
 /// The first byte of a client that speaks SOCKS 5.
@@ -40,20 +42,37 @@ pub(crate) async fn lead(shared: &Arc<Shared>, inside: TcpStream, from: SocketAd
 }
 
 async fn requests(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
-    let service = service_fn(|request: Request<Incoming>| async move {
-        Ok::<_, Infallible>(match *request.method() {
-            Method::CONNECT => connect(shared, request, from).await,
-            _ => forward(shared, request, from).await,
-        })
-    });
-    let served = http::server(shared.limits.hello).serve_connection(TokioIo::new(inside), service);
-    if served.with_upgrades().await.is_err_and(|error| error.is_parse()) {
-        shared.keeper.unclear(UNREADABLE, from.port());
+    let mut inside = Heads::asking(inside);
+    while something_is_said::<_, TcpStream>(&mut inside, None, shared.limits.idle).await {
+        let course = inside.course();
+        let service = service_fn(|request: Request<Incoming>| {
+            let busy = course.begin(&request);
+            let is_broken = course.says_its_length_twice();
+            let request = request.map(|body| Held::new(body, busy.clone()));
+            let said = async move {
+                let said = match *request.method() {
+                    Method::CONNECT => connect(shared, request, from).await,
+                    _ => forward(shared, request, is_broken, from).await,
+                };
+                Ok::<_, Infallible>(held(said, busy))
+            };
+            Box::pin(said)
+        });
+        // On the heap, and gone between them.
+        match Box::pin(round(shared.limits.hello, inside, service, |_| Beside::Ready)).await {
+            Round::Quiet(quiet) => inside = quiet,
+            Round::Over(served) => {
+                if served.is_err_and(|error| error.is_parse()) {
+                    shared.keeper.unclear(UNREADABLE, from.port());
+                }
+                return;
+            }
+        }
     }
 }
 
 /// `CONNECT host:port`: a tunnel, once what comes through it means the host too.
-async fn connect(shared: &Arc<Shared>, mut request: Request<Incoming>, from: SocketAddr) -> Said {
+async fn connect(shared: &Arc<Shared>, mut request: Request<Held<Incoming>>, from: SocketAddr) -> Said {
     let target = request.uri().authority().and_then(|target| Host::parse_with_port(target.as_str()));
     let Some((host, Some(port))) = target else {
         shared.keeper.unclear(&request.uri().to_string(), from.port());
@@ -71,12 +90,19 @@ async fn connect(shared: &Arc<Shared>, mut request: Request<Incoming>, from: Soc
 
 async fn tunnel(shared: Arc<Shared>, ask: Ask, upgrade: OnUpgrade, upstream: TcpStream) {
     let Ok(upgraded) = upgrade.await else { return };
-    let Ok(parts) = Upgraded::downcast::<TokioIo<TcpStream>>(upgraded) else { return };
-    carry(&shared, &ask, parts.io.into_inner(), parts.read_buf, upstream).await;
+    let Ok(parts) = Upgraded::downcast::<TokioIo<Heads<TcpStream>>>(upgraded) else { return };
+    let (inside, ahead) = parts.io.into_inner().into_parts();
+    let early = [parts.read_buf.as_ref(), &ahead].concat();
+    carry(&shared, &ask, inside, early.into(), upstream).await;
 }
 
 /// `GET http://host/…`: one request to one host.
-async fn forward(shared: &Arc<Shared>, request: Request<Incoming>, from: SocketAddr) -> Said {
+async fn forward(
+    shared: &Arc<Shared>,
+    request: Request<Held<Incoming>>,
+    is_broken: bool,
+    from: SocketAddr,
+) -> Said {
     let is_http = request.uri().scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
     let target = request.uri().authority().and_then(|target| Host::parse_with_port(target.as_str()));
     let (true, Some((host, port)), Some(_)) = (is_http, target, http::host_of(&request)) else {
@@ -85,6 +111,9 @@ async fn forward(shared: &Arc<Shared>, request: Request<Incoming>, from: SocketA
         return http::plain(StatusCode::BAD_REQUEST, text.to_owned());
     };
     let ask = Ask { host, port: port.unwrap_or(80), way: Way::Proxy, from: from.port() };
+    if is_broken {
+        return http::mismatched(&Mismatch::TwoLengths, &shared.keeper.mismatch(&ask, &Mismatch::TwoLengths));
+    }
     let upstream = match shared.reach(&ask).await {
         Ok(upstream) => upstream,
         Err(unmet) => return unmet_in_words(&unmet),

@@ -180,6 +180,10 @@ impl Doorkeeper for Keeper {
                 ("its request names no host, or two".to_owned(), None, NAMES_NONE.into())
             }
             Mismatch::HostHeader(host) => (format!("its request names `{host}`"), None, NAMES_ANOTHER.into()),
+            Mismatch::TwoLengths => {
+                let why = "its length is said twice, so that it can be read in two ways".to_owned();
+                (why, None, "nothing allows that: send one `Content-Length`, or `Transfer-Encoding`".into())
+            }
             Mismatch::Http2 => {
                 let why = "it speaks HTTP/2 without TLS, where each request can name another host".to_owned();
                 (why, None, "nothing allows that: use TLS, or HTTP/1.1".into())

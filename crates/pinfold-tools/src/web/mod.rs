@@ -124,8 +124,10 @@ fn refused(mismatch: &Mismatch) -> String {
             format!("it leads to {address}, and {}; no rule names that address", near.why())
         }
         Mismatch::Forbidden(address) => format!("it leads to {address}, which a rule denies"),
-        Mismatch::ServerName(_) | Mismatch::HostHeader(_) | Mismatch::Http2 | Mismatch::Broken => {
-            "it is another host".to_owned()
-        }
+        Mismatch::ServerName(_)
+        | Mismatch::HostHeader(_)
+        | Mismatch::TwoLengths
+        | Mismatch::Http2
+        | Mismatch::Broken => "it is another host".to_owned(),
     }
 }

@@ -1,0 +1,366 @@
+//! Requests through the relay one after the other: what comes between them, how they end, and what they change to.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use pinfold_egress::{
+    Ask, Asker, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay,
+};
+use pinfold_policy::host::Name;
+
+/// Lets everything pass, and remembers what was refused after all.
+#[derive(Debug, Default)]
+struct Open(Mutex<Vec<Mismatch>>);
+
+impl Map for Open {
+    fn leads(&self, _: IpAddr, _: u16) -> Leads {
+        Leads::Named
+    }
+
+    fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+        Some(vec![[127, 0, 0, 1].into()])
+    }
+}
+
+impl Doorkeeper for Open {
+    fn knows(&self, _: &Name, _: Asker) -> bool {
+        true
+    }
+
+    fn open(&self, _: &Ask) -> Opened {
+        Opened::Yes
+    }
+
+    fn mismatch(&self, _: &Ask, mismatch: &Mismatch) -> No {
+        self.0.lock().unwrap().push(mismatch.clone());
+        No { id: "n1".to_owned(), message: "no".to_owned() }
+    }
+
+    fn unclear(&self, _: &str, _: u16) -> No {
+        No { id: String::new(), message: String::new() }
+    }
+
+    fn has_changed(&self) -> bool {
+        false
+    }
+
+    fn denies(&self, _: &Ask) -> bool {
+        false
+    }
+
+    fn ended(&self, _: &Ask, _: Passed) {}
+}
+
+/// The head of a message, and its body where it says how long that is.
+fn message(from: &mut impl BufRead, has_body: bool) -> Option<(String, Vec<u8>)> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        (from.read_line(&mut head).ok()? > 0).then_some(())?;
+    }
+    let field = |name: &str| {
+        let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+    };
+    let mut body = Vec::new();
+    if !has_body {
+        return Some((head, body));
+    }
+    if field("transfer-encoding").is_some() {
+        loop {
+            let mut line = String::new();
+            from.read_line(&mut line).ok()?;
+            let len = usize::from_str_radix(line.trim(), 16).ok()?;
+            let mut chunk = vec![0; len + 2];
+            from.read_exact(&mut chunk).ok()?;
+            chunk.truncate(len);
+            body.append(&mut chunk);
+            if len == 0 {
+                break;
+            }
+        }
+    } else if let Some(len) = field("content-length") {
+        body.resize(len.parse().ok()?, 0);
+        from.read_exact(&mut body).ok()?;
+    }
+    Some((head, body))
+}
+
+/// Says back the first line of each request and how long its body was, in the way that the path names.
+fn serve(stream: TcpStream) -> Option<()> {
+    let mut from = BufReader::new(stream.try_clone().ok()?);
+    let mut to = stream;
+    loop {
+        let (head, body) = message(&mut from, true)?;
+        let said = format!("{} {}", head.lines().next()?, body.len());
+        let plain = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", said.len());
+        let answer = match head.split(' ').nth(1)? {
+            "/chunked" => {
+                format!(
+                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{said}\r\n0\r\n\r\n",
+                    said.len()
+                )
+            }
+            "/large" => {
+                let large = "x".repeat(3 << 20);
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{large}", large.len())
+            }
+            "/last" => format!("{plain}Connection: close\r\n\r\n{said}"),
+            "/until-the-end" => format!("HTTP/1.0 200 OK\r\n\r\n{said}"),
+            "/head" => format!("{plain}\r\n"),
+            "/empty" => "HTTP/1.1 204 No Content\r\n\r\n".to_owned(),
+            "/leaves" => {
+                let _ = to.write_all(format!("{plain}\r\n{said}").as_bytes());
+                return None;
+            }
+            "/half" => {
+                let _ = to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf");
+                return None;
+            }
+            "/unasked" => format!("{plain}\r\n{said}HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nunasked"),
+            "/changes" => {
+                to.write_all(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nearly").ok()?;
+                std::io::copy(&mut from, &mut to).ok()?;
+                return None;
+            }
+            _ => format!("{plain}\r\n{said}"),
+        };
+        to.write_all(answer.as_bytes()).ok()?;
+        if head.starts_with("GET /last") || head.starts_with("GET /until-the-end") {
+            return None;
+        }
+    }
+}
+
+struct Bed {
+    keeper: Arc<Open>,
+    _relay: Relay,
+    proxy: SocketAddr,
+    host: SocketAddr,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let proxy = listener.local_addr().unwrap();
+        let limits =
+            Limits { connections: 64, idle: Duration::from_secs(20), hello: Duration::from_secs(10) };
+        let keeper = Arc::new(Open::default());
+        let doors = Doors { proxies: vec![listener], ..Doors::default() };
+        let relay = Relay::start(doors, Arc::clone(&keeper) as Arc<_>, limits).unwrap();
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = server.local_addr().unwrap();
+        thread::spawn(move || {
+            for stream in server.incoming().flatten() {
+                thread::spawn(move || serve(stream));
+            }
+        });
+        Self { keeper, _relay: relay, proxy, host }
+    }
+
+    /// What was refused, once something was.
+    fn refused(&self) -> Vec<Mismatch> {
+        for _ in 0..500 {
+            let refused = std::mem::take(&mut *self.keeper.0.lock().unwrap());
+            if !refused.is_empty() {
+                return refused;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Vec::new()
+    }
+
+    /// Through a tunnel, where requests are looked at as on a connection of its own.
+    fn tunnel(&self) -> Talk {
+        let mut talk = self.plain();
+        let target = format!("a.test:{}", self.host.port());
+        talk.say(&format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"));
+        assert!(message(&mut talk.from, false).unwrap().0.contains(" 200 "));
+        talk
+    }
+
+    /// To the proxy itself.
+    fn plain(&self) -> Talk {
+        let to = TcpStream::connect(self.proxy).unwrap();
+        to.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let from = BufReader::new(to.try_clone().unwrap());
+        let target = format!("http://a.test:{}", self.host.port());
+        Talk { to, from, target, host: format!("a.test:{}", self.host.port()) }
+    }
+}
+
+struct Talk {
+    to: TcpStream,
+    from: BufReader<TcpStream>,
+    /// What stands before each path, where the proxy is asked.
+    target: String,
+    host: String,
+}
+
+impl Talk {
+    fn say(&mut self, text: &str) {
+        self.to.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn request(&self, line: &str, fields: &str, body: &str) -> String {
+        format!("{line} HTTP/1.1\r\nHost: {}\r\n{fields}\r\n{body}", self.host)
+    }
+
+    fn hear(&mut self) -> String {
+        let (head, mut body) = message(&mut self.from, true).unwrap();
+        assert!(head.contains(" 200 "), "{head}");
+        if head.starts_with("HTTP/1.0") {
+            self.from.read_to_end(&mut body).unwrap();
+        }
+        String::from_utf8(body).unwrap()
+    }
+
+    fn ask(&mut self, line: &str, fields: &str, body: &str) -> String {
+        let text = self.request(line, fields, body);
+        self.say(&text);
+        self.hear()
+    }
+
+    /// Whether nothing more comes, and its end does.
+    fn has_ended(&mut self) -> bool {
+        let mut rest = Vec::new();
+        matches!(self.from.read_to_end(&mut rest), Ok(0))
+    }
+}
+
+fn pause() {
+    // Between requests nobody keeps more than the sockets.
+    thread::sleep(Duration::from_millis(30));
+}
+
+#[test]
+fn requests_of_all_shapes_follow_each_other() {
+    let bed = Bed::new();
+    let large = "y".repeat(300_000);
+    let length = format!("Content-Length: {}\r\n", large.len());
+    let coded = "Transfer-Encoding: chunked\r\n";
+    for (mut talk, before) in [(bed.tunnel(), String::new()), (bed.plain(), bed.plain().target)] {
+        let line = |line: &str| line.replacen(' ', &format!(" {before}"), 1);
+        for round in 0..3 {
+            assert_eq!(talk.ask(&line("GET /a"), "", ""), "GET /a HTTP/1.1 0");
+            assert_eq!(talk.ask(&line("POST /b"), &length, &large), "POST /b HTTP/1.1 300000");
+            if round > 0 {
+                pause();
+            }
+            assert_eq!(
+                talk.ask(&line("POST /c"), coded, "2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n"),
+                "POST /c HTTP/1.1 5"
+            );
+            assert_eq!(talk.ask(&line("GET /chunked"), "", ""), "GET /chunked HTTP/1.1 0");
+            assert_eq!(talk.ask(&line("GET /large"), "", "").len(), 3 << 20);
+            if round > 1 {
+                pause();
+            }
+            // Several at once, some of them in pieces.
+            let first = talk.request(&line("POST /d"), "Content-Length: 2\r\n", "ab");
+            let second = talk.request(&line("POST /e"), coded, "1\r\na\r\n0\r\n\r\n");
+            let third = talk.request(&line("GET /f"), "", "");
+            let all = [first, second, third].concat();
+            let (begin, rest) = all.split_at(all.len() - 20);
+            talk.say(begin);
+            assert_eq!(talk.hear(), "POST /d HTTP/1.1 2");
+            assert_eq!(talk.hear(), "POST /e HTTP/1.1 1");
+            pause();
+            talk.say(rest);
+            assert_eq!(talk.hear(), "GET /f HTTP/1.1 0");
+            let head = talk.request(&line("HEAD /head"), "", "");
+            talk.say(&head);
+            assert!(message(&mut talk.from, false).unwrap().0.contains("ontent-"), "a head alone");
+            let empty = talk.request(&line("GET /empty"), "", "");
+            talk.say(&empty);
+            assert!(message(&mut talk.from, false).unwrap().0.contains(" 204 "));
+        }
+        // An end of the side that asks, behind a request.
+        let last = talk.request(&line("GET /g"), "", "");
+        talk.say(&last);
+        talk.to.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(talk.hear(), "GET /g HTTP/1.1 0");
+        assert!(talk.has_ended());
+    }
+    assert!(bed.keeper.0.lock().unwrap().is_empty());
+}
+
+#[test]
+fn an_end_of_the_host_is_passed_on() {
+    let bed = Bed::new();
+    for path in ["/last", "/leaves", "/until-the-end"] {
+        let mut talk = bed.tunnel();
+        assert_eq!(talk.ask("GET /a", "", ""), "GET /a HTTP/1.1 0");
+        assert_eq!(talk.ask(&format!("GET {path}"), "", ""), format!("GET {path} HTTP/1.1 0"), "{path}");
+        assert!(talk.has_ended(), "{path}");
+    }
+    // One that promised more.
+    let mut talk = bed.tunnel();
+    let half = talk.request("GET /half", "", "");
+    talk.say(&half);
+    let (head, body) = (message(&mut talk.from, false).unwrap().0, &mut Vec::new());
+    assert!(head.contains("1000"), "{head}");
+    let _ = talk.from.read_to_end(body);
+    assert_eq!(body, b"half");
+    // One that says more than it was asked: nobody takes that for an answer.
+    let mut talk = bed.tunnel();
+    assert_eq!(talk.ask("GET /unasked", "", ""), "GET /unasked HTTP/1.1 0");
+    assert!(talk.has_ended());
+}
+
+#[test]
+fn a_length_that_is_said_twice_is_refused_in_words() {
+    let bed = Bed::new();
+    let both = "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n";
+    let other = "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n";
+    let differing = "Content-Length: 4\r\nContent-Length: 5\r\n";
+    for (fields, in_words) in [(both, true), (other, true), (differing, false)] {
+        for first in [false, true] {
+            let mut talk = bed.tunnel();
+            if first {
+                assert_eq!(talk.ask("POST /a", "Content-Length: 1\r\n", "x"), "POST /a HTTP/1.1 1");
+            }
+            let text = talk.request("POST /b", fields, "0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n");
+            talk.say(&text);
+            let mut said = String::new();
+            let _ = talk.from.read_to_string(&mut said);
+            assert!(said.starts_with("HTTP/1.1 400 ") && said.matches("HTTP/1.1").count() == 1, "{said}");
+            assert_eq!(said.contains("pinfold: no (n1)"), in_words, "{said}");
+            assert_eq!(bed.refused(), [Mismatch::TwoLengths]);
+        }
+    }
+    // The same length said twice is one length.
+    let mut talk = bed.tunnel();
+    let same = "Content-Length: 1\r\nContent-Length: 1\r\n";
+    assert_eq!(talk.ask("POST /a", same, "x"), "POST /a HTTP/1.1 1");
+    assert!(bed.keeper.0.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_websocket_carries_what_it_likes() {
+    let bed = Bed::new();
+    let fields = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+    for before in [0, 2] {
+        let mut talk = bed.tunnel();
+        for _ in 0..before {
+            assert_eq!(talk.ask("GET /a", "", ""), "GET /a HTTP/1.1 0");
+            pause();
+        }
+        let text = talk.request("GET /changes", fields, "");
+        talk.say(&text);
+        assert!(message(&mut talk.from, false).unwrap().0.contains(" 101 "));
+        talk.say("Content-Length: 1\r\nContent-Length: 2\r\n\r\n");
+        talk.to.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut said = String::new();
+        talk.from.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "earlyContent-Length: 1\r\nContent-Length: 2\r\n\r\n");
+    }
+    // A host that does not want to goes on with requests.
+    let mut talk = bed.tunnel();
+    assert_eq!(talk.ask("GET /a", fields, ""), "GET /a HTTP/1.1 0");
+    assert_eq!(talk.ask("GET /b", "", ""), "GET /b HTTP/1.1 0");
+}
