@@ -12,6 +12,7 @@ use oauth2::{
     PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, Scope, TokenResponse as _, TokenUrl,
 };
 use pinfold_render::visible;
+use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 
 use crate::client::Client;
@@ -29,6 +30,7 @@ pub(crate) struct Question {
 }
 
 /// Tokens, and what they are good for.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tokens {
     pub(crate) access: String,
     pub(crate) refresh: Option<String>,

@@ -24,88 +24,77 @@ const SPARE: SignedDuration = SignedDuration::from_secs(60);
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Login {
     version: u32,
+    #[serde(flatten)]
+    pub(crate) about: About,
+    #[serde(flatten)]
+    pub(crate) tokens: Tokens,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login").field("server", &self.about.server).finish_non_exhaustive()
+    }
+}
+
+/// What a login is about.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct About {
     pub(crate) server: String,
+    /// What the server calls itself.
     pub(crate) resource: String,
     pub(crate) issuer: String,
     /// Where tokens are had, and given back.
     pub(crate) token: String,
     pub(crate) revoke: Option<String>,
     pub(crate) client: Client,
-    pub(crate) access: String,
-    pub(crate) refresh: Option<String>,
-    pub(crate) until: Option<Timestamp>,
-    pub(crate) scope: Option<String>,
-}
-
-impl fmt::Debug for Login {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Login").field("server", &self.server).finish_non_exhaustive()
-    }
-}
-
-/// What a login is about.
-pub(crate) struct About {
-    pub(crate) server: String,
-    pub(crate) resource: String,
-    pub(crate) issuer: String,
-    pub(crate) token: String,
-    pub(crate) revoke: Option<String>,
-    pub(crate) client: Client,
 }
 
 impl Login {
+    /// `scope`: what was asked for. Who does not say what was given gave that.
     pub(crate) fn new(about: About, tokens: Tokens, scope: Option<String>) -> Self {
-        let About { server, resource, issuer, token, revoke, client } = about;
-        let Tokens { access, refresh, until, scope: given } = tokens;
-        let scope = given.or(scope);
-        Self {
-            version: VERSION,
-            server,
-            resource,
-            issuer,
-            token,
-            revoke,
-            client,
-            access,
-            refresh,
-            until,
-            scope,
-        }
+        let tokens = Tokens { scope: tokens.scope.clone().or(scope), ..tokens };
+        Self { version: VERSION, about, tokens }
     }
 
     /// With newer tokens. Who gives no new one to renew by means the old one.
-    pub(crate) fn renewed(self, tokens: Tokens) -> Self {
-        let Tokens { access, refresh, until, scope } = tokens;
-        Self { access, refresh: refresh.or(self.refresh), until, scope: scope.or(self.scope), ..self }
+    pub(crate) fn renewed(self, newer: Tokens) -> Self {
+        let older = self.tokens;
+        let tokens = Tokens {
+            refresh: newer.refresh.or(older.refresh),
+            scope: newer.scope.or(older.scope),
+            access: newer.access,
+            until: newer.until,
+        };
+        Self { tokens, ..self }
     }
 
     /// The address of the server.
     pub fn server(&self) -> &str {
-        &self.server
+        &self.about.server
     }
 
     /// Who let the person in.
     pub fn issuer(&self) -> &str {
-        &self.issuer
+        &self.about.issuer
     }
 
     /// What it allows, where that was said.
     pub fn scope(&self) -> Option<&str> {
-        self.scope.as_deref()
+        self.tokens.scope.as_deref()
     }
 
     /// How long it is good, where that was said.
     pub fn until(&self) -> Option<Timestamp> {
-        self.until
+        self.tokens.until
     }
 
     /// Whether it is renewed by itself.
     pub fn is_renewable(&self) -> bool {
-        self.refresh.is_some()
+        self.tokens.refresh.is_some()
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.until.is_some_and(|until| Timestamp::now() + SPARE >= until)
+        self.tokens.until.is_some_and(|until| Timestamp::now() + SPARE >= until)
     }
 }
 
@@ -150,7 +139,7 @@ impl Logins {
         files.retain(|file| file.extension().is_some_and(|end| end == END));
         let read: Result<Vec<_>, _> = files.iter().map(|file| read(file)).collect();
         let mut all: Vec<Login> = read?.into_iter().flatten().collect();
-        all.sort_by(|one, other| one.server.cmp(&other.server));
+        all.sort_by(|one, other| one.server().cmp(other.server()));
         Ok(all)
     }
 
@@ -159,7 +148,7 @@ impl Logins {
     /// # Errors
     /// When it cannot be written. The older one is still there then.
     pub fn keep(&self, login: &Login) -> Result<(), Trouble> {
-        let server = Place::parse(&login.server).map_err(Trouble::new)?;
+        let server = Place::parse(login.server()).map_err(Trouble::new)?;
         let file = self.file(&server);
         let text = serde_json::to_string_pretty(login).map_err(|e| unusable(&file, &e))?;
         let kept = self.made().and_then(|()| {
@@ -279,7 +268,9 @@ mod tests {
     fn a_login_is_over_a_little_before_its_time() {
         let after = |seconds| {
             let until = Timestamp::now() + SignedDuration::from_secs(seconds);
-            Login { until: Some(until), ..login("https://a.example/") }.is_over()
+            let mut login = login("https://a.example/");
+            login.tokens.until = Some(until);
+            login.is_over()
         };
         assert!(!login("https://a.example/").is_over(), "nothing was said about it");
         assert!(!after(3600) && after(30) && after(-1));
@@ -288,9 +279,9 @@ mod tests {
     #[test]
     fn what_is_not_said_anew_stays() {
         let tokens = Tokens { access: "a-2".to_owned(), refresh: None, until: None, scope: None };
-        let renewed = login("https://a.example/").renewed(tokens);
+        let renewed = login("https://a.example/").renewed(tokens).tokens;
         assert_eq!(
-            (&*renewed.access, renewed.refresh.as_deref(), renewed.scope()),
+            (&*renewed.access, renewed.refresh.as_deref(), renewed.scope.as_deref()),
             ("a-2", Some("r-1"), Some("x"))
         );
     }

@@ -118,9 +118,9 @@ pub fn logout(
 }
 
 async fn given_back(login: &Login, way: &dyn Way) -> Result<(), Trouble> {
-    let (Some(revoke), Some(refresh)) = (&login.revoke, &login.refresh) else {
+    let (Some(revoke), Some(refresh)) = (&login.about.revoke, &login.tokens.refresh) else {
         return Err(Trouble::new("whoever gave it takes nothing back; it ends by itself"));
     };
     let revoke = Place::parse(revoke).map_err(Trouble::new)?;
-    grant::revoked(&Speech::new(way), &revoke, &login.client, refresh).await
+    grant::revoked(&Speech::new(way), &revoke, &login.about.client, refresh).await
 }

@@ -70,15 +70,15 @@ impl Renewal {
         let held = tokio::task::spawn_blocking(move || logins.hold(&server)).await;
         let _held = held.map_err(|why| Trouble::new(why.to_string()))??;
         let kept = self.logins.get(&self.server)?.ok_or_else(|| self.over("it was taken back here"))?;
-        let is_newer = kept.access != now.access;
+        let is_newer = kept.tokens.access != now.tokens.access;
         *now = kept;
         if is_newer && !now.is_over() {
             return Ok(());
         }
-        let refresh = now.refresh.clone().ok_or_else(|| self.over("it cannot be renewed"))?;
-        let token = Place::parse(&now.token).map_err(Trouble::new)?;
+        let refresh = now.tokens.refresh.clone().ok_or_else(|| self.over("it cannot be renewed"))?;
+        let token = Place::parse(&now.about.token).map_err(Trouble::new)?;
         let speech = Speech::new(&*self.way);
-        let renewed = grant::renewed(&speech, &token, &now.client, &now.resource, &refresh).await;
+        let renewed = grant::renewed(&speech, &token, &now.about.client, &now.about.resource, &refresh).await;
         let tokens = renewed.map_err(|why| match why {
             Refused::Over => self.over("whoever gave it does not renew it"),
             Refused::Other(trouble) => trouble,
@@ -95,7 +95,7 @@ impl Renewal {
 }
 
 fn word(login: &Login) -> Result<HeaderValue, Trouble> {
-    let mut word = HeaderValue::from_str(&format!("Bearer {}", login.access))
+    let mut word = HeaderValue::from_str(&format!("Bearer {}", login.tokens.access))
         .map_err(|_| Trouble::new("the token that is kept cannot be said"))?;
     word.set_sensitive(true);
     Ok(word)
