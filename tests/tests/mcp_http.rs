@@ -408,3 +408,21 @@ fn it_is_said_what_cannot_be_served() {
     assert_eq!(code, Some(1), "{said}");
     drop(server);
 }
+
+/// Clients do not notice that a server is gone: some wait for minutes.
+#[test]
+fn whoever_waits_for_a_call_hears_that_the_server_ends() {
+    for newest in [false, true] {
+        let bed = bed();
+        let server = served(&bed, &UNLIMITED);
+        let client = if newest { Client::over_http(&server).newest(json!({})) } else { plain(&server) };
+        let sleep = unique_sleep();
+        let command = json!({"name": "Bash", "arguments": {"command": format!("sleep {sleep}")}});
+        let id = client.send("tools/call", command);
+        until("the command runs", || !with_word(&sleep).is_empty());
+        assert!(server.end());
+        let answer = client.answer(id);
+        assert!(answer["error"]["message"].as_str().is_some_and(|why| why.contains("has ended")), "{answer}");
+        assert!(with_word(&sleep).is_empty(), "and the command has ended too");
+    }
+}

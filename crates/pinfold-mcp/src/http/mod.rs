@@ -4,8 +4,10 @@
 //! then is more than the head read. What a request means, and which revision it speaks, is the SDK's.
 //!
 //! # How it ends
-//! When it is told to: nobody is waited for, and what was started ends.
+//! When it is told to: nobody is waited for, and what was started ends. Whoever waits for a call is told so, since clients do
+//! not notice by themselves that nobody is there any more.
 
+mod calls;
 mod door;
 mod sessions;
 mod visitor;
@@ -30,6 +32,7 @@ use tokio::time::timeout;
 
 use crate::serve::{AT_ONCE, Server};
 use crate::stdio::LONGEST;
+use calls::Calls;
 use door::Turned;
 pub use door::{Door, PATH};
 use sessions::Sessions;
@@ -41,6 +44,8 @@ const CONNECTIONS: usize = 128;
 const HEAD: Duration = Duration::from_secs(30);
 /// How long what is said may take.
 const SAID: Duration = Duration::from_mins(1);
+/// How long the last answers may take to go out.
+const LAST: Duration = Duration::from_millis(200);
 /// Bytes of what is said that may be on their way at one time, over all connections, in KiB.
 const UNDERWAY: u32 = 160 << 10;
 
@@ -91,7 +96,9 @@ async fn until_the_end(
         .with_sse_retry(None);
     let over = config.cancellation_token.clone();
     let visited = server.clone();
-    let visitor = move || Ok(Visitor::new(visited.clone()));
+    let calls = Calls::default();
+    let known = calls.clone();
+    let visitor = move || Ok(Visitor::new(visited.clone(), known.clone()));
     let service = StreamableHttpService::new(visitor, Arc::clone(&sessions), config);
     let house = Arc::new(House { door, service, underway: Semaphore::new(UNDERWAY as usize) });
     let places = places(CONNECTIONS);
@@ -105,6 +112,9 @@ async fn until_the_end(
     tokio::spawn(sessions.keep());
     ended.set_nonblocking(true)?;
     tokio::net::UnixStream::from_std(ended)?.readable().await?;
+    if calls.end().await {
+        tokio::time::sleep(LAST).await;
+    }
     over.cancel();
     Ok(())
 }

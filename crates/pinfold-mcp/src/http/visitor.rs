@@ -10,17 +10,22 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use super::calls::Calls;
 use crate::serve::Server;
+
+/// What is told to whoever waits for a call.
+const OVER: &str = "the server has ended, and this call with it";
 
 /// Whoever has come.
 pub(super) struct Visitor {
     common: Server,
     own: OnceLock<Server>,
+    calls: Calls,
 }
 
 impl Visitor {
-    pub(super) fn new(common: Server) -> Self {
-        Self { common, own: OnceLock::new() }
+    pub(super) fn new(common: Server, calls: Calls) -> Self {
+        Self { common, own: OnceLock::new(), calls }
     }
 
     /// The server that they are in.
@@ -50,7 +55,8 @@ impl ServerHandler for Visitor {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.server(&context).call_tool(request, context).await
+        let called = self.calls.answer(self.server(&context).call_tool(request, context)).await;
+        called.unwrap_or_else(|| Err(ErrorData::internal_error(OVER, None)))
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
