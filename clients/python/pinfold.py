@@ -169,7 +169,11 @@ class _Connection:
 
     def _said(self, line: Mapping[str, Any]) -> Dict[str, Any]:
         try:
-            self._socket.sendall(json.dumps(line).encode() + b"\n")
+            try:
+                self._socket.sendall(json.dumps(line).encode() + b"\n")
+            except OSError:
+                # Whoever closes the connection may have said why before.
+                pass
             answer = self._read.readline()
         except (OSError, ValueError) as error:
             raise PinfoldError(f"the connection is lost: {error}") from error

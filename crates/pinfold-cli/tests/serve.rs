@@ -329,7 +329,7 @@ fn what_cannot_be_served_is_said_at_once() {
 #[test]
 fn who_is_confined_is_turned_away() {
     let bed = Bed::serving(&[]);
-    let script = "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\ns.sendall(b'{\"v\":1,\"as\":\"call\"}\\n')\nprint(s.makefile().readline())\n";
+    let script = "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\ntry: s.sendall(b'{\"v\":1,\"as\":\"call\"}\\n')\nexcept OSError: pass\nprint(s.makefile().readline())\n";
     let free = Command::new("python3").args(["-c", script, &bed.socket()]).output();
     let Ok(free) = free else { return println!("NOT TRIED: python3 is missing") };
     assert!(String::from_utf8_lossy(&free.stdout).contains("hello"), "the control");
