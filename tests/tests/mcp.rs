@@ -9,6 +9,7 @@ use pinfold_tests::bed::snapshot;
 use pinfold_tests::mcp::{Answers, Client, LAST_WITH_HANDSHAKE, NEWEST};
 use pinfold_tests::processes::{unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
+use pinfold_tests::record::sessions;
 use pinfold_tests::{Bed, Who};
 use serde_json::{Value, json};
 
@@ -381,6 +382,30 @@ fn a_call_that_is_cancelled_ends_and_an_unknown_one_is_ignored() {
     assert_eq!(client.answer_within(id, Duration::from_millis(300)), None, "nobody waits for an answer");
     assert!(!client.call("Read", json!({"file_path": "begun"})).is_error());
     assert!(client.close());
+}
+
+/// From its first call to the end of the connection.
+#[test]
+fn a_session_is_in_the_record_from_its_beginning_to_its_end() {
+    let bed = bed();
+    let client = plain(&bed, &[]);
+    assert!(!client.call("Write", write("a")).is_error());
+    let begun = sessions(&bed.home());
+    assert_eq!(begun.len(), 1, "{begun:?}");
+    assert_eq!(begun[0].1, "start mcp serve");
+    assert!(!client.call("Read", json!({"file_path": "a"})).is_error());
+    assert!(client.close());
+    let (session, _) = begun[0].clone();
+    assert_eq!(sessions(&bed.home()), [begun, vec![(session.clone(), "end".to_owned())]].concat());
+    let pinfold = |words: &[&str]| bed.free(pinfold()).args(words).output().expect("pinfold can be started");
+    let listed = String::from_utf8(pinfold(&["log", "--all"]).stdout).expect("text");
+    assert!(listed.contains("start    mcp serve") && listed.contains("end      closed"), "{listed}");
+    assert!(pinfold(&["log", "verify"]).status.success());
+    let why = String::from_utf8(pinfold(&["why", &session]).stdout).expect("text");
+    assert!(
+        why.contains("a session: each call is judged by itself") && why.contains("ended: closed after"),
+        "{why}"
+    );
 }
 
 /// A client that goes in the middle of a call: what it started ends, and the record tells how.

@@ -10,6 +10,7 @@ use pinfold_tests::mcp::{Answers, Client, LAST_WITH_HANDSHAKE, NEWEST};
 use pinfold_tests::mcp_http::{Posts, Served, TOKEN};
 use pinfold_tests::processes::{unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
+use pinfold_tests::record::sessions;
 use pinfold_tests::{Bed, Who};
 use serde_json::{Value, json};
 
@@ -123,6 +124,31 @@ fn sessions_know_nothing_of_each_other() {
     let gone = after(&server, &session);
     assert!(gone.starts_with("HTTP/1.1 404 "), "{gone}");
     assert!(!other.call("Read", json!({"file_path": "top"})).is_error());
+}
+
+/// Each from its first call to its end; that of the newest revision goes on as long as the server.
+#[test]
+fn sessions_are_in_the_record_from_their_beginning_to_their_end() {
+    let bed = bed();
+    let server = served(&bed, &[]);
+    let (one, other) = (plain(&server), plain(&server));
+    for client in [&one, &other] {
+        assert!(!client.call("Glob", json!({"pattern": "*"})).is_error());
+    }
+    let newest = Client::over_http(&server).newest(json!({}));
+    assert!(!newest.call("Glob", json!({"pattern": "*"})).is_error());
+    let begun = sessions(&bed.home());
+    assert!(begun.len() == 3 && begun.iter().all(|(_, what)| what == "start mcp serve"), "{begun:?}");
+    let ended = |n: usize| vec![(begun[n].0.clone(), "end".to_owned())];
+    assert!(one.close());
+    until("its end is recorded", || sessions(&bed.home()) == [begun.clone(), ended(0)].concat());
+    assert!(!other.call("Glob", json!({"pattern": "*"})).is_error());
+    assert!(server.end());
+    let mut rest = sessions(&bed.home()).split_off(4);
+    rest.sort();
+    let mut expected = [ended(1), ended(2)].concat();
+    expected.sort();
+    assert_eq!(rest, expected);
 }
 
 /// What is answered to somebody who says a session that is not theirs, or none.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use pinfold_tests::mcp::{Answers, Client, LAST_WITH_HANDSHAKE, NEWEST};
 use pinfold_tests::processes::{PATIENCE, unique_sleep, until, with_word};
 use pinfold_tests::product::{offered, pinfold};
+use pinfold_tests::record::sessions;
 use pinfold_tests::{Bed, Who};
 use serde_json::{Value, json};
 
@@ -218,6 +219,8 @@ fn a_call_is_judged_with_its_arguments_and_its_server_is_held() {
     assert!(!outside.exists());
     assert!(client.close());
 
+    let told: Vec<String> = sessions(&bed.home()).into_iter().map(|(_, what)| what).collect();
+    assert_eq!(told, ["start mcp proxy s", "end"]);
     let record = bed.home().join(".local/state/pinfold/record");
     let files = fs::read_dir(record).expect("the record");
     let lines: String =

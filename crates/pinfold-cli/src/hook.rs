@@ -49,6 +49,11 @@ fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Sa
     let opened = session::opened(wanted, dialect, &event)?;
     let answer = match &event.moment {
         Moment::Start(source) => begun(&opened, source),
+        Moment::End(reason) => {
+            // Nobody is left to be told what is said to it.
+            let _ = opened.session.event(HookEvent::SessionEnd, &json!({"reason": reason}));
+            Answer::silence()
+        }
         Moment::Before(call) => judged(&opened, dialect, &event, call, call_number(&call.key)),
         // The agent asks about a call that was judged before, or would have been: it has a number of its own.
         Moment::Permission(call) => {

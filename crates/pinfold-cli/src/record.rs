@@ -1,5 +1,7 @@
 //! Where the record of this machine is kept.
 
+pub(crate) mod span;
+
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;

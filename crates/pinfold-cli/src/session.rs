@@ -19,6 +19,7 @@ use crate::args::SessionFlags;
 use crate::asking::{self, Reach};
 use crate::exit::{Failure, USAGE};
 use crate::judge::HookJudge;
+use crate::record::span::Span;
 use crate::{hooks, network, record, settings, surroundings};
 
 /// What is wished of a session.
@@ -41,14 +42,32 @@ pub(crate) fn open(
     wish: &Wish,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Session, Failure> {
-    open_with_shells(wish, ask).map(|(session, _)| session)
+    opened(wish, ask).map(|opened| opened.session)
 }
 
-/// The same, with what makes the shells of sessions that begin below it.
-pub(crate) fn open_with_shells(
+/// The same for an agent, whose session is in the record from its beginning to its end.
+pub(crate) fn open_for_an_agent(
+    wish: &Wish,
+    program: &str,
+    ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
+) -> Result<(Session, Span), Failure> {
+    let Opened { session, journal, .. } = opened(wish, ask)?;
+    let span = Span::begin(journal, &session, program)?;
+    Ok((session, span))
+}
+
+/// An open session, what makes the shells of those that begin below it, and where they are recorded.
+pub(crate) struct Opened {
+    pub(crate) session: Session,
+    pub(crate) shells: ShellMaker,
+    pub(crate) journal: Arc<dyn Journal>,
+}
+
+/// The same for whoever begins sessions below it.
+pub(crate) fn opened(
     wish: &Wish,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
-) -> Result<(Session, ShellMaker), Failure> {
+) -> Result<Opened, Failure> {
     let Settled { plan, limits, shells } = with_settings(wish, ask)?;
     let plan = narrowed(plan, wish.within.as_deref());
     // Open before the walls are drawn, so that it is there to be guarded.
@@ -59,9 +78,9 @@ pub(crate) fn open_with_shells(
         plan.shells = Some(Arc::new(shells.shells(&plan)?));
     }
     plan.web = Some(Arc::new(Web::default()));
-    let session = Session::open(&Ambient::claim(), plan, journal)
+    let session = Session::open(&Ambient::claim(), plan, Arc::clone(&journal))
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
-    Ok((session, shells))
+    Ok(Opened { session, shells, journal })
 }
 
 /// What a session would show a model, without opening it.

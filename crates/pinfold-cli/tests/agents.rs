@@ -147,23 +147,34 @@ fn a_call_is_recorded_before_and_after_under_one_number() {
     assert!(both[1]["ms"].as_u64().unwrap() >= 23, "{}", both[1]);
 }
 
-/// Which agent began, and where, stands in the record before its calls.
+/// Which agent began, and where, stands in the record before its calls, and that it ended behind them.
 #[test]
-fn a_session_that_begins_is_recorded() {
-    for (agent, event) in [
+fn a_session_is_recorded_from_its_beginning_to_its_end() {
+    for (agent, event, end) in [
         (
             "claude",
             json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionStart", "source": "startup"}),
+            json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionEnd", "reason": "why"}),
         ),
-        ("codex", json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionStart"})),
+        (
+            "codex",
+            json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionStart"}),
+            json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionEnd", "reason": "why"}),
+        ),
         (
             "gemini",
             json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionStart", "source": "startup"}),
+            json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "SessionEnd", "reason": "why"}),
         ),
-        ("copilot", json!({"sessionId": "s", "cwd": "${WS}", "source": "new"})),
+        (
+            "copilot",
+            json!({"sessionId": "s", "cwd": "${WS}", "source": "new"}),
+            json!({"sessionId": "s", "cwd": "${WS}", "reason": "why"}),
+        ),
         (
             "cursor",
             json!({"conversation_id": "s", "workspace_roots": ["${WS}"], "hook_event_name": "sessionStart"}),
+            json!({"conversation_id": "s", "workspace_roots": ["${WS}"], "hook_event_name": "sessionEnd", "reason": "why"}),
         ),
     ] {
         let bed = Bed::new();
@@ -177,6 +188,16 @@ fn a_session_that_begins_is_recorded() {
         assert_eq!(log[0]["folder"], json!(bed.at("ws")));
         let listed = bed.pinfold(&["log", "--all"]).output().unwrap();
         assert!(String::from_utf8_lossy(&listed.stdout).contains(&format!("start    {agent}")));
+        let output = said(bed.pinfold(&["hook", agent]), &bed.filled(&end.to_string()));
+        assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"{}\n"[..]), "{agent}: {output:?}");
+        let log = bed.record();
+        assert_eq!(log.len(), 2, "{agent}: {log:?}");
+        let told =
+            ["kind", "session", "end", "reason"].map(|field| log[1][field].as_str().unwrap().to_owned());
+        assert_eq!(told, ["end", &format!("{agent}-s"), "closed", "why"]);
+        let listed = bed.pinfold(&["log", "--all"]).output().unwrap();
+        assert!(String::from_utf8_lossy(&listed.stdout).contains("end      closed: why"));
+        assert!(bed.pinfold(&["log", "verify"]).output().unwrap().status.success());
     }
 }
 

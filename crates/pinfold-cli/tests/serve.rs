@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -152,6 +152,17 @@ fn calls_are_made_and_checked_as_on_the_command_line() {
     assert_eq!(check.ask(&write)["decision"], "allow", "a line that names no folder means the server's");
     let record = fs::read_to_string(bed.at("home/.local/state/pinfold/record/record.jsonl")).unwrap();
     assert!(record.contains("\"session\":\"serve-"), "{record}");
+    // From the beginning of the connection to its end.
+    let first = record.lines().next().unwrap();
+    assert!(first.contains("\"kind\":\"start\"") && first.contains("\"program\":\"serve\""), "{first}");
+    assert!(!record.contains("\"end\":\"closed\""));
+    drop(calls);
+    let file = bed.at("home/.local/state/pinfold/record/record.jsonl");
+    let until = Instant::now() + Duration::from_secs(20);
+    while !fs::read_to_string(&file).unwrap().contains("\"end\":\"closed\"") {
+        assert!(Instant::now() < until, "its end is recorded");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Each has a session of its own: what one has read another has not.

@@ -30,8 +30,24 @@ export const Pinfold = async ({ directory }) => {
     tool_use_id: input.callID,
   })
   const made = new Map()
+  const sessions = new Set()
+  const passes = (name, session, more) => {
+    try {
+      told({ session_id: session, cwd: directory, hook_event_name: name, ...more })
+    } catch (failure) {
+      console.error(`pinfold: ${name} was not recorded: ${failure.message}`)
+    }
+  }
   return {
+    dispose: async () => {
+      for (const session of sessions) passes("SessionEnd", session, { reason: "other" })
+      sessions.clear()
+    },
     "tool.execute.before": async (input, output) => {
+      if (!sessions.has(input.sessionID)) {
+        sessions.add(input.sessionID)
+        passes("SessionStart", input.sessionID, { source: "startup" })
+      }
       const said = told(event("PreToolUse", input, output.args))
       if (said.permissionDecision !== "allow") {
         throw new Error(said.permissionDecisionReason || "pinfold does not allow it")

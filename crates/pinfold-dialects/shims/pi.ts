@@ -31,6 +31,15 @@ export default function (pi: any) {
     tool_input: input,
     tool_use_id: call.toolCallId,
   })
+  const passes = (name: string, context: any, more: object) => {
+    try {
+      told({ session_id: session, cwd: context.cwd, hook_event_name: name, ...more })
+    } catch (failure: any) {
+      console.error(`pinfold: ${name} was not recorded: ${failure.message}`)
+    }
+  }
+  pi.on("session_start", async (at: any, context: any) => passes("SessionStart", context, { source: at.reason ?? "startup" }))
+  pi.on("session_shutdown", async (at: any, context: any) => passes("SessionEnd", context, { reason: at.reason ?? "other" }))
   pi.on("tool_call", async (call: any, context: any) => {
     try {
       const said = told(event("PreToolUse", call, context.cwd, call.input ?? {}))

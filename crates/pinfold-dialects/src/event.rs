@@ -24,6 +24,8 @@ pub struct Event {
 pub enum Moment {
     /// A session begins: how.
     Start(String),
+    /// A session ends: why.
+    End(String),
     /// A call is about to be made.
     Before(TheirCall),
     /// The agent is about to ask the person about a call.

@@ -34,6 +34,7 @@ fn call(call: &TheirCall) -> Value {
 fn told(event: &Event) -> Value {
     let mut told = match &event.moment {
         Moment::Start(source) => json!({"moment": "start", "source": source}),
+        Moment::End(reason) => json!({"moment": "end", "reason": reason}),
         Moment::Before(made) => json!({"moment": "before", "call": call(made)}),
         Moment::Permission(made) => json!({"moment": "permission", "call": call(made)}),
         Moment::After(made, ended) => {

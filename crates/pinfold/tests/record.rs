@@ -350,6 +350,7 @@ fn of_runs(words: &str) -> Vec<RecordKind> {
         end: "code",
         tier: Some("full".to_owned()),
         exit: Some(-1),
+        ms: Some(u64::MAX),
         more: 3,
         left: vec![kept.clone()],
         ..EndTold::default()
@@ -364,6 +365,11 @@ fn of_runs(words: &str) -> Vec<RecordKind> {
         RecordKind::Refusal(Box::new(RunDenial { denial: denial("run-x:k1", words) })),
         RecordKind::NotWritten(NotWrittenTold { rules: vec![kept.clone()], failed: kept }),
         RecordKind::End(Box::new(end)),
+        RecordKind::End(Box::new(EndTold {
+            end: "closed",
+            reason: Some(kept_text(words)),
+            ..EndTold::default()
+        })),
         RecordKind::End(Box::default()),
     ]
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use pinfold_tests::Who;
 use pinfold_tests::bed::told;
+use pinfold_tests::record::sessions;
 use serde_json::{Value, json};
 
 use super::{Runs, bash, write};
@@ -92,6 +93,11 @@ fn a_hundred_agents_that_try_each_others_folders_write_only_their_own() {
 
 /// What the record says of each: its line, what it was let write, and what the kernel refused to its shell.
 fn recorded(runs: &Runs) {
+    let told = sessions(&runs.bed.home());
+    let [begun, ended] = ["start agent run", "end"].map(|word| {
+        told.iter().filter(|(_, what)| what == word).map(|(name, _)| name).collect::<BTreeSet<_>>()
+    });
+    assert!(!begun.is_empty() && begun == ended, "{told:?}");
     let file = runs.bed.home().join(".local/state/pinfold/record/record.jsonl");
     let text = fs::read_to_string(file).expect("a record");
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -25,6 +25,7 @@ use crate::args::AgentRun;
 use crate::asking::{Asker, Tell};
 use crate::exit::{ASKED, DONE, FAILED, Failure, OVER, REFUSED, USAGE};
 use crate::judge::HookJudge;
+use crate::record::span::Span;
 use crate::session::{self, Judging, ShellMaker, Wish};
 use crate::{record, say, settings, surroundings};
 
@@ -160,6 +161,8 @@ struct Opened {
     follow: Follow,
     parking: Option<Arc<Parking>>,
     attended: bool,
+    /// In the record from its beginning to its end.
+    span: Span,
 }
 
 impl Opened {
@@ -172,7 +175,7 @@ impl Opened {
     ) -> Result<Self, Failure> {
         let mut asker = None;
         let parking = wanted.park.then(|| Arc::new(Parking::default()));
-        let (main, shells) = session::open_with_shells(&wish, |reach| {
+        let opened = session::opened(&wish, |reach| {
             let rules_to = reach.rules_to.clone();
             asker = Asker::new(&wanted.asking, reach)?;
             if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
@@ -187,6 +190,7 @@ impl Opened {
                 None => asking,
             })
         })?;
+        let session::Opened { session: main, shells, journal } = opened;
         let attended = asker.is_some() && definition.is_none();
         let parking = parking.filter(|_| asker.is_none() && definition.is_none());
         let follow = Arc::new(session::following(wish));
@@ -201,7 +205,9 @@ impl Opened {
             None => main.clone(),
             Some(definition) => below(&main, definition, judge, &shells)?,
         };
-        Ok(Self { main, first, shells, follow, parking, attended })
+        let name = definition.map(|definition| format!(" {}", definition.name)).unwrap_or_default();
+        let span = Span::begin(journal, &first, &format!("agent run{name}"))?;
+        Ok(Self { main, first, shells, follow, parking, attended, span })
     }
 
     fn work(
@@ -213,7 +219,7 @@ impl Opened {
         task: Task,
         store: &Arc<Store>,
     ) -> Ending {
-        let Self { main, first, shells, follow, parking, attended } = self;
+        let Self { main, first, shells, follow, parking, attended, span } = self;
         let Speakers { models, judge } = speakers;
         let follows: Arc<dyn Listener> = if wanted.json { Arc::new(AsJson) } else { Arc::new(Told) };
         let team = Team::new(Parts {
@@ -230,6 +236,7 @@ impl Opened {
         let ending = team.run(First { session: first, definition, limits, task, attended });
         // Nobody is left to be told what is said to it.
         let _ = main.event(HookEvent::SessionEnd, &json!({"reason": "other"}));
+        drop(span);
         ending
     }
 }

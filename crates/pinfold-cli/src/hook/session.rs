@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pinfold::audit::{Discard, Journal, Limits, Record, RecordKind, StartTold};
+use pinfold::audit::{Discard, Journal, Limits};
 use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::rule::Effect;
@@ -18,6 +18,7 @@ use super::granted;
 use crate::args::Hook;
 use crate::asking::Reach;
 use crate::exit::{Failure, USAGE};
+use crate::record::span;
 use crate::{asking, hooks, record, settings, surroundings};
 
 /// A session, and who puts its questions.
@@ -85,9 +86,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let plan = applied(plan, &merged, &situation)?;
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
     let journal = journal(wanted, Limits::from(&merged.record))?;
-    if let Moment::Start(_) = event.moment {
-        begun(&*journal, dialect, &plan)?;
-    }
+    recorded(&*journal, dialect, event, &plan)?;
     // The record is there by now, so that it can be guarded.
     let plan =
         Plan { hooks, guards: record::guarded(granted::guarded(own_program(plan.guards.clone()))), ..plan };
@@ -200,20 +199,18 @@ fn own_program(guards: Guards) -> Guards {
     }
 }
 
-/// A session begins: the record says which agent it is, and in which folder.
-fn begun(journal: &dyn Journal, dialect: &dyn Dialect, plan: &Plan) -> Result<(), Failure> {
-    let told = StartTold {
-        program: dialect.name().to_owned(),
-        folder: plan.scope.root.display().to_string(),
-        tier: "none",
-        pid: std::os::unix::process::parent_id(),
-        ..StartTold::default()
+/// A session begins or ends: the record says which agent it is, in which folder, and why.
+fn recorded(journal: &dyn Journal, dialect: &dyn Dialect, event: &Event, plan: &Plan) -> Result<(), Failure> {
+    let id = Arc::from(plan.id.as_str());
+    let written = match &event.moment {
+        Moment::Start(_) => {
+            let pid = std::os::unix::process::parent_id();
+            span::begins(journal, &id, dialect.name(), &plan.scope.root, pid)
+        }
+        Moment::End(reason) => span::ends(journal, &id, Some(reason), None),
+        Moment::Before(_) | Moment::Permission(_) | Moment::After(..) | Moment::Other(_) => return Ok(()),
     };
-    let (session, main): (Arc<str>, Arc<str>) = (Arc::from(plan.id.as_str()), Arc::from("main"));
-    let record = Record::of_session(&session, &main, RecordKind::Start(Box::new(told)));
-    journal
-        .append(&record)
-        .map_err(|e| Failure::new(USAGE, format!("that the session begins could not be recorded: {e}")))
+    written.map_err(|e| Failure::new(USAGE, format!("a session could not be recorded: {e}")))
 }
 
 /// No record, no deed. Inside a run there is none that could be written: what is confined does not reach what is said

@@ -17,6 +17,7 @@ pub(super) fn told(line: &Line, verbose: bool) -> String {
         Says::Decision(decision) => (&decision.reason, &decision.rule, &decision.source),
         Says::Refusal(denial) => (&None, &denial.rule, &denial.source),
         Says::Outcome(outcome) => (&outcome.reason, &None, &None),
+        Says::End(end) => (&end.reason, &None, &None),
         _ => (&None, &None, &None),
     };
     if let Some(reason) = reason {

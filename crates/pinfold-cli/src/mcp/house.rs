@@ -17,6 +17,8 @@ use crate::surroundings;
 pub(super) struct House {
     folders: Vec<Folder>,
     wishes: Vec<session::Wish>,
+    /// What their sessions are called in the record.
+    program: String,
     ask_nobody: bool,
     patience: Option<Duration>,
 }
@@ -24,7 +26,14 @@ pub(super) struct House {
 impl House {
     /// Where our own tools act.
     pub(super) fn of_tools(wanted: &McpServe) -> Result<Self, Failure> {
-        Self::new(&wanted.folder, &wanted.session, wanted.client.ask_nobody, wanted.client.ask_timeout)
+        let program = "mcp serve".to_owned();
+        Self::new(
+            program,
+            &wanted.folder,
+            &wanted.session,
+            wanted.client.ask_nobody,
+            wanted.client.ask_timeout,
+        )
     }
 
     /// Where calls of the tools of others are judged.
@@ -37,10 +46,18 @@ impl House {
             no_record: wanted.no_record,
             ..SessionFlags::default()
         };
-        Self::new(wanted.folder.as_slice(), &flags, wanted.client.ask_nobody, wanted.client.ask_timeout)
+        let program = format!("mcp proxy {}", wanted.name.as_deref().unwrap_or_default());
+        Self::new(
+            program,
+            wanted.folder.as_slice(),
+            &flags,
+            wanted.client.ask_nobody,
+            wanted.client.ask_timeout,
+        )
     }
 
     fn new(
+        program: String,
         said: &[PathBuf],
         flags: &SessionFlags,
         ask_nobody: bool,
@@ -65,7 +82,7 @@ impl House {
             headless_alone: false,
         };
         let wishes = all.into_iter().map(|(_, folder)| wish(folder)).collect();
-        Ok(Self { folders, wishes, ask_nobody, patience })
+        Ok(Self { folders, wishes, program, ask_nobody, patience })
     }
 }
 
@@ -94,19 +111,19 @@ impl Opener for House {
         let wished = self.wishes.get(folder).ok_or("there is no such folder")?;
         let wished = session::Wish { within: wish.narrowed.clone(), ..wished.clone() };
         let mut asker = None;
-        let session = session::open(&wished, |reach| {
+        let session = session::open_for_an_agent(&wished, &self.program, |reach| {
             let (known, asking) =
                 for_a_client(reach, wish.asks && !self.ask_nobody, self.ask_nobody, self.patience)?;
             asker = known;
             Ok(asking)
         });
-        let session = session.map_err(|failure| failure.in_one_line())?;
+        let (session, span) = session.map_err(|failure| failure.in_one_line())?;
         let follow = Arc::new(session::following(wished));
         if let Some(asker) = asker {
             let follow = Arc::clone(&follow);
             asker.know(&session, move |session| follow(session));
         }
-        Ok(Opened { session, follow: Box::new(move |session| follow(session)) })
+        Ok(Opened { session, follow: Box::new(move |session| follow(session)), span: Box::new(span) })
     }
 }
 

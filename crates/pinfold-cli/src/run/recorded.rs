@@ -103,8 +103,12 @@ impl Recorded {
 
     /// It could not be started after all.
     pub(super) fn not_started(self) {
-        let told =
-            EndTold { end: "not-started", command: self.unsaid(), ms: self.took(), ..EndTold::default() };
+        let told = EndTold {
+            end: "not-started",
+            command: self.unsaid(),
+            ms: Some(self.took()),
+            ..EndTold::default()
+        };
         self.tell(&[RecordKind::End(Box::new(told))]);
     }
 
@@ -117,11 +121,12 @@ impl Recorded {
         };
         let told = EndTold {
             end,
+            reason: None,
             command: self.unsaid(),
             tier: Some(came.tier.to_string()),
             watched: came.watched,
             exit,
-            ms: self.took(),
+            ms: Some(self.took()),
             refused: came.refused.len() as u64 + came.more,
             more: came.more,
             left: left(came.left),

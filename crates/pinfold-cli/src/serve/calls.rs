@@ -5,9 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use pinfold::RawCall;
 use pinfold::check::LONGEST_LINE;
 use pinfold::consent::{Approver, Caller};
+use pinfold::{RawCall, Session};
 use pinfold_approvals::socket::{Frames, Peer};
 use pinfold_tools::Attended;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,6 +18,7 @@ use super::{House, Role, error};
 use crate::asking::for_a_client;
 use crate::call::Line;
 use crate::exit::Failure;
+use crate::record::span::Span;
 use crate::session;
 
 impl House {
@@ -28,7 +29,8 @@ impl House {
         stream: &UnixStream,
         asks: Option<Peer>,
     ) -> io::Result<()> {
-        let (attended, follow) = match self.session(asks.is_some()) {
+        // In the record from here to the end of the connection.
+        let (attended, follow, _span) = match self.session(asks.is_some()) {
             Ok(opened) => opened,
             Err(failure) => return frames.write(&error(&failure.in_one_line())),
         };
@@ -58,9 +60,9 @@ impl House {
         }
     }
 
-    fn session(&self, asks: bool) -> Result<(Attended, impl Fn(&pinfold::Session)), Failure> {
+    fn session(&self, asks: bool) -> Result<(Attended, impl Fn(&Session), Span), Failure> {
         let mut asker = None;
-        let opened = session::open(&self.wish, |reach| {
+        let (opened, span) = session::open_for_an_agent(&self.wish, "serve", |reach| {
             let (known, asking) = for_a_client(reach, asks, self.ask_nobody, self.patience)?;
             asker = known;
             Ok(asking)
@@ -70,7 +72,7 @@ impl House {
             let follow = std::sync::Arc::clone(&follow);
             asker.know(&opened, move |session| follow(session));
         }
-        Ok((Attended::begin(opened), move |session: &pinfold::Session| follow(session)))
+        Ok((Attended::begin(opened), move |session: &Session| follow(session), span))
     }
 }
 

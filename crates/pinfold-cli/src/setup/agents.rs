@@ -182,7 +182,7 @@ impl Builder {
 
     fn claude(self) -> Agent {
         let more = json!({"timeout": self.secs(), "onFailure": "block"});
-        let rest = ["PostToolUse", "PostToolUseFailure", "SessionStart"];
+        let rest = ["PostToolUse", "PostToolUseFailure", "SessionStart", "SessionEnd"];
         let entries = self.lists("*", &["PreToolUse", "PermissionRequest"], &rest, &more);
         let (file, run) =
             (self.homes.of("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"), self.guarded());
@@ -196,7 +196,7 @@ impl Builder {
 
     fn codex(self) -> Agent {
         let more = json!({"timeout": self.secs()});
-        let rest = ["PostToolUse", "SessionStart"];
+        let rest = ["PostToolUse", "SessionStart", "SessionEnd"];
         let entries = self.lists(".*", &["PreToolUse", "PermissionRequest"], &rest, &more);
         let (file, run) = (self.homes.of("CODEX_HOME", ".codex").join("hooks.json"), self.guarded());
         Agent {
@@ -213,7 +213,7 @@ impl Builder {
 
     fn gemini(self) -> Agent {
         let more = json!({"name": "pinfold", "timeout": self.ms()});
-        let entries = self.lists(".*", &["BeforeTool"], &["AfterTool", "SessionStart"], &more);
+        let entries = self.lists(".*", &["BeforeTool"], &["AfterTool", "SessionStart", "SessionEnd"], &more);
         let (file, run) = (self.homes.home.join(".gemini/settings.json"), self.guarded());
         Agent {
             stopped: |settings, _| {
@@ -226,7 +226,7 @@ impl Builder {
 
     fn qwen(self) -> Agent {
         let more = json!({"name": "pinfold", "timeout": self.ms()});
-        let rest = ["PostToolUse", "PostToolUseFailure", "SessionStart"];
+        let rest = ["PostToolUse", "PostToolUseFailure", "SessionStart", "SessionEnd"];
         let entries = self.lists("*", &["PreToolUse"], &rest, &more);
         let (file, run) = (self.homes.home.join(".qwen/settings.json"), self.guarded());
         Agent {
@@ -240,7 +240,8 @@ impl Builder {
     fn copilot(self) -> Agent {
         let hook = |command: String| json!([{"type": "command", "bash": command, "timeoutSec": self.secs()}]);
         let (gate, told) = (hook(self.guarded()), hook(self.plain()));
-        let hooks = json!({"preToolUse": gate, "postToolUse": told, "sessionStart": told});
+        let hooks =
+            json!({"preToolUse": gate, "postToolUse": told, "sessionStart": told, "sessionEnd": told});
         let text = serde_json::to_string_pretty(&json!({"version": 1, "hooks": hooks})).unwrap_or_default();
         let (file, run) = (self.homes.home.join(".copilot/hooks/pinfold.json"), self.guarded());
         self.agent(file, Form::Own(text + "\n"), Run::Shell(run))
@@ -258,8 +259,14 @@ impl Builder {
             }
         };
         let gates = ["preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile"];
-        let told =
-            ["sessionStart", "postToolUse", "postToolUseFailure", "afterShellExecution", "afterMCPExecution"];
+        let told = [
+            "sessionStart",
+            "sessionEnd",
+            "postToolUse",
+            "postToolUseFailure",
+            "afterShellExecution",
+            "afterMCPExecution",
+        ];
         let gates = gates.map(|event| Entry { event, value: hook(self.guarded(), true) });
         let told = told.map(|event| Entry { event, value: hook(self.plain(), false) });
         let entries = gates.into_iter().chain(told).collect();

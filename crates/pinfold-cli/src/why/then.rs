@@ -178,12 +178,17 @@ pub(super) fn run_in_words(ran: &Ran) -> String {
     let at = ran.at.map(moment).unwrap_or_default();
     let tier = ran.end.as_ref().and_then(|end| end.tier.as_deref());
     let tier = tier.or_else(|| Some(ran.start.as_ref()?.tier.as_str())).unwrap_or_default();
-    let _ = writeln!(text, "  {at}, held by {}", visible(tier));
+    let _ = match tier {
+        "none" => writeln!(text, "  {at}, a session: each call is judged by itself"),
+        tier => writeln!(text, "  {at}, held by {}", visible(tier)),
+    };
     match &ran.end {
         None => text.push_str("  it runs, or how it ended is not in the record\n"),
         Some(end) => {
             let exit = end.exit.map(|exit| format!(" {exit}")).unwrap_or_default();
-            let _ = writeln!(text, "  ended: {}{exit} after {} ms", visible(&end.end), end.ms);
+            let after = end.ms.map(|ms| format!(" after {ms} ms")).unwrap_or_default();
+            let why = end.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            let _ = writeln!(text, "  ended: {}", visible(&format!("{}{exit}{after}{why}", end.end)));
         }
     }
     for denial in &ran.refused {

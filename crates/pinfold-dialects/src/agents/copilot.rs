@@ -98,6 +98,8 @@ fn own(sent: &Sent) -> Result<Event, NotHeard> {
         }
     } else if sent.has("source") {
         Moment::Start(sent.text("source")?.to_owned())
+    } else if sent.has("reason") {
+        Moment::End(sent.text("reason")?.to_owned())
     } else {
         return Err(sent.bad("it names neither an event nor a tool"));
     };

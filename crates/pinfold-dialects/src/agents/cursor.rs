@@ -64,14 +64,13 @@ const TOOLS: &[Tool] = &[
 const ASKED_ELSEWHERE: [&str; 3] = ["Shell", "Read", "ReadFile"];
 
 /// Events that let nothing through.
-const QUIET: [&str; 10] = [
+const QUIET: [&str; 9] = [
     "afterFileEdit",
     "afterTabFileEdit",
     "afterAgentResponse",
     "afterAgentThought",
     "beforeSubmitPrompt",
     "preCompact",
-    "sessionEnd",
     "stop",
     "subagentStart",
     "subagentStop",
@@ -87,6 +86,7 @@ impl Dialect for Cursor {
         let event = sent.text("hook_event_name")?;
         let moment = match event {
             "sessionStart" => Moment::Start(sent.maybe_text("source")?.unwrap_or("startup").to_owned()),
+            "sessionEnd" => Moment::End(sent.maybe_text("reason")?.unwrap_or("other").to_owned()),
             "beforeShellExecution" => Moment::Before(shell(&sent)?),
             "beforeMCPExecution" => Moment::Before(server(&sent)?),
             "beforeReadFile" | "beforeTabFileRead" => Moment::Before(read(&sent)?),

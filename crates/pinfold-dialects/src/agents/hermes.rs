@@ -58,6 +58,7 @@ impl Dialect for Hermes {
             "post_tool_call" if was_refused(&sent) => Moment::Other("blocked".to_owned()),
             "post_tool_call" => Moment::After(call(&sent, cwd)?, ended(&sent)),
             "on_session_start" => Moment::Start("startup".to_owned()),
+            // `on_session_end` comes after each turn.
             other => Moment::Other(other.to_owned()),
         };
         let session = sent.maybe_text("session_id")?.map(str::to_owned);

@@ -17,6 +17,7 @@ pub(super) struct Shape {
     pub(super) tools: &'static [Tool],
     /// What the events are called.
     pub(super) start: &'static str,
+    pub(super) end: &'static str,
     pub(super) before: &'static str,
     pub(super) permission: &'static str,
     pub(super) after: &'static str,
@@ -32,6 +33,7 @@ impl Shape {
             agent,
             tools,
             start: "SessionStart",
+            end: "SessionEnd",
             before: "PreToolUse",
             permission: "PermissionRequest",
             after: "PostToolUse",
@@ -54,6 +56,8 @@ impl Shape {
         let call = || Ok::<_, NotHeard>(settle(sent, self.call(sent)?));
         let moment = if name == self.start {
             Moment::Start(sent.maybe_text("source")?.unwrap_or("startup").to_owned())
+        } else if name == self.end {
+            Moment::End(sent.maybe_text("reason")?.unwrap_or("other").to_owned())
         } else if name == self.before {
             Moment::Before(call()?)
         } else if name == self.permission {
@@ -126,7 +130,7 @@ pub(super) fn say(moment: &Moment, answer: &Answer) -> Said {
         Moment::Permission(_) => "PermissionRequest",
         Moment::After(..) => "PostToolUse",
         Moment::Start(_) => "SessionStart",
-        Moment::Other(_) => return Said::nothing(),
+        Moment::End(_) | Moment::Other(_) => return Said::nothing(),
     };
     let mut said = Map::from_iter([("hookEventName".to_owned(), json!(event))]);
     let mut add = |name: &str, value: Value| drop(said.insert(name.to_owned(), value));

@@ -7,6 +7,7 @@ pub(crate) mod reply;
 mod rooms;
 mod roots;
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,6 +79,8 @@ pub struct Opened {
     pub session: Session,
     /// Has it judge by rules and modes as they are now.
     pub follow: Box<dyn Fn(&Session) + Send + Sync>,
+    /// Dropped when it has ended.
+    pub span: Box<dyn Any + Send + Sync>,
 }
 
 /// How results are told.

@@ -1,5 +1,6 @@
 //! The sessions that are open: one for each folder and kind of client, opened with its first call.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,6 +16,8 @@ const MOST: usize = 32;
 pub(crate) struct Room {
     attended: Attended,
     follow: Box<dyn Fn(&Session) + Send + Sync>,
+    /// Dropped last.
+    _span: Box<dyn Any + Send + Sync>,
 }
 
 impl Room {
@@ -56,8 +59,8 @@ impl Rooms {
         if open.len() >= MOST {
             return Err(format!("there are {MOST} sessions already: start the server anew"));
         }
-        let Opened { session, follow } = self.opener.open(folder, &wish)?;
-        let room = Arc::new(Room { attended: Attended::begin(session), follow });
+        let Opened { session, follow, span } = self.opener.open(folder, &wish)?;
+        let room = Arc::new(Room { attended: Attended::begin(session), follow, _span: span });
         open.insert((folder, wish), Arc::clone(&room));
         Ok(room)
     }

@@ -79,11 +79,11 @@ pub enum RecordKind {
     NotWritten(NotWrittenTold),
     /// A permitted deed ended.
     Outcome(OutcomeTold),
-    /// A run began, or a session of another agent.
+    /// A run began, or a session of an agent.
     Start(Box<StartTold>),
     /// The kernel, or what stands beside it, refused something to a run.
     Refusal(Box<RunDenial>),
-    /// A run ended.
+    /// A run ended, or a session of an agent.
     End(Box<EndTold>),
     /// The journal says something about itself.
     Note(NoteTold),

@@ -20,7 +20,7 @@ pub struct Name {
 /// What of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// `SESSION`: a run.
+    /// `SESSION`: a run, or a session of an agent.
     Session,
     /// `SESSION:ID`: a call.
     Call(u64),
@@ -133,7 +133,7 @@ impl Name {
         const RANDOM: usize = 12;
         let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         let Some((kind, name)) = self.session.split_once('-') else { return false };
-        let ours = ["call", "run"].contains(&kind) && name.len() == RANDOM;
+        let ours = ["call", "run", "mcp", "serve", "agent"].contains(&kind) && name.len() == RANDOM;
         plain(kind) && plain(name) && (ours || self.of != Of::Session)
     }
 
@@ -347,6 +347,8 @@ mod tests {
             ("call-abc:3", true),
             ("run-a:k1", true),
             ("run-e9qryy4sncxt", true),
+            ("mcp-e9qryy4sncxt", true),
+            ("mcp-server-git", false),
             ("run-parts", false),
             ("call-center", false),
             ("claude-0b9c2f6e-6f0d-4a7e-9a51-0d9f3f6f2a11:41", true),

@@ -310,7 +310,7 @@ pub struct OutcomeRead {
     pub denials: Vec<DenialRead>,
 }
 
-/// A run began.
+/// A run began, or a session of an agent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct StartRead {
@@ -328,12 +328,14 @@ pub struct StartRead {
     pub policy: Option<String>,
 }
 
-/// A run ended.
+/// A run ended, or a session of an agent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct EndRead {
-    /// How: `code`, `time`, `lost` or `not-started`.
+    /// How: `code`, `time`, `lost` or `not-started`; `closed` for a session.
     pub end: String,
+    /// Why a session of another agent ended, in its words.
+    pub reason: Option<String>,
     /// The command, where the start does not say it.
     pub command: Option<String>,
     /// What held the run.
@@ -342,8 +344,8 @@ pub struct EndRead {
     pub watched: bool,
     /// The exit code of the command.
     pub exit: Option<i32>,
-    /// How long it took, in milliseconds.
-    pub ms: u64,
+    /// How long it took, in milliseconds, where that is known.
+    pub ms: Option<u64>,
     /// How many different attempts were refused.
     pub refused: u64,
     /// How many of them are not recorded one by one.

@@ -268,7 +268,7 @@ pub struct OutcomeTold {
     pub denials: Vec<Denial>,
 }
 
-/// A run began, or a session of another agent.
+/// A run began, or a session of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Started"))]
@@ -280,9 +280,9 @@ pub struct StartTold {
     pub command: Option<String>,
     /// The folder that can be written.
     pub folder: String,
-    /// What is to hold the run: `full`, `landlock` or `off`; `none` for a session of an agent that asks its hook.
+    /// What is to hold the run: `full`, `landlock` or `off`; `none` for a session, in which calls are judged.
     pub tier: &'static str,
-    /// The process that watches over it; of a session the one that started the hook.
+    /// The process that watches over it; of a session of another agent the one that started its hook.
     pub pid: u32,
     /// SHA-256 over what was granted, in hexadecimal: two runs with the same could do the same.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -298,13 +298,16 @@ pub struct RunDenial {
     pub denial: Denial,
 }
 
-/// A run ended.
+/// A run ended, or a session of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Ended"))]
 pub struct EndTold {
-    /// How: `code`, `time`, `lost` or `not-started`.
+    /// How: `code`, `time`, `lost` or `not-started`; `closed` for a session.
     pub end: &'static str,
+    /// Why a session of another agent ended, in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The command, where the start does not say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -316,8 +319,9 @@ pub struct EndTold {
     /// The exit code of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// How long it took, in milliseconds.
-    pub ms: u64,
+    /// How long it took, in milliseconds; absent where that is not known, as of a session of another agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ms: Option<u64>,
     /// How many different attempts were refused.
     pub refused: u64,
     /// How many of them are not recorded one by one.
