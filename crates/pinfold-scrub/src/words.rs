@@ -6,6 +6,16 @@ include!(concat!(env!("OUT_DIR"), "/words.rs"));
 /// For each state, for each class of bytes, where the row of the next state begins here.
 static NEXT: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/words.bin")).as_chunks().0;
 
+/// Places at which a text is read side by side. Each step of a search waits for the one before: of four, none for the others.
+const LANES: usize = 4;
+/// How far is read step by step at first, and how long the first lanes are. They get longer as long as there is no word: where
+/// one has ended a block is read twice, which is never longer than what was read before it.
+const CLOSE: usize = 256;
+const FIRST: usize = 64;
+/// The longest lane, and the shortest for which it is worth it: each but the first begins a word's length before its place.
+const MOST: usize = 1024;
+const FEWEST: usize = 2 * LONGEST;
+
 /// Where a search stands: the row of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Search(u32);
@@ -16,6 +26,50 @@ impl Search {
 
     /// Reads on. Gives where a word has ended, if one has.
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Option<usize> {
+        let close = bytes.len().min(CLOSE);
+        let (first, mut rest) = bytes.split_at_checked(close)?;
+        if let Some(at) = self.find_by_steps(first) {
+            return Some(at);
+        }
+        let mut most = FIRST;
+        loop {
+            let lane = (rest.len() / LANES).min(most);
+            let Some((block, behind)) = rest.split_at_checked(lane * LANES).filter(|_| lane >= FEWEST) else {
+                break;
+            };
+            let Some(end) = self.passes(block, lane) else { break };
+            (*self, rest) = (end, behind);
+            most = MOST.min(most * 2);
+        }
+        let seen = bytes.len() - rest.len();
+        self.find_by_steps(rest).map(|at| seen + at)
+    }
+
+    /// Reads lanes of this length side by side. Gives where the search stands then; `None` where a word has ended.
+    ///
+    /// What is known after a word's length does not depend on what was before, so that a lane can begin anywhere: that much
+    /// before its place, where a word that ends is for the lane before it.
+    fn passes(self, block: &[u8], lane: usize) -> Option<Self> {
+        let mut lanes = block.chunks_exact(lane);
+        let (a, b, c, d) = (lanes.next()?, lanes.next()?, lanes.next()?, lanes.next()?);
+        let begun = |before: &[u8]| {
+            let mut search = Self::START;
+            before.iter().rev().take(LONGEST).rev().for_each(|byte| search.step(*byte));
+            search
+        };
+        let mut at = [self, begun(a), begun(b), begun(c)];
+        let mut furthest = 0;
+        for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+            for (search, byte) in at.iter_mut().zip([a, b, c, d]) {
+                search.step(*byte);
+            }
+            furthest = furthest.max(at.iter().fold(0, |most, search| most.max(search.0)));
+        }
+        let [.., last] = at;
+        (furthest < FIRST_MATCH).then_some(last)
+    }
+
+    fn find_by_steps(&mut self, bytes: &[u8]) -> Option<usize> {
         for (at, byte) in bytes.iter().enumerate() {
             self.step(*byte);
             if self.0 >= FIRST_MATCH {
@@ -50,13 +104,21 @@ mod tests {
 
     /// Every word that ends somewhere in a text: where, its kind, its length.
     fn found(text: &[u8]) -> Vec<(usize, usize, usize)> {
+        found_by(Search::find, text).0
+    }
+
+    /// The same by a way to find them, and where the search stands in the end.
+    fn found_by(
+        find: impl Fn(&mut Search, &[u8]) -> Option<usize>,
+        text: &[u8],
+    ) -> (Vec<(usize, usize, usize)>, Search) {
         let (mut search, mut seen, mut all) = (Search::START, 0, Vec::new());
-        while let Some(len) = search.find(text.get(seen..).unwrap_or_default()) {
+        while let Some(len) = find(&mut search, text.get(seen..).unwrap_or_default()) {
             seen += len;
             all.extend(search.ending().map(|(kind, len)| (seen, kind, len)));
         }
         all.sort_unstable();
-        all
+        (all, search)
     }
 
     fn expected(text: &[u8]) -> Vec<(usize, usize, usize)> {
@@ -83,7 +145,43 @@ mod tests {
         }
     }
 
+    /// A word across every border of lanes and blocks, and of what is read step by step.
+    #[test]
+    fn a_word_is_found_wherever_it_stands_in_a_long_text() {
+        let word =
+            Table::get().kinds.iter().flat_map(crate::Kind::spellings).max_by_key(String::len).unwrap();
+        for len in [FEWEST * LANES + CLOSE - 1, FEWEST * LANES + CLOSE, 1500, 2 * LANES * MOST + CLOSE + 7] {
+            for at in 0..len - word.len() {
+                let mut text = vec![b' '; len];
+                text[at..at + word.len()].copy_from_slice(word.as_bytes());
+                assert!(
+                    found_by(Search::find_by_steps, &text) == found_by(Search::find, &text),
+                    "{at} of {len}"
+                );
+                assert!(
+                    found(&text).iter().any(|(end, _, long)| (*end, *long) == (at + word.len(), word.len()))
+                );
+            }
+        }
+    }
+
     proptest! {
+        /// Long texts, of words and pieces of words with more or less between them.
+        #[test]
+        fn lanes_find_what_steps_find(
+            picks in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..900usize), 0..40),
+            filler in any::<u8>(),
+        ) {
+            let words: Vec<String> = Table::get().kinds.iter().flat_map(crate::Kind::spellings).collect();
+            let mut text = Vec::new();
+            for (word, cut, between) in picks {
+                let word = word.get(&words).as_bytes();
+                text.extend_from_slice(&word[..cut.index(word.len() + 1)]);
+                text.extend(std::iter::repeat_n(filler, between));
+            }
+            prop_assert_eq!(found_by(Search::find, &text), found_by(Search::find_by_steps, &text));
+        }
+
         /// Words that overlap, that lie within each other, that are cut off.
         #[test]
         fn what_is_found_is_what_is_there(
