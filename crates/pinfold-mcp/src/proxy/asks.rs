@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use pinfold::consent::{Approver, Heard, Request};
+use pinfold::consent::{Approver, Caller, Heard, Request};
 use serde_json::{Value, json};
 
 use super::Shared;
@@ -146,7 +146,7 @@ impl Asks<'_> {
             "inputRequests": {QUESTION: {"method": "elicitation/create", "params": params}},
             "requestState": state,
         });
-        if !self.call.is_answered_with(self.shared, &required) {
+        if !self.call.is_answered_with(self.shared, &Caller::default(), &required) {
             return nobody("the client is gone");
         }
         let result = waits.on(&said);

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pinfold::consent::{Approver, Caller, Decided, Told};
+use pinfold::consent::{Approver, Aside, Caller, Decided, Told};
 use pinfold::policy::{Decision, HookWord};
 use pinfold::{Failure, Outcome, RawCall, Receipt, RefusalCode};
 use serde_json::value::RawValue;
@@ -30,6 +30,9 @@ const OF_PROTOCOL: &str = "io.modelcontextprotocol~1";
 
 /// Where they say which revision that is.
 const VERSION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
+
+/// The longest call that is looked through in less time than it takes another thread to wake up.
+const BRIEF: usize = 16 << 10;
 
 /// A call as it came.
 pub(crate) struct Call {
@@ -107,22 +110,43 @@ impl Call {
         self.params.pointer("/_meta/progressToken").cloned()
     }
 
-    /// Judges it, and passes it on or answers it.
-    pub(crate) fn carry_out(self, shared: &Arc<Shared>, judged: &Judged) {
-        if let Err(why) = listing::refresh(shared, &self.params) {
-            return self.no(shared, format!("the call was not made: {why}"));
+    /// Whether it is judged without waiting for anybody, unless a person is asked: its session is open, what its server has
+    /// is known, and no programs are asked about it.
+    pub(crate) fn is_brief(&self, shared: &Shared) -> bool {
+        if self.line.len() > BRIEF {
+            return false;
         }
+        let (_, wish) = self.wish(shared);
+        let room = shared.rooms.known(0, &wish).filter(|_| shared.catalogue.is_current());
+        room.is_some_and(|room| !room.attended().session().has_hooks())
+    }
+
+    /// The client behind it, and the session that is for it.
+    fn wish(&self, shared: &Shared) -> (Client, Wish) {
         let client = self.client().unwrap_or_else(|| shared.client());
         let wish = Wish { asks: client.asks, narrowed: None };
+        (client, wish)
+    }
+
+    /// Judges it, and passes it on or answers it. What takes its time is done `aside`.
+    pub(crate) fn carry_out(self, shared: &Arc<Shared>, judged: &Judged, aside: Option<&Aside<'_>>) {
+        let waiting = Caller { aside, ..Caller::default() };
+        let unknown = || Err("what its server has is not known".to_owned());
+        if !shared.catalogue.is_current()
+            && let Err(why) = waiting.take_time(unknown(), || listing::refresh(shared, &self.params))
+        {
+            return self.no(shared, &waiting, format!("the call was not made: {why}"));
+        }
+        let (client, wish) = self.wish(shared);
         let asks = wish.asks.then_some(Asks { shared, client: &client, call: &self, judged });
         let room = match shared.rooms.enter(0, wish) {
             Ok(room) => room,
-            Err(why) => return self.no(shared, why),
+            Err(why) => return self.no(shared, &waiting, why),
         };
         let doubt = shared.catalogue.doubt(&self.tool);
         let waits = || !judged.gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
-        let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
+        let caller = Caller { waits: Some(&waits), asks, aside };
         let arguments = self.params.get("arguments").cloned().unwrap_or(Value::Null);
         let shape = shared.catalogue.shape(&self.tool);
         let raw = RawCall { shape, ..RawCall::new(rule_name(&shared.name, &self.tool), arguments) };
@@ -134,7 +158,7 @@ impl Call {
             Ok(permit) => permit,
             Err(refusal) => {
                 let no = reply::result(pinfold_tools::refused(&refusal, context, stop, retry), shared.manner);
-                return self.answer(shared, serde_json::to_value(no).unwrap_or_default());
+                return self.answer(shared, &waiting, serde_json::to_value(no).unwrap_or_default());
             }
         };
         if let Some(doubt) = doubt
@@ -149,7 +173,7 @@ impl Call {
         let sent = Sent { receipt, told, room, context, stop };
         match shared.requests.let_through(&id, Box::new(sent)) {
             Err(sent) => sent.ends_with("the client took the call back", "make it again if it is wanted"),
-            Ok(()) if shared.to_server.send(line).is_err() => shared.server_is_gone(),
+            Ok(()) if shared.to_server.send_for(&waiting, line).is_err() => shared.server_is_gone(),
             Ok(()) => {}
         }
     }
@@ -173,24 +197,24 @@ impl Call {
     }
 
     /// A no of our own, before anything was judged.
-    pub(crate) fn no(&self, shared: &Shared, why: String) {
-        self.answer(shared, serde_json::to_value(reply::error(why)).unwrap_or_default());
+    pub(crate) fn no(&self, shared: &Shared, waiting: &Caller<'_>, why: String) {
+        self.answer(shared, waiting, serde_json::to_value(reply::error(why)).unwrap_or_default());
     }
 
-    fn answer(&self, shared: &Shared, mut result: Value) {
+    fn answer(&self, shared: &Shared, waiting: &Caller<'_>, mut result: Value) {
         if let Some(result) = result.as_object_mut().filter(|_| self.is_newest()) {
             result.insert("resultType".to_owned(), "complete".into());
         }
         clean(&mut result);
-        self.is_answered_with(shared, &result);
+        self.is_answered_with(shared, waiting, &result);
     }
 
     /// Answers it. `false`: nobody waits for an answer.
-    pub(crate) fn is_answered_with(&self, shared: &Shared, result: &Value) -> bool {
+    pub(crate) fn is_answered_with(&self, shared: &Shared, waiting: &Caller<'_>, result: &Value) -> bool {
         let id = self.id();
         let waits = shared.requests.is_over(&id).is_some();
         if waits {
-            shared.answer_client(&id, result);
+            shared.answer_client(waiting, &id, result);
         }
         waits
     }

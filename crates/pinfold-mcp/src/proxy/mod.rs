@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pinfold::consent::Caller;
 use serde_json::{Value, json};
 
 use crate::serve::{Manner, Opener, Parked, Rooms};
@@ -262,9 +263,9 @@ impl Shared {
     }
 
     /// Answers a request of the client.
-    fn answer_client(&self, id: &Id, result: &Value) {
+    fn answer_client(&self, waiting: &Caller<'_>, id: &Id, result: &Value) {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
-        let _ = self.to_client.send(line.into_bytes());
+        let _ = self.to_client.send_for(waiting, line.into_bytes());
     }
 
     /// Answers a request of the client with an error; without a number, where none can be told.

@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use pinfold::consent::Caller;
 use serde_json::{Value, json};
 
 use super::calls::Call;
@@ -52,13 +53,10 @@ pub(super) fn listen(shared: &Arc<Shared>, mut said: Said) {
         match said.next() {
             Ok(Some(Line::Whole(line))) => {
                 let Some((call, judged)) = heard(shared, line) else { continue };
-                let of_thread = Arc::clone(shared);
-                // Until another thread wakes up most calls are judged: it listens, and this one judges.
-                match shared.pool.hand_over(said, move |said| listen(&of_thread, said)) {
-                    Ok(()) => return call.carry_out(shared, &judged),
-                    Err(ours) => said = ours,
+                match judge(shared, said, call, judged) {
+                    Some(ours) => said = ours,
+                    None => return,
                 }
-                judge_later(shared, call, judged);
             }
             Ok(Some(Line::TooLong(id))) => {
                 let why = format!("a message of more than {} MiB is not taken", LONGEST >> 20);
@@ -73,6 +71,44 @@ pub(super) fn listen(shared: &Arc<Shared>, mut said: Said) {
         }
     }
     shared.happens(Event::ClientEnded);
+}
+
+/// Has a call judged. `None`: another thread listens by now.
+fn judge(shared: &Arc<Shared>, said: Said, call: Call, judged: Judged) -> Option<Said> {
+    if call.is_brief(shared) && shared.pool.could_take() {
+        return judge_here(shared, said, call, &judged);
+    }
+    match hand_over(shared, said) {
+        Ok(()) => {
+            call.carry_out(shared, &judged, None);
+            None
+        }
+        Err(said) => {
+            judge_later(shared, call, judged);
+            Some(said)
+        }
+    }
+}
+
+/// Judges a call in less time than it takes another thread to wake up. Another one listens where it takes longer after all:
+/// somebody is asked, or nobody reads what is sent.
+fn judge_here(shared: &Arc<Shared>, said: Said, call: Call, judged: &Judged) -> Option<Said> {
+    let held = Mutex::new(Some(said));
+    let aside = |work: &mut dyn FnMut()| {
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        // Where no thread can be made the client is not heard until it is over.
+        *held = held.take().and_then(|said| hand_over(shared, said).err());
+        drop(held);
+        work();
+    };
+    call.carry_out(shared, judged, Some(&aside));
+    held.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has another thread listen.
+fn hand_over(shared: &Arc<Shared>, said: Said) -> Result<(), Said> {
+    let of_thread = Arc::clone(shared);
+    shared.pool.hand_over(said, move |said| listen(&of_thread, said))
 }
 
 /// Understands a line, and does what it says, unless that is a call to be judged.
@@ -168,7 +204,11 @@ fn call(shared: &Shared, id: &Id, params: Option<&str>, line: Vec<u8>) -> Option
         if asks(shared, id, Waiting::Judged(asked.judged.clone()))
             && !asked.goes_on(call.answered(), id.clone(), &client)
         {
-            call.no(shared, "the call has ended; make it again if it is wanted".to_owned());
+            call.no(
+                shared,
+                &Caller::default(),
+                "the call has ended; make it again if it is wanted".to_owned(),
+            );
         }
         return None;
     }
@@ -179,7 +219,7 @@ fn call(shared: &Shared, id: &Id, params: Option<&str>, line: Vec<u8>) -> Option
 /// Has a call judged once a thread is free.
 fn judge_later(shared: &Arc<Shared>, call: Call, judged: Judged) {
     let (of_thread, id) = (Arc::clone(shared), call.id());
-    if !shared.pool.give(move || call.carry_out(&of_thread, &judged)) {
+    if !shared.pool.give(move || call.carry_out(&of_thread, &judged, None)) {
         shared.requests.is_over(&id);
         shared.refuse(Some(&id), OURS, "the call was not judged: no thread can be started");
     }

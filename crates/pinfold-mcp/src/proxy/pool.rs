@@ -1,5 +1,5 @@
 //! Threads on which calls are judged: somebody may be asked about each, and the others go on meanwhile. One of them listens
-//! to the client; it judges what it hears, and another one listens then.
+//! to the client; it judges what it hears, and another one listens where that takes its time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,6 +7,8 @@ use std::thread;
 
 /// Calls that are judged at one time, and one thread that listens. More wait their turn.
 const AT_ONCE: usize = 65;
+/// Whoever found out only while judging that it takes its time has one thread more to hand over to.
+const SPARE: usize = 1;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -28,7 +30,7 @@ impl Pool {
     /// Has a thread do it, in its turn. `false`: there is none, and none can be made.
     pub(crate) fn give(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) -> bool {
         let mut state = self.state();
-        let is_done = self.has_free(&mut state) || state.threads > 0;
+        let is_done = self.has_free(&mut state, AT_ONCE) || state.threads > 0;
         if is_done {
             self.push(state, Box::new(job));
         }
@@ -42,21 +44,27 @@ impl Pool {
         job: impl FnOnce(T) + Send + 'static,
     ) -> Result<(), T> {
         let mut state = self.state();
-        if !self.has_free(&mut state) {
+        if !self.has_free(&mut state, AT_ONCE + SPARE) {
             return Err(what);
         }
         self.push(state, Box::new(move || job(what)));
         Ok(())
     }
 
+    /// Whether something could be handed over now. Nothing is made for it yet.
+    pub(crate) fn could_take(&self) -> bool {
+        let state = self.state();
+        state.idle > state.jobs.len() || state.threads < AT_ONCE
+    }
+
     /// Whether there is a thread that nothing waits for; it is made where it can be.
-    fn has_free(self: &Arc<Self>, state: &mut State) -> bool {
+    fn has_free(self: &Arc<Self>, state: &mut State, most: usize) -> bool {
         if state.idle > state.jobs.len() {
             return true;
         }
         let pool = Arc::clone(self);
         let named = thread::Builder::new().name("pinfold-judge".into());
-        let made = state.threads < AT_ONCE && named.spawn(move || pool.work()).is_ok();
+        let made = state.threads < most && named.spawn(move || pool.work()).is_ok();
         state.threads += usize::from(made);
         made
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pinfold::consent::Caller;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{ReadWriteFlags, pwritev2};
 
@@ -75,6 +76,16 @@ impl Outlet {
         let mut state = self.state();
         while state.bytes > WAITING && state.stage == Stage::Open {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.push(state, line)
+    }
+
+    /// The same for a caller who has other things to do while it waits.
+    pub(crate) fn send_for(&self, caller: &Caller<'_>, line: Vec<u8>) -> Result<(), Gone> {
+        let state = self.state();
+        if state.bytes > WAITING {
+            drop(state);
+            return caller.take_time(Err(Gone), || self.send(line));
         }
         self.push(state, line)
     }

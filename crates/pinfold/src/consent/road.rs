@@ -70,11 +70,11 @@ pub struct Caller<'a> {
     pub asks: Option<&'a dyn Approver>,
     /// Does what takes its time: asking a person, reading a large file. For a caller who has other things to do on this
     /// thread, and has somebody else do them meanwhile. Without it, it is just done.
-    pub aside: Option<&'a Aside>,
+    pub aside: Option<&'a Aside<'a>>,
 }
 
 /// Does what it is given, once.
-pub type Aside = dyn Fn(&mut dyn FnMut()) + Sync;
+pub type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Sync + 'a;
 
 impl Caller<'_> {
     /// Whether they still wait.
