@@ -58,7 +58,11 @@ impl Tool {
             let mut ours = Map::new();
             for (field, value) in said {
                 match self.fields.iter().find(|(theirs, _)| theirs == field) {
-                    Some((_, name)) => drop(ours.insert((*name).to_owned(), value.clone())),
+                    Some((_, name)) => {
+                        let other =
+                            ours.insert((*name).to_owned(), value.clone()).filter(|other| other != value);
+                        doubt = doubt.or_else(|| other.map(|_| format!("`{field}` says it another time")));
+                    }
                     None if self.cwd == Some(field.as_str()) => raw.cwd = started_in(value, cwd, &mut doubt),
                     None => doubt = doubt.or_else(|| self.doubt(field, value)),
                 }

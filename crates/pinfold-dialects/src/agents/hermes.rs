@@ -3,7 +3,7 @@
 //! Seen with 0.19.0: only `{"decision":"block"}` and `{"action":"block"}` on standard output stop a call, so a failure
 //! has to be said that way too. A question lets the call run and is said as a no.
 
-use pinfold_policy::{Decision, RawCall};
+use pinfold_policy::Decision;
 use serde_json::{Value, json};
 
 use super::shaped::call_of;
@@ -43,6 +43,10 @@ const TOOLS: &[Tool] = &[
     tool("todo", "TodoWrite", &[], &["todos"]),
     tool("clarify", "AskUserQuestion", &[], &["question", "choices"]).is_a_dialog(),
 ];
+
+/// A patch of several files comes through the tool that edits one, as a text. Which of the two is done is for another field
+/// to say, so that a place beside the patch is a doubt.
+const PATCH: Tool = tool("patch", "ApplyPatch", &[("patch", "patch")], &["mode"]);
 
 impl Dialect for Hermes {
     fn name(&self) -> &'static str {
@@ -97,14 +101,8 @@ fn call(sent: &Sent, cwd: Option<&str>) -> Result<TheirCall, NotHeard> {
     let input = sent.get("tool_input").ok_or_else(|| sent.bad("`tool_input` is missing"))?;
     let id = sent.get("extra").and_then(|extra| extra.get("tool_call_id")).and_then(Value::as_str);
     let key = key(id, name, input);
-    // A patch of several files comes through the same tool, as a text.
-    if let Some(patch) = input.get("patch").filter(|patch| name == "patch" && !patch.is_null()) {
-        let call = call_of(TOOLS, "", &Value::Null, cwd, key);
-        let raw =
-            RawCall { cwd: call.raw.cwd.clone(), ..RawCall::new("ApplyPatch", json!({"patch": patch})) };
-        return Ok(TheirCall { raw, ..call });
-    }
-    Ok(call_of(TOOLS, name, input, cwd, key))
+    let patches = name == PATCH.theirs && input.get("patch").is_some_and(|patch| !patch.is_null());
+    Ok(if patches { PATCH.call(input, cwd, key) } else { call_of(TOOLS, name, input, cwd, key) })
 }
 
 fn was_refused(sent: &Sent) -> bool {
