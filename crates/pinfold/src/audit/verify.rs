@@ -86,8 +86,13 @@ struct State {
 }
 
 impl State {
+    /// The number that follows. A line of a damaged record may have the highest there is: none follows that one.
+    fn next(self) -> Option<u64> {
+        self.seq.checked_add(1)
+    }
+
     fn is_followed_by(self, (seq, prev): (u64, Hash)) -> bool {
-        seq == self.seq + 1 && prev == self.head.unwrap_or(Hash::NONE)
+        Some(seq) == self.next() && prev == self.head.unwrap_or(Hash::NONE)
     }
 }
 
@@ -128,12 +133,13 @@ impl Walk {
         let hash = Hash::of(line);
         let seal = read_seal(line);
         if let Some((torn, misfit)) = self.suspect.take() {
-            let closed = seal == Some((self.now.seq + 1, torn)) && closes(line, self.now);
-            if !closed {
-                return Err(misfit);
-            }
-            self.close(hash, self.now.seq + 1);
-            return Ok(());
+            return match (seal, self.now.next()) {
+                (Some((seq, prev)), Some(next)) if seq == next && prev == torn && closes(line, self.now) => {
+                    self.close(hash, seq);
+                    Ok(())
+                }
+                _ => Err(misfit),
+            };
         }
         match seal {
             None if self.found.lines == 0 => {
@@ -146,7 +152,10 @@ impl Walk {
             }
             // Somebody was stopped just before the line feed.
             Some((seq, prev))
-                if seq == self.now.seq && Some(prev) == self.now.head && closes(line, self.before) =>
+                if self.found.lines > 0
+                    && seq == self.now.seq
+                    && Some(prev) == self.now.head
+                    && closes(line, self.before) =>
             {
                 self.found.lines -= 1;
                 self.close(hash, seq);
@@ -185,7 +194,7 @@ impl Walk {
     }
 
     fn why(&self, seal: Option<(u64, Hash)>) -> String {
-        let next = self.now.seq + 1;
+        let next = self.now.seq.saturating_add(1);
         match seal {
             None => {
                 "it has no seal: it was not written by this version of pinfold, or it was changed".to_owned()

@@ -252,7 +252,8 @@ impl End {
 
     /// Seals an object to this end. What follows is sealed to the result.
     fn sealed(self, object: &mut Vec<u8>, machine: &str) -> Self {
-        let seq = self.seq + 1;
+        // After the highest number there is, which only a damaged record has, the chain does not hold.
+        let seq = self.seq.saturating_add(1);
         seal(object, machine, seq, self.head);
         Self { head: Hash::of(object), seq, ..self }
     }

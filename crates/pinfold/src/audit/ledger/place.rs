@@ -114,7 +114,7 @@ impl Directory {
     pub(super) fn put_aside(&self, file: &File, keep: u32) -> io::Result<()> {
         file.sync_all()?;
         let aside = self.aside()?;
-        let next = aside.last().map_or(1, |(number, _)| number + 1);
+        let next = aside.last().map_or(1, |(number, _)| number.saturating_add(1));
         let name = format!("{ASIDE}{next:06}{ENDING}");
         match rustix::fs::renameat_with(&self.0, RECORD, &self.0, &name, RenameFlags::NOREPLACE) {
             // Not every file system knows how; nobody else renames while we hold the lock.
@@ -122,7 +122,7 @@ impl Directory {
             done => done?,
         }
         rustix::fs::fsync(&self.0)?;
-        let oldest = (next + 1).saturating_sub(u64::from(keep.max(1)));
+        let oldest = next.saturating_add(1).saturating_sub(u64::from(keep.max(1)));
         for (_, name) in aside.iter().filter(|(number, _)| *number < oldest) {
             match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}

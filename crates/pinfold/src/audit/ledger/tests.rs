@@ -257,6 +257,36 @@ fn a_record_of_version_1_is_gone_on_with() {
     assert!(verify(&opened(&bed.directory()).unwrap(), None).unwrap().is_err());
 }
 
+/// Numbers that no journal gives are told as what they are, and the journal goes on behind them.
+#[test]
+fn a_number_that_nobody_gave_is_no_panic() {
+    let line = |seq: u64, prev: Hash, object: &str| {
+        let mut line = object.as_bytes().to_vec();
+        seal(&mut line, "0a", seq, prev);
+        line
+    };
+    let old = b"{\"v\":1,\"kind\":\"outcome\"}\n".to_vec();
+    let torn = format!("{{\"kind\":\"note\",\"note\":\"torn\",\"after\":\"{}\"}}", Hash::NONE);
+    let highest = line(u64::MAX, Hash::NONE, "{\"v\":2}");
+    for text in [
+        [highest.clone(), line(1, Hash::of(&highest), "{\"v\":2}")].concat(),
+        [highest.clone(), b"{}\n".to_vec()].concat(),
+        [old.clone(), line(0, Hash::of(&old), &torn)].concat(),
+        highest,
+    ] {
+        let bed = Bed::new();
+        fs::create_dir_all(bed.directory()).unwrap();
+        fs::write(bed.current(), text).unwrap();
+        bed.ledger(Limits::default()).append(&some(1)).unwrap();
+        assert!(verify(&opened(&bed.directory()).unwrap(), None).unwrap().is_err());
+    }
+    let bed = Bed::new();
+    fs::create_dir_all(bed.directory()).unwrap();
+    fs::write(bed.directory().join(format!("record-{}.jsonl", u64::MAX)), "{}\n").unwrap();
+    let ledger = bed.ledger(SMALL);
+    assert!((0..20).any(|ms| ledger.append(&some(ms)).is_err()), "no file can be put aside behind it");
+}
+
 #[test]
 fn a_lock_that_is_never_let_go_is_not_waited_for_forever() {
     let bed = Bed::new();
