@@ -3,6 +3,7 @@
 use crate::lexer::{breaks, in_name, is_name};
 use crate::opaque::Stop;
 use crate::parse::Parser;
+use crate::patterns::join;
 use crate::script::{Assignment, Part, Word};
 use crate::words::{Builder, Position, Value};
 
@@ -134,9 +135,8 @@ impl Parser<'_, '_> {
 }
 
 /// An array as an argument: its elements between parentheses.
-pub(crate) fn listed(elements: Vec<Word>) -> Vec<Part> {
-    let mut parts = vec![Part::Glob("(".to_owned())];
-    parts.extend(elements.into_iter().flat_map(|word| word.parts));
-    parts.push(Part::Glob(")".to_owned()));
-    parts
+pub(crate) fn list(elements: Vec<Word>, parts: &mut Vec<Part>) {
+    let inside = elements.into_iter().flat_map(|word| word.parts);
+    let [open, close] = ["(", ")"].map(|end| Part::Glob(end.to_owned()));
+    [open].into_iter().chain(inside).chain([close]).for_each(|part| join(parts, part));
 }

@@ -215,14 +215,21 @@ impl Tilde<'_> {
 /// Adds a part. Text joins text before it; behind a tilde the name is there already.
 fn add(parts: &mut Vec<Part>, part: Part) {
     match (parts.last_mut(), part) {
-        (Some(Part::Literal(last)), Part::Literal(text)) | (Some(Part::Glob(last)), Part::Glob(text)) => {
-            last.push_str(&text);
-        }
         (Some(Part::Tilde(name)), Part::Literal(text)) => {
             let rest = text.strip_prefix(name.as_str()).unwrap_or(&text);
             if !rest.is_empty() {
                 parts.push(Part::Literal(rest.to_owned()));
             }
+        }
+        (_, part) => join(parts, part),
+    }
+}
+
+/// Puts a part behind others; one of characters is joined with one of its kind.
+pub(crate) fn join(parts: &mut Vec<Part>, part: Part) {
+    match (parts.last_mut(), part) {
+        (Some(Part::Literal(last)), Part::Literal(text)) | (Some(Part::Glob(last)), Part::Glob(text)) => {
+            last.push_str(&text);
         }
         (_, part) => parts.push(part),
     }

@@ -99,7 +99,11 @@ impl Builder {
     }
 
     pub(crate) fn part(&mut self, part: Part) {
-        self.parts.push(part);
+        match (self.parts.last_mut(), part) {
+            // With marks the pieces are joined when those are read.
+            (Some(Part::Glob(last)), Part::Glob(more)) if self.marks.is_empty() => last.push_str(&more),
+            (_, part) => self.parts.push(part),
+        }
         self.bare = false;
     }
 
@@ -374,7 +378,7 @@ impl Parser<'_, '_> {
             word.parts = crate::patterns::resolve(word.parts, &marks, position.expands_braces(), &word.span);
         }
         if let Some(elements) = elements {
-            word.parts.extend(crate::assignments::listed(elements));
+            crate::assignments::list(elements, &mut word.parts);
         }
         word
     }

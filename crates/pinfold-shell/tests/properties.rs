@@ -101,6 +101,14 @@ const PIECES: &[&str] = &[
     "=~",
 ];
 
+/// Texts that once broke a promise.
+#[test]
+fn what_was_found_holds() {
+    for text in ["@(()9)))", "@((", "declare a=(*)", "declare a=(a b *)", "declare a=(~x xy)"] {
+        holds(text);
+    }
+}
+
 fn seed() -> ProptestConfig {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     config.cases = config.cases.max(1000);
