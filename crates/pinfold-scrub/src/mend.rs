@@ -23,7 +23,8 @@ impl Mend {
 
     /// Writes everything up to a place behind which nothing is certain. Spans that begin later stay.
     pub(crate) fn write(&mut self, spans: &mut Vec<Span>, text: &Text<'_>, to: usize, out: &mut Vec<u8>) {
-        spans.sort_by_key(|span| (span.range.start, span.kind));
+        // More of the current secret comes before another that begins where it went on: that one lies within.
+        spans.sort_by_key(|span| (span.range.start, !span.goes_on, span.kind));
         let certain = spans.partition_point(|span| span.range.start < to);
         for span in spans.drain(..certain) {
             if span.is_more(self.cut_to) {

@@ -165,6 +165,18 @@ fn every_cut_of_every_kind_gives_what_the_whole_gives() {
     assert!(found.total() >= 6, "{found}");
 }
 
+/// A value that is told piece by piece, since it is long, with tokens in it that are told late.
+#[test]
+fn a_secret_within_a_long_one_is_no_other_however_it_is_cut() {
+    let value = "kL3mN8pQ2rS7tU4v!xoxb-0123456789-kL3mN8pQ2rS7!".repeat(12);
+    let text = format!("PASSWORD={value}\nafter\n");
+    for size in [1, 2, 3, 7, 64] {
+        let cuts: Vec<usize> = (0..text.len()).step_by(size).collect();
+        holds_cut(text.as_bytes(), &cuts);
+    }
+    assert_eq!(Scrubber::default().scrub(&text).text, "PASSWORD=[REDACTED:secret]\nafter\n");
+}
+
 /// What cannot be a secret any more is given at once.
 #[test]
 fn a_stream_gives_what_is_certain() {
