@@ -282,6 +282,30 @@ fn what_the_configuration_names_in_the_folder_is_held() {
     assert_eq!(bed.standing(&boundary, "w/f"), "writable");
 }
 
+/// Whatever git reads of a configuration that is odd to us, it does not read more than is held.
+#[test]
+fn what_an_odd_configuration_names_is_held_too() {
+    let hooks = b"hooksPath = .githooks\n".as_slice();
+    for (name, config, extension) in [
+        ("plain", [b"[core]\n", hooks].concat(), false),
+        ("no UTF-8", [b"[user]\n\tname = Jos\xe9\n[core]\n", hooks].concat(), true),
+        ("headers on one line", [b"[user][core] ", hooks].concat(), false),
+        ("a subsection in two parts", [b"[filter.a \"b\"]\nclean = ./x\n[core]\n", hooks].concat(), false),
+        ("a backslash at the end", [b"[core]\n", hooks, b"x = y\\"].concat(), false),
+        ("a key outside", [b"x = y\n[core]\n", hooks].concat(), false),
+        ("a switch without a value", [b"[extensions]\nworktreeConfig\n[core]\n", hooks].concat(), true),
+    ] {
+        let bed = Bed::new();
+        bed.git_dir("w/.git");
+        fs::write(bed.at("w/.git/config"), config).unwrap();
+        bed.file("w/.githooks/pre-commit", "");
+        let boundary = bed.compile(|_| {});
+        assert_eq!(bed.standing(&boundary, "w/.githooks/pre-commit"), "held", "{name}");
+        let own = bed.standing(&boundary, "w/.git/config.worktree");
+        assert_eq!(own == "held", extension, "{name}: {own}");
+    }
+}
+
 #[test]
 fn guarded_files_that_exist_are_held_at_any_depth_and_links_with_their_targets() {
     let bed = Bed::new();

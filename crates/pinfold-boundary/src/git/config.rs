@@ -31,6 +31,7 @@ impl Entry {
     pub(crate) fn name(&self) -> String {
         match &self.subsection {
             Some(sub) => format!("{}.{sub}.{}", self.section, self.key),
+            None if self.section.is_empty() => self.key.clone(),
             None => format!("{}.{}", self.section, self.key),
         }
     }
@@ -62,6 +63,19 @@ impl Config {
         Self::read_from(fs::File::open(path)?)
     }
 
+    /// Reads what can be read of a file that [`Self::read`] does not take: through links, and without the values that are
+    /// no text. Nothing may be written by it.
+    pub(crate) fn read_roughly(path: &Path) -> io::Result<Self> {
+        let meta = fs::metadata(path)?;
+        if !meta.is_file() || meta.len() > MAX_SIZE {
+            return Err(io::Error::other("not a file of a sensible size"));
+        }
+        let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
+        let mut config = Self::parse(&text).ok_or_else(|| io::Error::other("git does not read it either"))?;
+        config.entries.retain(|entry| !entry.value.as_ref().is_some_and(|value| value.contains('\u{fffd}')));
+        Ok(config)
+    }
+
     /// Reads what is left of a file.
     pub(crate) fn read_from(file: impl Read) -> io::Result<Self> {
         let mut bytes = Vec::new();
@@ -80,9 +94,9 @@ impl Config {
             Self { text: text.split_inclusive('\n').map(str::to_owned).collect(), ..Self::default() };
         let mut at = 0;
         while let Some(line) = config.text.get(at).cloned() {
-            let mut rest = line.trim_start();
-            if rest.starts_with('[') {
-                rest = config.header(rest, at)?.trim_start();
+            let mut rest = line.trim_start_matches(is_space);
+            while rest.starts_with('[') {
+                rest = config.header(rest, at)?.trim_start_matches(is_space);
             }
             if rest.is_empty() || rest.starts_with(['#', ';']) {
                 at += 1;
@@ -105,7 +119,7 @@ impl Config {
         let inner = line.strip_prefix('[')?;
         let end = inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '.'))?;
         let (name, rest) = inner.split_at_checked(end)?;
-        let (subsection, rest) = match rest.trim_start().strip_prefix('"') {
+        let (subsection, rest) = match rest.trim_start_matches(is_space).strip_prefix('"') {
             Some(quoted) => {
                 let (sub, rest) = subsection(quoted)?;
                 (Some(sub), rest)
@@ -115,7 +129,11 @@ impl Config {
         let rest = rest.strip_prefix(']')?;
         let (section, subsection) = match (name.split_once('.'), subsection) {
             (Some((section, sub)), None) => (section, Some(sub.to_ascii_lowercase())),
-            (_, subsection) => (name, subsection),
+            // A key's name is its section up to the first dot and itself behind the last: all between is the subsection.
+            (Some((section, sub)), Some(more)) => {
+                (section, Some(format!("{}.{more}", sub.to_ascii_lowercase())))
+            }
+            (None, subsection) => (name, subsection),
         };
         self.close_section(at);
         self.sections.push(Section { name: section.to_ascii_lowercase(), subsection, lines: (at, at + 1) });
@@ -129,19 +147,20 @@ impl Config {
         if !key.starts_with(|c: char| c.is_ascii_alphabetic()) {
             return None;
         }
-        let rest = rest.trim_start_matches([' ', '\t', '\r']);
+        let rest = rest.trim_start_matches([' ', '\t']);
         let (value, next) = match rest.strip_prefix('=') {
             Some(text) => {
                 let (value, next) = self.value(text, at)?;
                 (Some(value), next)
             }
-            None if rest.trim_start().is_empty() || rest.starts_with(['#', ';']) => (None, at + 1),
+            None if matches!(rest, "" | "\n" | "\r\n") => (None, at + 1),
             None => return None,
         };
-        let section = self.sections.last()?;
+        // git takes those before any section too.
+        let section = self.sections.last();
         self.entries.push(Entry {
-            section: section.name.clone(),
-            subsection: section.subsection.clone(),
+            section: section.map(|section| section.name.clone()).unwrap_or_default(),
+            subsection: section.and_then(|section| section.subsection.clone()),
             key: key.to_ascii_lowercase(),
             value,
             lines: (at, next),
@@ -151,51 +170,43 @@ impl Config {
 
     /// A value that starts with `text` on line `at` and may go on below.
     fn value(&self, text: &str, at: usize) -> Option<(String, usize)> {
-        let (mut value, mut kept, mut quoted) = (String::new(), 0, false);
+        let (mut value, mut quoted) = (String::new(), false);
+        // Where the blanks begin that stand at the end so far.
+        let mut blanks = None;
         let (mut line, mut at) = (text.to_owned(), at);
         loop {
-            let mut chars = line.chars().peekable();
+            let mut chars = line.strip_suffix("\r\n").unwrap_or(&line).chars();
             let mut goes_on = false;
             while let Some(c) = chars.next() {
-                match c {
-                    '\n' if quoted => return None,
-                    '\r' if chars.peek() == Some(&'\n') => {}
-                    '\n' => break,
-                    '#' | ';' if !quoted => break,
-                    '"' => {
-                        quoted = !quoted;
-                        kept = value.len();
-                    }
-                    '\\' => match chars.next()? {
-                        '\n' => goes_on = true,
-                        '\r' if chars.peek() == Some(&'\n') => {
-                            chars.next();
-                            goes_on = true;
-                        }
-                        escaped => {
-                            value.push(unescape(escaped)?);
-                            kept = value.len();
-                        }
-                    },
-                    ' ' | '\t' if !quoted && value.is_empty() && kept == 0 => {}
-                    c => {
+                if c == '\n' || !quoted && matches!(c, '#' | ';') {
+                    break;
+                }
+                if is_space(c) && !quoted {
+                    if !value.is_empty() {
+                        blanks.get_or_insert(value.len());
                         value.push(c);
-                        if quoted || !c.is_whitespace() {
-                            kept = value.len();
-                        }
                     }
+                    continue;
+                }
+                blanks = None;
+                match c {
+                    '"' => quoted = !quoted,
+                    '\\' => match chars.next() {
+                        Some('\n') | None => goes_on = true,
+                        Some(escaped) => value.push(unescape(escaped)?),
+                    },
+                    c => value.push(c),
                 }
             }
             at += 1;
-            if !goes_on {
-                break;
-            }
-            match self.text.get(at) {
+            match self.text.get(at).filter(|_| goes_on) {
                 Some(next) => line.clone_from(next),
                 None => break,
             }
         }
-        value.truncate(kept);
+        value.truncate(blanks.unwrap_or(value.len()));
+        // Whoever reads it takes it for a text that ends there.
+        value.truncate(value.find('\0').unwrap_or(value.len()));
         (!quoted).then_some((value, at))
     }
 
@@ -209,6 +220,14 @@ impl Config {
         let wanted =
             |e: &&Entry| e.section == section && e.subsection.as_deref() == subsection && e.key == key;
         self.entries.iter().rev().find(wanted)?.value.as_deref()
+    }
+
+    /// Whether a switch is on: a key alone turns it on, and so does every number but 0.
+    pub(crate) fn is_on(&self, section: &str, key: &str) -> bool {
+        let here = |e: &&Entry| e.section == section && e.subsection.is_none() && e.key == key;
+        let off =
+            |value: &str| ["false", "no", "off", "0", ""].iter().any(|off| value.eq_ignore_ascii_case(off));
+        self.entries.iter().rev().find(here).is_some_and(|e| !e.value.as_deref().is_some_and(off))
     }
 
     /// Whether there is such a section.
@@ -244,16 +263,23 @@ impl Config {
             }
         }
         let mut home = None;
-        for s in &self.sections {
+        for (number, s) in self.sections.iter().enumerate() {
             if s.name != section || s.subsection.as_deref() != Some(subsection) {
                 continue;
             }
-            let empty = (s.lines.0 + 1..s.lines.1)
+            let header = s.lines.0;
+            let with_header = self.entries.iter().find(|e| e.lines.0 == header);
+            let alone =
+                with_header.is_none() && self.sections.iter().filter(|s| s.lines.0 == header).count() == 1;
+            let empty = (header + 1..s.lines.1)
                 .all(|i| gone.get(i) == Some(&true) || self.text.get(i).is_some_and(|l| l.trim().is_empty()));
-            if empty && values.is_empty() {
-                gone.get_mut(s.lines.0..=s.lines.0).into_iter().flatten().for_each(|g| *g = true);
+            if empty && alone && values.is_empty() {
+                gone.get_mut(header..=header).into_iter().flatten().for_each(|g| *g = true);
             }
-            home = Some(s.lines.0);
+            // What stands behind another header belongs to that; an entry goes on to its own end.
+            if self.sections.get(number + 1).is_none_or(|next| next.lines.0 != header) {
+                home = Some(with_header.map_or(header, |e| e.lines.1.saturating_sub(1)));
+            }
         }
         self.assemble(&gone, home, section, subsection, values)
     }
@@ -289,8 +315,17 @@ impl Config {
     }
 }
 
+/// What git takes for a blank.
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+/// Ends the last line, and a value that would go on in the next.
 fn end_line(text: &mut String) {
     if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if text.ends_with("\\\n") || text.ends_with("\\\r\n") {
         text.push('\n');
     }
 }
@@ -329,13 +364,13 @@ fn quote(value: &str) -> String {
 mod tests {
     use super::*;
 
+    fn shown(config: &Config) -> Vec<String> {
+        let entries = config.entries().iter();
+        entries.map(|e| format!("{}={}", e.name(), e.value.as_deref().unwrap_or("<true>"))).collect()
+    }
+
     fn list(text: &str) -> Vec<String> {
-        let config = Config::parse(text).unwrap();
-        config
-            .entries()
-            .iter()
-            .map(|e| format!("{}={}", e.name(), e.value.as_deref().unwrap_or("<true>")))
-            .collect()
+        shown(&Config::parse(text).unwrap())
     }
 
     #[test]
@@ -355,10 +390,25 @@ mod tests {
     }
 
     #[test]
+    fn a_switch_is_on_as_git_takes_it() {
+        for (line, on) in [
+            ("worktreeConfig", true),
+            ("worktreeConfig = 2", true),
+            ("worktreeConfig = Yes", true),
+            ("worktreeConfig = false\nworktreeConfig", true),
+            ("worktreeConfig\nworktreeConfig = Off", false),
+            ("worktreeConfig =", false),
+            ("worktreeConfig = 0", false),
+            ("other", false),
+        ] {
+            let config = Config::parse(&format!("[extensions]\n{line}\n")).unwrap();
+            assert_eq!(config.is_on("extensions", "worktreeconfig"), on, "{line}");
+        }
+    }
+
+    #[test]
     fn what_git_calls_bad_is_an_error() {
-        for bad in
-            ["x = 1\n", "[a\nb=1\n", "[a]\nb=\"x\n", "[a]\nb=\\q\n", "[a]\n1b=2\n", "[a \"b]\n", "[a]\nb c\n"]
-        {
+        for bad in ["[a\nb=1\n", "[a]\nb=\"x\n", "[a]\nb=\\q\n", "[a]\n1b=2\n", "[a \"b]\n", "[a]\nb c\n"] {
             assert!(Config::parse(bad).is_none(), "{bad:?}");
         }
     }
@@ -379,6 +429,21 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_leaves_lines_alone_that_say_several_things() {
+        for (text, expected) in [
+            ("a=\\", "a=\\\n\n[branch \"x\"]\n\tremote = o\n"),
+            ("[branch \"x\"] k = a\\\nb\n", "[branch \"x\"] k = a\\\nb\n\tremote = o\n"),
+            ("[branch \"x\"][b] k = 1\n", "[branch \"x\"][b] k = 1\n[branch \"x\"]\n\tremote = o\n"),
+        ] {
+            let config = Config::parse(text).unwrap();
+            assert_eq!(config.with("branch", "x", &["remote"], &[("remote", "o")]), expected);
+        }
+        for text in ["[branch \"x\"] k = a\n", "[branch \"x\"][b]\n\tk = 1\n"] {
+            assert_eq!(Config::parse(text).unwrap().with("branch", "x", &["remote"], &[]), text);
+        }
+    }
+
+    #[test]
     fn what_is_written_is_read_back() {
         for value in ["x", "", " a ", "a#b", "q\"\\", "l\nm", "t\tb"] {
             let text = Config::default().with("branch", "w\"\\ x", &["k"], &[("k", value)]);
@@ -387,7 +452,69 @@ mod tests {
         }
     }
 
+    /// What git lists, where it takes the text.
+    fn by_git(text: &str) -> Option<Vec<String>> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        let git = std::process::Command::new("git")
+            .args(["config", "-z", "--list", "--file"])
+            .arg(file.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .expect("git");
+        let listed = String::from_utf8(git.stdout).unwrap();
+        let shown = |one: &str| {
+            one.split_once('\n').map_or(format!("{one}=<true>"), |(name, value)| format!("{name}={value}"))
+        };
+        git.status.success().then(|| listed.split_terminator('\0').map(shown).collect())
+    }
+
+    const PIECES: &[&str] = &[
+        "[",
+        "]",
+        "[a]",
+        "[core]\n",
+        "[B.c]",
+        "[a \"B\"]",
+        "[a.B \"c\\\"\"]",
+        "k",
+        "K-1",
+        "=",
+        " = ",
+        "x",
+        "\"",
+        "\\",
+        "\\n",
+        "\\\n",
+        "\\\r\n",
+        "\n",
+        "\n",
+        "\r\n",
+        "\r",
+        "\t",
+        " ",
+        "#",
+        ";",
+        ".",
+        "é",
+        "\u{a0}",
+        "\u{b}",
+        "\u{feff}",
+        "k = x\n",
+        "\tk = \"x y\" ; z\n",
+        "k\n",
+    ];
+
     proptest::proptest! {
+        /// What git takes is taken, and read the same.
+        #[test]
+        fn git_reads_the_same(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..14), begun: bool) {
+            let text = format!("{}{}", if begun { "[a]\n" } else { "" }, pieces.concat());
+            if let Some(listed) = by_git(&text) {
+                proptest::prop_assert_eq!(Config::parse(&text).map(|config| shown(&config)), Some(listed), "{:?}", text);
+            }
+        }
+
         #[test]
         fn no_text_is_too_odd(text in "[\\[\\]a-c \"\\\\=#;\\n\\r\\t.é]{0,60}") {
             if let Some(config) = Config::parse(&text) {

@@ -10,6 +10,7 @@
 //! work; one that is left behind is reported.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::config::{Config, Entry};
@@ -89,13 +90,16 @@ fn git_directory(
     }
     let config = Config::read(&dir.join("config"));
     hold_config(dir, config.as_ref().ok(), private, places, held);
-    let worktree_config =
-        config.as_ref().is_ok_and(|c| is_true(c.last("extensions", None, "worktreeconfig")));
+    let worktree_config = match &config {
+        Ok(config) => config.is_on("extensions", "worktreeconfig"),
+        // What cannot be read here may turn it on for git.
+        Err(e) => e.kind() != io::ErrorKind::NotFound,
+    };
     hold_worktree_config(dir, worktree_config, places);
     stand_in(&dir.join("commondir"), b".\n", "it would lead git to another configuration", places);
     objects(dir, places);
-    if let Ok(config) = &config {
-        named_by_config(dir, config, places);
+    if let Ok(config) = config.or_else(|_| Config::read_roughly(&dir.join("config"))) {
+        named_by_config(dir, &config, places);
     }
 }
 
@@ -255,8 +259,4 @@ fn stand_in(path: &Path, content: &'static [u8], why: &'static str, places: &mut
 
 fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|m| m.is_dir())
-}
-
-fn is_true(value: Option<&str>) -> bool {
-    value.is_some_and(|v| ["true", "yes", "on", "1"].iter().any(|t| v.eq_ignore_ascii_case(t)))
 }
