@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use pinfold_policy::Layer;
 use pinfold_policy::rule::{Effect, Rule};
-use pinfold_policy::settings::Change;
+use pinfold_policy::settings::{Change, edited};
 use serde_json::Value;
 
 use crate::jsonc;
@@ -80,12 +80,28 @@ pub const IMPORTED: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
 /// # Errors
 /// When the file, or the agent, is not understood.
 pub fn import(agent: &str, file: File<'_>) -> Result<Vec<Finding>, NotRead> {
-    match agent {
+    let mut findings = match agent {
         "claude" => claude::findings(file),
         "codex" => codex::findings(file),
         "gemini" => gemini::findings(file),
         "opencode" => opencode::findings(file),
         other => Err(NotRead(format!("rules of `{other}` cannot be taken over"))),
+    }?;
+    for finding in &mut findings {
+        finding.can_be_written(file.layer);
+    }
+    Ok(findings)
+}
+
+impl Finding {
+    /// What a settings file of ours would not take is left out: a place with a NUL byte in its name.
+    fn can_be_written(&mut self, layer: Layer) {
+        let written = edited(None, layer, &"settings.json".into(), &self.changes);
+        if let Err(bad) = written {
+            self.outcome = Outcome::LeftOut;
+            self.why = bad.bad.first().map_or_else(String::new, |bad| bad.what.clone()).into();
+            self.changes.clear();
+        }
     }
 }
 

@@ -151,6 +151,16 @@ fn a_name_for_all_servers_allows_nothing() {
 }
 
 #[test]
+fn what_no_settings_file_takes_is_left_out() {
+    let text = r#"{"permissions": {"additionalDirectories": ["~/a\u0000b", "~/c"]}}"#;
+    let findings = import("claude", File { layer: Layer::User, name: "settings.json", text });
+    let findings = findings.expect("it is understood");
+    let told: Vec<_> = findings.iter().map(|finding| (finding.outcome, finding.changes.len())).collect();
+    assert_eq!(told, [(Outcome::LeftOut, 0), (Outcome::Taken, 1)], "{findings:?}");
+    assert!(!findings.iter().any(|finding| finding.outcome == Outcome::LeftOut && finding.why.is_empty()));
+}
+
+#[test]
 fn what_cannot_be_read_is_an_error() {
     for (agent, name, text) in [
         ("claude", "settings.json", "{"),
