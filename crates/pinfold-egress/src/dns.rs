@@ -119,5 +119,27 @@ mod tests {
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
             let _ = answer(&bytes, |_| Lookup::Unknown);
         }
+
+        /// A question with some bytes changed: what is answered is an answer to it, of one address at most.
+        #[test]
+        fn what_is_nearly_a_question_is_answered_with_no_more(
+            name in "[a-z]{1,9}(\\.[a-z]{1,9}){0,3}\\.",
+            kind in prop::sample::select(vec![RecordType::A, RecordType::AAAA, RecordType::HTTPS, RecordType::ANY]),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        ) {
+            let mut query = Message::query();
+            query.add_query(Query::query(rr::Name::from_ascii(name).unwrap(), kind));
+            let mut bytes = query.to_vec().unwrap();
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            let mut all = Synthetic::default();
+            if let Some(said) = answer(&bytes, |name| all.addresses(name).map_or(Lookup::Unknown, Lookup::Known)) {
+                let said = Message::from_vec(&said).unwrap();
+                prop_assert_eq!(said.metadata.id, u16::from_be_bytes([bytes[0], bytes[1]]));
+                prop_assert!(said.answers.len() <= 1 && said.authorities.is_empty() && said.additionals.is_empty());
+            }
+        }
     }
 }

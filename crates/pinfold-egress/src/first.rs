@@ -168,5 +168,23 @@ mod tests {
             let _ = read(&bytes);
             let _ = read(&[&[HANDSHAKE, 3, 1], bytes.as_slice()].concat());
         }
+
+        /// Bytes come in pieces: what is said of a piece is not taken back when more has come.
+        #[test]
+        fn more_bytes_take_nothing_back(
+            name in "[a-z]{1,9}\\.[a-z]{1,9}",
+            plain in prop::option::of("(GET|PRI|CONNECT|[A-Z-]{0,33})[ ]?[/*h. a]{0,3}(HTTP/[12]\\.[01]\r\n)?"),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = plain.map_or_else(|| client_hello(&name), String::into_bytes);
+            for (at, byte) in changes {
+                if let Some(place) = bytes.len().checked_sub(1).map(|last| at.index(last + 1)) {
+                    bytes[place] = byte;
+                }
+            }
+            let (piece, whole) = (read(&bytes[..cut.index(bytes.len() + 1)]), read(&bytes));
+            prop_assert!(piece == First::More || piece == whole, "{:?}, then {:?}", piece, whole);
+        }
     }
 }

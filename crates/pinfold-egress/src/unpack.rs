@@ -135,5 +135,25 @@ mod tests {
                 }
             }
         }
+
+        /// What was packed, with some bytes changed: gzip knows by its sum.
+        #[test]
+        fn what_is_nearly_packed_is_broken_or_small(
+            text in prop::collection::vec(any::<u8>(), 0..2000),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            most in 0_u64..3000,
+        ) {
+            for (encoding, whole) in [("gzip", gzip(&text)), ("br", BROTLI.to_vec())] {
+                let mut packed = whole;
+                for (at, byte) in &changes {
+                    let at = at.index(packed.len());
+                    packed[at] = *byte;
+                }
+                if let Ok(unpacked) = of(&[encoding], &packed, most) {
+                    prop_assert!(unpacked.len() as u64 <= most);
+                    prop_assert!(encoding == "br" || unpacked == text);
+                }
+            }
+        }
     }
 }
