@@ -3,7 +3,7 @@
 //! Fails when it panics, when anything outside the folder changes, or when a patch that is not applied leaves a trace.
 //! The same check runs over random patches with the ordinary tests (`any_patch_is_applied_whole_or_not_at_all`).
 //!
-//! Run with `cargo +nightly fuzz run apply_patch -- -dict=fuzz/dictionaries/patches.dict`.
+//! Run with `cargo fuzz run -s none apply_patch -- -dict=fuzz/dictionaries/patches.dict`.
 
 #![no_main]
 

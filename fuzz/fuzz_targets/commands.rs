@@ -3,7 +3,7 @@
 //! Fails when it panics or breaks a promise. The same check runs over random texts with the ordinary tests
 //! (`any_text_has_its_claims`).
 //!
-//! Run with `cargo +nightly fuzz run commands -- -dict=fuzz/dictionaries/shell.dict`.
+//! Run with `cargo fuzz run -s none commands -- -dict=fuzz/dictionaries/shell.dict`.
 
 #![no_main]
 

@@ -4,7 +4,7 @@
 //! held does not lie where it says. The same check runs over a few random inputs with the ordinary tests
 //! (`any_bytes_have_an_outcome`).
 //!
-//! Run with `cargo +nightly fuzz run resolve_path -- -dict=fuzz/dictionaries/paths.dict`.
+//! Run with `cargo fuzz run -s none resolve_path -- -dict=fuzz/dictionaries/paths.dict`.
 
 #![no_main]
 

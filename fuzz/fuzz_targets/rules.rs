@@ -3,7 +3,7 @@
 //! Fails when it panics or breaks a promise. The same check runs over random texts with the ordinary tests
 //! (`any_text_is_a_rule_or_an_error`).
 //!
-//! Run with `cargo +nightly fuzz run rules -- -dict=fuzz/dictionaries/shell.dict`.
+//! Run with `cargo fuzz run -s none rules -- -dict=fuzz/dictionaries/shell.dict`.
 
 #![no_main]
 

@@ -3,7 +3,7 @@
 //! Fails when it panics or breaks a law. The same check runs over random texts with the ordinary tests
 //! (`any_bytes_are_scrubbed_once_and_however_cut`). The first byte says how long the chunks are.
 //!
-//! Run with `cargo +nightly fuzz run scrub -- -dict=fuzz/dictionaries/scrub.dict`.
+//! Run with `cargo fuzz run -s none scrub -- -dict=fuzz/dictionaries/scrub.dict`.
 
 #![no_main]
 

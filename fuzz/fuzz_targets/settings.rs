@@ -4,7 +4,7 @@
 //! rule that is added and removed leaves another behind. The same check runs over random files with the ordinary tests
 //! (`they_hold_for_whatever_is_nearly_a_file`).
 //!
-//! Run with `cargo +nightly fuzz run settings -- -dict=fuzz/dictionaries/settings.dict`.
+//! Run with `cargo fuzz run -s none settings -- -dict=fuzz/dictionaries/settings.dict`.
 
 #![no_main]
 

@@ -4,7 +4,7 @@
 //! out of each other, the same list twice. The same check runs over random texts with the ordinary tests
 //! (`any_text_has_a_script`).
 //!
-//! Run with `cargo +nightly fuzz run shell -- -dict=fuzz/dictionaries/shell.dict`.
+//! Run with `cargo fuzz run -s none shell -- -dict=fuzz/dictionaries/shell.dict`.
 
 #![no_main]
 

@@ -9,10 +9,16 @@
     reason = "a test stops where it fails"
 )]
 
+#[path = "kit/laws.rs"]
+mod laws;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use pinfold_dialects::{DIALECTS, Dialect, Event, Moment, TheirCall};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
 fn file(agent: &str) -> PathBuf {
@@ -159,5 +165,55 @@ fn a_probe_is_a_write() {
             "{probe}"
         );
         assert_eq!(call.doubt, None);
+    }
+}
+
+/// Everything that was recorded.
+static PAYLOADS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let text = DIALECTS.iter().map(|dialect| fs::read_to_string(file(dialect.name())).expect("cases"));
+    let cases = text.collect::<String>();
+    cases
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a case")["payload"].clone())
+        .collect()
+});
+
+const WORDS: &[&str] =
+    &["", "/etc/x", "Bash", "patch", "PreToolUse", "apply_patch <<E\n*** Begin Patch\nE\n", "{\"a\":\"b\"}"];
+
+fn anything() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        select(WORDS).prop_map(Value::from),
+        "\\PC{0,9}".prop_map(Value::from),
+        Just(json!([{"path": "/etc/x"}])),
+        Just(json!({"path": "/etc/x"})),
+    ]
+}
+
+proptest! {
+    /// What was recorded, with other values in some fields and some fields of others.
+    #[test]
+    fn whatever_is_sent_holds(
+        which: Index,
+        changes in prop::collection::vec((any::<Index>(), any::<Index>(), any::<bool>(), prop::option::of(anything())), 0..5),
+    ) {
+        let mut sent = which.get(&PAYLOADS).clone();
+        for (from, field, inside, value) in changes {
+            let input = |sent: &Value| ["tool_input", "toolArgs"].into_iter().find(|name| sent[name].is_object());
+            let of = |sent: &Value| input(sent).filter(|_| inside).map_or(sent.clone(), |name| sent[name].clone());
+            let other = of(from.get(&PAYLOADS));
+            let names: Vec<&String> = other.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+            if names.is_empty() { continue }
+            let name = *field.get(&names);
+            let value = value.unwrap_or_else(|| other[name].clone());
+            match input(&sent).filter(|_| inside) {
+                Some(input) => sent[input][name] = value,
+                None => sent[name] = value,
+            }
+        }
+        laws::hold(sent.to_string().as_bytes());
     }
 }

@@ -1,0 +1,51 @@
+//! Any bytes as what a process inside sends to the relay first, and as a question about a name.
+//!
+//! Fails when it panics, when more bytes make something else of a connection that was understood, or when a name is answered
+//! with more than was asked. The modules are taken by their files, since they are nobody else's.
+//!
+//! Run with `cargo fuzz run -s none network -- -dict=fuzz/dictionaries/network.dict`.
+
+#![no_main]
+
+#[path = "../../crates/pinfold-egress/src/dns.rs"]
+mod dns;
+#[path = "../../crates/pinfold-egress/src/first.rs"]
+mod first;
+#[path = "../../crates/pinfold-egress/src/synthetic.rs"]
+#[allow(dead_code, reason = "the target takes its part")]
+mod synthetic;
+
+use dns::Lookup;
+use first::First;
+use hickory_proto::op::{Message, MessageType};
+use libfuzzer_sys::fuzz_target;
+use synthetic::Synthetic;
+
+fuzz_target!(|bytes: &[u8]| {
+    opening(bytes);
+    question(bytes);
+});
+
+/// Bytes come in pieces: what is said of a piece is not taken back.
+fn opening(bytes: &[u8]) {
+    let whole = first::read(bytes);
+    for end in (0..bytes.len()).step_by(bytes.len() / 64 + 1) {
+        let piece = first::read(&bytes[..end]);
+        assert!(
+            piece == First::More || piece == whole,
+            "{piece:?}, then {whole:?}: {}",
+            bytes.escape_ascii()
+        );
+    }
+}
+
+fn question(bytes: &[u8]) {
+    let mut names = Synthetic::default();
+    let said = dns::answer(bytes, |name| names.addresses(name).map_or(Lookup::Unknown, Lookup::Known));
+    let Some(said) = said else { return };
+    let (asked, said) =
+        (Message::from_vec(bytes).expect("it was read"), Message::from_vec(&said).expect("an answer"));
+    assert_eq!((said.metadata.id, said.metadata.message_type), (asked.metadata.id, MessageType::Response));
+    assert!(said.answers.len() <= 1 && said.authorities.is_empty() && said.additionals.is_empty());
+    assert!(said.queries.len() <= 1);
+}
