@@ -116,6 +116,8 @@ impl Parser<'_, '_> {
         }
         let mut word = self.complete(builder, Position::Single, start);
         word.span.start = word.span.start.max(self.origin(self.value_start(start)));
+        // In backticks a backslash may stand between the name and nothing.
+        word.span.end = word.span.end.max(word.span.start);
         word.parts.retain(|part| !matches!(part, Part::Literal(text) if text.is_empty()));
         Assignment { name, value: word, elements, appends: value.appends }
     }

@@ -104,7 +104,15 @@ const PIECES: &[&str] = &[
 /// Texts that once broke a promise.
 #[test]
 fn what_was_found_holds() {
-    for text in ["@(()9)))", "@((", "declare a=(*)", "declare a=(a b *)", "declare a=(~x xy)"] {
+    for text in [
+        "@(()9)))",
+        "@((",
+        "declare a=(*)",
+        "declare a=(a b *)",
+        "declare a=(~x xy)",
+        "`$(\\`$(a=\\``\n\u{b}\n",
+        "`\\`a=\\``",
+    ] {
         holds(text);
     }
 }
