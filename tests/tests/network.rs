@@ -81,6 +81,80 @@ fn what_is_refused_is_named_in_the_report_and_the_record() {
     });
 }
 
+/// Says much and goes, so that most of it waits when nobody is left.
+const LAST_WORDS: &str = "def query(name):\n    \
+    parts = b''.join(bytes([len(part)]) + part.encode() for part in name.split('.'))\n    \
+    return b'\\0\\1\\1\\0\\0\\1' + bytes(6) + parts + b'\\0\\0\\1\\0\\1'\n\
+    udp, streams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), []\n\
+    for at in range(50):\n    udp.sendto(b'x', (f'203.0.113.{at}', 443))\n\
+    for at in range(100):\n    udp.sendto(query(f'last-{at}.test'), ('203.0.113.53', 53))\n\
+    for port in [HTTP] * 50 + [PROXY]:\n    streams.append(socket.socket())\n    \
+    streams[-1].connect(('203.0.113.9' if port == HTTP else '127.0.0.1', port))\n\
+    streams[-1].sendall(b'CONNECT last.test:443 HTTP/1.1\\r\\nHost: last.test:443\\r\\n\\r\\n')\n\
+    os._exit(0)\n";
+
+#[test]
+fn what_is_tried_in_the_last_moment_is_named() {
+    everybody(|world| {
+        let output = python(world, &Case::new("last", LAST_WORDS), Some(Tier::Full));
+        let report = report(&output);
+        let refused = report["refused"].as_array().expect("a list");
+        let times = |tried: &str, place: &str| {
+            let mut all = refused.iter().filter(|one| one["tried"] == tried && one["place"] == place);
+            all.next().map_or(0, |one| one["times"].as_u64().expect("a number"))
+        };
+        let http = world.port("http");
+        assert_eq!(times("reach", &format!("203.0.113.9:{http}")), 50, "each connection: {report:#}");
+        assert_eq!(times("reach", "last.test:443"), 1, "by the proxy: {report:#}");
+        for at in 0..100 {
+            assert_eq!(times("look up", &format!("last-{at}.test")), 1, "each look-up: {report:#}");
+        }
+        for at in 0..50 {
+            assert_eq!(times("send", &format!("203.0.113.{at}:443")), 1, "each datagram: {report:#}");
+        }
+    });
+}
+
+#[test]
+fn datagrams_between_processes_inside_are_no_refusals() {
+    everybody(|world| {
+        // A server on loopback, one on another address, an answer that nobody waits for, and names that are asked for.
+        let code = "def server(address):\n    \
+            udp = socket.socket(socket.AF_INET6 if ':' in address else socket.AF_INET, socket.SOCK_DGRAM)\n    \
+            udp.bind((address, 0))\n    return udp\n\
+            for address in ('127.0.0.1', '::1', '10.1.2.3'):\n    \
+            with server(address) as udp, socket.socket(udp.family, socket.SOCK_DGRAM) as client:\n        \
+            client.sendto(b'there', udp.getsockname())\n        said, who = udp.recvfrom(9)\n        \
+            udp.sendto(said + b' and back', who)\n        assert client.recv(99) == b'there and back'\n        \
+            closed = udp.getsockname()\n    \
+            if closed[0] != '10.1.2.3':\n        \
+            with socket.socket(udp.family, socket.SOCK_DGRAM) as client:\n            client.sendto(b'late', closed)\n\
+            socket.getaddrinfo('allowed.test', HTTP)\n";
+        let output = python(world, &Case::new("own", code), Some(Tier::Full));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}", told(&output));
+        let report = report(&output);
+        let mut refused = report["refused"].as_array().expect("a list").iter();
+        assert!(refused.all(|one| one["tried"] != "send"), "{report:#}");
+    });
+}
+
+#[test]
+fn datagrams_without_end_are_told_in_part() {
+    everybody(|world| {
+        let code = "import time\nudp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
+            for at in range(60000):\n    udp.sendto(b'x', (f'203.0.{at >> 8}.{at & 255}', 443))\n\
+            time.sleep(0.3)\nudp.sendto(b'x', ('203.0.113.9', 444))\ntime.sleep(0.3)\n\
+            assert b' 200 ' in ask(tcp('allowed.test', HTTP), 'allowed.test')\n";
+        let output = python(world, &Case::new("flood", code), Some(Tier::Full));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}", told(&output));
+        let report = report(&output);
+        let told = report["refused"].as_array().expect("a list").len();
+        assert!((64..=1000).contains(&told), "{told}");
+        let more = report["more"].as_u64().unwrap_or_default();
+        assert!(more > 10_000, "{more} more: {report:#}");
+    });
+}
+
 /// Families and protocols by number: netlink but for routes, packets, vsock, ALG, Bluetooth, CAN, TIPC, QIPCRTR, XDP, raw.
 const CLOSED: &str = "KINDS = [(16, 3, p) for p in (2, 4, 6, 9, 11, 12, 15, 16, 21)] + [(17, 2, 0), (17, 3, 3), (40, 1, 0), \
      (40, 2, 0), (38, 5, 0), (31, 3, 0), (29, 3, 1), (30, 1, 0), (42, 2, 0), (44, 3, 0), (2, 3, 1), (10, 3, 58), (2, 3, 255), \

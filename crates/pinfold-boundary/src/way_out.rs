@@ -118,6 +118,7 @@ fn doors(confined: &mut Confined, published: Vec<Published>, limits: Limits) -> 
             names: doors.names,
             names_by_connection: doors.names_by_connection,
             proxies: doors.proxies,
+            unheard: doors.unheard,
             handed: None,
             inward: Inward { callers: doors.callers, published },
         });

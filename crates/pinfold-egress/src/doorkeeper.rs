@@ -130,6 +130,18 @@ pub trait Doorkeeper: Map {
     /// What was asked of the proxy is no host, or not one alone: this was said.
     fn unclear(&self, said: &str, from: u16) -> No;
 
+    /// A datagram was sent to a host: it reaches nobody.
+    fn datagram(&self, host: &Host, port: u16, from: u16);
+
+    /// So many datagrams were not looked at, because there were too many.
+    fn more_datagrams(&self, count: u64);
+
+    /// The run is over and this was wanted in its last moment: nothing comes of it.
+    fn too_late(&self, ask: &Ask);
+
+    /// There is no room for a connection beside so many others; it waits.
+    fn is_full(&self, most: usize);
+
     /// Whether what is decided by has changed since this was asked last. Asked now and then.
     fn has_changed(&self) -> bool;
 

@@ -44,6 +44,7 @@ mod rounds;
 mod stream;
 mod synthetic;
 mod tls;
+mod unheard;
 mod unpack;
 mod upstream;
 

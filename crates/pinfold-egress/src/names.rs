@@ -22,18 +22,30 @@ use crate::relay::Shared;
 /// The largest query that is answered: all that fits without extensions, and what extensions ask for in practice.
 const LARGEST_QUERY: usize = 4096;
 
-/// Answers queries until the socket is gone.
+/// Answers queries until the run is over; those that wait then are looked at, too.
 pub(crate) async fn by_datagrams(socket: UdpSocket, shared: Arc<Shared>) {
     let mut query = vec![0; LARGEST_QUERY];
     loop {
-        let received = socket.async_io(Interest::READABLE, || receive(&socket, &mut query)).await;
+        let received = tokio::select! {
+            received = socket.async_io(Interest::READABLE, || receive(&socket, &mut query)) => received.map(Some),
+            () = shared.over() => Ok(None),
+        };
+        // Whether any waits may not have been told.
+        let received = match received {
+            Ok(None) => receive(&socket, &mut query),
+            Ok(Some(received)) => Ok(received),
+            Err(error) => Err(error),
+        };
         let Ok((len, from)) = received else {
+            if shared.is_over() {
+                return;
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
         let asker = Asker::Datagram(from.port());
         let said = dns::answer(query.get(..len).unwrap_or_default(), |name| shared.look_up(name, asker));
-        if let Some(said) = said {
+        if let Some(said) = said.filter(|_| !shared.is_over()) {
             // Whoever asked asks again when it is lost.
             let _ = socket.async_io(Interest::WRITABLE, || send(&socket, &said, &from)).await;
         }

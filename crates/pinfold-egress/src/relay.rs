@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use pinfold_policy::host::{Host, Name};
+use rustix::net::SocketFlags;
 use rustix::process::{Resource, getrlimit};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::dns::Lookup;
@@ -27,6 +29,7 @@ use crate::open::{self, Vault};
 use crate::published::{self, Inward};
 use crate::stream::{Passed, pass};
 use crate::synthetic::Synthetic;
+use crate::unheard;
 use crate::upstream::{Apart, Upstream};
 
 /// The sockets inside, made there and handed out.
@@ -40,6 +43,8 @@ pub struct Doors {
     pub names_by_connection: Vec<TcpListener>,
     /// Where the relay is asked as a proxy.
     pub proxies: Vec<TcpListener>,
+    /// Where the kernel tells of datagrams that nobody took.
+    pub unheard: Vec<UdpSocket>,
     /// Connections to the relay as a proxy that somebody else has taken.
     pub handed: Option<Handed>,
     /// What somebody outside can connect to inside.
@@ -81,6 +86,8 @@ pub(crate) struct Shared {
     room: Arc<Semaphore>,
     /// Says that what is decided by has changed.
     changes: watch::Sender<()>,
+    /// Says that the run is over: what still waits is looked at for the record, and nothing comes of it.
+    over: watch::Sender<bool>,
 }
 
 /// After how long connections are looked at whose host may be denied by now.
@@ -109,7 +116,7 @@ impl Shared {
     }
 
     /// The host that an address inside stands for.
-    fn host(&self, address: IpAddr) -> Host {
+    pub(crate) fn host(&self, address: IpAddr) -> Host {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.name(address).map_or(Host::Address(address.to_canonical()), |name| Host::Name(name.clone()))
     }
@@ -122,8 +129,31 @@ impl Shared {
         names.addresses(name).map_or(Lookup::Unknown, Lookup::Known)
     }
 
+    /// Whether the run is over.
+    pub(crate) fn is_over(&self) -> bool {
+        *self.over.borrow()
+    }
+
+    /// Waits until the run is over.
+    pub(crate) async fn over(&self) {
+        // An error says that nobody could end it any more.
+        let _ = self.over.subscribe().wait_for(|over| *over).await;
+    }
+
     /// A connection to a host, if it may be made.
     pub(crate) async fn reach(&self, ask: &Ask) -> Result<TcpStream, Unmet> {
+        if self.is_over() {
+            self.keeper.too_late(ask);
+            return Err(Unmet::over());
+        }
+        tokio::select! {
+            biased;
+            reached = self.try_to_reach(ask) => reached,
+            () = self.over() => Err(Unmet::over()),
+        }
+    }
+
+    async fn try_to_reach(&self, ask: &Ask) -> Result<TcpStream, Unmet> {
         match self.keeper.open(ask) {
             Opened::Yes => {}
             Opened::No(no) => return Err(Unmet::Refused(no)),
@@ -143,6 +173,12 @@ pub(crate) enum Unmet {
     Refused(No),
     /// It cannot be.
     Unreachable(String),
+}
+
+impl Unmet {
+    fn over() -> Self {
+        Self::Unreachable("the run is over".to_owned())
+    }
 }
 
 /// A relay that runs on a thread of its own. Dropped, it ends with all its connections.
@@ -192,15 +228,19 @@ impl Relay {
             names: Arc::clone(&names),
             room: Arc::new(Semaphore::new(limits.connections)),
             changes: watch::Sender::new(()),
+            over: watch::Sender::new(false),
         });
-        {
+        let doors = {
             let _entered = runtime.enter();
-            open(doors, &shared)?;
-        }
+            open(doors, &shared)?
+        };
         let (end, ended) = oneshot::channel::<()>();
         let run = move || {
-            // An error says that the other side was dropped, which is how it ends.
-            let _ = runtime.block_on(ended);
+            runtime.block_on(async {
+                // An error says that the other side was dropped, which is how it ends.
+                let _ = ended.await;
+                let _ = timeout(LAST_LOOK, look_last(doors, &shared)).await;
+            });
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("pinfold-relay".to_owned()).spawn(run)?;
@@ -213,14 +253,27 @@ impl Relay {
     }
 }
 
-fn open(doors: Doors, shared: &Arc<Shared>) -> io::Result<()> {
+/// How long what waits when the run is over may take to be looked at.
+const LAST_LOOK: Duration = Duration::from_millis(250);
+
+/// Looks at what nobody has looked at yet, once the run is over: who asked has gone, and left what was said.
+async fn look_last(doors: JoinSet<()>, shared: &Shared) {
+    shared.over.send_replace(true);
+    doors.join_all().await;
+    let all = u32::try_from(shared.limits.connections).unwrap_or(u32::MAX);
+    // Each connection gives its room back when it has been looked at.
+    let _ = shared.room.acquire_many(all).await;
+}
+
+fn open(doors: Doors, shared: &Arc<Shared>) -> io::Result<JoinSet<()>> {
+    let mut open = JoinSet::new();
     let kinds =
         [(doors.ports, Kind::Port), (doors.names_by_connection, Kind::Names), (doors.proxies, Kind::Proxy)];
     published::open(doors.inward, shared.limits.idle)?;
     for (listeners, kind) in kinds {
         for listener in listeners {
             listener.set_nonblocking(true)?;
-            tokio::spawn(take(tokio::net::TcpListener::from_std(listener)?, kind, Arc::clone(shared)));
+            open.spawn(take(tokio::net::TcpListener::from_std(listener)?, kind, Arc::clone(shared)));
         }
     }
     tokio::spawn(tell_changes(Arc::clone(shared)));
@@ -229,9 +282,13 @@ fn open(doors: Doors, shared: &Arc<Shared>) -> io::Result<()> {
     }
     for socket in doors.names {
         socket.set_nonblocking(true)?;
-        tokio::spawn(names::by_datagrams(tokio::net::UdpSocket::from_std(socket)?, Arc::clone(shared)));
+        open.spawn(names::by_datagrams(tokio::net::UdpSocket::from_std(socket)?, Arc::clone(shared)));
     }
-    Ok(())
+    for socket in doors.unheard {
+        socket.set_nonblocking(true)?;
+        open.spawn(unheard::tell(tokio::net::UdpSocket::from_std(socket)?, Arc::clone(shared)));
+    }
+    Ok(open)
 }
 
 /// What a listener is for.
@@ -242,12 +299,16 @@ enum Kind {
     Proxy,
 }
 
-/// Takes connections as long as there is room; more wait in the kernel.
+/// Takes connections. Where there is no room one waits here, and more in the kernel.
 async fn take(listener: tokio::net::TcpListener, kind: Kind, shared: Arc<Shared>) {
     loop {
-        let Ok(room) = Arc::clone(&shared.room).acquire_owned().await else { return };
-        match listener.accept().await {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = shared.over() => accept_now(&listener),
+        };
+        match accepted {
             Ok((stream, from)) => {
+                let Some(room) = room(&shared).await else { return };
                 let shared = Arc::clone(&shared);
                 tokio::spawn(async move {
                     let _room = room;
@@ -259,10 +320,30 @@ async fn take(listener: tokio::net::TcpListener, kind: Kind, shared: Arc<Shared>
                     }
                 });
             }
+            // Nothing waits any more.
+            Err(_) if shared.is_over() => return,
             // No descriptors are left: some will be.
             Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     }
+}
+
+/// A connection that waits in the kernel, whether or not that has been told.
+fn accept_now(listener: &tokio::net::TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let (stream, from) = rustix::net::acceptfrom_with(listener, flags)?;
+    let from = from.and_then(|from| SocketAddr::try_from(from).ok());
+    let nobody = SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);
+    Ok((TcpStream::from_std(stream.into())?, from.unwrap_or(nobody)))
+}
+
+/// A place among those that there is room for, once there is one.
+async fn room(shared: &Shared) -> Option<OwnedSemaphorePermit> {
+    if let Ok(room) = Arc::clone(&shared.room).try_acquire_owned() {
+        return Some(room);
+    }
+    shared.keeper.is_full(shared.limits.connections);
+    Arc::clone(&shared.room).acquire_owned().await.ok()
 }
 
 /// One connection, from its first byte to its last.
@@ -283,6 +364,7 @@ pub(crate) async fn carry(shared: &Arc<Shared>, ask: &Ask, inside: TcpStream, ea
     tokio::select! {
         () = carry_all(shared, ask, inside, early, host, &mut passed) => {}
         () = shared.denied(ask) => {}
+        () = shared.over() => {}
     }
     shared.keeper.ended(ask, passed);
 }

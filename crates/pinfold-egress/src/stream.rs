@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::net::RecvFlags;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
@@ -66,36 +67,93 @@ async fn one_way(
 ) -> io::Result<()> {
     loop {
         wait(from, Interest::READABLE, idle, clock).await?;
-        let pipe = Pipe::take()?;
-        let filled = match from.try_io(Interest::READABLE, || pipe.fill(from)) {
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                pipe.give_back();
-                continue;
-            }
-            other => other?,
+        let moved = match Pipe::take() {
+            Some(pipe) => through(pipe, from, to, idle, clock).await?,
+            None => match copied(from, to)? {
+                Copied::Some(len) => Some(len),
+                Copied::Nothing => None,
+                Copied::Full => {
+                    wait(to, Interest::WRITABLE, idle, clock).await?;
+                    None
+                }
+            },
         };
-        if filled == 0 {
-            pipe.give_back();
-            // The other side may have gone meanwhile: then there is nobody to tell.
-            let _ = rustix::net::shutdown(to, rustix::net::Shutdown::Write);
-            return Ok(());
+        match moved {
+            None => continue,
+            Some(0) => {
+                // The other side may have gone meanwhile: then there is nobody to tell.
+                let _ = rustix::net::shutdown(to, rustix::net::Shutdown::Write);
+                return Ok(());
+            }
+            Some(len) => *count += len as u64,
         }
         clock.moved();
-        let mut left = filled;
-        while left > 0 {
-            match to.try_io(Interest::WRITABLE, || pipe.drain(to, left)) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(drained) => left = left.saturating_sub(drained),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    wait(to, Interest::WRITABLE, idle, clock).await?;
-                }
-                Err(e) => return Err(e),
-            }
-            clock.moved();
-        }
-        pipe.give_back();
-        *count += filled as u64;
     }
+}
+
+/// Passes on what the socket has, by a pipe: how much, 0 at its end, `None` when it has nothing after all.
+async fn through(
+    pipe: Pipe,
+    from: &TcpStream,
+    to: &TcpStream,
+    idle: Duration,
+    clock: &Clock,
+) -> io::Result<Option<usize>> {
+    let filled = match from.try_io(Interest::READABLE, || pipe.fill(from)) {
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+            pipe.give_back();
+            return Ok(None);
+        }
+        other => other?,
+    };
+    let mut left = filled;
+    while left > 0 {
+        clock.moved();
+        match to.try_io(Interest::WRITABLE, || pipe.drain(to, left)) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(drained) => left = left.saturating_sub(drained),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                wait(to, Interest::WRITABLE, idle, clock).await?;
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    pipe.give_back();
+    Ok(Some(filled))
+}
+
+/// What became of bytes that were to be copied.
+enum Copied {
+    /// So many were; 0 at their end.
+    Some(usize),
+    /// There were none.
+    Nothing,
+    /// The other side takes none.
+    Full,
+}
+
+/// Passes on what the other side takes of what the socket has, without a pipe. What it does not take stays where it is, so
+/// that nothing is held here.
+fn copied(from: &TcpStream, to: &TcpStream) -> io::Result<Copied> {
+    let mut bytes = [0; 16 * 1024];
+    let peek = || Ok(rustix::net::recv(from, &mut bytes[..], RecvFlags::PEEK)?.0);
+    let seen = match from.try_io(Interest::READABLE, peek) {
+        Ok(0) => return Ok(Copied::Some(0)),
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(Copied::Nothing),
+        other => other?,
+    };
+    let sent = match to.try_write(bytes.get(..seen).unwrap_or_default()) {
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(Copied::Full),
+        other => other?,
+    };
+    let mut left = sent;
+    while left > 0 {
+        match rustix::net::recv(from, bytes.get_mut(..left).unwrap_or_default(), RecvFlags::empty())?.0 {
+            0 => break,
+            taken => left = left.saturating_sub(taken),
+        }
+    }
+    Ok(Copied::Some(sent))
 }
 
 /// Waits until the socket is ready, as long as anything moves in either direction.

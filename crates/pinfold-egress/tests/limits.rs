@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use pinfold_egress::{
     Ask, Asker, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay,
 };
-use pinfold_policy::host::Name;
+use pinfold_policy::host::{Host, Name};
 
 /// Lets everything pass, and remembers what was refused after all, and how connections ended.
 #[derive(Debug, Default)]
 struct Open {
     mismatches: Mutex<Vec<Mismatch>>,
     passed: Mutex<Vec<Passed>>,
+    full: Mutex<Vec<usize>>,
 }
 
 impl Map for Open {
@@ -49,6 +50,16 @@ impl Doorkeeper for Open {
         No { id: String::new(), message: String::new() }
     }
 
+    fn datagram(&self, _: &Host, _: u16, _: u16) {}
+
+    fn more_datagrams(&self, _: u64) {}
+
+    fn too_late(&self, _: &Ask) {}
+
+    fn is_full(&self, most: usize) {
+        self.full.lock().unwrap().push(most);
+    }
+
     fn has_changed(&self) -> bool {
         false
     }
@@ -71,14 +82,18 @@ struct Bed {
 }
 
 fn bed(connections: usize) -> Bed {
-    let keeper = Arc::new(Open::default());
-    Bed { keeper: Arc::clone(&keeper), ..bed_with(connections, keeper) }
+    bed_that_waits(connections, Duration::from_millis(700))
 }
 
-fn bed_with(connections: usize, keeper: Arc<dyn Doorkeeper>) -> Bed {
+fn bed_that_waits(connections: usize, idle: Duration) -> Bed {
+    let keeper = Arc::new(Open::default());
+    Bed { keeper: Arc::clone(&keeper), ..bed_with(connections, idle, keeper) }
+}
+
+fn bed_with(connections: usize, idle: Duration, keeper: Arc<dyn Doorkeeper>) -> Bed {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = listener.local_addr().unwrap();
-    let limits = Limits { connections, idle: Duration::from_millis(700), hello: Duration::from_millis(300) };
+    let limits = Limits { connections, idle, hello: Duration::from_millis(300) };
     let doors = Doors { proxies: vec![listener], ..Doors::default() };
     let relay = Relay::start(doors, keeper, limits).unwrap();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -186,6 +201,10 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
         fn unclear(&self, _: &str, _: u16) -> No {
             No { id: String::new(), message: String::new() }
         }
+        fn datagram(&self, _: &Host, _: u16, _: u16) {}
+        fn more_datagrams(&self, _: u64) {}
+        fn too_late(&self, _: &Ask) {}
+        fn is_full(&self, _: usize) {}
         fn has_changed(&self) -> bool {
             false
         }
@@ -195,7 +214,7 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
         fn ended(&self, _: &Ask, _: Passed) {}
     }
     let keeper = Arc::new(Turning::default());
-    let bed = bed_with(64, Arc::clone(&keeper) as Arc<_>);
+    let bed = bed_with(64, Duration::from_millis(700), Arc::clone(&keeper) as Arc<_>);
     // Where it leads the second time somebody listens too.
     let port = bed.echo.port();
     let near = TcpListener::bind(("127.0.0.2", port)).unwrap();
@@ -242,6 +261,38 @@ fn more_than_there_is_room_for_waits_its_turn() {
     let mut said = [0; 2];
     third.read_exact(&mut said).unwrap();
     assert_eq!(said, [5, 0]);
+    assert_eq!(*bed.keeper.full.lock().unwrap(), [2], "and that it waits is said");
+}
+
+#[test]
+fn receivers_that_do_not_read_hold_up_nobody_and_lose_nothing() {
+    const LEN: usize = 12 << 20;
+    let bed = bed_that_waits(256, Duration::from_mins(1));
+    let all: Vec<u8> = (0..LEN).map(|at| u8::try_from(at % 251).unwrap()).collect();
+    let all = Arc::new(all);
+    // More of them than there are pipes, each with more under way than all buffers hold.
+    let mut waiting = Vec::new();
+    for _ in 0..40 {
+        let stream = bed.tunnel();
+        let (mut to, all) = (stream.try_clone().unwrap(), Arc::clone(&all));
+        let says = thread::spawn(move || {
+            to.write_all(&all).unwrap();
+            to.shutdown(std::net::Shutdown::Write).unwrap();
+        });
+        waiting.push((stream, says));
+    }
+    thread::sleep(Duration::from_millis(500));
+    let mut another = bed.tunnel();
+    another.write_all(b"hello").unwrap();
+    let mut said = [0; 5];
+    another.read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"hello");
+    for (mut stream, says) in waiting {
+        let mut said = Vec::new();
+        stream.read_to_end(&mut said).unwrap();
+        assert!(said == *all, "{} bytes came back", said.len());
+        says.join().unwrap();
+    }
 }
 
 #[test]

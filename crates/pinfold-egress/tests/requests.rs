@@ -11,7 +11,7 @@ use std::time::Duration;
 use pinfold_egress::{
     Ask, Asker, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay,
 };
-use pinfold_policy::host::Name;
+use pinfold_policy::host::{Host, Name};
 
 /// Lets everything pass, and remembers what was refused after all.
 #[derive(Debug, Default)]
@@ -44,6 +44,14 @@ impl Doorkeeper for Open {
     fn unclear(&self, _: &str, _: u16) -> No {
         No { id: String::new(), message: String::new() }
     }
+
+    fn datagram(&self, _: &Host, _: u16, _: u16) {}
+
+    fn more_datagrams(&self, _: u64) {}
+
+    fn too_late(&self, _: &Ask) {}
+
+    fn is_full(&self, _: usize) {}
 
     fn has_changed(&self) -> bool {
         false

@@ -445,6 +445,30 @@ pub(crate) fn listen(at: SocketAddr, stream: bool) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// A socket that is told by the kernel which datagrams nobody took, and nothing else.
+///
+/// [raw(7)](https://man7.org/linux/man-pages/man7/raw.7.html),
+/// [RFC 3542](https://www.rfc-editor.org/rfc/rfc3542#section-3.2)
+pub(crate) fn unreachable_datagrams(v6: bool) -> io::Result<OwnedFd> {
+    // "Destination unreachable" is kind 3 in version 4 and 1 in version 6; a bit that is set keeps its kind away.
+    const FILTER: c_int = 1;
+    let (family, protocol, level) = if v6 {
+        (libc::AF_INET6, libc::IPPROTO_ICMPV6, libc::IPPROTO_ICMPV6)
+    } else {
+        (libc::AF_INET, libc::IPPROTO_ICMP, libc::IPPROTO_RAW)
+    };
+    let kept_away: [u32; 8] = [if v6 { !(1 << 1) } else { !(1 << 3) }, !0, !0, !0, !0, !0, !0, !0];
+    let words = if v6 { kept_away.len() } else { 1 };
+    let len = libc::socklen_t::try_from(words * size_of::<u32>()).unwrap_or(0);
+    // SAFETY: takes numbers only.
+    let rc = unsafe { libc::socket(family, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol) };
+    let socket = owned(check_int(rc)?.into())?;
+    // SAFETY: the kernel reads `len` bytes of `kept_away`, which is as long and lives until the call returns.
+    let rc = unsafe { libc::setsockopt(socket.as_raw_fd(), level, FILTER, kept_away.as_ptr().cast(), len) };
+    check_int(rc)?;
+    Ok(socket)
+}
+
 /// From which address of this machine a datagram would be sent there; an error where there is no way. Nothing is sent.
 pub(crate) fn way_to(to: SocketAddr) -> io::Result<IpAddr> {
     let socket = internet_socket(to, false)?;

@@ -11,7 +11,7 @@ pub fn denial(id: String, refused: &Refused) -> Denial {
         id: refused.id.clone().unwrap_or(id),
         layer: match *tried {
             "open socket" => DeniedBy::Socket,
-            "reach" | "look up" => DeniedBy::Proxy,
+            "reach" | "look up" | "send" | "hold" => DeniedBy::Proxy,
             _ => DeniedBy::Kernel,
         },
         who: kept_text(program),

@@ -211,6 +211,36 @@ impl Doorkeeper for Keeper {
         self.refuse("reach", said.escape_debug().to_string(), no, Who::At(from))
     }
 
+    fn datagram(&self, host: &Host, port: u16, from: u16) {
+        let no = Unreached {
+            why: "datagrams reach nobody but the name service".into(),
+            rule: None,
+            to_allow: "nothing allows that: use TCP, as HTTP/3 does by itself".into(),
+        };
+        self.refuse("send", named(host, port), no, Who::Asking(from));
+    }
+
+    fn more_datagrams(&self, count: u64) {
+        self.refusals.more(count);
+    }
+
+    fn too_late(&self, ask: &Ask) {
+        let hosts = self.renewed();
+        let rule = self.rule_for(&ask.host, ask.port);
+        if let Some(why) = why(hosts.host(&ask.host, ask.port), &rule) {
+            self.refuse("reach", named(&ask.host, ask.port), why, Who::At(ask.from));
+        }
+    }
+
+    fn is_full(&self, most: usize) {
+        let no = Unreached {
+            why: "it may have no more descriptors; others wait until some have ended".into(),
+            rule: None,
+            to_allow: "start it with a higher limit of open files (`ulimit -n`)".into(),
+        };
+        self.refusals.refuse("hold", format!("more than {most} connections"), no, None);
+    }
+
     fn has_changed(&self) -> bool {
         let now = self.renewed();
         let mut looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);

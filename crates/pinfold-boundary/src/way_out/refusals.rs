@@ -57,6 +57,19 @@ impl Refusals {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds to those that are not in the list.
+    pub(super) fn more(&self, count: u64) {
+        self.lock().more += count;
+    }
+
+    /// Whether no further one is remembered; then it is counted.
+    fn is_full(&self) -> bool {
+        let mut told = self.lock();
+        let is_full = told.refused.len() >= MOST;
+        told.more += u64::from(is_full);
+        is_full
+    }
+
     /// Remembers a refusal.
     pub(super) fn refuse(
         &self,
@@ -76,13 +89,12 @@ impl Refusals {
         if let Some(id) = known(&mut self.lock(), &key) {
             return No { id, message };
         }
+        if self.is_full() {
+            return No { id: String::new(), message };
+        }
         // Looked for without the lock, and once only.
         let program = who.map(|who| who.program(self.init));
         let mut told = self.lock();
-        if told.refused.len() >= MOST {
-            told.more += 1;
-            return No { id: String::new(), message };
-        }
         let id = self.names.as_ref().map(|names| format!("{names}{}", told.refused.len() + 1));
         let (tried, place, why) = &key;
         let refused = Refused {

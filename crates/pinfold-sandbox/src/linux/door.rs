@@ -22,6 +22,8 @@ pub struct Doors {
     pub names_by_connection: Vec<TcpListener>,
     /// Where the relay is asked as a proxy, on loopback.
     pub proxies: Vec<TcpListener>,
+    /// Where the kernel says which datagrams nobody took (ICMP of version 4, ICMP of version 6).
+    pub unheard: Vec<UdpSocket>,
     /// Sockets of the network inside that are not connected yet, of both versions, for whoever wants to reach a server there.
     pub callers: Vec<OwnedFd>,
 }
@@ -33,6 +35,7 @@ impl Doors {
             Kind::Names => self.names.push(socket.into()),
             Kind::NamesByConnection => self.names_by_connection.push(socket.into()),
             Kind::Proxy => self.proxies.push(socket.into()),
+            Kind::Unheard => self.unheard.push(socket.into()),
             Kind::Caller => self.callers.push(socket),
         }
     }
@@ -45,6 +48,8 @@ pub(crate) enum Kind {
     Names,
     NamesByConnection,
     Proxy,
+    /// Hears of datagrams that nobody took. For the record alone: a run goes without.
+    Unheard,
     /// Listens nowhere.
     Caller,
 }
@@ -62,6 +67,7 @@ impl Door {
         match self.kind {
             Kind::Port | Kind::NamesByConnection | Kind::Proxy => sys::listen(self.address, true),
             Kind::Names => sys::listen(self.address, false),
+            Kind::Unheard => sys::unreachable_datagrams(self.address.is_ipv6()),
             Kind::Caller => sys::internet_socket(self.address, true),
         }
     }
@@ -98,6 +104,7 @@ impl Relayed {
             of(Kind::Names, NAMES, ANY),
             of(Kind::NamesByConnection, NAMES, ANY),
             of(Kind::Proxy, entrances.proxy, LOOPBACK),
+            of(Kind::Unheard, 0, ANY),
         ];
         let doors = doors.into_iter().chain(ports.into_iter().map(|port| of(Kind::Port, port, ANY)));
         let callers = (0..entrances.callers).flat_map(|_| of(Kind::Caller, 0, ANY));
@@ -149,7 +156,7 @@ mod tests {
     fn what_cannot_be_listened_on_is_refused() {
         let new =
             |ports: &[u16], proxy| Relayed::new(&Entrances { ports: ports.to_vec(), proxy, callers: 0 });
-        assert_eq!(new(&[443, 80, 443], 808).unwrap().doors.len(), 2 * (3 + 2));
+        assert_eq!(new(&[443, 80, 443], 808).unwrap().doors.len(), 2 * (4 + 2));
         for (ports, proxy) in [(&[53][..], 808), (&[808], 808), (&[0], 808), (&[443], 53), (&[443], 0)] {
             assert!(new(ports, proxy).is_err(), "{ports:?} {proxy}");
         }

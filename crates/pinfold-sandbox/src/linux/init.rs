@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::door::Relayed;
+use super::door::{self, Relayed};
 use super::landlock::{Handles, Ruleset};
 use super::plan::Plan;
 use crate::sys::{self, Ended, Listener, Pid, Signals};
@@ -198,6 +198,8 @@ fn relay(relayed: &Relayed, to: BorrowedFd<'_>) -> Result<(), Failed> {
             }
             // A kernel without version 6, where nobody can use it.
             Err(e) if door.address.is_ipv6() && is_missing_family(&e) => {}
+            // Nothing is held by it.
+            Err(_) if door.kind == door::Kind::Unheard => {}
             Err(e) => return Err(failed(e)),
         }
     }
