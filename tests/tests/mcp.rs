@@ -406,6 +406,13 @@ fn a_session_is_in_the_record_from_its_beginning_to_its_end() {
         why.contains("a session: each call is judged by itself") && why.contains("ended: closed after"),
         "{why}"
     );
+    // Some agents do not end what they started by closing its input, but by a signal.
+    let mut client = plain(&bed, &[]);
+    assert!(!client.call("Read", json!({"file_path": "a"})).is_error());
+    let pid = client.child().id().to_string();
+    assert!(Command::new("kill").arg(pid).status().expect("kill can be started").success());
+    until("its end is recorded", || sessions(&bed.home()).len() == 4);
+    assert!(client.close(), "it ends tidily");
 }
 
 /// A client that goes in the middle of a call: what it started ends, and the record tells how.

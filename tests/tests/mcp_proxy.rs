@@ -221,6 +221,12 @@ fn a_call_is_judged_with_its_arguments_and_its_server_is_held() {
 
     let told: Vec<String> = sessions(&bed.home()).into_iter().map(|(_, what)| what).collect();
     assert_eq!(told, ["start mcp proxy s", "end"]);
+    let mut client = allowed(&bed, &[]);
+    assert!(!client.call("write_file", write(&inside)).is_error());
+    let pid = client.child().id().to_string();
+    assert!(Command::new("kill").arg(pid).status().expect("kill can be started").success());
+    until("its end is recorded", || sessions(&bed.home()).len() == 4);
+    drop(client);
     let record = bed.home().join(".local/state/pinfold/record");
     let files = fs::read_dir(record).expect("the record");
     let lines: String =

@@ -15,6 +15,7 @@ use pinfold_mcp::{Manner, Opener as _, Server};
 
 use crate::args::{Mcp, McpCommand, McpServe};
 use crate::exit::{DONE, FAILED, Failure, USAGE};
+use crate::surroundings;
 use house::House;
 
 pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
@@ -44,7 +45,8 @@ fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
     if let Some(place) = wanted.over_http.http {
         return http::serve(&server, place, &wanted.over_http);
     }
-    pinfold_mcp::serve_stdio(&server)
+    surroundings::ended()
+        .and_then(|ended| pinfold_mcp::serve_stdio(&server, ended))
         .map_err(|e| Failure::new(FAILED, format!("the client cannot be served: {e}")))?;
     Ok(ExitCode::from(DONE))
 }

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,17 +25,17 @@ pub(crate) const LONGEST: usize = 64 << 20;
 /// How long what is left may take to be written.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Serves until the input ends, and closes what was opened.
+/// Serves until the input ends or `ended` can be read, and closes what was opened.
 ///
 /// # Errors
 /// When the streams cannot be used, or a client begins in a way that no revision has.
-pub fn serve_stdio(server: &Server) -> io::Result<()> {
+pub fn serve_stdio(server: &Server, ended: UnixStream) -> io::Result<()> {
     // One thread for everything that does not wait; it can be replaced while it does.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let gone = Arc::new(Notify::new());
     let tells = Arc::clone(&gone);
     let outlet = Outlet::start(io::stdout().as_fd().try_clone_to_owned()?, move || tells.notify_one())?;
-    let ended = runtime.block_on(until_the_end(server.clone(), Arc::clone(&outlet), gone));
+    let ended = runtime.block_on(until_the_end(server.clone(), Arc::clone(&outlet), gone, ended));
     server.close();
     // Waits for the calls that are being carried out: they end, and are recorded.
     drop(runtime);
@@ -47,7 +48,19 @@ pub fn serve_stdio(server: &Server) -> io::Result<()> {
     ended
 }
 
-async fn until_the_end(server: Server, outlet: Arc<Outlet>, gone: Arc<Notify>) -> io::Result<()> {
+async fn until_the_end(
+    server: Server,
+    outlet: Arc<Outlet>,
+    gone: Arc<Notify>,
+    ended: UnixStream,
+) -> io::Result<()> {
+    ended.set_nonblocking(true)?;
+    let (ended, tells) = (tokio::net::UnixStream::from_std(ended)?, Arc::clone(&gone));
+    tokio::spawn(async move {
+        if ended.readable().await.is_ok() {
+            tells.notify_one();
+        }
+    });
     let (input, _) = stdio_pipes();
     let lines = AsyncRwTransport::new(input, tokio::io::sink()).with_max_line_length(LONGEST);
     match serve_server(server, Patient { lines, outlet, gone, begun: false }).await {
@@ -62,7 +75,7 @@ async fn until_the_end(server: Server, outlet: Arc<Outlet>, gone: Arc<Notify>) -
 struct Patient {
     lines: AsyncRwTransport<RoleServer, StdioReader, Sink>,
     outlet: Arc<Outlet>,
-    /// Nobody reads any more.
+    /// Nobody reads any more, or it is to end.
     gone: Arc<Notify>,
     begun: bool,
 }

@@ -33,7 +33,9 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     };
     let manner = Manner { refusals_as_text: wanted.client.refusals_as_text, ..Manner::default() };
     let tell = |what: &str| warn(say::lines(what));
-    let end = pinfold_mcp::proxy(Arc::new(house), behind, manner, tell).map_err(|why| {
+    let ended = surroundings::ended()
+        .map_err(|e| Failure::new(FAILED, format!("signals cannot be listened to: {e}")))?;
+    let end = pinfold_mcp::proxy(Arc::new(house), behind, manner, ended, tell).map_err(|why| {
         Failure::new(USAGE, say::lines(&why)).mend("--repin takes the tools as they are now")
     })?;
     Ok(ExitCode::from(code(end)))

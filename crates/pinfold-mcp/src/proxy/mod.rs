@@ -19,8 +19,9 @@ mod pins;
 mod pool;
 mod requests;
 
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -119,7 +120,7 @@ enum Event {
 }
 
 /// Stands between the client at standard input and output and a server that is started. `tell`: what people should know.
-/// Returns when one of them has ended, and everything that was started with it.
+/// Returns when one of them has ended or `ended` can be read, and everything that was started with it.
 ///
 /// # Errors
 /// When the server cannot be started, or what is known of it cannot be read.
@@ -127,6 +128,7 @@ pub fn proxy(
     opener: Arc<dyn Opener>,
     behind: Behind,
     manner: Manner,
+    mut ended: UnixStream,
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<ProxyEnd, String> {
     let Behind { name, mut command, pins, arguments } = behind;
@@ -151,6 +153,7 @@ pub fn proxy(
         // Nobody listens any more once it is all over.
         move || _ = events.send(event)
     };
+    let over = gone(Event::ClientGone);
     let shared = Arc::new(Shared {
         name,
         manner,
@@ -176,6 +179,12 @@ pub fn proxy(
     }
     start("server", move || of_server::listen(&of_server, server_output))?;
     start("log", move || of_server::log(log))?;
+    start("signals", move || {
+        // A byte for each signal.
+        if ended.read(&mut [0]).is_ok_and(|read| read > 0) {
+            over();
+        }
+    })?;
     Ok(shared.accompany(&mut child, &happened))
 }
 
