@@ -163,6 +163,8 @@ held() {
   grep -q held "$bed/held" && awk '/^VmRSS/ { printf "%.1f", $2 / 1024 }' "/proc/$pid/status" || echo –
   exec {hold}>&-
   wait "$holder" 2>/dev/null || true
+  # The next one is told apart by being the only one.
+  while pgrep -f "^$bed/pinfold run" >/dev/null; do sleep 0.1; done
 }
 
 many() {
