@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 
+use memchr::memmem;
 use vt100::{Callbacks, Parser, Screen};
 
 use crate::modes::Modes;
@@ -86,11 +87,11 @@ impl Picture {
         let Some(parser) = &mut self.parser else { return };
         match piece {
             Piece::Text(text) => match modes.characters() {
-                None => parser.process(text),
-                Some(b'0') => parser.process(lines(text).as_bytes()),
+                None => self.incomplete |= write(parser, text),
+                Some(b'0') => self.incomplete |= write(parser, lines(text).as_bytes()),
                 Some(_) => {
                     self.incomplete = true;
-                    parser.process(text);
+                    write(parser, text);
                 }
             },
             // The model knows these by their other names only.
@@ -142,6 +143,29 @@ impl Picture {
         text.extend(modes.place(screen.cursor_position()));
         text
     }
+}
+
+/// Makes the character in front of it as wide as a picture.
+const WIDENS: &[u8] = "\u{fe0f}".as_bytes();
+
+/// Writes a text. Whether something of it is not in the picture: a character that becomes wide in the last column, by which
+/// the model loses half of it and then fails.
+fn write(parser: &mut Parser<Unknown>, mut text: &[u8]) -> bool {
+    let mut is_missing = false;
+    while let Some(at) = memmem::find(text, WIDENS) {
+        let (before, rest) = text.split_at(at);
+        let (widens, behind) = rest.split_at(WIDENS.len());
+        parser.process(before);
+        let ((_, column), (_, columns)) = (parser.screen().cursor_position(), parser.screen().size());
+        if (1..columns.get()).contains(&column) {
+            parser.process(widens);
+        } else {
+            is_missing = true;
+        }
+        text = behind;
+    }
+    parser.process(text);
+    is_missing
 }
 
 /// Whether a text gets a look that is not kept: struck through, blinking, hidden, underlined in other ways.

@@ -210,6 +210,19 @@ fn windows_that_change_are_drawn_again() {
     assert!(track.is_incomplete(), "only the command knows what it drew meanwhile");
 }
 
+/// The model cannot widen a character in the last column when the screen scrolls by it.
+#[test]
+fn a_character_that_becomes_wide_in_the_last_column_is_no_end() {
+    for before in ["\x1b[6;12H", "\x1b[1;12H", "\x1b[6;11H"] {
+        let mut track = Track::new(SIZE);
+        track.hear(b"\x1b[?1049h");
+        track.hear(format!("{before}0\u{fe0f}").as_bytes());
+        track.hear("\x1b[6;1H            \x1b[5;1H            \x1b[H            中中".as_bytes());
+        assert_eq!(track.is_incomplete(), !before.ends_with("11H"), "{before:?}");
+        track.come_back();
+    }
+}
+
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z ]{1,14}",
