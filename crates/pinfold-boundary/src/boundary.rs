@@ -15,6 +15,7 @@ use crate::credentials;
 use crate::environment::{self, Filtered};
 use crate::folder::{Findings, Holder};
 use crate::git::layout;
+use crate::git::person::Person;
 use crate::git::protect;
 use crate::grant::{CacheChoice, Grant, Network, SandboxMode};
 use crate::hosts::HostList;
@@ -295,7 +296,8 @@ impl Drawing {
             self.hold_everywhere(guards, home);
         }
         let private = (tier == Tier::Full).then_some(&grant.private);
-        let holder = Holder { guards, home, folds_case: false, private, granted: &granted };
+        let person = Person::read(home);
+        let holder = Holder { guards, home, folds_case: false, private, granted: &granted, person: &person };
         for folder in &granted {
             holder.hold(folder, &mut self.places, &mut self.findings);
         }

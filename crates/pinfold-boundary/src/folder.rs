@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use pinfold_policy::{Guard, GuardKind, Guards, Held};
 
 use crate::git::layout::{self, Found};
+use crate::git::person::Person;
 use crate::git::protect::{self, hold};
 use crate::place::Places;
 use crate::private::Private;
@@ -33,6 +34,8 @@ pub(crate) struct Holder<'a> {
     pub(crate) private: Option<&'a Private>,
     /// Everything the person granted.
     pub(crate) granted: &'a [PathBuf],
+    /// What their git is told everywhere.
+    pub(crate) person: &'a Person,
 }
 
 /// What was found while holding folders.
@@ -103,7 +106,9 @@ impl Holder<'_> {
 
     fn repository(&self, repository: &layout::Repository, places: &mut Places, findings: &mut Findings) {
         let inside = |path: &Path| self.granted.iter().any(|g| path.starts_with(g));
-        protect::protect(repository, &inside, self.private, places, &mut findings.git);
+        let known =
+            protect::Known { inside: &inside, private: self.private, home: self.home, person: self.person };
+        protect::protect(repository, &known, places, &mut findings.git);
     }
 
     fn project(&self, top: &Path, places: &mut Places, findings: &mut Findings) {

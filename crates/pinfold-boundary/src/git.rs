@@ -6,5 +6,6 @@
 
 pub(crate) mod config;
 pub(crate) mod layout;
+pub(crate) mod person;
 pub(crate) mod protect;
 pub(crate) mod settle;

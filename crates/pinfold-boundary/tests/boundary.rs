@@ -282,6 +282,48 @@ fn what_the_configuration_names_in_the_folder_is_held() {
     assert_eq!(bed.standing(&boundary, "w/f"), "writable");
 }
 
+/// The person's own configuration counts in every repository, and so does what it includes.
+#[test]
+fn what_the_configuration_of_the_person_names_in_a_repository_is_held() {
+    let hooks = |path: &str| format!("[core]\n\thooksPath = {path}\n");
+    for (file, text, held, writable) in [
+        ("home/.gitconfig", hooks(".githooks"), "w/.githooks/pre-commit", "w/x/.githooks/y"),
+        ("home/.gitconfig", hooks("tools/git/hooks"), "w/tools/git/hooks/pre-commit", "w/tool"),
+        ("home/.config/git/config", hooks("here"), "w/here/pre-commit", "w/her"),
+        ("home/.gitconfig", hooks("~/../w/deep/hooks"), "w/deep/hooks/pre-commit", "w/x"),
+        ("home/.gitconfig", "[filter \"x\"]\n\tclean = ./clean.sh %f\n".to_owned(), "w/clean.sh", "w/clean"),
+        ("home/.gitconfig", "[include]\n\tpath = ~/more/git.cfg\n".to_owned(), "w/more/pre-commit", "w/x"),
+        (
+            "home/.gitconfig",
+            "[includeIf \"gitdir:x\"]\n\tpath = more/git.cfg\n".to_owned(),
+            "w/more/pre-commit",
+            "w/x",
+        ),
+    ] {
+        let bed = Bed::new();
+        bed.git_dir("w/.git");
+        bed.file("w/clean.sh", "");
+        bed.file(file, &text);
+        bed.file("home/more/git.cfg", "[include]\n\tpath = git.cfg\n[core]\n\thooksPath = more\n");
+        let boundary = bed.compile(|_| {});
+        assert_eq!(bed.standing(&boundary, held), "held", "{text}");
+        assert_eq!(bed.standing(&boundary, writable), "writable", "{text}");
+    }
+    let bed = Bed::new();
+    bed.git_dir("w/.git");
+    bed.file("home/.gitconfig", &hooks("/etc"));
+    let boundary = bed.compile(|_| {});
+    assert_eq!(bed.standing(&boundary, "w/x"), "writable", "what lies outside is held anyway");
+    // The same in a configuration of the repository.
+    for path in ["~/../w/own/hooks", "own/hooks"] {
+        let bed = Bed::new();
+        bed.git_dir("w/.git");
+        bed.file("w/.git/config", &hooks(path));
+        let boundary = bed.compile(|_| {});
+        assert_eq!(bed.standing(&boundary, "w/own/hooks/pre-commit"), "held", "{path}");
+    }
+}
+
 /// Whatever git reads of a configuration that is odd to us, it does not read more than is held.
 #[test]
 fn what_an_odd_configuration_names_is_held_too() {

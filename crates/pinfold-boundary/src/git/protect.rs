@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::config::{Config, Entry};
 use super::layout::{self, Repository, Tie};
+use super::person::{Person, expanded};
 pub(crate) use super::settle::PrivateConfig;
 use crate::place::{Hold, Places, Standing};
 use crate::private::Private;
@@ -26,16 +27,20 @@ pub(crate) struct Held {
     pub(crate) git_dirs: Vec<PathBuf>,
 }
 
-/// Writes down what is held of one repository. `inside`: whether a path lies in what the person granted.
-/// `private`: where copies of configurations are kept, if the kernel can
-/// lead git there.
-pub(crate) fn protect(
-    repository: &Repository,
-    inside: &dyn Fn(&Path) -> bool,
-    private: Option<&Private>,
-    places: &mut Places,
-    held: &mut Held,
-) {
+/// What is known beside a repository.
+pub(crate) struct Known<'a> {
+    /// Whether a path lies in what the person granted.
+    pub(crate) inside: &'a dyn Fn(&Path) -> bool,
+    /// Where copies of configurations are kept, if the kernel can lead git there.
+    pub(crate) private: Option<&'a Private>,
+    pub(crate) home: Option<&'a Path>,
+    /// The person's own configuration.
+    pub(crate) person: &'a Person,
+}
+
+/// Writes down what is held of one repository.
+pub(crate) fn protect(repository: &Repository, known: &Known<'_>, places: &mut Places, held: &mut Held) {
+    let inside = known.inside;
     let Repository { tie, top, git_dir, common } = repository;
     if *tie != Tie::Bare && *tie != Tie::Plain {
         places.add(top.join(".git"), Hold::ReadOnly, "it tells git where the repository is");
@@ -45,7 +50,7 @@ pub(crate) fn protect(
             places.add(dir.clone(), Hold::Writable, "it is the git directory of the granted folder");
         }
     }
-    git_directory(common, *tie == Tie::Bare && inside(common), private, places, held);
+    git_directory(common, *tie == Tie::Bare && inside(common), known, places, held);
     if *tie == Tie::Worktree {
         hold_checkout(common, "it belongs to the main working tree", places);
     }
@@ -55,8 +60,9 @@ pub(crate) fn protect(
     }
     for module in layout::modules(common).into_iter().chain(own_modules(git_dir, common)) {
         pin_between(if module.starts_with(git_dir) { git_dir } else { common }, &module, places);
-        git_directory(&module, false, private, places, held);
+        git_directory(&module, false, known, places, held);
     }
+    named_by_person(repository, known, places);
 }
 
 /// Pins the directories between two places: moved away with one of them, what is held below could be replanted.
@@ -71,13 +77,7 @@ fn own_modules(git_dir: &Path, common: &Path) -> Vec<PathBuf> {
     if git_dir == common { Vec::new() } else { layout::modules(git_dir) }
 }
 
-fn git_directory(
-    dir: &Path,
-    is_folder: bool,
-    private: Option<&Private>,
-    places: &mut Places,
-    held: &mut Held,
-) {
+fn git_directory(dir: &Path, is_folder: bool, known: &Known<'_>, places: &mut Places, held: &mut Held) {
     if held.git_dirs.iter().any(|d| d == dir) {
         return;
     }
@@ -89,7 +89,7 @@ fn git_directory(
         hold(&dir.join(name), "git runs what stands there, or is told there what to run", places);
     }
     let config = Config::read(&dir.join("config"));
-    hold_config(dir, config.as_ref().ok(), private, places, held);
+    hold_config(dir, config.as_ref().ok(), known.private, places, held);
     let worktree_config = match &config {
         Ok(config) => config.is_on("extensions", "worktreeconfig"),
         // What cannot be read here may turn it on for git.
@@ -99,7 +99,7 @@ fn git_directory(
     stand_in(&dir.join("commondir"), b".\n", "it would lead git to another configuration", places);
     objects(dir, places);
     if let Ok(config) = config.or_else(|_| Config::read_roughly(&dir.join("config"))) {
-        named_by_config(dir, &config, places);
+        named_by_config(dir, &config, known.home, places);
     }
 }
 
@@ -178,40 +178,58 @@ fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut Places) {
 
 /// Files of the working tree that the configuration makes git run or read: `core.hooksPath`, includes, programs
 /// given by path. Outside the folder they are read-only anyway.
-fn named_by_config(git_dir: &Path, config: &Config, places: &mut Places) {
+fn named_by_config(git_dir: &Path, config: &Config, home: Option<&Path>, places: &mut Places) {
     let top = match config.last("core", None, "worktree") {
         Some(worktree) => git_dir.join(worktree),
         None => git_dir.parent().unwrap_or(git_dir).to_owned(),
     };
     for entry in config.entries() {
-        let Some((base, named, missing)) = names(entry, git_dir, &top) else { continue };
-        let Ok(real) = fs::canonicalize(base.join(&named)) else {
-            let absent = base.join(&named);
-            let parent = absent.parent().and_then(|p| fs::canonicalize(p).ok());
-            if let (true, Some(parent), Some(name)) = (missing, parent, absent.file_name()) {
-                hold(&parent.join(name), "git's configuration names it", places);
-            }
-            continue;
-        };
-        if real != top && !git_dir.starts_with(&real) {
-            places.add(real, Hold::ReadOnly, "git's configuration names it");
+        let Some((named, missing)) = names(entry, git_dir, &top, home) else { continue };
+        let is_around = |real: &Path| real == top || git_dir.starts_with(real);
+        for place in held_for(&named, missing).filter(|place| !is_around(place)) {
+            hold(&place, "git's configuration names it", places);
         }
     }
 }
 
-/// The path that an entry names: relative to what, the path, and whether it counts when it is missing.
-fn names(entry: &Entry, git_dir: &Path, top: &Path) -> Option<(PathBuf, PathBuf, bool)> {
+/// The same for what the person's own configuration names in this repository.
+fn named_by_person(repository: &Repository, known: &Known<'_>, places: &mut Places) {
+    let Repository { top, git_dir, .. } = repository;
+    for (at, entry) in known.person.entries() {
+        let Some((named, missing)) = names(entry, at, top, known.home) else { continue };
+        let is_around = |real: &Path| top.starts_with(real) || git_dir.starts_with(real);
+        for place in held_for(&named, missing).filter(|place| (known.inside)(place) && !is_around(place)) {
+            hold(&place, "your configuration of git names it", places);
+        }
+    }
+}
+
+/// Where it really is, so that it is held there. One that is missing cannot be made, and neither can a directory above it
+/// that is missing.
+fn held_for(named: &Path, missing: bool) -> impl Iterator<Item = PathBuf> {
+    let real = fs::canonicalize(named).ok();
+    let absent = || {
+        let there = |path: &&Path| path.parent().is_some_and(|parent| fs::canonicalize(parent).is_ok());
+        let first = named.ancestors().find(there)?;
+        Some(fs::canonicalize(first.parent()?).ok()?.join(first.file_name()?))
+    };
+    let absent = if real.is_none() && missing { absent() } else { None };
+    real.or(absent).into_iter()
+}
+
+/// The path that an entry names, and whether it counts when it is missing. `at`: relative to what it names configurations.
+fn names(entry: &Entry, at: &Path, top: &Path, home: Option<&Path>) -> Option<(PathBuf, bool)> {
     let value = entry.value.as_deref().filter(|v| !v.is_empty())?;
-    let relative = |base: &Path, text: &str| Some((base.to_owned(), PathBuf::from(text), true));
     match (entry.section.as_str(), entry.key.as_str()) {
-        ("core", "hookspath" | "attributesfile") => relative(top, value),
-        ("include" | "includeif", "path") => relative(git_dir, value),
+        ("core", "hookspath" | "attributesfile") => Some((expanded(top, value, home), true)),
+        ("include" | "includeif", "path") => Some((expanded(at, value, home), true)),
         ("remote" | "branch" | "submodule" | "url" | "user", _) => None,
         _ => {
             // A command line: its first word, when that is a path to a file.
             let word = value.trim_start_matches('!').split_whitespace().next()?;
-            let is_path = word.contains('/') && fs::metadata(top.join(word)).is_ok_and(|m| m.is_file());
-            is_path.then(|| (top.to_owned(), PathBuf::from(word), false))
+            let named = expanded(top, word, home);
+            let is_path = word.contains('/') && fs::metadata(&named).is_ok_and(|m| m.is_file());
+            is_path.then_some((named, false))
         }
     }
 }
