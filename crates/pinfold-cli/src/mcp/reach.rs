@@ -33,9 +33,10 @@ pub(super) fn reach(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(DONE))
 }
 
-/// The person's login there. None where they say themselves who they are.
+/// The person's login there. None where they say themselves who they are, and within a run, where logins are out of sight.
 fn login(server: &Place, wanted: &McpProxy, headers: &HeaderMap) -> Result<Option<Renewal>, Failure> {
-    let known = logins().ok().filter(|_| !headers.contains_key(AUTHORIZATION));
+    let is_ours = !headers.contains_key(AUTHORIZATION) && !surroundings::is_inside_another();
+    let known = logins().ok().filter(|_| is_ours);
     let of = |logins: Logins| {
         let way = Box::new(Way::of_proxy(wanted)?);
         Renewal::of(logins, server.clone(), way).map_err(way::failure)
