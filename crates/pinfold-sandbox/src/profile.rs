@@ -53,6 +53,11 @@ pub struct Profile {
     /// A watcher may hold calls and do them itself: calls that only change the times or the mode of a file by its name
     /// are shown to it too, which without mounts they always are.
     pub negotiable: bool,
+    /// The supervisor carries out every call that changes a shared place, and the kernel lets no process do so by itself:
+    /// see [`Mediation`]. Needs Linux 5.19 with Landlock, and a watcher that says [`Reply::CarryOut`](crate::Reply::CarryOut).
+    pub mediated: Option<Mediation>,
+    /// Opens for reading are shown to the watcher as well. Each open then costs a question.
+    pub watches_reading: bool,
     /// The whole environment of the command, and of everything that runs inside.
     pub environment: Vec<(OsString, OsString)>,
     /// What the process may use up.
@@ -75,6 +80,16 @@ pub struct Detour {
     pub at: PathBuf,
     /// Where the link leads; taken as it stands, like the target of any link.
     pub to: PathBuf,
+}
+
+/// Complete mediation of what changes files: what a process may write by itself, and by Landlock nothing else.
+///
+/// Everything that [`Writes`] allows beside is opened, made, renamed and removed by the supervisor, through directories that
+/// it holds, in place of the process. So no name is ever looked up again after it was judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mediation {
+    /// Places of the run's own, beside its temporary directory and its layers.
+    pub own: Vec<PathBuf>,
 }
 
 /// Which part of the file system can be written.
@@ -159,6 +174,17 @@ pub struct Openings {
     pub keyrings: bool,
     /// `personality` values other than the plain ones.
     pub personality: bool,
+    /// `landlock_*`: sandboxes that programs make for themselves. A supervisor that carries calls out would not keep their
+    /// limits, so that a run with them is not [mediated](Profile::mediated).
+    pub landlock: bool,
+}
+
+impl Openings {
+    /// Whether calls may be carried out for everybody inside: nobody can have a view of files, limits or operations of
+    /// their own that the supervisor does not know of.
+    pub fn allow_mediation(self) -> bool {
+        !(self.user_namespaces || self.io_uring || self.landlock)
+    }
 }
 
 /// What the process may use up. `None` means the limit of the caller.

@@ -15,7 +15,7 @@ use crate::profile::{Network, Profile};
 use crate::self_test::Probe;
 use crate::strength::Tier;
 use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
-use crate::watch::{Blind, Local, Proxied, Taker, Watch, Watcher};
+use crate::watch::{Backing, Blind, Local, Proxied, Taker, Watch, Watcher};
 
 /// Signals that a supervisor passes on, instead of ending or stopping by them.
 const PASSED_ON: [libc::c_int; 10] = [
@@ -76,6 +76,11 @@ impl StartError {
         )
     }
 
+    /// Whether the supervisor cannot carry calls out here, so that a profile without [`Profile::mediated`] is the only way.
+    pub fn is_unmediated(&self) -> bool {
+        self.stage == Stage::Seccomp && self.error.raw_os_error() == Some(libc::EBUSY)
+    }
+
     /// Whether the program was not found (exit code 127) or could not be run (126).
     pub fn exit_code(&self) -> i32 {
         match (self.stage, self.error.raw_os_error()) {
@@ -114,6 +119,8 @@ pub struct Confined {
     deadline: Option<Instant>,
     tier: Tier,
     reaches_sockets: bool,
+    /// Calls are carried out here, or not at all.
+    mediated: bool,
     /// What a relay takes connections from, until somebody has taken them.
     doors: Option<Doors>,
     /// The port of the proxy, where that is all that can be reached.
@@ -137,6 +144,14 @@ pub enum End {
     Code(i32),
     /// Its wall time was over.
     TimedOut,
+}
+
+/// Whether this kernel lets a supervisor carry calls out ([`Profile::mediated`]): Landlock that keeps names together
+/// (version 2), and questions that wait undisturbed by signals; both since Linux 5.19. Where another program above watches
+/// already only the start tells.
+pub fn can_mediate() -> bool {
+    const REFER: u32 = 2;
+    sys::landlock_version().is_ok_and(|version| version >= REFER) && sys::can_wait_undisturbed()
 }
 
 /// Starts a command within a profile. `watched` asks for the calls that change files to be shown to a
@@ -202,6 +217,7 @@ pub fn start(
                 deadline,
                 tier,
                 reaches_sockets: false,
+                mediated: plan.mediated,
                 doors: plan.relayed.as_ref().map(|_| Doors::default()),
                 proxied: match profile.network {
                     Network::Proxied(port) => Some(port),
@@ -375,8 +391,14 @@ impl Confined {
                 (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
                 (_, Some(Report { stage: Stage::Closed, index, errno })) => {
                     let view = Some(errno.cast_unsigned()).filter(|view| *view != 0 && index == 1);
-                    let proxied = self.proxied.map(Proxied::new);
-                    self.watch = fd.map(|fd| WatchHandle(Watch::new(fd, view, proxied)));
+                    let backing = Backing { mediated: self.mediated, mounts: self.tier == Tier::Full };
+                    let watch = fd.map(|fd| Watch::new(fd, view, self.proxied.map(Proxied::new), backing));
+                    self.watch = watch.transpose().map_err(wrap)?.map(WatchHandle);
+                    if self.mediated && !self.watch.as_ref().is_some_and(|watch| watch.0.mediates(index == 1)) {
+                        let _ = end_all(&self.process, self.tier);
+                        let report = Report { stage: Stage::Seccomp, index: 0, errno: libc::EBUSY };
+                        return Err((Some(report), io::Error::from_raw_os_error(libc::EBUSY)));
+                    }
                     testing = true;
                 }
                 (_, Some(Report { stage: Stage::Door, errno: 0, index })) => {
@@ -427,6 +449,9 @@ impl Confined {
             let fds = [watch, self.process.as_raw_fd(), signals, stops];
             let asked = self.is_asking().then(Instant::now);
             let [question, end, signal, stop] = sys::poll(fds, self.remaining(asked.is_some()))?;
+            if let Some(watch) = &mut self.watch {
+                watch.0.retry(watcher);
+            }
             if let (Some(asked), Some(deadline), Ending::ByItself) = (asked, &mut self.deadline, ending) {
                 // The time of the person is not the command's.
                 *deadline += asked.elapsed();
@@ -520,13 +545,17 @@ impl Confined {
         self.deadline.is_some() && self.watch.as_ref().is_some_and(|watch| watch.0.holds())
     }
 
-    /// Milliseconds until the deadline, rounded up; while somebody is asked, until that is looked at again: answers are
+    /// Milliseconds until something is to be done: until an open is tried again, or the deadline, rounded up; while somebody is asked, until that is looked at again: answers are
     /// given elsewhere.
     fn remaining(&self, asking: bool) -> Option<i32> {
         const LOOK_AGAIN: Duration = Duration::from_millis(200);
-        let left = self.deadline?.saturating_duration_since(Instant::now());
-        let left = if asking { left.min(LOOK_AGAIN) } else { left };
-        Some(i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1)
+        let retries = self.watch.as_ref().and_then(|watch| watch.0.retries_in());
+        let ends = self.deadline.map(|deadline| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let left = if asking { left.min(LOOK_AGAIN) } else { left };
+            i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1
+        });
+        retries.into_iter().chain(ends).min()
     }
 
     /// `stopped`: the command has stopped since, and stays so although somebody continued us before. Returns whether the

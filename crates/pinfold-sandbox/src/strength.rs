@@ -2,6 +2,24 @@
 
 use std::fmt;
 
+/// How strongly a run is held: by which means of the kernel, and whether the supervisor carries its calls out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strength {
+    /// The means of the kernel.
+    pub tier: Tier,
+    /// Every call that changes a shared file is carried out by the supervisor ([`Mediation`](crate::Mediation)). Else
+    /// places inside the folder are held by mounts, or only watched, and missing names by directories that stand there for
+    /// the length of the run.
+    pub mediated: bool,
+}
+
+/// The best that this kernel can do within the tier.
+impl From<Tier> for Strength {
+    fn from(tier: Tier) -> Self {
+        Self { tier, mediated: crate::can_mediate() }
+    }
+}
+
 /// Which set of kernel means holds a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {

@@ -608,6 +608,8 @@ pub(crate) fn landlock_restrict(ruleset: BorrowedFd<'_>) -> io::Result<()> {
         .map(drop)
 }
 
+const WAIT_KILLABLE_RECV: c_ulong = 1 << 5;
+
 /// The descriptor on which the questions of a filter arrive.
 pub(crate) struct Listener {
     pub(crate) fd: OwnedFd,
@@ -619,7 +621,6 @@ pub(crate) struct Listener {
 ///
 /// [seccomp(2)](https://man7.org/linux/man-pages/man2/seccomp.2.html)
 pub(crate) fn install_filter(program: &[libc::sock_filter], watched: bool) -> io::Result<Option<Listener>> {
-    const WAIT_KILLABLE_RECV: c_ulong = 1 << 5;
     let Ok(len) = u16::try_from(program.len()) else {
         return Err(io::Error::from_raw_os_error(libc::E2BIG));
     };
@@ -757,21 +758,6 @@ pub(crate) fn identity_below(directory: BorrowedFd<'_>, path: &Path) -> io::Resu
     identity(owned(check(rc)?)?.as_fd())
 }
 
-/// Whether a path leads somewhere by names and ordinary links alone, none of which are objects of a process.
-///
-/// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html), `RESOLVE_NO_MAGICLINKS`. Not for a child.
-pub(crate) fn is_reached_without_magic(path: &Path) -> bool {
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: all zero is a valid `open_how`.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = u64::try_from(libc::O_PATH | libc::O_CLOEXEC).unwrap_or(0);
-    how.resolve = libc::RESOLVE_NO_MAGICLINKS;
-    let size = size_of::<libc::open_how>();
-    // SAFETY: `path` and `how` are valid for the call, and `size` is the size of `how`.
-    let rc = unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path.as_ptr(), &raw const how, size) };
-    check(rc).and_then(owned).is_ok()
-}
-
 /// Gives this thread a umask, a root and a working directory of its own, which were those of the process.
 ///
 /// [unshare(2)](https://man7.org/linux/man-pages/man2/unshare.2.html), `CLONE_FS`
@@ -798,6 +784,12 @@ impl Capabilities {
         Ok(Self(data))
     }
 
+    /// Whether there are any in effect.
+    pub(crate) fn are_in_effect(self) -> bool {
+        let [effective, _, _, more, ..] = self.0;
+        effective != 0 || more != 0
+    }
+
     /// The same with none in effect; they can be taken up again.
     pub(crate) fn at_rest(self) -> Self {
         let [_, permitted, inheritable, _, more, even_more] = self.0;
@@ -810,6 +802,26 @@ impl Capabilities {
         // SAFETY: as above.
         check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), self.0.as_ptr()) }).map(drop)
     }
+}
+
+/// The largest file that a process may make, in bytes. Nothing where that cannot be told.
+///
+/// [prlimit(2)](https://man7.org/linux/man-pages/man2/prlimit.2.html), `RLIMIT_FSIZE`
+pub(crate) fn largest_file(pid: Pid) -> u64 {
+    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: no new limit is given; `limit` is valid for writing.
+    let rc = unsafe { libc::prlimit64(pid, libc::RLIMIT_FSIZE, ptr::null(), &raw mut limit) };
+    if rc == 0 { limit.rlim_cur } else { 0 }
+}
+
+/// Whether questions of a filter can wait for their answer undisturbed by signals (Linux 5.19).
+///
+/// [seccomp(2)](https://man7.org/linux/man-pages/man2/seccomp.2.html): flags are looked at before the filter.
+pub(crate) fn can_wait_undisturbed() -> bool {
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
+    // SAFETY: there is no program, which the kernel says with EFAULT, and an unknown flag with EINVAL.
+    let rc = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, ptr::null::<u8>()) };
+    check(rc).is_err_and(|error| error.raw_os_error() == Some(libc::EFAULT))
 }
 
 /// Reads memory of another process into `buffer`; returns how much could be read.

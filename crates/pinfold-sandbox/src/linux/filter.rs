@@ -8,6 +8,7 @@
 use libc::{c_int, c_long, sock_filter};
 
 use crate::profile::{Network, Profile, Writes};
+use crate::watch::FCHMODAT2;
 
 /// What happens to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +138,10 @@ const SEEN: Action = Action::Watch { unwatched: None };
 const SEEN_AND_REFUSED: Action = Action::Watch { unwatched: Some(libc::EACCES) };
 
 fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
+    let mediated = profile.mediated.is_some();
     let mut rules = Vec::with_capacity(128);
-    rules.extend(watched_calls());
+    rules.extend(opens(profile));
+    rules.extend(names());
     rules.extend(sockets(profile, backing));
     if matches!(profile.network, Network::Proxied(_)) {
         rules.extend(of_handed_sockets());
@@ -148,21 +151,39 @@ fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
     rules.extend(closed_unless_opened(profile));
     if backing == Backing::Landlock {
         rules.extend(without_namespaces());
-        rules.extend(metadata());
-    } else if profile.negotiable {
-        rules.extend(metadata_by_name());
+    }
+    if mediated {
+        rules.extend(of_mediation());
+    }
+    if mediated || backing == Backing::Landlock {
+        rules.extend(attributes());
+    } else {
+        rules.extend(attributes_by_name(profile.negotiable));
+    }
+    if profile.negotiable && backing == Backing::Namespaces {
         rules.extend(questions_about_writing());
     }
     rules
 }
 
-/// The same where mounts hold it, for a watcher that may have it done outside. Times are mostly set without a path, on
-/// the file that was just written: that is not shown, so that it costs nothing.
-fn metadata_by_name() -> Vec<Rule> {
-    const FCHMODAT2: c_long = 452;
-    let times = vec![(Test::Equals(1, 0), Action::Allow)];
-    vec![Rule { number: libc::SYS_utimensat, tests: times, otherwise: SEEN }, always(FCHMODAT2, SEEN)]
+/// The same where mounts hold it. Times are shown to a watcher that may have them set outside; they are mostly set without a
+/// path, on the file that was just written, and that is not shown, so that it costs nothing.
+fn attributes_by_name(times: bool) -> Vec<Rule> {
+    let is_about_times = |number: c_long| TIMES_BY_NAME.contains(&number);
+    let shown = ATTRIBUTES_BY_NAME.iter().copied().filter(|number| times || !is_about_times(*number));
+    let open_file = vec![(Test::Equals(1, 0), Action::Allow)];
+    shown
+        .map(|number| match number {
+            libc::SYS_utimensat => Rule { number, tests: open_file.clone(), otherwise: SEEN },
+            number => always(number, SEEN),
+        })
+        .collect()
 }
+
+#[cfg(target_arch = "x86_64")]
+const TIMES_BY_NAME: &[c_long] = &[libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat, libc::SYS_utimensat];
+#[cfg(not(target_arch = "x86_64"))]
+const TIMES_BY_NAME: &[c_long] = &[libc::SYS_utimensat];
 
 /// Calls that ask whether a place could be written: a mount that is read-only says no where somebody may still say yes.
 fn questions_about_writing() -> Vec<Rule> {
@@ -176,77 +197,114 @@ fn questions_about_writing() -> Vec<Rule> {
     rules
 }
 
-/// Calls that change a file without writing to it, which Landlock does not govern. Mounts do, so that they are
-/// watched only where there are none.
-fn metadata() -> Vec<Rule> {
-    const FCHMODAT2: c_long = 452;
-    let mut numbers = vec![
-        FCHMODAT2,
-        libc::SYS_fchmod,
-        libc::SYS_fchown,
-        libc::SYS_utimensat,
-        libc::SYS_setxattr,
-        libc::SYS_lsetxattr,
-        libc::SYS_fsetxattr,
-        libc::SYS_removexattr,
-        libc::SYS_lremovexattr,
-        libc::SYS_fremovexattr,
-    ];
-    #[cfg(target_arch = "x86_64")]
-    numbers.extend([libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat]);
-    numbers.into_iter().map(|number| always(number, SEEN)).collect()
+/// Calls that change the attributes of a file by its name.
+#[cfg(target_arch = "x86_64")]
+const ATTRIBUTES_BY_NAME: &[c_long] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const ATTRIBUTES_BY_NAME: &[c_long] =
+    &[libc::SYS_fchmodat, FCHMODAT2, libc::SYS_fchownat, libc::SYS_utimensat];
+
+/// The others that change attributes: extended ones, and those of an open file.
+const OTHER_ATTRIBUTES: &[c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+
+/// Whether a call changes the attributes of a file without writing to it.
+pub(crate) fn changes_attributes(number: i64) -> bool {
+    ATTRIBUTES_BY_NAME.iter().chain(OTHER_ATTRIBUTES).any(|known| *known == number)
 }
 
-/// Calls that change what a path names. The kernel decides them; the supervisor hears of them, and may refuse.
-fn watched_calls() -> Vec<Rule> {
-    let writing = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u32;
+/// Calls that change a file without writing to it, which Landlock does not govern, nor a mount where the file was opened
+/// outside. The newest are too new to be relied upon, and what they mean lies in structures.
+fn attributes() -> Vec<Rule> {
+    // setxattrat, removexattrat, file_setattr
+    const NEW: [c_long; 3] = [463, 466, 469];
+    let known = ATTRIBUTES_BY_NAME.iter().chain(OTHER_ATTRIBUTES);
+    let mut rules: Vec<Rule> = known.map(|number| always(*number, SEEN)).collect();
+    rules.extend(NEW.map(|number| always(number, ENOSYS)));
+    rules
+}
+
+/// What a supervisor that carries calls out has to hear of beside them; and sandboxes of the run's own, whose limits it
+/// would not keep for them: programs find that the kernel has none.
+fn of_mediation() -> Vec<Rule> {
+    let landlock = [
+        libc::SYS_landlock_create_ruleset,
+        libc::SYS_landlock_add_rule,
+        libc::SYS_landlock_restrict_self,
+    ];
+    let exclusive = vec![(Test::AnyOf(1, libc::LOCK_EX.cast_unsigned()), SEEN)];
     let mut rules = vec![
-        Rule {
-            number: libc::SYS_openat,
-            tests: vec![(Test::AnyOf(2, writing), SEEN)],
-            otherwise: Action::Allow,
-        },
+        always(libc::SYS_umask, SEEN),
+        Rule { number: libc::SYS_flock, tests: exclusive, otherwise: Action::Allow },
+    ];
+    rules.extend(landlock.map(|number| always(number, ENOSYS)));
+    rules
+}
+
+/// Opens: those that may change something, and where reading is watched all of them.
+fn opens(profile: &Profile) -> Vec<Rule> {
+    let writing = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u32;
+    let open = |number, flags| {
+        if profile.watches_reading {
+            // What opens nothing but a handle reads nothing.
+            let handle = vec![(Test::AnyOf(flags, libc::O_PATH as u32), Action::Allow)];
+            return Rule { number, tests: handle, otherwise: SEEN };
+        }
+        let tests = vec![(Test::AnyOf(flags, writing), SEEN)];
+        Rule { number, tests, otherwise: Action::Allow }
+    };
+    let mut rules = vec![
+        open(libc::SYS_openat, 2),
         // Its flags are in memory, where a filter cannot look.
         always(libc::SYS_openat2, SEEN),
     ];
     #[cfg(target_arch = "x86_64")]
-    {
-        rules.push(Rule {
-            number: libc::SYS_open,
-            tests: vec![(Test::AnyOf(1, writing), SEEN)],
-            otherwise: Action::Allow,
-        });
-        rules.extend(
-            [
-                libc::SYS_creat,
-                libc::SYS_mkdir,
-                libc::SYS_rename,
-                libc::SYS_link,
-                libc::SYS_symlink,
-                libc::SYS_unlink,
-                libc::SYS_rmdir,
-                libc::SYS_chmod,
-                libc::SYS_chown,
-                libc::SYS_lchown,
-            ]
-            .map(|number| always(number, SEEN)),
-        );
-    }
-    rules.extend(
-        [
-            libc::SYS_mkdirat,
-            libc::SYS_renameat,
-            libc::SYS_renameat2,
-            libc::SYS_linkat,
-            libc::SYS_symlinkat,
-            libc::SYS_unlinkat,
-            libc::SYS_truncate,
-            libc::SYS_fchmodat,
-            libc::SYS_fchownat,
-        ]
-        .map(|number| always(number, SEEN)),
-    );
+    rules.extend([open(libc::SYS_open, 1), always(libc::SYS_creat, SEEN)]);
     rules
+}
+
+/// Calls that change what a path names.
+fn names() -> Vec<Rule> {
+    let mut numbers = vec![
+        libc::SYS_mkdirat,
+        libc::SYS_mknodat,
+        libc::SYS_renameat,
+        libc::SYS_renameat2,
+        libc::SYS_linkat,
+        libc::SYS_symlinkat,
+        libc::SYS_unlinkat,
+        libc::SYS_truncate,
+    ];
+    #[cfg(target_arch = "x86_64")]
+    numbers.extend([
+        libc::SYS_mkdir,
+        libc::SYS_mknod,
+        libc::SYS_rename,
+        libc::SYS_link,
+        libc::SYS_symlink,
+        libc::SYS_unlink,
+        libc::SYS_rmdir,
+    ]);
+    numbers.into_iter().map(|number| always(number, SEEN)).collect()
 }
 
 /// Socket families: the internet's where there is a network (or a private loopback), routing tables, and
@@ -367,10 +425,18 @@ fn controls(profile: &Profile, backing: Backing) -> Vec<Rule> {
     const TIOCLINUX: u32 = 0x541c;
     // FS_IOC_SETFLAGS, its 32-bit form, FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY
     const OF_INODES: [u32; 4] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4080_6685];
+    // BTRFS_IOC_SNAP_CREATE, SUBVOL_CREATE, SNAP_DESTROY, their later forms, SUBVOL_SETFLAGS: they make and remove names
+    // in a directory that is only read.
+    const OF_NAMES: [u32; 7] =
+        [0x5000_9401, 0x5000_940e, 0x5000_940f, 0x5000_9417, 0x5000_9418, 0x5000_943f, 0x4008_941a];
     #[expect(clippy::cast_possible_truncation, reason = "request numbers are 32 bits")]
     let mut refused = vec![libc::TIOCSTI as u32, TIOCLINUX, libc::TIOCSETD as u32];
-    if backing == Backing::Landlock && profile.writes != Writes::Anywhere {
+    let mediated = profile.mediated.is_some();
+    if mediated || backing == Backing::Landlock && profile.writes != Writes::Anywhere {
         refused.extend(OF_INODES);
+    }
+    if mediated {
+        refused.extend(OF_NAMES);
     }
     vec![Rule {
         number: libc::SYS_ioctl,
@@ -481,8 +547,6 @@ fn namespaces_and_mounts() -> Vec<Rule> {
 
 /// What the namespaces would keep apart: System V objects, message queues, limits of other processes.
 fn without_namespaces() -> Vec<Rule> {
-    // setxattrat, removexattrat, file_setattr: too new to be relied upon, and their paths lie in structures.
-    const NEW_ATTRIBUTES: [c_long; 3] = [463, 466, 469];
     let calls = [
         libc::SYS_shmget,
         libc::SYS_shmat,
@@ -505,7 +569,6 @@ fn without_namespaces() -> Vec<Rule> {
         libc::SYS_ioprio_set,
     ];
     let mut rules: Vec<Rule> = calls.into_iter().map(|number| always(number, EPERM)).collect();
-    rules.extend(NEW_ATTRIBUTES.map(|number| always(number, ENOSYS)));
     // Itself (0) is fine; any number may be an outsider.
     let own = vec![(Test::Equals(0, 0), Action::Allow)];
     rules.push(Rule { number: libc::SYS_prlimit64, tests: own, otherwise: EPERM });
@@ -528,7 +591,11 @@ const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const ARGS: u32 = 16;
 
-/// Foreign system-call tables end the process; x32 numbers (bit 30) do not exist here.
+/// The first system call that this filter knows nothing of (Linux 6.18 ends with `listns`, 470). What came later may do
+/// anything; programs meet kernels that do not have it.
+const FIRST_UNKNOWN: u32 = 471;
+
+/// Foreign system-call tables end the process.
 fn prologue() -> Vec<sock_filter> {
     let mut code = vec![
         load(ARCH),
@@ -536,10 +603,9 @@ fn prologue() -> Vec<sock_filter> {
         ret(libc::SECCOMP_RET_KILL_PROCESS),
         load(NUMBER),
     ];
-    if cfg!(target_arch = "x86_64") {
-        code.push(jump(libc::BPF_JGE, 0x4000_0000, 0, 1));
-        code.push(ret(refusal(libc::ENOSYS)));
-    }
+    // x32 numbers (bit 30) are among them.
+    code.push(jump(libc::BPF_JGE, FIRST_UNKNOWN, 0, 1));
+    code.push(ret(refusal(libc::ENOSYS)));
     code
 }
 

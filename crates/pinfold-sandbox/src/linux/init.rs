@@ -223,7 +223,7 @@ fn install_filter(plan: &mut Plan) -> io::Result<Option<Listener>> {
     if plan.watched {
         match sys::install_filter(plan.filter.code(), true) {
             // A program above watches already, and there can be only one.
-            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {}
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) && !plan.mediated => {}
             other => return other,
         }
     }

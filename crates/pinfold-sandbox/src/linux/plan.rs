@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     pub(crate) filter: Filter,
     /// Whether somebody will answer the questions of the filter.
     pub(crate) watched: bool,
+    /// Whether nothing works without them.
+    pub(crate) mediated: bool,
     pub(crate) self_test: Vec<Probe>,
     pub(crate) candidates: Vec<CString>,
     pub(crate) argv: Strings,
@@ -90,6 +92,7 @@ impl Plan {
             readable: if full { Vec::new() } else { readable(profile)? },
             filter: Filter::new(profile, backing),
             watched,
+            mediated: profile.mediated.is_some(),
             self_test: Probe::all(profile, full),
             candidates: candidates(&command.program, &profile.environment, &profile.cwd)?,
             argv: Strings::new(c_strings(std::iter::once(command.program).chain(command.args))?),
@@ -137,17 +140,19 @@ fn namespaces(network: &Network) -> u64 {
 
 fn handles(profile: &Profile, full: bool) -> Handles {
     Handles {
-        writes: profile.writes != Writes::Anywhere,
+        writes: profile.mediated.is_some() || profile.writes != Writes::Anywhere,
         // With mounts, an empty place stands over what cannot be read.
         reads: !full && profile.hidden.iter().chain(&profile.covered).next().is_some(),
         network: !full && profile.network != Network::Host,
     }
 }
 
+/// What a process writes by itself.
 fn writable(profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<CString>> {
-    let granted: &[PathBuf] = match &profile.writes {
-        Writes::Beneath(places) => places,
-        Writes::Nowhere | Writes::Anywhere => &[],
+    let granted: &[PathBuf] = match (&profile.mediated, &profile.writes) {
+        (Some(mediation), _) => &mediation.own,
+        (None, Writes::Beneath(places)) => places,
+        (None, Writes::Nowhere | Writes::Anywhere) => &[],
     };
     let layers = profile.layers.iter().map(|layer| &layer.shared);
     let temporary = match &profile.temp {

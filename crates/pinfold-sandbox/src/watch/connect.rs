@@ -20,9 +20,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::held::without_capabilities;
-use super::operands::{absolute, descriptor};
-use super::{Attempt, Intent, Reply, Watcher};
+use super::absolute;
+use super::attempt::{Attempt, Detail, Intent, Reply, Watcher};
+use super::file_call::int;
+use super::rights::without_capabilities;
 use crate::sys::{self, Answer, Pid};
 
 /// The longest address that the kernel takes (`struct sockaddr_storage`).
@@ -87,7 +88,7 @@ impl Local {
         const KIND: u64 = 0xf;
         let [family, kind, ..] = question.data.args;
         let kinds = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
-        descriptor(family) == libc::AF_UNIX && kinds.contains(&descriptor(kind & KIND))
+        int(family) == libc::AF_UNIX && kinds.contains(&int(kind & KIND))
     }
 
     /// Carries out a `connect`, here or on a thread where it may have to wait, and answers it.
@@ -95,7 +96,7 @@ impl Local {
         let (pid, id) = (asked.question.pid.cast_signed(), asked.question.id);
         let [number, address, len, ..] = asked.question.data.args;
         let answer = |answer| answer_if_there(asked.listener, id, answer);
-        let copy = sys::copied_from(pid, descriptor(number));
+        let copy = sys::copied_from(pid, int(number));
         let meant = copy.map_err(Miss::from).and_then(|socket| {
             let meant = self.meant(pid, &socket, (address, len))?;
             Ok((socket, meant))
@@ -108,13 +109,13 @@ impl Local {
             Ok(found) => found,
             Err(Miss::Error(errno)) => return answer(Answer::Fail(errno)),
             Err(Miss::Undeclared(place)) => {
-                watcher.attempt(&Attempt { pid, intent: Intent::Connect, place });
+                watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None });
                 return answer(Answer::Fail(libc::EACCES));
             }
         };
         if let Meant::Internet(address) = &meant
-            && let Some(place) = super::operands::network_place(address)
-            && watcher.attempt(&Attempt { pid, intent: Intent::Connect, place }) == Reply::Refuse
+            && let Some(place) = super::address::network_place(address)
+            && watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None }) == Reply::Refuse
         {
             return answer(Answer::Fail(libc::EACCES));
         }

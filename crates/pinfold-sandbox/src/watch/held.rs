@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::call::{Call, Caller, Deed, Opening};
-use crate::sys::{self, Answer, Capabilities, Pid};
+use super::rights::without_capabilities;
+use crate::sys::{self, Answer, Pid};
 
 /// Calls that wait at one time. Each is a process or thread that does nothing else.
 const MOST: usize = 256;
@@ -201,24 +202,6 @@ impl Held {
             let _ = sys::answer(waiting.listener.as_fd(), waiting.id, answer);
         }
     }
-}
-
-/// Does something with none of the capabilities of this thread in effect, which nobody inside has.
-///
-/// # Errors
-/// When they cannot be put aside; then nothing was done.
-pub(super) fn without_capabilities<T>(deed: impl FnOnce() -> T) -> io::Result<T> {
-    struct Back(Capabilities);
-    impl Drop for Back {
-        fn drop(&mut self) {
-            // What is permitted may always be taken up again.
-            let _ = self.0.set();
-        }
-    }
-    let before = Capabilities::current()?;
-    before.at_rest().set()?;
-    let _back = Back(before);
-    Ok(deed())
 }
 
 impl Drop for Held {

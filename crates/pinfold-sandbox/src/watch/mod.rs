@@ -1,125 +1,75 @@
-//! What confined processes try to change, as it happens.
+//! The supervisor's end of seccomp user notifications: what confined processes try, as it happens.
 //!
 //! The kernel lets the supervisor look at certain calls before they are carried out
-//! ([seccomp_unotify(2)](https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html)). The call then goes on
-//! and meets the walls as if nobody had looked, is refused on the spot, or is held until somebody has decided.
+//! ([seccomp_unotify(2)](https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html)). Where a run is
+//! [mediated](crate::Profile::mediated) a call that changes files in a shared place never goes on: the supervisor carries it
+//! out, through the directory that it has opened and judged, and the process gets the result. Landlock lets a process write
+//! by itself only in places of the run's own, so that a call which is let go on can do no more, whatever its memory holds by
+//! the time the kernel reads it again.
 //!
-//! What is seen is what the caller's memory held at that moment; a program with several threads can change it
-//! before the kernel reads it again. So this is eyes, not a wall: *letting a call go on* never allows anything
-//! that the walls do not, and *refusing* one keeps honest programs from places that no wall can name. A call that was
-//! *held* never goes on to do what somebody consented to: whoever holds it does that, as it was read, and answers.
+//! Elsewhere the call goes on and meets the walls as if nobody had looked, or is refused on the spot: eyes, not a wall. A
+//! call that was *held* never goes on to do what was consented to: whoever holds it does that, as it was read, and answers.
 
+mod address;
+mod attempt;
 mod call;
+mod caller;
+mod carry_out;
 mod connect;
+mod directories;
+mod file_call;
+mod file_question;
 mod held;
 mod memory;
-mod operands;
-mod parents;
 mod proxied;
+mod rights;
 mod understand;
+mod waiting;
+mod walk;
 
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::sys::{self, Answer};
+use crate::sys::{self, Answer, Pid};
+pub use attempt::{Attempt, Blind, Detail, Done, Intent, Reply, Watcher};
 pub use call::{Call, Caller, Deed, Opening, Sync, Time};
+use caller::Callers;
 pub(crate) use connect::Local;
 use connect::{Asked, answer_if_there};
+pub(crate) use file_call::FCHMODAT2;
+use directories::Directories;
+use file_call::FileCall;
+use file_question::{CarriedOut, FileQuestion};
 pub use held::Held;
 use held::Holding;
-use operands::Read;
-use parents::Parents;
 pub(crate) use proxied::Proxied;
 pub use proxied::Taker;
+use rights::Rights;
+use waiting::WaitingOpens;
+use walk::{Place, Walk};
 
-/// What a call would do to a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Intent {
-    /// Open for writing, or cut short, what exists.
-    Write,
-    /// Open for writing, making the file if need be; or make a special file.
-    Create,
-    /// Make a directory.
-    MakeDir,
-    /// Remove a name.
-    Remove,
-    /// Take a name away by renaming.
-    MoveFrom,
-    /// Give a name by renaming or linking.
-    MoveTo,
-    /// Make a symbolic link.
-    Symlink,
-    /// Change mode, owner, times or attributes.
-    Metadata,
-    /// Ask whether it could be written, and do nothing.
-    Access,
-    /// Connect to an address of another machine, where there is no way to it; or to a socket of this machine that was
-    /// not declared.
-    Connect,
-    /// Make a socket of a kind that is closed.
-    Socket,
-}
-
-/// One thing that a confined process is about to try.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// The process or thread, as numbered outside.
-    pub pid: i32,
-    /// What it would do.
-    pub intent: Intent,
-    /// Where: an absolute path, the links of its parent followed. For a socket its family, for a connection its
-    /// address: `ADDRESS:PORT`, the path of a socket, or `@` and its abstract name.
-    pub place: PathBuf,
-}
-
-/// What becomes of a call. Of a call with two places the later in this list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reply {
-    /// It goes on; no wall is known to stand there.
-    GoOn,
-    /// It waits, if it is understood whole: [`Watcher::hold`] gets it. Of [`Intent::Access`]: the answer is what the machine
-    /// says where no walls are.
-    Hold,
-    /// It goes on to meet a wall.
-    MeetWall,
-    /// It fails with "permission denied".
-    Refuse,
-}
-
-/// Someone who is told of attempts. Called on the supervisor's thread: the process waits meanwhile.
-pub trait Watcher {
-    /// Says what becomes of an attempt.
-    fn attempt(&mut self, attempt: &Attempt) -> Reply;
-
-    /// Takes over a call that is to wait. It comes back at once: others are waiting to be looked at.
-    fn hold(&mut self, held: Held) {
-        drop(held);
-    }
-
-    /// Says what becomes of an attempt that was to be held and cannot be: it is not understood in every part, its caller
-    /// sees other files, or too many wait already.
-    fn not_held(&mut self, attempt: &Attempt) -> Reply {
-        let _ = attempt;
-        Reply::Refuse
-    }
-}
-
-/// Lets everything go on and remembers nothing.
-#[derive(Debug, Default)]
-pub struct Blind;
-
-impl Watcher for Blind {
-    fn attempt(&mut self, _: &Attempt) -> Reply {
-        Reply::GoOn
-    }
+/// How the watched are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Backing {
+    /// The supervisor carries out what is allowed.
+    pub(crate) mediated: bool,
+    /// Mounts keep what lies outside.
+    pub(crate) mounts: bool,
 }
 
 /// The supervisor's end of the watch.
 pub(crate) struct Watch {
     listener: Arc<OwnedFd>,
-    parents: Parents,
+    backing: Backing,
+    callers: Callers,
+    known: RefCell<Directories>,
+    /// The root that every process of a mediated run has, once one of them was met.
+    root: Option<OwnedFd>,
+    rights: Rights,
+    waiting: WaitingOpens,
     /// None where calls cannot be held.
     holding: Option<Holding>,
     /// None where no socket of this machine can be reached.
@@ -131,10 +81,28 @@ pub(crate) struct Watch {
 impl Watch {
     /// `view`: the mount namespace of the watched, where those who ask wait undisturbed by signals. Elsewhere a call that
     /// waits could be started again by one, and be asked about and done twice: none is held there.
-    pub(crate) fn new(listener: OwnedFd, view: Option<u32>, proxied: Option<Proxied>) -> Self {
+    ///
+    /// # Errors
+    /// When the rights of this thread cannot be told.
+    pub(crate) fn new(
+        listener: OwnedFd,
+        view: Option<u32>,
+        proxied: Option<Proxied>,
+        backing: Backing,
+    ) -> io::Result<Self> {
         sys::wake_in_step(listener.as_fd());
-        let holding = view.map(Holding::new);
-        Self { listener: Arc::new(listener), parents: Parents::default(), holding, local: None, proxied }
+        Ok(Self {
+            listener: Arc::new(listener),
+            backing,
+            callers: Callers::default(),
+            known: RefCell::default(),
+            root: None,
+            rights: Rights::new()?,
+            waiting: WaitingOpens::default(),
+            holding: view.map(Holding::new),
+            local: None,
+            proxied,
+        })
     }
 
     /// Lets sockets of this machine be reached. Only where a call that waits is not started again by a signal (it would be
@@ -153,6 +121,11 @@ impl Watch {
         true
     }
 
+    /// Whether calls can be carried out: a question waits undisturbed, and can be answered with a descriptor.
+    pub(crate) fn mediates(&self, undisturbed: bool) -> bool {
+        undisturbed && sys::hands_over(self.fd())
+    }
+
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
@@ -162,6 +135,16 @@ impl Watch {
         self.holding.as_ref().is_some_and(Holding::is_in_use)
     }
 
+    /// How long until an open that waits is to be tried again, in milliseconds.
+    pub(crate) fn retries_in(&self) -> Option<i32> {
+        self.waiting.next_try()
+    }
+
+    /// Tries opens again that had to wait.
+    pub(crate) fn retry(&mut self, watcher: &mut dyn Watcher) {
+        self.waiting.retry(self.listener.as_fd(), &mut self.rights, watcher);
+    }
+
     /// Takes one question, lets `watcher` say what becomes of it, and answers unless it is held.
     pub(crate) fn answer_one(&mut self, watcher: &mut dyn Watcher) -> io::Result<()> {
         let question = match sys::next_question(self.fd()) {
@@ -169,75 +152,267 @@ impl Watch {
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => return Ok(()),
             other => other?,
         };
-        let asked = Asked { listener: &self.listener, question: &question };
+        let number = i64::from(question.data.nr);
+        match number {
+            libc::SYS_connect | libc::SYS_socket => self.network(&question, watcher),
+            libc::SYS_umask => {
+                self.callers.forget_umasks();
+                self.answer(&question, Answer::GoOn)
+            }
+            _ if self.is_plain_reading(&question, watcher) => self.answer(&question, Answer::GoOn),
+            _ => self.files(&question, watcher),
+        }
+    }
+
+    fn answer(&self, question: &libc::seccomp_notif, answer: Answer) -> io::Result<()> {
+        answer_if_there(&self.listener, question.id, answer)
+    }
+
+    fn network(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
+        let asked = Asked { listener: &self.listener, question };
+        let connects = i64::from(question.data.nr) == libc::SYS_connect;
         if let Some(proxied) = &mut self.proxied {
-            match i64::from(question.data.nr) {
-                libc::SYS_connect => return proxied.connect(&asked, watcher),
-                libc::SYS_socket if proxied.opens(&question) => return proxied.socket(&asked),
-                _ => {}
+            match connects {
+                true => return proxied.connect(&asked, watcher),
+                false if proxied.opens(question) => return proxied.socket(&asked),
+                false => {}
             }
         }
         if let Some(local) = &self.local {
-            match i64::from(question.data.nr) {
-                libc::SYS_connect => return local.connect(&asked, watcher),
+            match connects {
+                true => return local.connect(&asked, watcher),
                 // Its arguments are in registers: what was looked at is what is done.
-                libc::SYS_socket if Local::opens(&question) => {
-                    return answer_if_there(&self.listener, question.id, Answer::GoOn);
-                }
-                _ => {}
+                false if Local::opens(question) => return self.answer(question, Answer::GoOn),
+                false => {}
             }
         }
-        let read = Read::new(&question, &mut self.parents);
+        let pid = question.pid.cast_signed();
+        let [a, b, c, ..] = question.data.args;
+        let (intent, place) = if connects {
+            (Intent::Connect, address::address(pid, b, c).as_deref().and_then(address::network_place))
+        } else {
+            (Intent::Socket, Some(address::kind_of_socket(a, b)))
+        };
         // Else its number may mean another process by now.
-        let waits = sys::still_asking(self.fd(), question.id);
-        let attempts = read.attempts(question.pid.cast_signed()).filter(|_| waits).collect::<Vec<_>>();
+        let place = place.filter(|_| sys::still_asking(self.fd(), question.id));
+        let reply = place.map(|place| watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None }));
         // Sockets are shown only where the filter would refuse them if nobody watched.
-        let socket = i64::from(question.data.nr) == libc::SYS_socket;
-        let first = if socket { Reply::Refuse } else { Reply::GoOn };
+        let refused = !connects || reply == Some(Reply::Refuse);
+        self.answer(question, if refused { Answer::Fail(libc::EACCES) } else { Answer::GoOn })
+    }
+
+    /// Whether a call opens a file for reading alone that nobody looks at. Most calls are such: nothing else is asked about
+    /// them.
+    fn is_plain_reading(&self, question: &libc::seccomp_notif, watcher: &dyn Watcher) -> bool {
+        const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
+        let address = match i64::from(question.data.nr) {
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => question.data.args[0],
+            libc::SYS_openat => question.data.args[1],
+            _ => return false,
+        };
+        let reads = FileCall::open_flags(question).is_some_and(|flags| flags & CHANGES == 0);
+        // A path that cannot be read leads the kernel nowhere either.
+        reads
+            && memory::path(question.pid.cast_signed(), address)
+                .map_or(true, |path| !watcher.looks_at_reading(&path))
+    }
+
+    fn files(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
+        let pid = question.pid.cast_signed();
+        let call = match FileCall::read(question) {
+            Ok(Some(call)) => call,
+            // Its flags lie in memory, and it is none that changes anything.
+            Ok(None) => return self.answer(question, Answer::GoOn),
+            Err(error) => return self.not_found(question, is_about_attributes(question), &error),
+        };
+        let about_attributes = matches!(call, FileCall::Change { .. });
+        let found = match self.find(pid, &call) {
+            Ok(places) => FileQuestion { call, places },
+            Err(error) => return self.not_found(question, about_attributes, &error),
+        };
+        // Else its number may mean another process by now.
+        if !sys::still_asking(self.fd(), question.id) {
+            return Ok(());
+        }
+        let attempts = found.attempts(pid);
         let replies: Vec<Reply> = attempts.iter().map(|attempt| watcher.attempt(attempt)).collect();
-        let mut reply = replies.iter().copied().fold(first, Reply::max);
-        let could = read.access.filter(|_| reply == Reply::Hold);
-        if let Some(mode) = could {
-            let could = waits && self.could(&question, &attempts, mode);
-            return answer_if_there(
-                &self.listener,
-                question.id,
-                if could { Answer::Done } else { Answer::GoOn },
-            );
+        let mut reply = replies.iter().copied().fold(Reply::GoOn, Reply::max);
+        if let (FileCall::Access { mode, .. }, Reply::Hold) = (&found.call, reply) {
+            let could = self.could(pid, &attempts, *mode);
+            return self.answer(question, if could { Answer::Done } else { Answer::GoOn });
         }
         if reply == Reply::Hold {
-            if let Some(held) = self.hold(&question, &read, &attempts) {
+            if let Some(held) = self.hold(question, &found) {
                 watcher.hold(held);
                 return Ok(());
             }
             let held = attempts.iter().zip(&replies).filter(|(_, reply)| **reply == Reply::Hold);
             reply = held.map(|(attempt, _)| watcher.not_held(attempt)).fold(Reply::GoOn, Reply::max);
         }
-        let answer = if reply == Reply::Refuse { Answer::Fail(libc::EACCES) } else { Answer::GoOn };
-        answer_if_there(&self.listener, question.id, answer)
+        match reply {
+            Reply::Refuse => self.answer(question, Answer::Fail(refusal(&found.call))),
+            Reply::MeetWall if self.backing.mediated && self.has_no_wall(&found) => {
+                let errno = if self.backing.mounts { libc::EROFS } else { libc::EACCES };
+                self.answer(question, Answer::Fail(errno))
+            }
+            // Nothing but the kernel does these.
+            Reply::CarryOut if matches!(found.call, FileCall::Access { .. } | FileCall::Lock { .. }) => {
+                self.answer(question, Answer::GoOn)
+            }
+            Reply::CarryOut if self.backing.mediated => self.carry_out(question, found, attempts, watcher),
+            Reply::GoOn if self.backing.mediated && found.is_about_attributes() => {
+                self.carry_out(question, found, attempts, watcher)
+            }
+            Reply::GoOn | Reply::CarryOut | Reply::Hold | Reply::MeetWall => {
+                self.answer(question, Answer::GoOn)
+            }
+        }
+    }
+
+    /// Calls that neither Landlock nor, for an open file, a mount keeps from what lies outside.
+    fn has_no_wall(&self, found: &FileQuestion) -> bool {
+        found.is_about_attributes() || matches!(found.call, FileCall::Truncate { .. } | FileCall::Lock { .. })
+    }
+
+    /// A path that leads nowhere fails in the kernel as it did here; where nothing but the supervisor would hold what it
+    /// leads to a moment later, it fails at once.
+    fn not_found(&self, question: &libc::seccomp_notif, unheld: bool, error: &io::Error) -> io::Result<()> {
+        let errno = error.raw_os_error().unwrap_or(libc::EACCES);
+        let fails = self.backing.mediated && unheld;
+        self.answer(question, if fails { Answer::Fail(errno) } else { Answer::GoOn })
+    }
+
+    /// The places of a call.
+    fn find(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<Place>> {
+        match self.walk(pid, call) {
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
+                // Another thread that had its number was met before.
+                self.callers.forget(pid);
+                self.walk(pid, call)
+            }
+            found => found,
+        }
+    }
+
+    fn walk(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<Place>> {
+        let caller = self.callers.get(pid)?;
+        let own_root;
+        let mediated = self.backing.mediated;
+        let root: &OwnedFd = if mediated {
+            // Nobody in a mediated run can change root or see other mounts.
+            match &mut self.root {
+                Some(root) => root,
+                none => none.insert(caller.root()?),
+            }
+        } else {
+            own_root = caller.root()?;
+            &own_root
+        };
+        let walk = Walk { root, caller, known: mediated.then_some(&self.known) };
+        self.rights.as_caller(None, || file_question::places(call, &walk))?
+    }
+
+    /// The umask of a thread.
+    fn umask(&mut self, pid: Pid) -> io::Result<u32> {
+        match self.callers.get(pid)?.umask() {
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
+                self.callers.forget(pid);
+                self.callers.get(pid)?.umask()
+            }
+            umask => umask,
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        question: &libc::seccomp_notif,
+        found: FileQuestion,
+        attempts: Vec<Attempt>,
+        watcher: &mut dyn Watcher,
+    ) -> io::Result<()> {
+        let pid = question.pid.cast_signed();
+        let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
+        let carried = umask.and_then(|umask| {
+            let largest = || sys::largest_file(pid);
+            self.rights.as_caller(umask, || found.carry_out(largest))?
+        });
+        match carried {
+            Ok(CarriedOut::Done) => {
+                found.places.iter().for_each(|place| self.known.borrow_mut().forget(place.real()));
+                tell(watcher, &found, attempts);
+                self.answer(question, Answer::Done)
+            }
+            Ok(CarriedOut::File(file)) => {
+                tell(watcher, &found, attempts);
+                let close_on_exec = matches!(&found.call, FileCall::Open(open) if open.closes_on_exec());
+                match sys::answer_with(self.fd(), question.id, file.as_fd(), close_on_exec) {
+                    Ok(()) => Ok(()),
+                    // As many as it may have.
+                    Err(error) => self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EMFILE))),
+                }
+            }
+            Ok(CarriedOut::Waits) => match self.waiting.take(question.id, found, attempts) {
+                Ok(()) => Ok(()),
+                Err(errno) => self.answer(question, Answer::Fail(errno)),
+            },
+            Err(error) => self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EIO))),
+        }
     }
 
     /// Whether a place could be used like this if no walls stood there. Programs ask that before they try (`rm` at a
     /// terminal): told of the walls they would give up where somebody can still say yes.
-    fn could(&self, question: &libc::seccomp_notif, attempts: &[Attempt], mode: i32) -> bool {
-        let pid = question.pid.cast_signed();
+    fn could(&self, pid: Pid, attempts: &[Attempt], mode: i32) -> bool {
+        let mode = mode & (libc::R_OK | libc::W_OK | libc::X_OK);
         self.holding.as_ref().is_some_and(|holding| holding.shares_its_view(pid))
             && attempts.iter().all(|attempt| sys::can_access(&attempt.place, mode))
     }
 
     /// Holds a call that is understood whole, and whose places are those that the watcher was told.
-    fn hold(&self, question: &libc::seccomp_notif, read: &Read, attempts: &[Attempt]) -> Option<Held> {
+    fn hold(&self, question: &libc::seccomp_notif, found: &FileQuestion) -> Option<Held> {
         let holding = self.holding.as_ref()?;
-        let deed = understand::deed(question, read)?;
-        let places = understand::places(&deed)?;
-        let told = |attempt: &Attempt| places.contains(&attempt.place);
+        let deed = understand::deed(found)?;
         let pid = question.pid.cast_signed();
-        if attempts.is_empty() || !attempts.iter().all(told) || !holding.shares_its_view(pid) {
+        if !holding.shares_its_view(pid) {
             return None;
         }
-        let call = Call { deed, places, caller: Caller::of(pid)? };
+        let call = Call { deed, places: found.real_places(), caller: Caller::of(pid)? };
         // Else its number may have meant another process.
         let waits = sys::still_asking(self.fd(), question.id);
         if waits { holding.hold(&self.listener, question.id, call) } else { None }
     }
+}
+
+/// Whether a call that could not be read would change attributes.
+fn is_about_attributes(question: &libc::seccomp_notif) -> bool {
+    crate::linux::filter::changes_attributes(i64::from(question.data.nr))
+}
+
+/// How a call fails that is refused.
+fn refusal(call: &FileCall) -> i32 {
+    match call {
+        FileCall::Lock { .. } => libc::ENOLCK,
+        _ => libc::EACCES,
+    }
+}
+
+/// Tells the watcher what was carried out.
+fn tell(watcher: &mut dyn Watcher, found: &FileQuestion, attempts: Vec<Attempt>) {
+    for (attempt, place) in attempts.into_iter().zip(&found.places) {
+        let file = (attempt.intent == Intent::MakeDir).then(|| place.identity()).flatten();
+        watcher.carried_out(&Done { attempt, file });
+    }
+}
+
+/// The absolute path of what a path names for a process, links and all.
+pub(super) fn absolute(pid: Pid, directory: i32, path: &std::ffi::OsStr) -> Option<PathBuf> {
+    let path = std::path::Path::new(path);
+    if path.is_absolute() {
+        return Some(path.to_owned());
+    }
+    let base = match directory {
+        libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
+        fd => format!("/proc/{pid}/fd/{fd}"),
+    };
+    Some(std::fs::read_link(base).ok()?.join(path))
 }

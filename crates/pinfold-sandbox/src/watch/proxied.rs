@@ -13,8 +13,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::connect::{Asked, answer_if_there};
-use super::operands::{address, descriptor, internet_address};
-use super::{Attempt, Intent, Watcher};
+use super::address::{address, internet_address};
+use super::attempt::{Attempt, Detail, Intent, Watcher};
+use super::file_call::int;
 use crate::sys::{self, Answer};
 
 /// Takes the other end of a connection, and says whether there was room for it.
@@ -47,17 +48,17 @@ impl Proxied {
         const KIND: u64 = 0xf;
         let [family, kind, protocol, ..] = question.data.args;
         self.taker.is_some()
-            && [libc::AF_INET, libc::AF_INET6].contains(&descriptor(family))
-            && descriptor(kind & KIND) == libc::SOCK_STREAM
-            && [0, libc::IPPROTO_TCP].contains(&descriptor(protocol))
+            && [libc::AF_INET, libc::AF_INET6].contains(&int(family))
+            && int(kind & KIND) == libc::SOCK_STREAM
+            && [0, libc::IPPROTO_TCP].contains(&int(protocol))
     }
 
     /// Answers with a socket that is connected already.
     pub(super) fn socket(&mut self, asked: &Asked<'_>) -> io::Result<()> {
         let [family, kind, ..] = asked.question.data.args;
-        let has = |flag: i32| descriptor(kind) & flag == flag;
+        let has = |flag: i32| int(kind) & flag == flag;
         let refuse = |errno| answer_if_there(asked.listener, asked.question.id, Answer::Fail(errno));
-        let made = pair(descriptor(family) == libc::AF_INET6).and_then(|(theirs, ours)| {
+        let made = pair(int(family) == libc::AF_INET6).and_then(|(theirs, ours)| {
             theirs.set_nonblocking(has(libc::SOCK_NONBLOCK))?;
             Ok((theirs, ours))
         });
@@ -89,7 +90,7 @@ impl Proxied {
         }
         if let Some(to) = to {
             let place = PathBuf::from(to.to_string());
-            watcher.attempt(&Attempt { pid, intent: Intent::Connect, place });
+            watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None });
         }
         answer_if_there(asked.listener, id, Answer::Fail(libc::EACCES))
     }

@@ -1,0 +1,139 @@
+//! What a call would do to which place, and what becomes of it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::held::Held;
+
+/// What a call would do to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Intent {
+    /// Open for reading.
+    Read,
+    /// Open for writing, or cut short, what exists.
+    Write,
+    /// Open for writing, making the file if need be; or make a special file.
+    Create,
+    /// Make a directory.
+    MakeDir,
+    /// Remove a name.
+    Remove,
+    /// Take a name away by renaming.
+    MoveFrom,
+    /// Give a name by renaming or linking.
+    MoveTo,
+    /// Give the file at this place a second name elsewhere.
+    LinkFrom,
+    /// Make a symbolic link.
+    Symlink,
+    /// Change mode, owner, times or attributes.
+    Metadata,
+    /// Lock for others who would use it.
+    Lock,
+    /// Ask whether it could be written, and do nothing.
+    Access,
+    /// Connect to an address of another machine, where there is no way to it; or to a socket of this machine that was
+    /// not declared.
+    Connect,
+    /// Make a socket of a kind that is closed.
+    Socket,
+}
+
+/// More about an attempt, where its intent and place do not say all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    None,
+    /// The text of the symbolic link that is made.
+    LinkText(OsString),
+    /// The place that gets its second name, or the one that is moved, for [`Intent::MoveTo`].
+    From(PathBuf),
+    /// The place where a moved file goes, for [`Intent::MoveFrom`].
+    To(PathBuf),
+    /// Both names change places.
+    Exchange(PathBuf),
+    /// The new permission bits.
+    Mode(u32),
+    /// Extended attributes, an access control list included.
+    Attribute(OsString),
+}
+
+/// One thing that a confined process is about to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The process or thread, as numbered outside.
+    pub pid: i32,
+    /// What it would do.
+    pub intent: Intent,
+    /// Where: an absolute path, the links of its parent followed. For a socket its family, for a connection its
+    /// address: `ADDRESS:PORT`, the path of a socket, or `@` and its abstract name.
+    pub place: PathBuf,
+    /// More about it.
+    pub detail: Detail,
+}
+
+/// What becomes of a call. Of a call with two places the later in this list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reply {
+    /// It goes on; no wall is known to stand there, and what it may do the kernel says.
+    GoOn,
+    /// It is allowed. Where calls are [mediated](crate::Profile::mediated) the supervisor carries it out through what it
+    /// has opened; elsewhere it goes on.
+    CarryOut,
+    /// It waits, if it is understood whole: [`Watcher::hold`] gets it. Of [`Intent::Access`]: the answer is what the machine
+    /// says where no walls are.
+    Hold,
+    /// It goes on to meet a wall.
+    MeetWall,
+    /// It fails with "permission denied".
+    Refuse,
+}
+
+/// What was carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The attempt: of a call with two places there is one for each.
+    pub attempt: Attempt,
+    /// The file that stands at the place now: device and inode. `None` for what was removed or moved away.
+    pub file: Option<(u64, u64)>,
+}
+
+/// Someone who is told of attempts. Called on the supervisor's thread: the process waits meanwhile.
+pub trait Watcher {
+    /// Says what becomes of an attempt.
+    fn attempt(&mut self, attempt: &Attempt) -> Reply;
+
+    /// Whether an open for reading is to be looked at: the path as the caller wrote it. Asked for each, so it has to be quick.
+    fn looks_at_reading(&self, path: &std::ffi::OsStr) -> bool {
+        let _ = path;
+        false
+    }
+
+    /// Hears of a call that was carried out by the supervisor.
+    fn carried_out(&mut self, done: &Done) {
+        let _ = done;
+    }
+
+    /// Takes over a call that is to wait. It comes back at once: others are waiting to be looked at.
+    fn hold(&mut self, held: Held) {
+        drop(held);
+    }
+
+    /// Says what becomes of an attempt that was to be held and cannot be: it is not understood in every part, its caller
+    /// sees other files, or too many wait already.
+    fn not_held(&mut self, attempt: &Attempt) -> Reply {
+        let _ = attempt;
+        Reply::Refuse
+    }
+}
+
+/// Lets everything go on and remembers nothing.
+#[derive(Debug, Default)]
+pub struct Blind;
+
+impl Watcher for Blind {
+    fn attempt(&mut self, _: &Attempt) -> Reply {
+        Reply::GoOn
+    }
+}

@@ -1,0 +1,144 @@
+//! The processes that make calls: their directories and their umask, as the kernel tells them in `/proc`.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
+
+use super::file_call::Base;
+use crate::sys::Pid;
+
+/// Threads that are remembered. When there are more, all are forgotten and met anew.
+const MOST: usize = 512;
+
+/// Threads that made calls before, each held by its directory in `/proc`: another thread with the same number is told apart
+/// by that, since nothing is found below the directory of one that has ended.
+#[derive(Default)]
+pub(super) struct Callers {
+    known: HashMap<Pid, Caller>,
+}
+
+/// One thread.
+pub(super) struct Caller {
+    directory: OwnedFd,
+    /// `None` until it is asked for, and after a change.
+    umask: Option<u32>,
+}
+
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Callers {
+    /// The thread with this number.
+    ///
+    /// # Errors
+    /// `ENOENT` when it is gone.
+    pub(super) fn get(&mut self, pid: Pid) -> io::Result<&mut Caller> {
+        if !self.known.contains_key(&pid) {
+            if self.known.len() >= MOST {
+                self.known.clear();
+            }
+            let directory = rustix::fs::open(format!("/proc/{pid}"), DIRECTORY, Mode::empty())?;
+            self.known.insert(pid, Caller { directory, umask: None });
+        }
+        self.known.get_mut(&pid).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Forgets a thread: nothing is found below its directory any more, so that its number is another's by now.
+    pub(super) fn forget(&mut self, pid: Pid) {
+        self.known.remove(&pid);
+    }
+
+    /// Forgets every umask: one of them is about to change, and others may share it.
+    pub(super) fn forget_umasks(&mut self) {
+        self.known.values_mut().for_each(|caller| caller.umask = None);
+    }
+}
+
+impl Caller {
+    /// Its own directory in `/proc`, which `/proc/self` stands for.
+    pub(super) fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// The directory that a relative path starts from.
+    ///
+    /// # Errors
+    /// `EBADF`, `ENOTDIR`.
+    pub(super) fn base(&self, base: Base) -> io::Result<OwnedFd> {
+        let opened = match base {
+            Base::Cwd => openat(&self.directory, "cwd", DIRECTORY, Mode::empty()),
+            Base::Descriptor(fd) => openat(&self.directory, fd_name(fd), DIRECTORY, Mode::empty()),
+        };
+        opened.map_err(|error| self.missing(error))
+    }
+
+    /// Which directory that is: device and inode.
+    ///
+    /// # Errors
+    /// `EBADF`.
+    pub(super) fn identity(&self, base: Base) -> io::Result<(u64, u64)> {
+        let found = match base {
+            Base::Cwd => statat(&self.directory, c"cwd", AtFlags::empty()),
+            Base::Descriptor(fd) => statat(&self.directory, fd_name(fd), AtFlags::empty()),
+        };
+        found.map(|found| (found.st_dev, found.st_ino)).map_err(|error| self.missing(error))
+    }
+
+    /// What an error below its directory means: the thread is gone, or it has no such descriptor.
+    fn missing(&self, error: Errno) -> io::Error {
+        match error {
+            Errno::NOENT if self.lives() => io::Error::from_raw_os_error(libc::EBADF),
+            Errno::NOENT => io::Error::from_raw_os_error(libc::ESRCH),
+            other => other.into(),
+        }
+    }
+
+    fn lives(&self) -> bool {
+        statat(&self.directory, c"cwd", AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// What one of its descriptors stands for, whatever that is.
+    ///
+    /// # Errors
+    /// `EBADF`.
+    pub(super) fn open_file(&self, fd: i32) -> io::Result<OwnedFd> {
+        let opened = openat(&self.directory, fd_name(fd), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        opened.map_err(|error| self.missing(error))
+    }
+
+    /// Its root directory.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub(super) fn root(&self) -> io::Result<OwnedFd> {
+        Ok(openat(&self.directory, "root", DIRECTORY, Mode::empty())?)
+    }
+
+    /// Which mode bits what it makes does not get.
+    ///
+    /// # Errors
+    /// `ESRCH` when it is gone.
+    pub(super) fn umask(&mut self) -> io::Result<u32> {
+        if let Some(umask) = self.umask {
+            return if self.lives() { Ok(umask) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) };
+        }
+        let file = openat(&self.directory, "status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut text = [0u8; 256];
+        // It is among the first lines.
+        let len = std::fs::File::from(file).read(&mut text)?;
+        let text = String::from_utf8_lossy(text.get(..len).unwrap_or_default()).into_owned();
+        let umask = text.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);
+        let umask = umask.and_then(|mask| u32::from_str_radix(mask, 8).ok());
+        let umask = umask.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
+        self.umask = Some(umask);
+        Ok(umask)
+    }
+}
+
+fn fd_name(fd: i32) -> CString {
+    // A number has no NUL in it.
+    CString::new(format!("fd/{fd}")).unwrap_or_default()
+}

@@ -1,0 +1,203 @@
+//! Calls of confined processes, carried out by the supervisor through the directories and files that it holds.
+//!
+//! What was judged is what is touched: no path is looked up again, and the kernel never reads the caller's copy of it. Each
+//! call is made with the rights of the caller and no more: its user, none of the capabilities that nobody inside has, and
+//! its umask. Nothing here waits for anything: an open that would wait is tried again beside the others.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, UTIME_NOW, UTIME_OMIT, XattrFlags,
+    chownat, fcntl_setfl, fstat, ftruncate, linkat, mkdirat, mknodat, openat, renameat_with, symlinkat, unlinkat, utimensat,
+};
+use rustix::io::Errno;
+
+use super::call::Time;
+use super::file_call::{Change, OpenCall};
+use super::walk::{Entry, Place, error, own_name};
+
+/// How an open ended.
+pub(super) enum Opened {
+    File(OwnedFd),
+    /// It would wait: for the other end of a pipe, or for a lease that another holds.
+    Waits,
+}
+
+/// Opens a file for writing, making it if that was asked for.
+pub(super) fn open(place: &Place, call: &OpenCall) -> io::Result<Opened> {
+    let wanted = OFlags::from_bits_retain(call.flags.cast_unsigned());
+    // A link in the last component was followed before, and none put there since is. Nothing here waits, and no terminal
+    // becomes the supervisor's.
+    let flags = wanted | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mode = if wanted.intersects(OFlags::CREATE | OFlags::TMPFILE) { Mode::from_raw_mode(call.mode) } else { Mode::empty() };
+    let opened = match place {
+        Place::Entry(entry) => openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, mode),
+        Place::Object(held) => reopen(held.handle.as_fd(), flags, mode),
+    };
+    let file = match opened {
+        Ok(file) => file,
+        Err(Errno::NXIO | Errno::AGAIN) if !wanted.contains(OFlags::NONBLOCK) => return Ok(Opened::Waits),
+        Err(error) => return Err(error.into()),
+    };
+    if !wanted.contains(OFlags::NONBLOCK) {
+        // What was opened for reading too would not have waited.
+        let status = wanted.intersection(OFlags::APPEND | OFlags::DIRECT | OFlags::NOATIME | OFlags::from_bits_retain(O_ASYNC));
+        fcntl_setfl(&file, status)?;
+    }
+    Ok(Opened::File(file))
+}
+
+const O_ASYNC: u32 = libc::O_ASYNC.cast_unsigned();
+
+fn reopen(held: std::os::fd::BorrowedFd<'_>, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+    if flags.contains(OFlags::CREATE | OFlags::EXCL) && !flags.contains(OFlags::TMPFILE) {
+        return Err(Errno::EXIST);
+    }
+    rustix::fs::open(own_name(held), flags - OFlags::CREATE - OFlags::NOFOLLOW, mode)
+}
+
+/// The entry that a call makes, removes or moves.
+///
+/// # Errors
+/// `errno` where the path names none: `/`, `..`, an open file.
+fn entry(place: &Place, errno: i32) -> io::Result<&Entry> {
+    match place {
+        Place::Entry(entry) => Ok(entry),
+        Place::Object(_) => Err(error(errno)),
+    }
+}
+
+/// Makes a directory.
+pub(super) fn make_dir(place: &Place, mode: u32) -> io::Result<()> {
+    let entry = entry(place, libc::EEXIST)?;
+    Ok(mkdirat(&entry.parent, &entry.name, Mode::from_raw_mode(mode))?)
+}
+
+/// Makes a file, a pipe or a socket; never a device.
+pub(super) fn make_node(place: &Place, mode: u32, device: u64) -> io::Result<()> {
+    let entry = entry(place, libc::EEXIST)?;
+    let kind = match mode & libc::S_IFMT {
+        0 | libc::S_IFREG => FileType::RegularFile,
+        libc::S_IFIFO => FileType::Fifo,
+        libc::S_IFSOCK => FileType::Socket,
+        _ => return Err(error(libc::EPERM)),
+    };
+    Ok(mknodat(&entry.parent, &entry.name, kind, Mode::from_raw_mode(mode & !libc::S_IFMT), device)?)
+}
+
+/// Renames. `elsewhere`: the same two directories as they are mounted outside, for places that only the mounts inside keep
+/// apart.
+pub(super) fn rename(
+    from: &Place,
+    to: &Place,
+    flags: u32,
+    elsewhere: impl FnOnce(&Entry, &Entry) -> Option<(OwnedFd, OwnedFd)>,
+) -> io::Result<()> {
+    let (from, to) = (entry(from, libc::EBUSY)?, entry(to, libc::EBUSY)?);
+    if flags & libc::RENAME_WHITEOUT != 0 {
+        return Err(error(libc::EINVAL));
+    }
+    let flags = RenameFlags::from_bits_retain(flags);
+    match renameat_with(&from.parent, &from.name, &to.parent, &to.name, flags) {
+        Err(Errno::XDEV) => {
+            let (from_parent, to_parent) = elsewhere(from, to).ok_or_else(|| error(libc::EXDEV))?;
+            Ok(renameat_with(from_parent, &from.name, to_parent, &to.name, flags)?)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Gives a file a second name. The first may be a link itself.
+pub(super) fn link(
+    from: &Place,
+    to: &Place,
+    elsewhere: impl FnOnce(&Entry, &Entry) -> Option<(OwnedFd, OwnedFd)>,
+) -> io::Result<()> {
+    let to = entry(to, libc::EEXIST)?;
+    match from {
+        Place::Entry(from) => match linkat(&from.parent, &from.name, &to.parent, &to.name, AtFlags::empty()) {
+            Err(Errno::XDEV) => {
+                let (from_parent, to_parent) = elsewhere(from, to).ok_or_else(|| error(libc::EXDEV))?;
+                Ok(linkat(from_parent, &from.name, to_parent, &to.name, AtFlags::empty())?)
+            }
+            other => Ok(other?),
+        },
+        Place::Object(from) => {
+            let name = own_name(from.handle.as_fd());
+            Ok(linkat(rustix::fs::CWD, name, &to.parent, &to.name, AtFlags::SYMLINK_FOLLOW)?)
+        }
+    }
+}
+
+/// Makes a symbolic link.
+pub(super) fn symlink(text: &OsStr, place: &Place) -> io::Result<()> {
+    let entry = entry(place, libc::EEXIST)?;
+    Ok(symlinkat(text, &entry.parent, &entry.name)?)
+}
+
+/// Removes a name.
+pub(super) fn remove(place: &Place, directory: bool) -> io::Result<()> {
+    let entry = entry(place, if directory { libc::ENOTEMPTY } else { libc::EISDIR })?;
+    let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+    Ok(unlinkat(&entry.parent, &entry.name, flags)?)
+}
+
+/// Cuts or extends a file. `most`: the largest file that the caller may make.
+pub(super) fn truncate(place: &Place, length: u64, most: u64) -> io::Result<()> {
+    if length > most {
+        return Err(error(libc::EFBIG));
+    }
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match place {
+        Place::Entry(entry) => openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, Mode::empty()),
+        Place::Object(held) => reopen(held.handle.as_fd(), flags, Mode::empty()),
+    };
+    match file {
+        // A pipe, which has no length.
+        Err(Errno::NXIO) => Err(error(libc::EINVAL)),
+        file => Ok(ftruncate(file?, length)?),
+    }
+}
+
+/// Changes attributes of what is there.
+pub(super) fn change(place: &Place, change: &Change) -> io::Result<()> {
+    let handle = place.handle()?;
+    match change {
+        Change::Mode(mode) => set_mode(&handle, *mode),
+        Change::Owner { owner, group } => {
+            let (owner, group) = (owner.map(Uid::from_raw), group.map(Gid::from_raw));
+            Ok(chownat(&handle, c"", owner, group, AtFlags::EMPTY_PATH)?)
+        }
+        Change::Times(times) => {
+            let [last_access, last_modification] = times.map(timespec);
+            let times = Timestamps { last_access, last_modification };
+            Ok(utimensat(&handle, c"", &times, AtFlags::EMPTY_PATH)?)
+        }
+        Change::SetAttribute { name, value, flags } => {
+            let flags = XattrFlags::from_bits(*flags).ok_or_else(|| error(libc::EINVAL))?;
+            Ok(rustix::fs::setxattr(own_name(handle.as_fd()), name.as_bytes(), value, flags)?)
+        }
+        Change::RemoveAttribute { name } => Ok(rustix::fs::removexattr(own_name(handle.as_fd()), name.as_bytes())?),
+    }
+}
+
+fn set_mode(handle: &OwnedFd, mode: u32) -> io::Result<()> {
+    if FileType::from_raw_mode(fstat(handle)?.st_mode) == FileType::Symlink {
+        return Err(error(libc::EOPNOTSUPP));
+    }
+    Ok(rustix::fs::chmod(own_name(handle.as_fd()), Mode::from_raw_mode(mode & MODES))?)
+}
+
+/// The bits of a mode; programs hand on the type from stat(2), which the kernel passes over.
+const MODES: u32 = 0o7777;
+
+fn timespec(time: Time) -> Timespec {
+    match time {
+        Time::Now => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+        Time::Kept => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        Time::At { seconds, nanoseconds } => Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() },
+    }
+}

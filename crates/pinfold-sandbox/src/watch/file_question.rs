@@ -1,0 +1,188 @@
+//! A file call with the places that it names: what it would do to each, and how it is done.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::fs::ResolveFlags;
+
+use super::attempt::{Attempt, Detail, Intent};
+use super::carry_out::{self, Opened};
+use super::file_call::{Change, FileCall, OpenCall, Subject};
+use super::walk::{Closed, Entry, Place, Walk, constrained};
+use crate::sys::Pid;
+
+/// A call and its places, in the order of the call.
+pub(super) struct FileQuestion {
+    pub(super) call: FileCall,
+    pub(super) places: Vec<Place>,
+}
+
+/// How a call was carried out.
+pub(super) enum CarriedOut {
+    /// It returns zero.
+    Done,
+    /// It returns this descriptor.
+    File(OwnedFd),
+    /// An open that would wait.
+    Waits,
+}
+
+impl FileQuestion {
+    /// What the call would do to each place.
+    pub(super) fn attempts(&self, pid: Pid) -> Vec<Attempt> {
+        let real = |at: usize| self.places.get(at).map(|place| place.real().to_owned()).unwrap_or_default();
+        let attempt = |intent, at: usize, detail| Attempt { pid, intent, place: real(at), detail };
+        let one = |intent, detail| vec![attempt(intent, 0, detail)];
+        match &self.call {
+            FileCall::Open(open) => one(self.opening(open), Detail::None),
+            FileCall::MakeDir { .. } => one(Intent::MakeDir, Detail::None),
+            FileCall::MakeNode { .. } => one(Intent::Create, Detail::None),
+            FileCall::Symlink { text, .. } => one(Intent::Symlink, Detail::LinkText(text.clone())),
+            FileCall::Remove { .. } => one(Intent::Remove, Detail::None),
+            FileCall::Rename { flags, .. } if flags & libc::RENAME_EXCHANGE != 0 => vec![
+                attempt(Intent::MoveFrom, 0, Detail::Exchange(real(1))),
+                attempt(Intent::MoveTo, 1, Detail::Exchange(real(0))),
+            ],
+            FileCall::Rename { .. } => vec![
+                attempt(Intent::MoveFrom, 0, Detail::To(real(1))),
+                attempt(Intent::MoveTo, 1, Detail::From(real(0))),
+            ],
+            FileCall::Link { .. } => vec![
+                attempt(Intent::LinkFrom, 0, Detail::None),
+                attempt(Intent::MoveTo, 1, Detail::From(real(0))),
+            ],
+            FileCall::Truncate { .. } => one(Intent::Write, Detail::None),
+            FileCall::Access { .. } => one(Intent::Access, Detail::None),
+            FileCall::Lock { .. } => one(Intent::Lock, Detail::None),
+            FileCall::Change { change, .. } => one(
+                Intent::Metadata,
+                match change {
+                    Change::Mode(mode) => Detail::Mode(*mode),
+                    Change::SetAttribute { name, .. } | Change::RemoveAttribute { name } => {
+                        Detail::Attribute(name.clone())
+                    }
+                    Change::Owner { .. } | Change::Times(_) => Detail::None,
+                },
+            ),
+        }
+    }
+
+    fn opening(&self, open: &OpenCall) -> Intent {
+        let exists = || self.places.first().is_some_and(Place::exists);
+        match open {
+            open if !open.changes() => Intent::Read,
+            // What is there is opened for reading alone.
+            open if open.only_makes() && !open.is_exclusive() && exists() => Intent::Read,
+            open if open.creates() => Intent::Create,
+            _ => Intent::Write,
+        }
+    }
+
+    /// Whether only its outcome, and never a path of it, can be left to the kernel: neither Landlock nor anything else keeps
+    /// attributes of files.
+    pub(super) fn is_about_attributes(&self) -> bool {
+        matches!(self.call, FileCall::Change { .. })
+    }
+
+    /// Whether the caller's umask counts.
+    pub(super) fn makes(&self) -> bool {
+        match &self.call {
+            FileCall::Open(open) => open.creates() || open.is_unnamed(),
+            FileCall::MakeDir { .. } | FileCall::MakeNode { .. } => true,
+            FileCall::Rename { .. }
+            | FileCall::Link { .. }
+            | FileCall::Symlink { .. }
+            | FileCall::Remove { .. }
+            | FileCall::Truncate { .. }
+            | FileCall::Change { .. }
+            | FileCall::Access { .. }
+            | FileCall::Lock { .. } => false,
+        }
+    }
+
+    /// Carries the call out.
+    ///
+    /// # Errors
+    /// As the kernel fails.
+    pub(super) fn carry_out(&self, largest_file: impl FnOnce() -> u64) -> io::Result<CarriedOut> {
+        let missing = || io::Error::from_raw_os_error(libc::ENOENT);
+        let first = self.places.first().ok_or_else(missing)?;
+        let second = || self.places.get(1).ok_or_else(missing);
+        match &self.call {
+            FileCall::Open(open) => {
+                return Ok(match carry_out::open(first, open)? {
+                    Opened::File(file) => CarriedOut::File(file),
+                    Opened::Waits => CarriedOut::Waits,
+                });
+            }
+            FileCall::MakeDir { mode, .. } => carry_out::make_dir(first, *mode),
+            FileCall::MakeNode { mode, device, .. } => carry_out::make_node(first, *mode, *device),
+            FileCall::Rename { flags, .. } => carry_out::rename(first, second()?, *flags, outside),
+            FileCall::Link { .. } => carry_out::link(first, second()?, outside),
+            FileCall::Symlink { text, .. } => carry_out::symlink(text, first),
+            FileCall::Remove { directory, .. } => carry_out::remove(first, *directory),
+            FileCall::Truncate { length, .. } => carry_out::truncate(first, *length, largest_file()),
+            FileCall::Change { change, .. } => carry_out::change(first, change),
+            FileCall::Access { .. } | FileCall::Lock { .. } => Err(io::Error::from_raw_os_error(libc::ENOSYS)),
+        }?;
+        Ok(CarriedOut::Done)
+    }
+
+    /// The places, free of links.
+    pub(super) fn real_places(&self) -> Vec<PathBuf> {
+        self.places.iter().map(|place| place.real().to_owned()).collect()
+    }
+}
+
+/// Finds the places of a call, in its order.
+///
+/// # Errors
+/// As the kernel fails where a path leads nowhere.
+pub(super) fn places(call: &FileCall, walk: &Walk<'_>) -> io::Result<Vec<Place>> {
+    let any = Closed::default();
+    Ok(match call {
+        FileCall::Open(open) => vec![opened_place(open, walk)?],
+        FileCall::MakeDir { at, .. }
+        | FileCall::MakeNode { at, .. }
+        | FileCall::Symlink { at, .. }
+        | FileCall::Remove { at, .. } => vec![walk.entry(at, any)?],
+        FileCall::Rename { from, to, .. } => vec![walk.entry(from, any)?, walk.entry(to, any)?],
+        FileCall::Link { from, to } => vec![walk.subject(from)?, walk.entry(to, any)?],
+        FileCall::Truncate { at, .. } | FileCall::Access { at, .. } => vec![walk.followed(at, any)?],
+        FileCall::Change { of, .. } => vec![walk.subject(of)?],
+        FileCall::Lock { fd } => vec![walk.subject(&Subject::Descriptor(*fd))?],
+    })
+}
+
+fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<Place> {
+    let resolve = ResolveFlags::from_bits_retain(open.resolve);
+    if resolve.intersects(ResolveFlags::BENEATH | ResolveFlags::IN_ROOT) {
+        // The path may not leave its directory, or takes it for the root: that the kernel knows best.
+        let base = walk.caller.base(open.at.base)?;
+        return constrained(base.as_fd(), &open.at.path, resolve, open.follows());
+    }
+    let mounts = resolve.contains(ResolveFlags::NO_XDEV);
+    let closed = Closed {
+        // One call tells whether a mount is crossed, and only for a path without links.
+        links: mounts || resolve.contains(ResolveFlags::NO_SYMLINKS),
+        magic_links: !resolve.is_empty(),
+        mounts,
+    };
+    if open.follows() || open.is_unnamed() { walk.followed(&open.at, closed) } else { walk.entry(&open.at, closed) }
+}
+
+/// The directories of two entries as they are mounted outside, if they are the same ones: mounts inside that hold a place
+/// keep neighbours apart which are not.
+fn outside(first: &Entry, second: &Entry) -> Option<(OwnedFd, OwnedFd)> {
+    let same = |entry: &Entry| {
+        let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+        let plain = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let path = entry.real.parent()?;
+        let ours = rustix::fs::openat2(rustix::fs::CWD, path, flags, rustix::fs::Mode::empty(), plain).ok()?;
+        let identity = |fd: BorrowedFd<'_>| rustix::fs::fstat(fd).ok().map(|found| (found.st_dev, found.st_ino));
+        (identity(ours.as_fd())? == identity(entry.parent.as_fd())?).then_some(ours)
+    };
+    Some((same(first)?, same(second)?))
+}
+

@@ -1,0 +1,62 @@
+//! The rights with which the supervisor does something for a caller: no more than the caller has.
+
+use std::io;
+
+use crate::sys::{self, Capabilities};
+
+/// What the supervising thread puts aside for each call that it carries out.
+pub(super) struct Rights {
+    /// `None` where it has no capabilities at all, as those of ordinary users have.
+    capabilities: Option<Capabilities>,
+    /// The umask that this thread has, once it has one of its own.
+    umask: Option<u32>,
+}
+
+impl Rights {
+    /// # Errors
+    /// When the capabilities of this thread cannot be told.
+    pub(super) fn new() -> io::Result<Self> {
+        let now = Capabilities::current()?;
+        Ok(Self { capabilities: now.are_in_effect().then_some(now), umask: None })
+    }
+
+    /// Does something with none of the capabilities of this thread in effect, which nobody inside has, and where it makes
+    /// a file with the caller's umask. This thread has a umask and a working directory of its own from then on.
+    ///
+    /// # Errors
+    /// When the rights cannot be given up; then nothing was done.
+    pub(super) fn as_caller<T>(&mut self, umask: Option<u32>, deed: impl FnOnce() -> T) -> io::Result<T> {
+        if let Some(umask) = umask.filter(|umask| self.umask != Some(*umask)) {
+            if self.umask.is_none() {
+                sys::own_umask()?;
+            }
+            sys::umask(umask);
+            self.umask = Some(umask);
+        }
+        match self.capabilities {
+            None => Ok(deed()),
+            Some(before) => without(before, deed),
+        }
+    }
+}
+
+/// Does something with none of the capabilities of this thread in effect.
+///
+/// # Errors
+/// When they cannot be put aside; then nothing was done.
+pub(super) fn without_capabilities<T>(deed: impl FnOnce() -> T) -> io::Result<T> {
+    without(Capabilities::current()?, deed)
+}
+
+fn without<T>(before: Capabilities, deed: impl FnOnce() -> T) -> io::Result<T> {
+    struct Back(Capabilities);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            // What is permitted may always be taken up again.
+            let _ = self.0.set();
+        }
+    }
+    before.at_rest().set()?;
+    let _back = Back(before);
+    Ok(deed())
+}

@@ -1,0 +1,366 @@
+//! Where a path leads the caller: its parent directory held open, and the name in it.
+//!
+//! The walk begins at the caller's own root, working directory or descriptor and goes by its mounts, so that what is found
+//! here is what the kernel would find for the caller. Links in `/proc` that stand for objects of a process are the caller's.
+//!
+//! [path_resolution(7)](https://man7.org/linux/man-pages/man7/path_resolution.7.html)
+
+use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, fstat, fstatfs, openat, openat2, readlinkat, statat,
+};
+use rustix::io::Errno;
+
+use super::caller::Caller;
+use super::directories::{Directories, Directory};
+use super::file_call::{Base, PathArg, Subject};
+
+/// How many links the kernel follows.
+const MOST_LINKS: usize = 40;
+
+const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = HANDLE.union(OFlags::DIRECTORY);
+const PLAIN: ResolveFlags = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// A name in a directory, whether or not something has it.
+    Entry(Entry),
+    /// Something that is there and was not reached by a name: `/`, `..`, an open file.
+    Object(Object),
+}
+
+/// A name in a directory that is held.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) parent: Rc<OwnedFd>,
+    /// As the caller wrote it; slashes may follow it.
+    pub(super) name: OsString,
+    pub(super) real: PathBuf,
+}
+
+/// A file that is held by itself.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) handle: OwnedFd,
+    /// Where it is. For what lies in no directory a word of the kernel (`pipe:[1]`).
+    pub(super) real: PathBuf,
+}
+
+impl Place {
+    /// The absolute path, free of links.
+    pub(super) fn real(&self) -> &Path {
+        match self {
+            Self::Entry(entry) => &entry.real,
+            Self::Object(object) => &object.real,
+        }
+    }
+
+    /// Holds the file that is there now, be it a link or not.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn handle(&self) -> io::Result<OwnedFd> {
+        match self {
+            Self::Entry(entry) => Ok(openat(&entry.parent, &entry.name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?),
+            Self::Object(object) => object.handle.try_clone(),
+        }
+    }
+
+    /// Which file is there now: device and inode.
+    pub(super) fn identity(&self) -> Option<(u64, u64)> {
+        let found = match self {
+            Self::Entry(entry) => statat(&entry.parent, &entry.name, AtFlags::SYMLINK_NOFOLLOW),
+            Self::Object(object) => fstat(&object.handle),
+        };
+        found.ok().map(|found| (found.st_dev, found.st_ino))
+    }
+
+    /// Whether something is there.
+    pub(super) fn exists(&self) -> bool {
+        self.identity().is_some()
+    }
+}
+
+/// One walk for one caller.
+pub(super) struct Walk<'a> {
+    pub(super) root: &'a OwnedFd,
+    pub(super) caller: &'a Caller,
+    /// None where others than the supervisor change what lies on the way.
+    pub(super) known: Option<&'a RefCell<Directories>>,
+}
+
+/// What openat2(2) closes to a path.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Closed {
+    pub(super) links: bool,
+    pub(super) magic_links: bool,
+    pub(super) mounts: bool,
+}
+
+impl Walk<'_> {
+    /// The entry that a path names; a link in the last component stands for itself.
+    ///
+    /// # Errors
+    /// As the kernel fails: `ENOENT`, `ENOTDIR`, `EACCES`, `ELOOP`, …
+    pub(super) fn entry(&self, arg: &PathArg, closed: Closed) -> io::Result<Place> {
+        let path = arg.path.as_bytes();
+        if path.is_empty() {
+            return Err(error(libc::ENOENT));
+        }
+        let (above, name) = split(path);
+        if is_no_name(name) {
+            let base = if path.first() == Some(&b'/') { self.root.try_clone()? } else { self.caller.base(arg.base)? };
+            return object(self.directory(&base, path, closed, &mut 0)?.0);
+        }
+        let parent = self.parent(arg.base, above, closed)?;
+        Ok(entry(&parent, name))
+    }
+
+    /// The directory in which a call names something.
+    fn parent(&self, base: Base, above: &[u8], closed: Closed) -> io::Result<Directory> {
+        let absolute = above.first() == Some(&b'/');
+        let walk = || {
+            let base = if absolute { self.root.try_clone()? } else { self.caller.base(base)? };
+            let (handle, plain) = self.directory(&base, above, closed, &mut 0)?;
+            let real = real_path(handle.as_fd())?;
+            Ok((Directory { handle: Rc::new(handle), real: real.into() }, plain))
+        };
+        let Some(known) = self.known.filter(|_| !closed.mounts) else { return Ok(walk()?.0) };
+        let from = if absolute { (0, 0) } else { self.caller.identity(base)? };
+        known.borrow_mut().get(from, above, walk)
+    }
+
+    /// The same, with a link in the last component followed. One that leads nowhere leads to the missing name.
+    ///
+    /// # Errors
+    /// As for [`Self::entry`].
+    pub(super) fn followed(&self, arg: &PathArg, closed: Closed) -> io::Result<Place> {
+        let place = self.entry(arg, closed)?;
+        self.follow(place, closed)
+    }
+
+    /// The file that a call names.
+    ///
+    /// # Errors
+    /// As for [`Self::entry`]; `EBADF`.
+    pub(super) fn subject(&self, subject: &Subject) -> io::Result<Place> {
+        match subject {
+            Subject::Path { arg, follow: true } => self.followed(arg, Closed::default()),
+            Subject::Path { arg, follow: false } => self.entry(arg, Closed::default()),
+            Subject::Descriptor(fd) => object(self.caller.open_file(*fd)?),
+        }
+    }
+
+    fn below(&self, base: &OwnedFd, path: &[u8], closed: Closed, links: &mut usize) -> io::Result<Place> {
+        let (above, name) = split(path);
+        if is_no_name(name) {
+            return object(self.directory(base, path, closed, links)?.0);
+        }
+        let handle = self.directory(base, above, closed, links)?.0;
+        let real = real_path(handle.as_fd())?.into();
+        Ok(entry(&Directory { handle: Rc::new(handle), real }, name))
+    }
+
+    /// The directory at a path below `base`, from the root where the path begins there; and whether no link was on the way.
+    fn directory(&self, base: &OwnedFd, path: &[u8], closed: Closed, links: &mut usize) -> io::Result<(OwnedFd, bool)> {
+        let (base, path) = match path.iter().position(|byte| *byte != b'/') {
+            // Only slashes, or nothing.
+            None if path.is_empty() => return Ok((base.try_clone()?, true)),
+            None => return Ok((self.root.try_clone()?, true)),
+            Some(0) => (base, path),
+            Some(at) => (self.root, path.get(at..).unwrap_or_default()),
+        };
+        // Nearly always there is no link on the way: one call for any depth.
+        let how = if closed.mounts { PLAIN | ResolveFlags::NO_XDEV } else { PLAIN };
+        match openat2(base, path, DIRECTORY, Mode::empty(), how) {
+            Err(Errno::LOOP) if !closed.links => {
+                Ok((self.step_by_step(base.try_clone()?, path, closed, links)?, false))
+            }
+            other => Ok((other?, true)),
+        }
+    }
+
+    fn step_by_step(&self, base: OwnedFd, path: &[u8], closed: Closed, links: &mut usize) -> io::Result<OwnedFd> {
+        let components = |path: &[u8]| path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let mut ahead = components(path);
+        let mut at = base;
+        while let Some(name) = ahead.pop() {
+            match name.as_slice() {
+                b"" | b"." => continue,
+                b".." => {
+                    if !self.is_root(at.as_fd()) {
+                        at = openat2(&at, "..", DIRECTORY, Mode::empty(), PLAIN)?;
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            let next = openat(&at, name.as_slice(), HANDLE | OFlags::NOFOLLOW, Mode::empty())?;
+            if FileType::from_raw_mode(fstat(&next)?.st_mode) != FileType::Symlink {
+                at = next;
+                continue;
+            }
+            *links += 1;
+            if *links > MOST_LINKS {
+                return Err(error(libc::ELOOP));
+            }
+            may_follow(at.as_fd(), next.as_fd())?;
+            if is_procfs(at.as_fd()) {
+                at = self.through_proc(&at, &name, closed)?;
+                continue;
+            }
+            let text = readlinkat(&next, "", Vec::new())?.into_bytes();
+            if text.is_empty() {
+                return Err(error(libc::ENOENT));
+            }
+            if text.first() == Some(&b'/') {
+                at = self.root.try_clone()?;
+            }
+            ahead.extend(components(&text));
+        }
+        if FileType::from_raw_mode(fstat(&at)?.st_mode) == FileType::Directory { Ok(at) } else { Err(error(libc::ENOTDIR)) }
+    }
+
+    /// Where a link in `/proc` leads the caller.
+    fn through_proc(&self, at: &OwnedFd, name: &[u8], closed: Closed) -> io::Result<OwnedFd> {
+        if matches!(name, b"self" | b"thread-self") {
+            return self.caller.directory().try_clone_to_owned();
+        }
+        if closed.magic_links {
+            return Err(error(libc::ELOOP));
+        }
+        // Followed by the kernel: what it stands for is no path.
+        Ok(openat(at, name, HANDLE, Mode::empty())?)
+    }
+
+    /// Where a place leads, if it is a link.
+    ///
+    /// # Errors
+    /// As for [`Self::entry`].
+    pub(super) fn follow(&self, place: Place, closed: Closed) -> io::Result<Place> {
+        let mut links = 0;
+        let mut place = place;
+        loop {
+            let Place::Entry(at) = place else { return Ok(place) };
+            if at.name.as_bytes().last() == Some(&b'/') {
+                // Whatever it is has to be a directory.
+                return match self.directory(&at.parent, at.name.as_bytes(), closed, &mut links) {
+                    Ok((handle, _)) => object(handle),
+                    Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(Place::Entry(at)),
+                    Err(error) => Err(error),
+                };
+            }
+            let text = match readlinkat(&at.parent, &at.name, Vec::new()) {
+                // No link, or nothing.
+                Err(Errno::INVAL | Errno::NOENT) => return Ok(Place::Entry(at)),
+                other => other?.into_bytes(),
+            };
+            links += 1;
+            if closed.links || links > MOST_LINKS {
+                return Err(error(libc::ELOOP));
+            }
+            let link = openat(&at.parent, &at.name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?;
+            may_follow(at.parent.as_fd(), link.as_fd())?;
+            if is_procfs(at.parent.as_fd()) {
+                return object(self.through_proc(&at.parent, at.name.as_bytes(), closed)?);
+            }
+            if text.is_empty() {
+                return Err(error(libc::ENOENT));
+            }
+            place = self.below(&at.parent, &text, closed, &mut links)?;
+        }
+    }
+
+    fn is_root(&self, directory: BorrowedFd<'_>) -> bool {
+        let identity = |fd: BorrowedFd<'_>| fstat(fd).ok().map(|found| (found.st_dev, found.st_ino));
+        identity(directory).is_some_and(|at| Some(at) == identity(self.root.as_fd()))
+    }
+}
+
+/// Holds what a path below a directory leads to under the rules of openat2(2) that say how it may go.
+///
+/// # Errors
+/// As the kernel fails.
+pub(super) fn constrained(base: BorrowedFd<'_>, path: &OsStr, resolve: ResolveFlags, follow: bool) -> io::Result<Place> {
+    let last = if follow { HANDLE } else { HANDLE | OFlags::NOFOLLOW };
+    match openat2(base, path, last, Mode::empty(), resolve) {
+        Ok(handle) => return object(handle),
+        Err(Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let (above, name) = split(path.as_bytes());
+    if is_no_name(name) {
+        return Err(error(libc::ENOENT));
+    }
+    let above = if above.is_empty() { b"." } else { above };
+    let handle = openat2(base, above, DIRECTORY, Mode::empty(), resolve)?;
+    let real = real_path(handle.as_fd())?.into();
+    Ok(entry(&Directory { handle: Rc::new(handle), real }, name))
+}
+
+/// Splits a path before its last component; slashes behind that belong to it.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let start = path.get(..end).and_then(|path| path.iter().rposition(|byte| *byte == b'/')).map_or(0, |at| at + 1);
+    path.split_at_checked(start).unwrap_or_default()
+}
+
+/// Whether the last component of a path names nothing in its directory.
+fn is_no_name(name: &[u8]) -> bool {
+    matches!(without_slashes(name), b"" | b"." | b"..")
+}
+
+fn entry(parent: &Directory, name: &[u8]) -> Place {
+    let real = parent.join(without_slashes(name));
+    Place::Entry(Entry { parent: Rc::clone(&parent.handle), name: OsString::from_vec(name.to_vec()), real })
+}
+
+fn without_slashes(name: &[u8]) -> &[u8] {
+    let end = name.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    name.get(..end).unwrap_or_default()
+}
+
+fn object(handle: OwnedFd) -> io::Result<Place> {
+    let real = real_path(handle.as_fd())?;
+    Ok(Place::Object(Object { handle, real }))
+}
+
+/// Where a held file is, as the kernel tells it.
+///
+/// # Errors
+/// `ENOENT` for a directory that was removed: nothing can be made in it.
+fn real_path(held: BorrowedFd<'_>) -> io::Result<PathBuf> {
+    let text = rustix::fs::readlink(own_name(held), Vec::with_capacity(256))?;
+    Ok(PathBuf::from(OsString::from_vec(text.into_bytes())))
+}
+
+/// The path by which a held file can be opened again.
+pub(super) fn own_name(held: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", held.as_raw_fd())
+}
+
+/// In a directory where all may write and none removes what is another's, links of others are not followed
+/// ([proc_sys_fs(5)](https://man7.org/linux/man-pages/man5/proc_sys_fs.5.html), `protected_symlinks`).
+fn may_follow(directory: BorrowedFd<'_>, link: BorrowedFd<'_>) -> io::Result<()> {
+    let shared = Mode::SVTX | Mode::WOTH;
+    let (directory, link) = (fstat(directory)?, fstat(link)?);
+    let trusted = [rustix::process::geteuid().as_raw(), directory.st_uid].contains(&link.st_uid);
+    if Mode::from_raw_mode(directory.st_mode).contains(shared) && !trusted { Err(error(libc::EACCES)) } else { Ok(()) }
+}
+
+fn is_procfs(held: BorrowedFd<'_>) -> bool {
+    fstatfs(held).is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC)
+}
+
+pub(super) fn error(errno: i32) -> io::Error {
+    io::Error::from_raw_os_error(errno)
+}
