@@ -187,9 +187,20 @@ fn a_run_inside_a_run_holds_and_gives_its_code() {
             "cd inner && {} run --allow-degraded -- sh -c 'echo a > in; echo b > ../out; exit 9'",
             pinfold().display()
         );
-        let output = bed.sh(tier, &nested);
+        let around =
+            |options: &[&str]| bed.run(tier, options).args(["sh", "-c", &nested]).output().expect("pinfold");
+        let output = around(&["--open", "landlock"]);
         assert_eq!(output.status.code(), Some(9), "{tier}, {}: {}", bed.who(), told(&output));
         assert!(inner.join("in").exists() && !bed.folder().join("out").exists(), "{tier}: {}", told(&output));
+        // Otherwise the run around would carry out what the inner one forbids, so that there is none.
+        fs::remove_file(inner.join("in")).expect("removed");
+        let output = around(&[]);
+        assert!(told(&output).contains("inside another run"), "{tier}, {}: {}", bed.who(), told(&output));
+        assert!(
+            !inner.join("in").exists() && !bed.folder().join("out").exists(),
+            "{tier}: {}",
+            told(&output)
+        );
     });
 }
 

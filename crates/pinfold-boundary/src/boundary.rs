@@ -1,5 +1,6 @@
 //! A grant, compiled once: the limits for the kernel, and the same limits as answers for the file tools.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use pinfold_policy::host::Hosts;
 use pinfold_policy::{Guard, Guards, Held};
-use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Profile, Temp, Tier};
+use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Mediation, Profile, Strength, Temp, Tier};
 
 use crate::agents;
 use crate::caches::{self, Arrange, Caches};
@@ -20,12 +21,14 @@ use crate::git::protect;
 use crate::grant::{CacheChoice, Grant, Network, SandboxMode};
 use crate::hosts::HostList;
 use crate::lists;
+use crate::mediation::{Changes, ReadNames};
 use crate::place::{Hold, Places, Standing};
 use crate::private::Private;
 use crate::report::RunReport;
 use crate::secrets::{self, Kept};
 use crate::snapshot::Snapshot;
 use crate::way_out;
+use crate::witness::Changed;
 
 /// Why a grant cannot be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +86,8 @@ pub struct Boundary {
     read_only: bool,
     named: Vec<PathBuf>,
     readable: Vec<PathBuf>,
+    /// Places of the run's own, which nobody else reads or writes.
+    own: Vec<PathBuf>,
     /// Hosts that can be reached, where not all can and not none.
     hosts: Option<HostList>,
     asks_about_hosts: bool,
@@ -91,6 +96,8 @@ pub struct Boundary {
     findings: Findings,
     unfinished: Vec<PathBuf>,
     removed: Vec<String>,
+    /// The grant of a mediated run, whose held places are known only when something happens to them.
+    mediates: Option<Box<(Grant, Tier)>>,
     /// Layers of this run are used by no other while this lives.
     _caches: Option<fs::File>,
     /// What is kept there is needed until the run is settled.
@@ -103,7 +110,13 @@ impl Boundary {
     ///
     /// # Errors
     /// When a place that is granted for writing does not exist or is not a folder to work in.
-    pub fn compile(grant: &Grant, guards: &Guards, tier: Tier) -> Result<Self, CompileError> {
+    pub fn compile(
+        grant: &Grant,
+        guards: &Guards,
+        strength: impl Into<Strength>,
+    ) -> Result<Self, CompileError> {
+        let Strength { tier, mediated } = strength.into();
+        let mediated = mediated && grant.openings.allow_mediation();
         known_caches(&grant.caches)?;
         let home = grant.home.as_deref().and_then(|h| fs::canonicalize(h).ok());
         let folder = resolve_folder(&grant.cwd, &grant.folder)?;
@@ -115,6 +128,7 @@ impl Boundary {
             granted: vec![folder.clone()],
             opened: Vec::new(),
             readable: Vec::new(),
+            mediated,
         };
         for path in &grant.add {
             drawing.granted.push(resolve_folder(&cwd, path)?);
@@ -162,6 +176,52 @@ impl Boundary {
         self.guards.write(real, self.home.as_deref(), false).filter(|_| !self.is_open(real))
     }
 
+    /// The same, with the directory in which the guarded name stands. File systems that take `.ENV` for `.env` are known by
+    /// nothing but their behaviour, so that every one is taken for such.
+    pub(crate) fn guard_in<'p>(&self, real: &'p Path) -> Option<(&Guard, &'p Path)> {
+        self.guards.write_in(real, self.home.as_deref(), true).filter(|_| !self.is_open(real))
+    }
+
+    /// The person's home directory.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Whether a place lies in what was granted, or in a git directory of it that lies elsewhere.
+    pub(crate) fn is_within_granted(&self, real: &Path) -> bool {
+        let within = |places: &[PathBuf]| places.iter().any(|place| real.starts_with(place));
+        within(&self.granted) || within(&self.findings.git.git_dirs)
+    }
+
+    /// Git directories that were found at the start.
+    pub(crate) fn git_dirs(&self) -> &[PathBuf] {
+        &self.findings.git.git_dirs
+    }
+
+    /// Whether something is held at a place or beneath it.
+    pub(crate) fn holds_beneath(&self, real: &Path) -> bool {
+        self.places.holds_beneath(real)
+    }
+
+    /// Whether a place is the run's own.
+    pub(crate) fn is_own(&self, real: &Path) -> bool {
+        self.own.iter().any(|own| real.starts_with(own))
+    }
+
+    /// Why a place may not be read, although nothing hid it at the start.
+    pub(crate) fn unreadable(&self, real: &Path) -> Option<String> {
+        if self.readable.iter().any(|place| real.starts_with(place)) {
+            return None;
+        }
+        let guard = self.guards.read(real, self.home(), false).filter(|guard| guard.held() != Held::Asked)?;
+        credentials::counts(real, guard).then(|| guard.why().to_owned())
+    }
+
+    /// Names by which a path is looked at that is opened for reading.
+    pub(crate) fn read_names(&self) -> ReadNames {
+        ReadNames::new(&self.guards, self.places.hidden(), std::iter::empty())
+    }
+
     /// Whether a person opened the place by name, or one above it: nothing is protected there.
     pub(crate) fn is_open(&self, real: &Path) -> bool {
         self.named.iter().any(|place| real.starts_with(place))
@@ -199,8 +259,20 @@ impl Boundary {
     }
 
     /// The guards for a session of file tools in the same grant: what is held or hidden here is guarded there, and
-    /// what was opened by name is open there too.
+    /// what was opened by name is open there too. Of a mediated run these are the places that a look at the folder finds now,
+    /// and the whole folder where no such look is possible.
     pub fn guards(&self) -> Guards {
+        let Some((grant, tier)) = self.mediates.as_deref() else { return self.listed() };
+        match Self::compile(grant, &self.guards, Strength { tier: *tier, mediated: false }) {
+            Ok(searched) => searched.listed(),
+            Err(error) => {
+                let why = error.to_string();
+                self.granted.iter().fold(self.listed(), |guards, place| guards.with_held(place, &why))
+            }
+        }
+    }
+
+    fn listed(&self) -> Guards {
         let guards = self.places.guards(self.guards.clone());
         let guards = self.named.iter().fold(guards, |guards, place| guards.with_open_write(place));
         self.readable.iter().fold(guards, |guards, place| guards.with_open_read(place))
@@ -232,9 +304,46 @@ impl Boundary {
         repositories
     }
 
-    /// Looks at the folder after the run, brings harmless git configuration back and says what is left to look
-    /// at. To be called once, when no process of the run lives any more.
-    pub fn settle(&self) -> RunReport {
+    /// Brings harmless git configuration back and says what is left to look at. To be called once, when no process of the
+    /// run lives any more. `changed` is what the [`Witness`](crate::Witness) of a mediated run saw; of another one the folder
+    /// is looked at once more.
+    pub fn settle(&self, changed: Option<&Changed>) -> RunReport {
+        let mut report = match changed {
+            Some(Changed(changes)) => self.noted(changes),
+            None => self.compared(),
+        };
+        report.git_config =
+            self.findings.git.configs.iter().filter_map(protect::PrivateConfig::settle).collect();
+        report.environment_removed.clone_from(&self.removed);
+        report.notes.splice(0..0, self.findings.notes.iter().cloned());
+        report
+    }
+
+    /// What was noted as it happened.
+    fn noted(&self, changes: &Changes) -> RunReport {
+        let mut seen = Snapshot::default();
+        for directory in changes.directories().filter(|directory| directory.is_dir()) {
+            Snapshot::of(directory, &mut seen, &self.guards, self.home());
+        }
+        let mut changed: BTreeSet<PathBuf> = changes.changed().cloned().collect();
+        changed.extend(seen.files().cloned());
+        let mut repositories: BTreeSet<PathBuf> =
+            changes.repositories().filter(|at| layout::is_repository(at)).cloned().collect();
+        repositories.extend(seen.repositories().cloned());
+        let more = changes.more();
+        let note =
+            (more > 0).then(|| format!("{more} further changes of files that run later are not listed"));
+        RunReport {
+            new_repositories: self.strange(repositories.into_iter().collect()),
+            changed_autorun: changed.into_iter().collect(),
+            unfinished: changes.unfinished().cloned().collect(),
+            notes: note.into_iter().collect(),
+            ..RunReport::default()
+        }
+    }
+
+    /// What differs from before.
+    fn compared(&self) -> RunReport {
         let mut after = Snapshot::default();
         if !matches!(self.profile.writes, pinfold_sandbox::Writes::Nowhere) {
             for folder in self.granted.iter().filter(|f| f.is_dir()) {
@@ -248,9 +357,7 @@ impl Boundary {
             new_repositories: self.strange(before.new_repositories(&after)),
             changed_autorun: before.changed_files(&after),
             unfinished: unfinished.into_iter().filter(|u| !self.unfinished.contains(u)).collect(),
-            git_config: self.findings.git.configs.iter().filter_map(protect::PrivateConfig::settle).collect(),
-            environment_removed: self.removed.clone(),
-            notes: self.findings.notes.clone(),
+            ..RunReport::default()
         }
     }
 }
@@ -275,6 +382,8 @@ pub(crate) struct Drawing {
     opened: Vec<PathBuf>,
     /// Guarded places that may be read.
     readable: Vec<PathBuf>,
+    /// What lies inside is judged when it is named: nothing is searched for.
+    mediated: bool,
 }
 
 impl Drawing {
@@ -297,9 +406,15 @@ impl Drawing {
         }
         let private = (tier == Tier::Full).then_some(&grant.private);
         let person = Person::read(home);
-        let holder = Holder { guards, home, folds_case: false, private, granted: &granted, person: &person };
+        let mediated = self.mediated;
+        let holder =
+            Holder { guards, home, folds_case: false, private, granted: &granted, person: &person, mediated };
         for folder in &granted {
-            holder.hold(folder, &mut self.places, &mut self.findings);
+            if mediated {
+                holder.hold_top(folder, &mut self.places, &mut self.findings);
+            } else {
+                holder.hold(folder, &mut self.places, &mut self.findings);
+            }
         }
         for path in &self.opened {
             self.places.open(path);
@@ -384,7 +499,7 @@ impl Drawing {
             sockets: seen.sockets,
             cwd,
             temp: self.temporary(grant, tier),
-            layers: caches.layers,
+            layers: caches.layers.clone(),
             spare: grant.cache_home.as_ref().map(|home| home.join("spare")),
             network,
             openings: grant.openings,
@@ -402,6 +517,9 @@ impl Drawing {
         for (link, to) in caches.links {
             self.places.add(link, Hold::Detour(to), "it is read and acted on outside too");
         }
+        let mut own = self.findings.git.copies();
+        own.extend(caches.writable.iter().cloned());
+        own.extend(caches.layers.iter().map(|layer| layer.shared.clone()));
         for place in caches.writable {
             self.places.add(place, Hold::Writable, "it is a private cache");
         }
@@ -422,6 +540,15 @@ impl Drawing {
         profile.environment = kept;
         self.places.prune();
         self.places.enter(&mut profile);
+        if self.mediated {
+            // Held by judgement: nothing stands in their place.
+            self.places.unpin();
+            profile.pinned.clear();
+            profile.absent.clear();
+            profile.stand_ins.clear();
+            profile.mediated = Some(Mediation { own: own.clone() });
+            profile.watches_reading = true;
+        }
         let unfinished = unfinished(&self.findings.git.git_dirs);
         Boundary {
             profile,
@@ -432,12 +559,14 @@ impl Drawing {
             read_only: grant.mode == SandboxMode::ReadOnly,
             named: self.opened,
             readable: self.readable,
+            own,
             asks_about_hosts: grant.asks_about_hosts && hosts.is_some() && grant.network != Network::Off,
             hosts,
             secrets,
             findings: self.findings,
             unfinished,
             removed,
+            mediates: self.mediated.then(|| Box::new((for_asking(grant), tier))),
             _caches: caches.lock,
             _private: grant.private.clone(),
         }
@@ -550,6 +679,18 @@ fn unfinished(git_dirs: &[PathBuf]) -> Vec<PathBuf> {
     let all = git_dirs.iter().flat_map(|d| layout::worktrees(d).chain([d.clone()]));
     let states = all.flat_map(|dir| layout::UNFINISHED.map(|name| dir.join(name)));
     states.filter(|state| fs::symlink_metadata(state).is_ok()).collect()
+}
+
+/// The same grant, with nothing made for it.
+fn for_asking(grant: &Grant) -> Grant {
+    Grant {
+        private: Private::default(),
+        cache_home: None,
+        caches: CacheChoice::None,
+        temp: Temp::Directory(grant.folder.clone()),
+        secrets: Default::default(),
+        ..grant.clone()
+    }
 }
 
 fn known_caches(choice: &CacheChoice) -> Result<(), CompileError> {

@@ -104,14 +104,17 @@ fn expand(path: &Path, guard: &Guard, guards: &Guards, home: &Path, found: &mut 
 
 fn keep(path: &Path, guard: &Guard, found: &mut Vec<(PathBuf, String)>) {
     let Ok(meta) = fs::metadata(path) else { return };
-    if !(meta.is_file() || meta.is_dir())
-        || (!guard.markers().is_empty() && !is_marked(path, guard.markers()))
-    {
+    if !(meta.is_file() || meta.is_dir()) || !counts(path, guard) {
         return;
     }
     if let Ok(real) = fs::canonicalize(path) {
         found.push((real, guard.why().to_owned()));
     }
+}
+
+/// Whether a guard counts for what is at a place now: one that goes by words in a file counts where they are.
+pub(crate) fn counts(place: &Path, guard: &Guard) -> bool {
+    guard.markers().is_empty() || is_marked(place, guard.markers())
 }
 
 /// A file that cannot be read by the person cannot be read inside either; it counts as marked.

@@ -36,6 +36,8 @@ pub(crate) struct Holder<'a> {
     pub(crate) granted: &'a [PathBuf],
     /// What their git is told everywhere.
     pub(crate) person: &'a Person,
+    /// What changes in the folder is judged when it is tried.
+    pub(crate) mediated: bool,
 }
 
 /// What was found while holding folders.
@@ -104,10 +106,18 @@ impl Holder<'_> {
         }
     }
 
+    /// Holds what stands at the top of a folder, where everything below is judged when it is named.
+    pub(crate) fn hold_top(&self, folder: &Path, places: &mut Places, findings: &mut Findings) {
+        if let Some(bare) = layout::bare(folder) {
+            self.repository(&bare, places, findings);
+        }
+        self.project(folder, places, findings);
+    }
+
     fn repository(&self, repository: &layout::Repository, places: &mut Places, findings: &mut Findings) {
         let inside = |path: &Path| self.granted.iter().any(|g| path.starts_with(g));
-        let known =
-            protect::Known { inside: &inside, private: self.private, home: self.home, person: self.person };
+        let Self { private, home, person, mediated, .. } = *self;
+        let known = protect::Known { inside: &inside, private, home, person, mediated };
         protect::protect(repository, &known, places, &mut findings.git);
     }
 

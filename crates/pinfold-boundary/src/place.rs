@@ -98,6 +98,11 @@ impl Places {
         self.pins.insert(path, place);
     }
 
+    /// Lets go of every directory that is only held in its place.
+    pub(crate) fn unpin(&mut self) {
+        self.pins.clear();
+    }
+
     /// Takes back what holds this path and what lies beneath it, but not what hides it, and makes it writable.
     pub(crate) fn open(&mut self, path: &Path) {
         self.list.retain(|at, place| !at.starts_with(path) || place.hold == Hold::Hidden);
@@ -126,6 +131,19 @@ impl Places {
             Hold::Visible => Standing::Outside,
             Hold::Covered | Hold::Hidden => Standing::Hidden(place),
         }
+    }
+
+    /// Whether something at a path or beneath it is held or hidden.
+    pub(crate) fn holds_beneath(&self, path: &Path) -> bool {
+        let held = |place: &Place| !matches!(place.hold, Hold::Visible | Hold::Writable);
+        let beneath = self.list.range(path.to_owned()..).take_while(|(at, _)| at.starts_with(path));
+        beneath.map(|(_, place)| place).any(held)
+            || self.pins.range(path.to_owned()..).next().is_some_and(|(at, _)| at.starts_with(path))
+    }
+
+    /// Places that cannot be read.
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = &Path> {
+        self.list.values().filter(|place| matches!(place.hold, Hold::Hidden | Hold::Covered)).map(Place::path)
     }
 
     /// Takes back what can be written outside of `only`, but not below `spared`. What lies in a place that is taken

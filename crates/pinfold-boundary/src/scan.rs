@@ -35,6 +35,11 @@ const SKIPPED: [&str; 14] = [
     ".cache",
 ];
 
+/// Whether a directory of this name holds dependencies or products.
+pub(crate) fn is_skipped(name: &OsStr) -> bool {
+    SKIPPED.iter().any(|skipped| name == *skipped)
+}
+
 /// What stands at one name.
 pub(crate) struct Entry<'a> {
     pub(crate) path: &'a Path,
@@ -89,7 +94,7 @@ fn look(directory: &Path, below: &mut Vec<PathBuf>, visit: &mut impl FnMut(&Entr
         let Ok(kind) = entry.file_type() else { continue };
         let (path, name) = (entry.path(), entry.file_name());
         let descend = visit(&Entry { path: &path, name: &name, kind });
-        if kind.is_dir() && descend == Descend::Yes && !SKIPPED.iter().any(|skipped| name == *skipped) {
+        if kind.is_dir() && descend == Descend::Yes && !is_skipped(&name) {
             below.push(path);
         }
     }

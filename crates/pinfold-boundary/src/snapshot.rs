@@ -125,7 +125,7 @@ impl Snapshot {
             }
             return Seen::Repository;
         }
-        if !entry.kind.is_dir() && is_build_file(entry) {
+        if !entry.kind.is_dir() && is_build_file(entry.path) {
             self.file(entry.path);
         }
         Seen::Other
@@ -141,6 +141,16 @@ impl Snapshot {
             };
             self.files.insert(path.to_owned(), state);
         }
+    }
+
+    /// Files that were found.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.keys()
+    }
+
+    /// Repositories that were found.
+    pub(crate) fn repositories(&self) -> impl Iterator<Item = &PathBuf> {
+        self.repositories.keys()
     }
 
     /// Repositories of `after` that were not there, or are others than they were.
@@ -162,10 +172,10 @@ impl Snapshot {
     }
 }
 
-fn is_build_file(entry: &Entry<'_>) -> bool {
-    let name = entry.name.as_encoded_bytes();
-    BUILD_FILES.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
-        || is_in_build_directory(entry.path)
+/// Whether somebody's tools run what a file says, when they build, test, install or push.
+pub(crate) fn is_build_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    BUILD_FILES.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok() || is_in_build_directory(path)
 }
 
 fn is_in_build_directory(path: &Path) -> bool {

@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 
 use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, Private, SandboxMode, Standing, Witness};
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Attempt, Intent, Profile, Reply, Tier, Watcher, Writes};
+use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Tier, Watcher, Writes};
 use proptest::prelude::*;
+
+/// Held by mounts alone, as where the calls of a run cannot be mediated.
+const WALLS: Strength = Strength { tier: Tier::Full, mediated: false };
 
 struct Bed {
     _place: tempfile::TempDir,
@@ -65,7 +68,7 @@ impl Bed {
     fn compile(&self, change: impl FnOnce(&mut Grant)) -> Boundary {
         let mut grant = self.grant();
         change(&mut grant);
-        Boundary::compile(&grant, &Guards::default(), Tier::Full).unwrap()
+        Boundary::compile(&grant, &Guards::default(), WALLS).unwrap()
     }
 
     fn standing(&self, boundary: &Boundary, path: &str) -> &'static str {
@@ -431,7 +434,8 @@ fn where_everything_can_be_written_guarded_places_do_not_appear() {
     for tier in [Tier::Full, Tier::Landlock] {
         let mut witness = Witness::new(&boundary, tier);
         let mut ask = |path: &str, intent| {
-            witness.attempt(&Attempt { pid: 1, intent, place: bed.at(path) }) == Reply::Refuse
+            witness.attempt(&Attempt { pid: 1, intent, place: bed.at(path), detail: Detail::None })
+                == Reply::Refuse
         };
         for (path, intent) in [
             ("home/.zshrc", Intent::Create),
@@ -448,7 +452,7 @@ fn where_everything_can_be_written_guarded_places_do_not_appear() {
     }
     bed.file("home/.zshrc", "");
     bed.file("home/notes", "");
-    assert_eq!(boundary.settle().changed_autorun, [bed.at("home/.zshrc")]);
+    assert_eq!(boundary.settle(None).changed_autorun, [bed.at("home/.zshrc")]);
 }
 
 #[test]
@@ -473,7 +477,7 @@ fn the_end_of_a_run_says_what_appeared() {
     bed.file("w/package.json", "{}");
     bed.file("w/Makefile", "all:\n");
     let boundary = bed.compile(|_| {});
-    assert!(boundary.settle().is_quiet(), "{}", boundary.settle());
+    assert!(boundary.settle(None).is_quiet(), "{}", boundary.settle(None));
     bed.git_dir("w/new/.git");
     fs::rename(bed.at("w/old"), bed.at("w/was")).unwrap();
     bed.git_dir("w/old/.git");
@@ -481,7 +485,7 @@ fn the_end_of_a_run_says_what_appeared() {
     bed.file("w/sub/.env", "X=1");
     bed.file("w/.github/workflows/ci.yml", "");
     bed.dir("w/.git/rebase-merge");
-    let report = boundary.settle();
+    let report = boundary.settle(None);
     let paths = |list: &[&str]| list.iter().map(|p| bed.at(p)).collect::<Vec<_>>();
     assert_eq!(report.new_repositories, paths(&["w/new/.git", "w/old/.git", "w/was/.git"]));
     assert_eq!(

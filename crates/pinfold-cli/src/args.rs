@@ -310,6 +310,8 @@ pub(crate) enum Door {
     Keyrings,
     /// Unusual execution domains (setarch, some debuggers)
     Personality,
+    /// Sandboxes that programs make for themselves with Landlock
+    Landlock,
 }
 
 /// Make one tool call down the whole street, and print the result as JSON

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use pinfold_sandbox::{Finding, Tier};
+use pinfold_sandbox::{Finding, Strength, Tier};
 use serde_json::{Value, json};
 
 use crate::args::Doctor;
@@ -30,7 +30,8 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
     let summary = match tier {
         Some(Tier::Full) => "`pinfold run` holds the full tier on this machine.\n".to_owned(),
         Some(Tier::Landlock) => {
-            let gaps: String = Tier::Landlock.gaps().iter().map(|gap| format!("  - {gap}\n")).collect();
+            let gaps = Strength::from(Tier::Landlock).gaps();
+            let gaps: String = gaps.map(|gap| format!("  - {gap}\n")).collect();
             format!(
                 "`pinfold run` needs `--allow-degraded` here: it holds the Landlock tier. Not held then:\n{gaps}{MEND}"
             )
@@ -66,7 +67,7 @@ fn as_json(findings: &[Finding], tier: Option<Tier>) -> Value {
         .collect();
     json!({
         "tier": tier.map(|t| t.to_string()),
-        "gaps": tier.map_or(&[][..], Tier::gaps),
+        "gaps": tier.into_iter().flat_map(|tier| Strength::from(tier).gaps()).collect::<Vec<_>>(),
         "layers": layers,
     })
 }

@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::policy::Guards;
-use pinfold_boundary::{Boundary, CacheChoice, Grant, Means, WayOut};
-use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Temp, Tier, start};
+use pinfold_boundary::{Boundary, CacheChoice, Grant, Means, NotStarted, Started, WayOut};
+use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Strength, Temp, Tier};
 use pinfold_terminal::Beside;
 use pinfold_tools::Attempts;
 
@@ -120,7 +120,8 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     // From here on the terminal is ours to write to.
     beside.into_iter().for_each(Beside::finish);
     questions.tell_troubles();
-    let (mut tried, left) = (attempts.finish(), boundary.settle());
+    let (mut tried, changed) = attempts.finish();
+    let left = boundary.settle(changed.as_ref());
     if let Some(way_out) = way_out {
         way_out.close(&mut tried.refused, &mut tried.more);
     }
@@ -191,9 +192,12 @@ fn begin(run: &Run, grant: &Grant, guards: &Guards, nested: bool, asks: bool) ->
             Err(error) => warn(format_args!("this machine cannot hold the full tier ({error})")),
         }
     }
-    let begun = attempt(run, grant, guards, Tier::Landlock, asks)?.map_err(|e| not_started(&e))?;
+    let begun = attempt(run, grant, guards, Tier::Landlock, asks)?
+        .map_err(|e| if nested && e.is_machine() { held_already(&e) } else { not_started(&e) })?;
     if !run.quiet {
-        let gaps: String = Tier::Landlock.gaps().iter().map(|gap| format!("\npinfold:   - {gap}")).collect();
+        let mediated = begun.boundary.profile().mediated.is_some();
+        let gaps = Strength { tier: Tier::Landlock, mediated }.gaps();
+        let gaps: String = gaps.map(|gap| format!("\npinfold:   - {gap}")).collect();
         warn(format_args!("held by Landlock and seccomp only. Not held:{gaps}"));
     }
     Ok(begun)
@@ -216,25 +220,32 @@ fn attempt(
     tier: Tier,
     asks: bool,
 ) -> Result<Result<Begun, StartError>, Failure> {
-    let boundary = Boundary::compile(grant, guards, tier)
-        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("check the paths and names given"))?;
-    let mut command = command(run);
-    let (mut relay, mut beside, mut streams) = (None, None, [None, None, None]);
-    if let Some((opened, own)) = own_terminal::open(run, asks)? {
-        command = command.terminal(own.terminal);
-        streams = own.streams;
-        beside = Some(opened);
+    let (mut relay, mut beside) = (None, None);
+    let prepare = || {
+        let mut command = command(run);
+        let mut streams = [None, None, None];
+        if let Some((opened, own)) = own_terminal::open(run, asks)? {
+            command = command.terminal(own.terminal);
+            streams = own.streams;
+            beside = Some(opened);
+        }
+        if let Some(limit) = run.limits.max_output {
+            let [input, out, error] = streams;
+            let (counted, [out, error]) = Relay::new(limit, [out, error])
+                .map_err(|e| Failure::new(NO_WALLS, format!("no pipe for the output can be had: {e}")))?;
+            streams = [input, Some(out), Some(error)];
+            relay = Some(counted);
+        }
+        Ok(command.stdio(streams))
+    };
+    match Boundary::start(grant, guards, tier, Signalling::PassOn, prepare) {
+        Ok(Started { boundary, confined }) => Ok(Ok(Begun { boundary, confined, relay, beside })),
+        Err(NotStarted::Start(error)) => Ok(Err(error)),
+        Err(NotStarted::Compile(error)) => {
+            Err(Failure::new(USAGE, error.to_string()).mend("check the paths and names given"))
+        }
+        Err(NotStarted::Command(failure)) => Err(failure),
     }
-    if let Some(limit) = run.limits.max_output {
-        let [input, out, error] = streams;
-        let (counted, [out, error]) = Relay::new(limit, [out, error])
-            .map_err(|e| Failure::new(NO_WALLS, format!("no pipe for the output can be had: {e}")))?;
-        streams = [input, Some(out), Some(error)];
-        relay = Some(counted);
-    }
-    command = command.stdio(streams);
-    let started = start(boundary.profile(), command, tier, Signalling::PassOn, true);
-    Ok(started.map(|confined| Begun { boundary, confined, relay, beside }))
 }
 
 fn not_started(error: &StartError) -> Failure {
@@ -245,6 +256,14 @@ fn not_started(error: &StartError) -> Failure {
         126 => failure.mend("is it a program, and executable?"),
         _ => failure.mend("`pinfold doctor` says what this machine can hold"),
     }
+}
+
+/// The run around carries file calls out in place of its processes, and would do so across any further boundary.
+fn held_already(error: &StartError) -> Failure {
+    let message = format!("inside another run no second boundary can be drawn: {error}");
+    Failure::new(NO_WALLS, message).mend(
+        "run the command without `pinfold run`: the run around holds it already; or start that one with --open landlock",
+    )
 }
 
 fn too_weak(error: &StartError) -> Failure {

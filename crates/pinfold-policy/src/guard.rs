@@ -153,6 +153,24 @@ impl Guards {
         listed.filter(|guard| held.is_none() || guard.kind.is_sensitive()).or(held)
     }
 
+    /// The guard of [`Guards::write`], with the directory in which the guarded name stands: that of `.config` for a pattern
+    /// `**/.config/autostart`.
+    pub fn write_in<'p>(
+        &self,
+        real: &'p Path,
+        home: Option<&Path>,
+        folds_case: bool,
+    ) -> Option<(&Guard, &'p Path)> {
+        let guard = self.write(real, home, folds_case)?;
+        let listed =
+            self.write.find_at(real, home, folds_case).filter(|(listed, _)| std::ptr::eq(*listed, guard));
+        let directory = match listed {
+            Some((_, at)) => real.as_os_str().as_encoded_bytes().get(..at).and_then(path_of),
+            None => real.ancestors().find(|at| self.places.write.contains_key(*at)).and_then(Path::parent),
+        };
+        Some((guard, directory.or_else(|| real.parent()).unwrap_or(real)))
+    }
+
     /// The guard that a read of `real` meets. Arguments as for [`Guards::write`].
     pub fn read(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
         let places = &self.places;
@@ -245,6 +263,13 @@ impl Guards {
     }
 }
 
+/// Bytes up to the start of a component, as the path of a directory.
+fn path_of(bytes: &[u8]) -> Option<&Path> {
+    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
+    use std::os::unix::ffi::OsStrExt;
+    bytes.get(..end).map(|bytes| Path::new(std::ffi::OsStr::from_bytes(bytes)))
+}
+
 fn covering<'a>(places: &'a BTreeMap<PathBuf, Guard>, real: &Path) -> Option<&'a Guard> {
     if places.is_empty() {
         return None;
@@ -329,6 +354,11 @@ impl List {
     }
 
     fn find(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<&Guard> {
+        self.find_at(real, home, folds_case).map(|(guard, _)| guard)
+    }
+
+    /// The guard, and where in the path the component starts that its pattern begins with.
+    fn find_at(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> Option<(&Guard, usize)> {
         let bytes = real.as_os_str().as_encoded_bytes();
         let home = home.map(|h| h.as_os_str().as_encoded_bytes());
         if folds_case && !bytes.is_ascii() {
@@ -341,13 +371,15 @@ impl List {
 
     /// The outermost guard that matches, and before all others one that only a person may let pass: what settings add
     /// makes a place no weaker than it was.
-    fn find_in(&self, query: &Query<'_>) -> Option<&Guard> {
+    fn find_in(&self, query: &Query<'_>) -> Option<(&Guard, usize)> {
         let mut first = None;
-        for guard in query.starts().flat_map(|at| self.matching(query, at)) {
-            if guard.kind.is_sensitive() {
-                return Some(guard);
+        for at in query.starts() {
+            for guard in self.matching(query, at) {
+                if guard.kind.is_sensitive() {
+                    return Some((guard, at));
+                }
+                first = first.or(Some((guard, at)));
             }
-            first = first.or(Some(guard));
         }
         first
     }

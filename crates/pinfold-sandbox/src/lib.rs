@@ -61,11 +61,12 @@ pub use linux::door::Doors;
 pub use placeholder::{is_placeholder, is_stand_in};
 pub use probe::{Finding, probe, strongest};
 pub use profile::{
-    Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Mediation, Network, Openings, Profile, StandIn,
-    Temp, Writes,
+    Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Mediation, Network, Openings, Profile,
+    StandIn, Temp, Writes,
 };
 pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};
 pub use strength::{Strength, Tier};
 pub use watch::{
-    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Opening, Reply, Sync, Taker, Time, Watcher,
+    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Opening, Reply, Sync, Taker, Time,
+    Watcher,
 };

@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::profile::{Network, Profile, Writes};
 use crate::sys;
@@ -17,6 +17,8 @@ use crate::sys;
 pub(crate) enum Probe {
     /// A nameless file can be made in a directory outside the line.
     WriteIn(CString),
+    /// A nameless file can be made in a folder in which only the supervisor makes any.
+    WriteUnmediated(CString),
     /// A socket to daemons outside can be had.
     UnixSocket,
     /// A new user namespace, with all its capabilities, can be had.
@@ -50,19 +52,30 @@ impl Probe {
         if profile.writes != Writes::Anywhere {
             probes.extend(outside(profile, full).into_iter().map(Self::WriteIn));
         }
+        if let (Some(mediation), Writes::Beneath(places)) = (&profile.mediated, &profile.writes) {
+            let is_shared = |place: &&PathBuf| !mediation.own.iter().any(|own| place.starts_with(own));
+            let folder = places.iter().find(is_shared);
+            probes.extend(
+                folder
+                    .and_then(|place| CString::new(place.as_os_str().as_bytes()).ok())
+                    .map(Self::WriteUnmediated),
+            );
+        }
         probes
     }
 
     /// Whether the attempt is about a place rather than a system call. Such ones need no filter, and are made before
     /// it stands: each would have to be let through by the supervisor.
     pub(crate) fn is_about_files(&self) -> bool {
-        matches!(self, Self::WriteIn(_))
+        matches!(self, Self::WriteIn(_) | Self::WriteUnmediated(_))
     }
 
     /// Makes the attempt. An error means that the attempt succeeded: the wall does not hold.
     pub(crate) fn run(&self) -> io::Result<()> {
         let held = match self {
-            Self::WriteIn(directory) => sys::open(directory, libc::O_TMPFILE | libc::O_WRONLY).is_err(),
+            Self::WriteIn(directory) | Self::WriteUnmediated(directory) => {
+                sys::open(directory, libc::O_TMPFILE | libc::O_WRONLY).is_err()
+            }
             Self::UnixSocket => {
                 let (unix, stream) = (libc::AF_UNIX as libc::c_ulong, libc::SOCK_STREAM as libc::c_ulong);
                 sys::raw(libc::SYS_socket, [unix, stream, 0]).is_err()
@@ -89,6 +102,9 @@ impl Probe {
         match self {
             Self::WriteIn(directory) => {
                 format!("a file could be made in `{}`, outside the line", directory.to_string_lossy())
+            }
+            Self::WriteUnmediated(directory) => {
+                format!("a process could write in `{}` without the supervisor", directory.to_string_lossy())
             }
             Self::UnixSocket => "a socket to programs outside could be opened".into(),
             Self::UserNamespace => "a new user namespace could be made".into(),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::attendant::Attendant;
@@ -121,6 +122,8 @@ pub struct Confined {
     reaches_sockets: bool,
     /// Calls are carried out here, or not at all.
     mediated: bool,
+    /// See [`Backing`].
+    carried: Vec<PathBuf>,
     /// What a relay takes connections from, until somebody has taken them.
     doors: Option<Doors>,
     /// The port of the proxy, where that is all that can be reached.
@@ -218,6 +221,7 @@ pub fn start(
                 tier,
                 reaches_sockets: false,
                 mediated: plan.mediated,
+                carried: plan.carried.clone(),
                 doors: plan.relayed.as_ref().map(|_| Doors::default()),
                 proxied: match profile.network {
                     Network::Proxied(port) => Some(port),
@@ -240,6 +244,8 @@ pub fn start(
                     Ok(confined)
                 }
                 Err((report, error)) => {
+                    // Nobody answers any more, and what it asks on its way out fails at once.
+                    confined.watch = None;
                     let _ = sys::reap(pid, true);
                     let stage = report.map_or(Stage::Fork, |r| r.stage);
                     Err(StartError { stage, detail: explain(&plan, report, &program), error })
@@ -391,10 +397,15 @@ impl Confined {
                 (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
                 (_, Some(Report { stage: Stage::Closed, index, errno })) => {
                     let view = Some(errno.cast_unsigned()).filter(|view| *view != 0 && index == 1);
-                    let backing = Backing { mediated: self.mediated, mounts: self.tier == Tier::Full };
+                    let backing = Backing {
+                        mediated: self.mediated,
+                        carried: std::mem::take(&mut self.carried),
+                        mounts: self.tier == Tier::Full,
+                    };
                     let watch = fd.map(|fd| Watch::new(fd, view, self.proxied.map(Proxied::new), backing));
                     self.watch = watch.transpose().map_err(wrap)?.map(WatchHandle);
-                    if self.mediated && !self.watch.as_ref().is_some_and(|watch| watch.0.mediates(index == 1)) {
+                    if self.mediated && !self.watch.as_ref().is_some_and(|watch| watch.0.mediates(index == 1))
+                    {
                         let _ = end_all(&self.process, self.tier);
                         let report = Report { stage: Stage::Seccomp, index: 0, errno: libc::EBUSY };
                         return Err((Some(report), io::Error::from_raw_os_error(libc::EBUSY)));

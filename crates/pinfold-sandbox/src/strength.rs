@@ -20,6 +20,36 @@ impl From<Tier> for Strength {
     }
 }
 
+impl Strength {
+    /// What is not held that the full tier holds: one sentence each, for the person.
+    pub fn gaps(self) -> impl Iterator<Item = &'static str> {
+        let of_tier = match self.tier {
+            Tier::Full => &[][..],
+            Tier::Landlock => OF_LANDLOCK,
+        };
+        let of_watch = if self.mediated || self.tier == Tier::Full { &[][..] } else { OF_THE_WATCH };
+        of_watch.iter().chain(of_tier).copied()
+    }
+}
+
+const OF_THE_WATCH: &[&str] = &[
+    "protected names inside the folder (`.git/config`, `.mcp.json`, …) are watched, not walled: a program that races the \
+     watch can change them",
+    "mode, owner, times and attributes of your own files outside the folder are watched, not walled",
+];
+
+const OF_LANDLOCK: &[&str] = &[
+    "`/tmp` is shared with the machine and read-only but for a private directory at `TMPDIR`",
+    "files that appear beside a hidden credential after the start cannot be read inside",
+    "names in a hidden directory can be listed, though nothing in it can be read",
+    "processes outside can be seen in `/proc`, though not read, and before Linux 6.12 be signalled",
+    "descendants that outlive a killed supervisor are not ended",
+    "sockets of programs on this machine cannot be allowed one by one: none is, or all",
+    "hosts that are allowed are reached by programs that use the proxy of `HTTP_PROXY` alone, and by none in a run within \
+     a run",
+    "with `--network host` the abstract sockets of other programs are reachable before Linux 6.12",
+];
+
 /// Which set of kernel means holds a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
@@ -28,29 +58,6 @@ pub enum Tier {
     /// User, mount, process, IPC, host-name, cgroup and (offline) network namespaces, with Landlock and seccomp
     /// as a second ring.
     Full,
-}
-
-impl Tier {
-    /// What this tier cannot hold that the full one does: one sentence each, for the person.
-    pub fn gaps(self) -> &'static [&'static str] {
-        match self {
-            Self::Full => &[],
-            Self::Landlock => &[
-                "protected names inside the folder (`.git/config`, `.mcp.json`, …) are watched, not walled: a \
-                 program that races the watch can change them",
-                "mode, owner, times and attributes of your own files outside the folder are watched, not walled",
-                "`/tmp` is shared with the machine and read-only but for a private directory at `TMPDIR`",
-                "files that appear beside a hidden credential after the start cannot be read inside",
-                "names in a hidden directory can be listed, though nothing in it can be read",
-                "processes outside can be seen in `/proc`, though not read, and before Linux 6.12 be signalled",
-                "descendants that outlive a killed supervisor are not ended",
-                "sockets of programs on this machine cannot be allowed one by one: none is, or all",
-                "hosts that are allowed are reached by programs that use the proxy of `HTTP_PROXY` alone, and by none in a \
-                 run within a run",
-                "with `--network host` the abstract sockets of other programs are reachable before Linux 6.12",
-            ],
-        }
-    }
 }
 
 impl fmt::Display for Tier {

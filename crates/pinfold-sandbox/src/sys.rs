@@ -820,7 +820,8 @@ pub(crate) fn largest_file(pid: Pid) -> u64 {
 pub(crate) fn can_wait_undisturbed() -> bool {
     let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
     // SAFETY: there is no program, which the kernel says with EFAULT, and an unknown flag with EINVAL.
-    let rc = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, ptr::null::<u8>()) };
+    let rc =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, ptr::null::<u8>()) };
     check(rc).is_err_and(|error| error.raw_os_error() == Some(libc::EFAULT))
 }
 

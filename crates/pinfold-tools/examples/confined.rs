@@ -2,12 +2,13 @@
 //!
 //! `cargo run -p pinfold-tools --example confined -- FOLDER sh -c 'echo hi > in; echo hi > ../out'`
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::path::PathBuf;
 
 use pinfold::policy::Guards;
-use pinfold_boundary::{Boundary, Grant, Private, Witness};
-use pinfold_sandbox::{Command, End, Signalling, Tier, start};
+use pinfold_boundary::{Boundary, Grant, Private, Started, Witness};
+use pinfold_sandbox::{Command, End, Signalling, Tier};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1);
@@ -22,15 +23,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Grant::default()
     };
     // What the grant means on this machine: git, guarded files, credentials, the environment.
-    let boundary = Boundary::compile(&grant, &Guards::default(), Tier::Full)?;
-    let command = Command::new(program).args(args);
-    let confined = start(boundary.profile(), command, Tier::Full, Signalling::PassOn, true)?;
+    let args: Vec<_> = args.collect();
+    let command = || Ok::<_, Infallible>(Command::new(&program).args(args.clone()));
+    let Started { boundary, confined } =
+        Boundary::start(&grant, &Guards::default(), Tier::Full, Signalling::PassOn, command)?;
     let mut witness = Witness::new(&boundary, Tier::Full);
     let end = confined.supervise(&mut witness)?;
-    for refused in witness.refused().0 {
+    let (refused, _, changed) = witness.finish();
+    for refused in refused {
         println!("refused: {} {} ({})", refused.tried, refused.place.display(), refused.why);
     }
-    print!("{}", boundary.settle());
+    print!("{}", boundary.settle(changed.as_ref()));
     match end {
         End::Code(0) => Ok(()),
         End::Code(code) => Err(format!("it ended with {code}").into()),

@@ -4,6 +4,7 @@
 //! folder, so it may name any directory. It counts only when that directory names this place in turn, which
 //! nobody can arrange who could not write there before.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -89,6 +90,12 @@ pub(crate) fn is_git_dir(directory: &Path) -> bool {
         && is("refs").is_some_and(|m| m.is_dir())
 }
 
+/// Whether git would take what is here for a repository: a directory or file `.git`, or a directory laid out like one.
+pub(crate) fn is_repository(place: &Path) -> bool {
+    let is_named = place.file_name().is_some_and(|name| name == ".git");
+    if is_named { fs::symlink_metadata(place).is_ok() } else { is_git_dir(place) }
+}
+
 /// A bare repository at `directory`.
 pub(crate) fn bare(directory: &Path) -> Option<Repository> {
     is_git_dir(directory).then(|| Repository {
@@ -152,12 +159,45 @@ const MOST_ASKED: usize = 256;
 /// Whether a repository has written down that a working tree of its own is about to have this `.git` file. git does so
 /// before it makes the file; so can anybody who may write in the repository: what the file says is another question.
 pub(crate) fn expects_worktree(common: &Path, dot_git: &Path) -> bool {
-    let names_it = |git_dir: PathBuf| {
-        let back = git_dir.join(read_pointer(&git_dir.join("gitdir"), b"")?);
-        let top = fs::canonicalize(back.parent()?).ok()?;
-        Some(top.join(back.file_name()?) == dot_git)
-    };
-    worktrees(common).take(MOST_ASKED).any(|git_dir| names_it(git_dir) == Some(true))
+    let linked: Vec<PathBuf> = worktrees(common).take(MOST_ASKED).collect();
+    is_expected_by(&linked, dot_git)
+}
+
+/// The same for the git directories of linked worktrees.
+pub(crate) fn is_expected_by(linked: &[PathBuf], dot_git: &Path) -> bool {
+    linked.iter().any(|git_dir| linked_dot_git(git_dir).as_deref() == Some(dot_git))
+}
+
+/// The `.git` file that the git directory of a linked worktree names.
+fn linked_dot_git(git_dir: &Path) -> Option<PathBuf> {
+    let back = git_dir.join(read_pointer(&git_dir.join("gitdir"), b"")?);
+    Some(fs::canonicalize(back.parent()?).ok()?.join(back.file_name()?))
+}
+
+/// The working tree that the git directory of a linked worktree names.
+pub(crate) fn worktree_top(git_dir: &Path) -> Option<PathBuf> {
+    linked_dot_git(git_dir)?.parent().map(Path::to_owned)
+}
+
+/// What git needs to take a directory for a repository:
+/// [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout).
+const BARE: [&str; 3] = ["HEAD", "objects", "refs"];
+
+/// Whether a name is a part of a git directory that is looked for, or that names programs.
+pub(crate) fn is_part_of_bare(name: &OsStr) -> bool {
+    BARE.iter().any(|part| name == *part) || name == "config"
+}
+
+/// Whether a directory that is none yet would be laid out like a git directory with this name in it, or get its
+/// configuration.
+pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
+    let inside_git = parent.components().any(|component| component.as_os_str() == ".git");
+    is_part_of_bare(name)
+        && !inside_git
+        && BARE
+            .iter()
+            .filter(|part| name != **part)
+            .all(|part| fs::symlink_metadata(parent.join(part)).is_ok())
 }
 
 /// Whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof

@@ -27,6 +27,13 @@ pub(crate) struct Held {
     pub(crate) git_dirs: Vec<PathBuf>,
 }
 
+impl Held {
+    /// Directories of private copies.
+    pub(crate) fn copies(&self) -> Vec<PathBuf> {
+        self.configs.iter().map(|copy| copy.directory().to_owned()).collect()
+    }
+}
+
 /// What is known beside a repository.
 pub(crate) struct Known<'a> {
     /// Whether a path lies in what the person granted.
@@ -36,6 +43,8 @@ pub(crate) struct Known<'a> {
     pub(crate) home: Option<&'a Path>,
     /// The person's own configuration.
     pub(crate) person: &'a Person,
+    /// What changes in the repository is judged when it is tried.
+    pub(crate) mediated: bool,
 }
 
 /// Writes down what is held of one repository.
@@ -85,7 +94,9 @@ fn git_directory(dir: &Path, is_folder: bool, known: &Known<'_>, places: &mut Pl
     if !is_folder {
         places.pin(dir.to_owned(), "a git directory stays where it is");
     }
-    for name in ["hooks", "info"] {
+    // What git writes in `info` at the end of `git gc` only a supervisor can tell from what it reads there.
+    let whole: &[&str] = if known.mediated { &["hooks"] } else { &["hooks", "info"] };
+    for name in whole {
         hold(&dir.join(name), "git runs what stands there, or is told there what to run", places);
     }
     let config = Config::read(&dir.join("config"));
@@ -179,34 +190,48 @@ fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut Places) {
 /// Files of the working tree that the configuration makes git run or read: `core.hooksPath`, includes, programs
 /// given by path. Outside the folder they are read-only anyway.
 fn named_by_config(git_dir: &Path, config: &Config, home: Option<&Path>, places: &mut Places) {
+    for place in config_names(git_dir, config, home) {
+        hold(&place, NAMED, places);
+    }
+}
+
+pub(crate) const NAMED: &str = "git's configuration names it";
+pub(crate) const NAMED_BY_PERSON: &str = "your configuration of git names it";
+
+/// What the configuration of a git directory names for git to run or read, resolved.
+pub(crate) fn config_names(git_dir: &Path, config: &Config, home: Option<&Path>) -> Vec<PathBuf> {
     let top = match config.last("core", None, "worktree") {
         Some(worktree) => git_dir.join(worktree),
         None => git_dir.parent().unwrap_or(git_dir).to_owned(),
     };
-    for entry in config.entries() {
-        let Some((named, missing)) = names(entry, git_dir, &top, home) else { continue };
-        let is_around = |real: &Path| real == top || git_dir.starts_with(real);
-        for place in held_for(&named, missing).filter(|place| !is_around(place)) {
-            hold(&place, "git's configuration names it", places);
-        }
-    }
+    let is_around = |real: &PathBuf| *real == top || git_dir.starts_with(real);
+    let named = config.entries().iter().filter_map(|entry| names(entry, git_dir, &top, home));
+    named.flat_map(|(named, missing)| held_for(&named, missing)).filter(|place| !is_around(place)).collect()
 }
 
 /// The same for what the person's own configuration names in this repository.
 fn named_by_person(repository: &Repository, known: &Known<'_>, places: &mut Places) {
-    let Repository { top, git_dir, .. } = repository;
-    for (at, entry) in known.person.entries() {
-        let Some((named, missing)) = names(entry, at, top, known.home) else { continue };
-        let is_around = |real: &Path| top.starts_with(real) || git_dir.starts_with(real);
-        for place in held_for(&named, missing).filter(|place| (known.inside)(place) && !is_around(place)) {
-            hold(&place, "your configuration of git names it", places);
-        }
+    for place in person_names(repository, known.person, known.home).filter(|place| (known.inside)(place)) {
+        hold(&place, NAMED_BY_PERSON, places);
     }
+}
+
+/// What the person's own configuration names in a repository, resolved.
+pub(crate) fn person_names(
+    repository: &Repository,
+    person: &Person,
+    home: Option<&Path>,
+) -> impl Iterator<Item = PathBuf> {
+    let Repository { top, git_dir, .. } = repository;
+    let named = person.entries().filter_map(move |(at, entry)| names(entry, at, top, home));
+    named
+        .flat_map(|(named, missing)| held_for(&named, missing))
+        .filter(move |real| !top.starts_with(real) && !git_dir.starts_with(real))
 }
 
 /// Where it really is, so that it is held there. One that is missing cannot be made, and neither can a directory above it
 /// that is missing.
-fn held_for(named: &Path, missing: bool) -> impl Iterator<Item = PathBuf> {
+fn held_for(named: &Path, missing: bool) -> impl Iterator<Item = PathBuf> + use<> {
     let real = fs::canonicalize(named).ok();
     let absent = || {
         let there = |path: &&Path| path.parent().is_some_and(|parent| fs::canonicalize(parent).is_ok());

@@ -151,6 +151,15 @@ impl Drop for Lock<'_> {
     }
 }
 
+/// Whether one configuration differs from another in harmless keys alone, and keeps the order of all others.
+pub(crate) fn differs_harmlessly(before: &Config, after: &Config) -> bool {
+    let others = |config: &Config| -> Vec<(String, Option<String>)> {
+        let kept = config.entries().iter().filter(|entry| !harmless(entry, before));
+        kept.map(|entry| (entry.name(), entry.value.clone())).collect()
+    };
+    others(before) == others(after)
+}
+
 /// Names of entries that differ and for which `counts` holds, each once.
 fn changed(before: &Config, after: &Config, counts: impl Fn(&Entry) -> bool) -> Vec<String> {
     let same = |a: &Entry, b: &Entry| a.name() == b.name() && a.value == b.value;

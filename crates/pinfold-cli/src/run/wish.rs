@@ -205,6 +205,7 @@ fn openings(doors: &[Door]) -> Openings {
         io_uring: doors.contains(&Door::IoUring),
         keyrings: doors.contains(&Door::Keyrings),
         personality: doors.contains(&Door::Personality),
+        landlock: doors.contains(&Door::Landlock),
     }
 }
 
@@ -218,6 +219,9 @@ pub(super) fn warning(door: Door) -> &'static str {
         Door::IoUring => "--open io-uring: its operations are not seen by the watch",
         Door::Keyrings => "--open keyrings: keys that you hold in the kernel can be used from inside",
         Door::Personality => "--open personality: address randomisation can be switched off inside",
+        Door::Landlock => {
+            "--open landlock: names that do not exist are held by directories that stand in the folder during the run"
+        }
     }
 }
 

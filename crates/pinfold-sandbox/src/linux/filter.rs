@@ -181,7 +181,8 @@ fn attributes_by_name(times: bool) -> Vec<Rule> {
 }
 
 #[cfg(target_arch = "x86_64")]
-const TIMES_BY_NAME: &[c_long] = &[libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat, libc::SYS_utimensat];
+const TIMES_BY_NAME: &[c_long] =
+    &[libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat, libc::SYS_utimensat];
 #[cfg(not(target_arch = "x86_64"))]
 const TIMES_BY_NAME: &[c_long] = &[libc::SYS_utimensat];
 
@@ -246,11 +247,8 @@ fn attributes() -> Vec<Rule> {
 /// What a supervisor that carries calls out has to hear of beside them; and sandboxes of the run's own, whose limits it
 /// would not keep for them: programs find that the kernel has none.
 fn of_mediation() -> Vec<Rule> {
-    let landlock = [
-        libc::SYS_landlock_create_ruleset,
-        libc::SYS_landlock_add_rule,
-        libc::SYS_landlock_restrict_self,
-    ];
+    let landlock =
+        [libc::SYS_landlock_create_ruleset, libc::SYS_landlock_add_rule, libc::SYS_landlock_restrict_self];
     let exclusive = vec![(Test::AnyOf(1, libc::LOCK_EX.cast_unsigned()), SEEN)];
     let mut rules = vec![
         always(libc::SYS_umask, SEEN),

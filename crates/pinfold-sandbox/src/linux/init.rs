@@ -290,6 +290,9 @@ fn landlock(plan: &Plan) -> io::Result<Option<Ruleset>> {
         {
             ruleset.allow_device(device)?;
         }
+        for place in &plan.bindable {
+            ruleset.allow_sockets(sys::open_held(place)?.as_fd())?;
+        }
         for terminals in [c"/dev/pts", c"/dev/ptmx"] {
             ruleset.allow_device(terminals)?;
         }

@@ -12,6 +12,7 @@ use crate::sys;
 
 const WRITE_FILE: u64 = 1 << 1;
 const READ_FILE: u64 = 1 << 2;
+const MAKE_SOCK: u64 = 1 << 9;
 const REFER: u64 = 1 << 13; // ABI 2
 const TRUNCATE: u64 = 1 << 14; // ABI 3
 const IOCTL_DEV: u64 = 1 << 15; // ABI 5
@@ -76,6 +77,12 @@ impl Ruleset {
     /// Allows writing to existing files and devices, without changing what there is.
     pub(crate) fn allow_content(&self, at: BorrowedFd<'_>) -> io::Result<()> {
         self.allow(CONTENT, at)
+    }
+
+    /// Allows making sockets beneath a held directory.
+    pub(crate) fn allow_sockets(&self, at: BorrowedFd<'_>) -> io::Result<()> {
+        let access = if sys::is_directory(at)? { MAKE_SOCK } else { 0 };
+        self.allow(access, at)
     }
 
     /// Allows reading files beneath a held place.

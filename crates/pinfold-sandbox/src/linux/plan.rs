@@ -36,7 +36,11 @@ pub(crate) struct Plan {
     pub(crate) landlock: Option<u32>,
     pub(crate) handles: Handles,
     pub(crate) writable: Vec<CString>,
+    /// Places of the run's own that it cannot write by itself.
+    pub(crate) carried: Vec<PathBuf>,
     pub(crate) readable: Vec<CString>,
+    /// Where sockets can be made, which no supervisor binds.
+    pub(crate) bindable: Vec<CString>,
     pub(crate) filter: Filter,
     /// Whether somebody will answer the questions of the filter.
     pub(crate) watched: bool,
@@ -74,6 +78,7 @@ impl Plan {
         let (steps, slots, scratch) = view.map_or_else(Default::default, |v| (v.steps, v.slots, v.scratch));
         let backing = if full { Backing::Namespaces } else { Backing::Landlock };
         let environment = profile.environment.iter().map(|(name, value)| pair(name, value));
+        let Granted { by_itself, carried } = granted(profile, &scratch);
         Ok(Self {
             namespaces: if full { namespaces(&profile.network) } else { 0 },
             uid_map: format!("{uid} {uid} 1").into_bytes(),
@@ -88,7 +93,9 @@ impl Plan {
             limits: limits(profile.limits),
             landlock: sys::landlock_version().ok(),
             handles: handles(profile, full),
-            writable: writable(profile, &scratch)?,
+            writable: c_paths(&by_itself)?,
+            bindable: bindable(profile, &carried)?,
+            carried,
             readable: if full { Vec::new() } else { readable(profile)? },
             filter: Filter::new(profile, backing),
             watched,
@@ -147,8 +154,17 @@ fn handles(profile: &Profile, full: bool) -> Handles {
     }
 }
 
-/// What a process writes by itself.
-fn writable(profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<CString>> {
+/// Places that Landlock grants.
+#[derive(Default)]
+struct Granted {
+    /// What a process writes by itself.
+    by_itself: Vec<PathBuf>,
+    /// Places of the run's own in which shared ones are mounted. A grant of such a place would reach those too, so that the
+    /// supervisor does there what the process would do.
+    carried: Vec<PathBuf>,
+}
+
+fn granted(profile: &Profile, scratch: &[PathBuf]) -> Granted {
     let granted: &[PathBuf] = match (&profile.mediated, &profile.writes) {
         (Some(mediation), _) => &mediation.own,
         (None, Writes::Beneath(places)) => places,
@@ -160,7 +176,42 @@ fn writable(profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<CString>> 
         Temp::Directory(_) | Temp::Private => None,
     };
     let all = granted.iter().chain(scratch).chain(layers.filter(|_| !scratch.is_empty())).chain(temporary);
-    all.map(|path| c_string(path.as_os_str())).collect()
+    let mut found = Granted::default();
+    // Some are one directory by two names, and a grant is of the directory.
+    let scratch_covers = scratch.iter().any(|place| has_shared_beneath(profile, place));
+    for place in all.cloned() {
+        let covers = has_shared_beneath(profile, &place) || (scratch_covers && scratch.contains(&place));
+        if profile.mediated.is_some() && covers {
+            found.carried.push(place);
+        } else {
+            found.by_itself.push(place);
+        }
+    }
+    found
+}
+
+fn has_shared_beneath(profile: &Profile, place: &Path) -> bool {
+    let own = profile.mediated.iter().flat_map(|mediation| &mediation.own);
+    let own: Vec<&PathBuf> = own.collect();
+    let granted = match &profile.writes {
+        Writes::Beneath(places) => places.as_slice(),
+        Writes::Nowhere | Writes::Anywhere => &[],
+    };
+    let shared = granted.iter().chain(&profile.visible).filter(|shared| !own.contains(shared));
+    shared.into_iter().any(|shared| shared.starts_with(place))
+}
+
+fn c_paths(paths: &[PathBuf]) -> io::Result<Vec<CString>> {
+    paths.iter().map(|path| c_string(path.as_os_str())).collect()
+}
+
+fn bindable(profile: &Profile, carried: &[PathBuf]) -> io::Result<Vec<CString>> {
+    match (&profile.mediated, &profile.writes) {
+        (Some(_), Writes::Beneath(places)) if profile.openings.unix_sockets => {
+            places.iter().chain(carried).map(|path| c_string(path.as_os_str())).collect()
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Everything but what is hidden or covered: at each level the siblings of what leads there; and below a cover what

@@ -47,8 +47,10 @@ pub enum Detail {
     None,
     /// The text of the symbolic link that is made.
     LinkText(OsString),
-    /// The place that gets its second name, or the one that is moved, for [`Intent::MoveTo`].
+    /// The place that is moved, for [`Intent::MoveTo`].
     From(PathBuf),
+    /// The place whose file gets its second name, for [`Intent::MoveTo`].
+    SecondNameOf(PathBuf),
     /// The place where a moved file goes, for [`Intent::MoveFrom`].
     To(PathBuf),
     /// Both names change places.
@@ -108,6 +110,14 @@ pub trait Watcher {
     fn looks_at_reading(&self, path: &std::ffi::OsStr) -> bool {
         let _ = path;
         false
+    }
+
+    /// What is put in place of the content of a file that is renamed: the supervisor writes it to a new file, which gets the
+    /// name. So the content is what was looked at, whatever descriptors of the old file are still open. `None`: it is renamed
+    /// as it is.
+    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+        let _ = attempts;
+        None
     }
 
     /// Hears of a call that was carried out by the supervisor.

@@ -5,13 +5,14 @@
 //! its umask. Nothing here waits for anything: an open that would wait is tried again beside the others.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, UTIME_NOW, UTIME_OMIT, XattrFlags,
-    chownat, fcntl_setfl, fstat, ftruncate, linkat, mkdirat, mknodat, openat, renameat_with, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
+    XattrFlags, chownat, fcntl_setfl, fstat, ftruncate, linkat, mkdirat, mknodat, openat, renameat_with,
+    statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -32,7 +33,11 @@ pub(super) fn open(place: &Place, call: &OpenCall) -> io::Result<Opened> {
     // A link in the last component was followed before, and none put there since is. Nothing here waits, and no terminal
     // becomes the supervisor's.
     let flags = wanted | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let mode = if wanted.intersects(OFlags::CREATE | OFlags::TMPFILE) { Mode::from_raw_mode(call.mode) } else { Mode::empty() };
+    let mode = if wanted.intersects(OFlags::CREATE | OFlags::TMPFILE) {
+        Mode::from_raw_mode(call.mode)
+    } else {
+        Mode::empty()
+    };
     let opened = match place {
         Place::Entry(entry) => openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, mode),
         Place::Object(held) => reopen(held.handle.as_fd(), flags, mode),
@@ -44,7 +49,9 @@ pub(super) fn open(place: &Place, call: &OpenCall) -> io::Result<Opened> {
     };
     if !wanted.contains(OFlags::NONBLOCK) {
         // What was opened for reading too would not have waited.
-        let status = wanted.intersection(OFlags::APPEND | OFlags::DIRECT | OFlags::NOATIME | OFlags::from_bits_retain(O_ASYNC));
+        let status = wanted.intersection(
+            OFlags::APPEND | OFlags::DIRECT | OFlags::NOATIME | OFlags::from_bits_retain(O_ASYNC),
+        );
         fcntl_setfl(&file, status)?;
     }
     Ok(Opened::File(file))
@@ -110,6 +117,28 @@ pub(super) fn rename(
     }
 }
 
+/// Renames a file as far as others can see: its name goes, and the other one is that of a new file with this content.
+pub(super) fn replace(from: &Place, to: &Place, flags: u32, content: &[u8]) -> io::Result<()> {
+    let (from, to) = (entry(from, libc::EBUSY)?, entry(to, libc::EBUSY)?);
+    if flags != 0 {
+        return Err(error(libc::EINVAL));
+    }
+    let mode =
+        Mode::from_raw_mode(statat(&from.parent, &from.name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode & 0o777);
+    let mut name = to.name.clone();
+    name.push(format!(".{}", std::process::id()));
+    let make = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = std::fs::File::from(openat(&to.parent, &name, make, mode)?);
+    let written = file.write_all(content).and_then(|()| file.sync_data());
+    let renamed = written
+        .and_then(|()| Ok(renameat_with(&to.parent, &name, &to.parent, &to.name, RenameFlags::empty())?));
+    if renamed.is_err() {
+        let _ = unlinkat(&to.parent, &name, AtFlags::empty());
+    }
+    renamed?;
+    Ok(unlinkat(&from.parent, &from.name, AtFlags::empty())?)
+}
+
 /// Gives a file a second name. The first may be a link itself.
 pub(super) fn link(
     from: &Place,
@@ -118,13 +147,15 @@ pub(super) fn link(
 ) -> io::Result<()> {
     let to = entry(to, libc::EEXIST)?;
     match from {
-        Place::Entry(from) => match linkat(&from.parent, &from.name, &to.parent, &to.name, AtFlags::empty()) {
-            Err(Errno::XDEV) => {
-                let (from_parent, to_parent) = elsewhere(from, to).ok_or_else(|| error(libc::EXDEV))?;
-                Ok(linkat(from_parent, &from.name, to_parent, &to.name, AtFlags::empty())?)
+        Place::Entry(from) => {
+            match linkat(&from.parent, &from.name, &to.parent, &to.name, AtFlags::empty()) {
+                Err(Errno::XDEV) => {
+                    let (from_parent, to_parent) = elsewhere(from, to).ok_or_else(|| error(libc::EXDEV))?;
+                    Ok(linkat(from_parent, &from.name, to_parent, &to.name, AtFlags::empty())?)
+                }
+                other => Ok(other?),
             }
-            other => Ok(other?),
-        },
+        }
         Place::Object(from) => {
             let name = own_name(from.handle.as_fd());
             Ok(linkat(rustix::fs::CWD, name, &to.parent, &to.name, AtFlags::SYMLINK_FOLLOW)?)
@@ -180,7 +211,9 @@ pub(super) fn change(place: &Place, change: &Change) -> io::Result<()> {
             let flags = XattrFlags::from_bits(*flags).ok_or_else(|| error(libc::EINVAL))?;
             Ok(rustix::fs::setxattr(own_name(handle.as_fd()), name.as_bytes(), value, flags)?)
         }
-        Change::RemoveAttribute { name } => Ok(rustix::fs::removexattr(own_name(handle.as_fd()), name.as_bytes())?),
+        Change::RemoveAttribute { name } => {
+            Ok(rustix::fs::removexattr(own_name(handle.as_fd()), name.as_bytes())?)
+        }
     }
 }
 

@@ -115,7 +115,8 @@ impl Local {
         };
         if let Meant::Internet(address) = &meant
             && let Some(place) = super::address::network_place(address)
-            && watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None }) == Reply::Refuse
+            && watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None })
+                == Reply::Refuse
         {
             return answer(Answer::Fail(libc::EACCES));
         }

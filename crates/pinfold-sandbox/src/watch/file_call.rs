@@ -14,17 +14,48 @@ pub(crate) const FCHMODAT2: i64 = 452;
 #[derive(Debug)]
 pub(super) enum FileCall {
     Open(OpenCall),
-    MakeDir { at: PathArg, mode: u32 },
-    MakeNode { at: PathArg, mode: u32, device: u64 },
-    Rename { from: PathArg, to: PathArg, flags: u32 },
-    Link { from: Subject, to: PathArg },
-    Symlink { text: OsString, at: PathArg },
-    Remove { at: PathArg, directory: bool },
-    Truncate { at: PathArg, length: u64 },
-    Change { of: Subject, change: Change },
-    Access { at: PathArg, mode: i32 },
+    MakeDir {
+        at: PathArg,
+        mode: u32,
+    },
+    MakeNode {
+        at: PathArg,
+        mode: u32,
+        device: u64,
+    },
+    Rename {
+        from: PathArg,
+        to: PathArg,
+        flags: u32,
+    },
+    Link {
+        from: Subject,
+        to: PathArg,
+    },
+    Symlink {
+        text: OsString,
+        at: PathArg,
+    },
+    Remove {
+        at: PathArg,
+        directory: bool,
+    },
+    Truncate {
+        at: PathArg,
+        length: u64,
+    },
+    Change {
+        of: Subject,
+        change: Change,
+    },
+    Access {
+        at: PathArg,
+        mode: i32,
+    },
     /// An exclusive advisory lock on an open file.
-    Lock { fd: i32 },
+    Lock {
+        fd: i32,
+    },
 }
 
 /// A path argument with the directory that it is relative to.
@@ -45,7 +76,10 @@ pub(super) enum Base {
 #[derive(Debug)]
 pub(super) enum Subject {
     /// `follow`: a symbolic link in the last component stands for its target.
-    Path { arg: PathArg, follow: bool },
+    Path {
+        arg: PathArg,
+        follow: bool,
+    },
     Descriptor(i32),
 }
 
@@ -286,7 +320,11 @@ impl Reader<'_> {
 
     /// `utimensat` and its kind mean the descriptor where there is no path.
     fn named_or_open(&self, directory: u64, address: u64, flags: u64) -> io::Result<Subject> {
-        if address == 0 { Ok(Subject::Descriptor(int(directory))) } else { self.subject(directory, address, flags) }
+        if address == 0 {
+            Ok(Subject::Descriptor(int(directory)))
+        } else {
+            self.subject(directory, address, flags)
+        }
     }
 
     fn link(&self, a: u64, b: u64, to: (u64, u64), flags: u64) -> io::Result<FileCall> {
@@ -318,7 +356,9 @@ impl Reader<'_> {
         if more.iter().any(|byte| *byte != 0) {
             return Err(too_big());
         }
-        let (Ok(flags), Ok(mode)) = (u32::try_from(flags), u32::try_from(mode)) else { return Err(invalid()) };
+        let (Ok(flags), Ok(mode)) = (u32::try_from(flags), u32::try_from(mode)) else {
+            return Err(invalid());
+        };
         let at = self.at(a, b)?;
         Ok(OpenCall { at, flags: flags.cast_signed(), mode, resolve, strict: true })
     }

@@ -49,8 +49,8 @@ impl FileQuestion {
                 attempt(Intent::MoveTo, 1, Detail::From(real(0))),
             ],
             FileCall::Link { .. } => vec![
-                attempt(Intent::LinkFrom, 0, Detail::None),
-                attempt(Intent::MoveTo, 1, Detail::From(real(0))),
+                attempt(Intent::LinkFrom, 0, Detail::To(real(1))),
+                attempt(Intent::MoveTo, 1, Detail::SecondNameOf(real(0))),
             ],
             FileCall::Truncate { .. } => one(Intent::Write, Detail::None),
             FileCall::Access { .. } => one(Intent::Access, Detail::None),
@@ -85,6 +85,15 @@ impl FileQuestion {
         matches!(self.call, FileCall::Change { .. })
     }
 
+    /// Whether the call changes a file or a name.
+    pub(super) fn changes(&self) -> bool {
+        match &self.call {
+            FileCall::Open(open) => open.changes(),
+            FileCall::Access { .. } | FileCall::Lock { .. } => false,
+            _ => true,
+        }
+    }
+
     /// Whether the caller's umask counts.
     pub(super) fn makes(&self) -> bool {
         match &self.call {
@@ -105,7 +114,11 @@ impl FileQuestion {
     ///
     /// # Errors
     /// As the kernel fails.
-    pub(super) fn carry_out(&self, largest_file: impl FnOnce() -> u64) -> io::Result<CarriedOut> {
+    pub(super) fn carry_out(
+        &self,
+        content: Option<Vec<u8>>,
+        largest_file: impl FnOnce() -> u64,
+    ) -> io::Result<CarriedOut> {
         let missing = || io::Error::from_raw_os_error(libc::ENOENT);
         let first = self.places.first().ok_or_else(missing)?;
         let second = || self.places.get(1).ok_or_else(missing);
@@ -118,13 +131,18 @@ impl FileQuestion {
             }
             FileCall::MakeDir { mode, .. } => carry_out::make_dir(first, *mode),
             FileCall::MakeNode { mode, device, .. } => carry_out::make_node(first, *mode, *device),
-            FileCall::Rename { flags, .. } => carry_out::rename(first, second()?, *flags, outside),
+            FileCall::Rename { flags, .. } => match content {
+                Some(content) => carry_out::replace(first, second()?, *flags, &content),
+                None => carry_out::rename(first, second()?, *flags, outside),
+            },
             FileCall::Link { .. } => carry_out::link(first, second()?, outside),
             FileCall::Symlink { text, .. } => carry_out::symlink(text, first),
             FileCall::Remove { directory, .. } => carry_out::remove(first, *directory),
             FileCall::Truncate { length, .. } => carry_out::truncate(first, *length, largest_file()),
             FileCall::Change { change, .. } => carry_out::change(first, change),
-            FileCall::Access { .. } | FileCall::Lock { .. } => Err(io::Error::from_raw_os_error(libc::ENOSYS)),
+            FileCall::Access { .. } | FileCall::Lock { .. } => {
+                Err(io::Error::from_raw_os_error(libc::ENOSYS))
+            }
         }?;
         Ok(CarriedOut::Done)
     }
@@ -169,7 +187,11 @@ fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<Place> {
         magic_links: !resolve.is_empty(),
         mounts,
     };
-    if open.follows() || open.is_unnamed() { walk.followed(&open.at, closed) } else { walk.entry(&open.at, closed) }
+    if open.follows() || open.is_unnamed() {
+        walk.followed(&open.at, closed)
+    } else {
+        walk.entry(&open.at, closed)
+    }
 }
 
 /// The directories of two entries as they are mounted outside, if they are the same ones: mounts inside that hold a place
@@ -179,10 +201,11 @@ fn outside(first: &Entry, second: &Entry) -> Option<(OwnedFd, OwnedFd)> {
         let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
         let plain = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let path = entry.real.parent()?;
-        let ours = rustix::fs::openat2(rustix::fs::CWD, path, flags, rustix::fs::Mode::empty(), plain).ok()?;
-        let identity = |fd: BorrowedFd<'_>| rustix::fs::fstat(fd).ok().map(|found| (found.st_dev, found.st_ino));
+        let ours =
+            rustix::fs::openat2(rustix::fs::CWD, path, flags, rustix::fs::Mode::empty(), plain).ok()?;
+        let identity =
+            |fd: BorrowedFd<'_>| rustix::fs::fstat(fd).ok().map(|found| (found.st_dev, found.st_ino));
         (identity(ours.as_fd())? == identity(entry.parent.as_fd())?).then_some(ours)
     };
     Some((same(first)?, same(second)?))
 }
-

@@ -39,8 +39,8 @@ pub use call::{Call, Caller, Deed, Opening, Sync, Time};
 use caller::Callers;
 pub(crate) use connect::Local;
 use connect::{Asked, answer_if_there};
-pub(crate) use file_call::FCHMODAT2;
 use directories::Directories;
+pub(crate) use file_call::FCHMODAT2;
 use file_call::FileCall;
 use file_question::{CarriedOut, FileQuestion};
 pub use held::Held;
@@ -52,10 +52,12 @@ use waiting::WaitingOpens;
 use walk::{Place, Walk};
 
 /// How the watched are held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Backing {
     /// The supervisor carries out what is allowed.
     pub(crate) mediated: bool,
+    /// Places of the run's own where it also carries out what nobody minds.
+    pub(crate) carried: Vec<PathBuf>,
     /// Mounts keep what lies outside.
     pub(crate) mounts: bool,
 }
@@ -261,7 +263,9 @@ impl Watch {
                 self.answer(question, Answer::GoOn)
             }
             Reply::CarryOut if self.backing.mediated => self.carry_out(question, found, attempts, watcher),
-            Reply::GoOn if self.backing.mediated && found.is_about_attributes() => {
+            Reply::GoOn
+                if self.backing.mediated && (found.is_about_attributes() || self.is_carried(&found)) =>
+            {
                 self.carry_out(question, found, attempts, watcher)
             }
             Reply::GoOn | Reply::CarryOut | Reply::Hold | Reply::MeetWall => {
@@ -273,6 +277,12 @@ impl Watch {
     /// Calls that neither Landlock nor, for an open file, a mount keeps from what lies outside.
     fn has_no_wall(&self, found: &FileQuestion) -> bool {
         found.is_about_attributes() || matches!(found.call, FileCall::Truncate { .. } | FileCall::Lock { .. })
+    }
+
+    /// Whether a call changes something in a place of the run's own that it cannot write by itself.
+    fn is_carried(&self, found: &FileQuestion) -> bool {
+        let within = |place: &Place| self.backing.carried.iter().any(|own| place.real().starts_with(own));
+        found.changes() && found.places.iter().any(within)
     }
 
     /// A path that leads nowhere fails in the kernel as it did here; where nothing but the supervisor would hold what it
@@ -333,9 +343,10 @@ impl Watch {
     ) -> io::Result<()> {
         let pid = question.pid.cast_signed();
         let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
+        let content = watcher.content_for(&attempts);
         let carried = umask.and_then(|umask| {
             let largest = || sys::largest_file(pid);
-            self.rights.as_caller(umask, || found.carry_out(largest))?
+            self.rights.as_caller(umask, || found.carry_out(content, largest))?
         });
         match carried {
             Ok(CarriedOut::Done) => {
@@ -349,7 +360,9 @@ impl Watch {
                 match sys::answer_with(self.fd(), question.id, file.as_fd(), close_on_exec) {
                     Ok(()) => Ok(()),
                     // As many as it may have.
-                    Err(error) => self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EMFILE))),
+                    Err(error) => {
+                        self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EMFILE)))
+                    }
                 }
             }
             Ok(CarriedOut::Waits) => match self.waiting.take(question.id, found, attempts) {

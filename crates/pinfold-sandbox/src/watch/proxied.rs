@@ -12,9 +12,9 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::connect::{Asked, answer_if_there};
 use super::address::{address, internet_address};
 use super::attempt::{Attempt, Detail, Intent, Watcher};
+use super::connect::{Asked, answer_if_there};
 use super::file_call::int;
 use crate::sys::{self, Answer};
 

@@ -29,7 +29,10 @@ pub(super) fn deed(found: &FileQuestion) -> Option<Deed> {
         FileCall::Remove { directory: false, .. } => Some(Deed::Remove { at: at(0)? }),
         FileCall::Truncate { length, .. } => Some(Deed::Truncate { at: at(0)?, length: *length }),
         FileCall::Change { of, change } => changed(of, change, found.places.first()?),
-        FileCall::Link { .. } | FileCall::MakeNode { .. } | FileCall::Access { .. } | FileCall::Lock { .. } => None,
+        FileCall::Link { .. }
+        | FileCall::MakeNode { .. }
+        | FileCall::Access { .. }
+        | FileCall::Lock { .. } => None,
     }
 }
 

@@ -67,8 +67,15 @@ impl WaitingOpens {
 }
 
 impl WaitingOpen {
-    fn still_waits(&mut self, listener: BorrowedFd<'_>, rights: &mut Rights, watcher: &mut dyn Watcher) -> bool {
-        let (FileCall::Open(open), [place]) = (&self.found.call, self.found.places.as_slice()) else { return false };
+    fn still_waits(
+        &mut self,
+        listener: BorrowedFd<'_>,
+        rights: &mut Rights,
+        watcher: &mut dyn Watcher,
+    ) -> bool {
+        let (FileCall::Open(open), [place]) = (&self.found.call, self.found.places.as_slice()) else {
+            return false;
+        };
         if !sys::still_asking(listener, self.id) {
             return false;
         }

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, fstat, fstatfs, openat, openat2, readlinkat, statat,
+    AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, fstat, fstatfs, openat, openat2,
+    readlinkat, statat,
 };
 use rustix::io::Errno;
 
@@ -70,7 +71,9 @@ impl Place {
     /// When there is none.
     pub(super) fn handle(&self) -> io::Result<OwnedFd> {
         match self {
-            Self::Entry(entry) => Ok(openat(&entry.parent, &entry.name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?),
+            Self::Entry(entry) => {
+                Ok(openat(&entry.parent, &entry.name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?)
+            }
             Self::Object(object) => object.handle.try_clone(),
         }
     }
@@ -118,7 +121,11 @@ impl Walk<'_> {
         }
         let (above, name) = split(path);
         if is_no_name(name) {
-            let base = if path.first() == Some(&b'/') { self.root.try_clone()? } else { self.caller.base(arg.base)? };
+            let base = if path.first() == Some(&b'/') {
+                self.root.try_clone()?
+            } else {
+                self.caller.base(arg.base)?
+            };
             return object(self.directory(&base, path, closed, &mut 0)?.0);
         }
         let parent = self.parent(arg.base, above, closed)?;
@@ -171,7 +178,13 @@ impl Walk<'_> {
     }
 
     /// The directory at a path below `base`, from the root where the path begins there; and whether no link was on the way.
-    fn directory(&self, base: &OwnedFd, path: &[u8], closed: Closed, links: &mut usize) -> io::Result<(OwnedFd, bool)> {
+    fn directory(
+        &self,
+        base: &OwnedFd,
+        path: &[u8],
+        closed: Closed,
+        links: &mut usize,
+    ) -> io::Result<(OwnedFd, bool)> {
         let (base, path) = match path.iter().position(|byte| *byte != b'/') {
             // Only slashes, or nothing.
             None if path.is_empty() => return Ok((base.try_clone()?, true)),
@@ -189,8 +202,15 @@ impl Walk<'_> {
         }
     }
 
-    fn step_by_step(&self, base: OwnedFd, path: &[u8], closed: Closed, links: &mut usize) -> io::Result<OwnedFd> {
-        let components = |path: &[u8]| path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect::<Vec<_>>();
+    fn step_by_step(
+        &self,
+        base: OwnedFd,
+        path: &[u8],
+        closed: Closed,
+        links: &mut usize,
+    ) -> io::Result<OwnedFd> {
+        let components =
+            |path: &[u8]| path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect::<Vec<_>>();
         let mut ahead = components(path);
         let mut at = base;
         while let Some(name) = ahead.pop() {
@@ -227,7 +247,11 @@ impl Walk<'_> {
             }
             ahead.extend(components(&text));
         }
-        if FileType::from_raw_mode(fstat(&at)?.st_mode) == FileType::Directory { Ok(at) } else { Err(error(libc::ENOTDIR)) }
+        if FileType::from_raw_mode(fstat(&at)?.st_mode) == FileType::Directory {
+            Ok(at)
+        } else {
+            Err(error(libc::ENOTDIR))
+        }
     }
 
     /// Where a link in `/proc` leads the caller.
@@ -290,7 +314,12 @@ impl Walk<'_> {
 ///
 /// # Errors
 /// As the kernel fails.
-pub(super) fn constrained(base: BorrowedFd<'_>, path: &OsStr, resolve: ResolveFlags, follow: bool) -> io::Result<Place> {
+pub(super) fn constrained(
+    base: BorrowedFd<'_>,
+    path: &OsStr,
+    resolve: ResolveFlags,
+    follow: bool,
+) -> io::Result<Place> {
     let last = if follow { HANDLE } else { HANDLE | OFlags::NOFOLLOW };
     match openat2(base, path, last, Mode::empty(), resolve) {
         Ok(handle) => return object(handle),
@@ -310,7 +339,8 @@ pub(super) fn constrained(base: BorrowedFd<'_>, path: &OsStr, resolve: ResolveFl
 /// Splits a path before its last component; slashes behind that belong to it.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-    let start = path.get(..end).and_then(|path| path.iter().rposition(|byte| *byte == b'/')).map_or(0, |at| at + 1);
+    let start =
+        path.get(..end).and_then(|path| path.iter().rposition(|byte| *byte == b'/')).map_or(0, |at| at + 1);
     path.split_at_checked(start).unwrap_or_default()
 }
 
@@ -354,7 +384,11 @@ fn may_follow(directory: BorrowedFd<'_>, link: BorrowedFd<'_>) -> io::Result<()>
     let shared = Mode::SVTX | Mode::WOTH;
     let (directory, link) = (fstat(directory)?, fstat(link)?);
     let trusted = [rustix::process::geteuid().as_raw(), directory.st_uid].contains(&link.st_uid);
-    if Mode::from_raw_mode(directory.st_mode).contains(shared) && !trusted { Err(error(libc::EACCES)) } else { Ok(()) }
+    if Mode::from_raw_mode(directory.st_mode).contains(shared) && !trusted {
+        Err(error(libc::EACCES))
+    } else {
+        Ok(())
+    }
 }
 
 fn is_procfs(held: BorrowedFd<'_>) -> bool {

@@ -15,11 +15,12 @@ mod told;
 mod waiting;
 mod words;
 
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use pinfold::WeakSession;
-use pinfold_boundary::{Boundary, Decides, Refused, Witness};
-use pinfold_sandbox::{Attempt, Held, Reply, Tier, Watcher};
+use pinfold_boundary::{Boundary, Changed, Decides, Refused, Witness};
+use pinfold_sandbox::{Attempt, Done, Held, Reply, Tier, Watcher};
 
 pub use told::LetThrough;
 use waiting::Desk;
@@ -63,20 +64,32 @@ impl<'a> Attempts<'a> {
         Some(Arc::clone(desk) as Arc<dyn Decides>)
     }
 
-    /// What was tried, once the run is over.
-    pub fn finish(self) -> Tried {
-        let (refused, more) = self.witness.refused();
+    /// What was tried, once the run is over; and what was changed, for [`Boundary::settle`].
+    pub fn finish(self) -> (Tried, Option<Changed>) {
+        let (refused, more, changed) = self.witness.finish();
         let mut tried = Tried { refused, let_through: Vec::new(), more };
         if let Some(desk) = self.desk {
             desk.told().add_to(&mut tried);
         }
-        tried
+        (tried, changed)
     }
 }
 
 impl Watcher for Attempts<'_> {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         self.witness.attempt(attempt)
+    }
+
+    fn looks_at_reading(&self, path: &OsStr) -> bool {
+        self.witness.looks_at_reading(path)
+    }
+
+    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+        self.witness.content_for(attempts)
+    }
+
+    fn carried_out(&mut self, done: &Done) {
+        self.witness.carried_out(done);
     }
 
     fn hold(&mut self, held: Held) {

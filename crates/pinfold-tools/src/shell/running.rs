@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use pinfold::consent::Caller;
 use pinfold::policy::Guards;
 use pinfold::{Failure, RefusalCode, WeakSession};
-use pinfold_boundary::{Boundary, Grant, Means, Refused, RunReport, WayOut};
+use pinfold_boundary::{Boundary, Grant, Means, NotStarted, Refused, RunReport, Started, WayOut};
 use pinfold_sandbox::{Command, End, Remote, Signalling, StartError, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -145,14 +145,16 @@ impl Running {
         mut output: PipeReader,
     ) -> Result<Ending, Failure> {
         let Order { grant, guards, tier, command, scratch, session, names, .. } = order;
-        let boundary = Boundary::compile(&grant, &guards, tier).map_err(|error| {
-            let message = format!("no shell was started: {error}");
-            Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
-        })?;
         let started = Instant::now();
-        let bash = bash(command).new_session().stdio(stdio.map(Some));
-        let mut confined = pinfold_sandbox::start(boundary.profile(), bash, tier, Signalling::Own, true)
-            .map_err(|error| no_walls(&error))?;
+        let prepare = || -> io::Result<Command> {
+            let [input, out, error] = &stdio;
+            let stdio = [input.try_clone()?, out.try_clone()?, error.try_clone()?];
+            Ok(bash(command.clone()).new_session().stdio(stdio.map(Some)))
+        };
+        let begun = Boundary::start(&grant, &guards, tier, Signalling::Own, prepare);
+        let Started { boundary, mut confined } = begun.map_err(not_begun)?;
+        // Its ends of the streams are its own now.
+        drop(stdio);
         let watched = confined.is_watched();
         let mut attempts = Attempts::new(&boundary, tier, Some(session));
         let means = Means { names, decides: attempts.about_hosts(), published: Vec::new() };
@@ -178,7 +180,8 @@ impl Running {
         let took = started.elapsed();
         // Nothing of it lives any more, so nobody is left to read.
         drop(self.input().take());
-        let left = boundary.settle();
+        let (tried, changed) = attempts.finish();
+        let left = boundary.settle(changed.as_ref());
         drop(scratch);
         let how = match ended {
             Ok(End::TimedOut) => How::TimedOut,
@@ -186,7 +189,7 @@ impl Running {
             Ok(End::Code(code)) => How::Code(code),
             Err(error) => return Err(lost(&error)),
         };
-        let Tried { mut refused, let_through, mut more } = attempts.finish();
+        let Tried { mut refused, let_through, mut more } = tried;
         if let Some(way_out) = way_out {
             way_out.close(&mut refused, &mut more);
         }
@@ -437,6 +440,17 @@ fn writable(input: &File) -> io::Result<bool> {
 fn not_started(error: &io::Error) -> Failure {
     let message = format!("no shell was started: {error}");
     Failure::plain(RefusalCode::Io, message, "try again, with fewer shells at a time")
+}
+
+fn not_begun(error: NotStarted<io::Error>) -> Failure {
+    match error {
+        NotStarted::Compile(error) => {
+            let message = format!("no shell was started: {error}");
+            Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
+        }
+        NotStarted::Start(error) => no_walls(&error),
+        NotStarted::Command(error) => not_started(&error),
+    }
 }
 
 fn no_walls(error: &StartError) -> Failure {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
+use pinfold::consent::{Act, Answer, Approver, Asking, By, Choice, Deed, Heard, Request, Via};
 use pinfold::policy::Guards;
 use pinfold::{Ambient, Plan, Session};
 use pinfold_boundary::{Boundary, Grant};
@@ -50,13 +50,20 @@ pub(crate) struct Ran {
 impl Ran {
     /// The places of the deeds that were asked about, with what would be done.
     pub(crate) fn acts(&self) -> Vec<String> {
-        use pinfold::consent::Deed;
-        let acts = self.asked.iter().flat_map(|request| match &request.deed {
+        let name = |act: &Act| Path::new(&act.path).file_name().unwrap().display().to_string();
+        self.asked_acts().map(|act| format!("{} {}", act.operation, name(&act))).collect()
+    }
+
+    /// The places alone, whole.
+    pub(crate) fn places(&self) -> Vec<PathBuf> {
+        self.asked_acts().map(|act| PathBuf::from(act.path)).collect()
+    }
+
+    fn asked_acts(&self) -> impl Iterator<Item = Act> {
+        self.asked.iter().flat_map(|request| match &request.deed {
             Deed::Paths { acts } => acts.clone(),
             other => panic!("{other:?}"),
-        });
-        acts.map(|act| format!("{} {}", act.operation, Path::new(&act.path).file_name().unwrap().display()))
-            .collect()
+        })
     }
 }
 
@@ -135,7 +142,7 @@ impl RunBed {
             String::from_utf8_lossy(&said).into_owned()
         });
         confined.supervise(&mut attempts).unwrap();
-        let tried = attempts.finish();
+        let (tried, _) = attempts.finish();
         let asked = person.asked.lock().unwrap().clone();
         Ran { said: reader.join().unwrap(), tried, asked }
     }

@@ -1,0 +1,157 @@
+//! What a run changed that runs or is acted on later, noted as it happens.
+//!
+//! A file is looked at before its first change and once more at the end: one that ends as it was is no change. What other
+//! runs or a person did meanwhile is theirs, and not noted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Files that are noted. More are only counted.
+const MOST: usize = 10_000;
+
+/// Content is compared up to this size; a larger file that was opened for writing counts as changed.
+const MAX_COMPARED: u64 = 1 << 20;
+
+/// Noted places.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    files: BTreeMap<PathBuf, State>,
+    /// What may have become a repository.
+    repositories: BTreeSet<PathBuf>,
+    /// Directories that were moved, with all that was in them.
+    moved: BTreeSet<PathBuf>,
+    /// Git directories in which an operation with a list of commands was begun.
+    begun: BTreeSet<PathBuf>,
+    /// How many were not noted.
+    more: u64,
+}
+
+/// What stood at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Nothing,
+    Directory,
+    File {
+        content: Option<u64>,
+        size: u64,
+        mode: u32,
+    },
+    Link(PathBuf),
+    Other,
+    /// It cannot be looked at, and may be anything.
+    Unseen,
+}
+
+impl State {
+    fn of(place: &Path) -> Self {
+        let found = match fs::symlink_metadata(place) {
+            Ok(found) => found,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Self::Nothing;
+            }
+            Err(_) => return Self::Unseen,
+        };
+        let kind = found.file_type();
+        if kind.is_dir() {
+            Self::Directory
+        } else if kind.is_symlink() {
+            fs::read_link(place).map_or(Self::Other, Self::Link)
+        } else if kind.is_file() {
+            let content = content(place).filter(|_| found.len() <= MAX_COMPARED);
+            Self::File { content, size: found.len(), mode: found.mode() & 0o7777 }
+        } else {
+            Self::Other
+        }
+    }
+
+    /// Whether it is surely the same.
+    fn is_still(&self, now: &Self) -> bool {
+        match self {
+            Self::File { content: None, .. } | Self::Other | Self::Unseen => false,
+            before => before == now,
+        }
+    }
+}
+
+fn content(place: &Path) -> Option<u64> {
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
+    let mut file: File = fs::OpenOptions::new().read(true).custom_flags(flags).open(place).ok()?;
+    let (mut hash, mut part) = (DefaultHasher::new(), [0; 16 * 1024]);
+    loop {
+        match file.read(&mut part).ok()? {
+            0 => return Some(hash.finish()),
+            len => hash.write(part.get(..len)?),
+        }
+    }
+}
+
+impl Changes {
+    /// A file that matters is about to change.
+    pub(crate) fn file(&mut self, place: &Path) {
+        if self.files.contains_key(place) {
+            return;
+        }
+        if self.files.len() >= MOST {
+            self.more += 1;
+            return;
+        }
+        self.files.insert(place.to_owned(), State::of(place));
+    }
+
+    /// A file or directory that may be a repository by now.
+    pub(crate) fn repository(&mut self, place: &Path) {
+        self.repositories.insert(place.to_owned());
+    }
+
+    /// An operation with a list of commands was begun in a git directory.
+    pub(crate) fn begun(&mut self, state: &Path) {
+        self.begun.insert(state.to_owned());
+    }
+
+    /// A directory was moved: what was noted in it is where it went by now.
+    pub(crate) fn moved(&mut self, from: &Path, to: &Path) {
+        let at = |place: &Path| place.strip_prefix(from).ok().map(|below| to.join(below));
+        let inside: Vec<PathBuf> = self.files.keys().filter_map(|place| at(place)).collect();
+        for place in inside {
+            self.files.entry(place).or_insert(State::Nothing);
+        }
+        for list in [&mut self.repositories, &mut self.moved, &mut self.begun] {
+            let moved: Vec<PathBuf> = list.iter().filter_map(|place| at(place)).collect();
+            list.retain(|place| !place.starts_with(from));
+            list.extend(moved);
+        }
+        self.moved.insert(to.to_owned());
+    }
+
+    /// Files that are not as they were.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files
+            .iter()
+            .filter(|(place, before)| !before.is_still(&State::of(place)))
+            .map(|(place, _)| place)
+    }
+
+    /// What may be a repository.
+    pub(crate) fn repositories(&self) -> impl Iterator<Item = &PathBuf> {
+        self.repositories.iter()
+    }
+
+    /// Directories that were moved and are still there.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &PathBuf> {
+        self.moved.iter()
+    }
+
+    /// Operations that were begun and not ended.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = &PathBuf> {
+        self.begun.iter().filter(|state| State::of(state) != State::Nothing)
+    }
+
+    /// How many changes were not noted.
+    pub(crate) fn more(&self) -> u64 {
+        self.more
+    }
+}

@@ -1,0 +1,448 @@
+//! What processes of a mediated run may change inside the folder.
+//!
+//! The supervisor carries every such call out, so that this is the wall itself: whatever is refused here does not happen,
+//! whether the name existed at the start or not, however it is spelled, and whatever else runs. Nothing is searched for
+//! beforehand: a place is judged when it is named.
+
+mod changes;
+mod config_swap;
+mod git_dir;
+mod made;
+mod reads;
+mod subtree;
+mod trees;
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use pinfold_policy::{Guard, GuardKind, Held};
+use pinfold_sandbox::{Attempt, Detail, Done, Intent};
+
+use crate::boundary::Boundary;
+use crate::git::layout;
+use crate::scan::is_skipped;
+use crate::snapshot::is_build_file;
+pub(crate) use changes::Changes;
+use config_swap::ConfigSwap;
+use git_dir::GitPart;
+use made::Made;
+pub(crate) use reads::ReadNames;
+pub(crate) use subtree::{Visit, Walked, walk};
+use trees::Trees;
+
+/// Why a change is refused: one clause.
+pub(crate) type Why = String;
+
+const STAYS: &str = "what is held below it stays where it is";
+const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
+const BARE: &str = "with it the directory would be a repository that was not made with git";
+const LINK_OUT: &str = "a link that leads out of a git directory would make a later git write there";
+
+/// The state of one run.
+#[derive(Debug, Default)]
+pub(crate) struct Mediator {
+    made: Made,
+    trees: Trees,
+    changes: Changes,
+    swap: ConfigSwap,
+}
+
+impl Mediator {
+    pub(crate) fn new(boundary: &Boundary) -> Self {
+        Self { made: Made::new(boundary.granted()), ..Self::default() }
+    }
+
+    /// What is put in place of a file that is renamed.
+    pub(crate) fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+        self.swap.content_for(attempts)
+    }
+
+    /// What was changed.
+    pub(crate) fn into_changes(self) -> Changes {
+        self.changes
+    }
+
+    /// Says why a change of a place that could be written is refused. `None`: it is allowed, and what matters later is noted.
+    pub(crate) fn judge(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
+        let place = attempt.place.as_path();
+        // What is there already the kernel says.
+        let exists = || fs::symlink_metadata(place).is_ok();
+        if boundary.is_open(place) || matches!(attempt.intent, Intent::MakeDir | Intent::Symlink) && exists()
+        {
+            return None;
+        }
+        let refused = self
+            .by_tree(boundary, attempt)
+            .or_else(|| self.by_git_dir(boundary, attempt))
+            .or_else(|| self.by_guard(boundary, attempt))
+            .or_else(|| self.by_what_lies_beneath(boundary, attempt))
+            .or_else(|| by_mode(attempt));
+        if refused.is_none() {
+            self.note(boundary, attempt);
+        }
+        refused
+    }
+
+    /// Remembers what was carried out.
+    pub(crate) fn carried_out(&mut self, done: &Done) {
+        let place = done.attempt.place.as_path();
+        match (done.attempt.intent, &done.attempt.detail) {
+            (Intent::MakeDir, _) => {
+                done.file.into_iter().for_each(|file| self.made.add(place, file));
+                self.trees.forget(place);
+            }
+            (Intent::MoveTo, Detail::From(from)) => {
+                self.trees.forget(from);
+                self.trees.forget(place);
+                if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) {
+                    self.changes.moved(from, place);
+                }
+            }
+            (Intent::MoveTo, Detail::Exchange(other)) => {
+                for (from, to) in [(other.as_path(), place), (place, other.as_path())] {
+                    self.trees.forget(to);
+                    if fs::symlink_metadata(to).is_ok_and(|found| found.is_dir()) {
+                        self.changes.moved(from, to);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Held by the configuration of a repository that it lies in.
+    fn by_tree(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
+        let place = attempt.place.as_path();
+        let above: Vec<&Path> =
+            place.ancestors().skip(1).take_while(|at| boundary.is_within_granted(at)).collect();
+        for top in above {
+            let Some(tree) = self.trees.at(top, &self.made, boundary.home()) else { continue };
+            if let Some(why) = tree.closed {
+                return Some(why.to_owned());
+            }
+            let held = tree.held.iter().find(|(held, _)| place.starts_with(held));
+            let beneath =
+                || tree.held.iter().find(|(held, _)| moves_away(attempt) && held.starts_with(place));
+            if let Some((_, why)) = held {
+                return Some((*why).to_owned());
+            }
+            if beneath().is_some() {
+                return Some(STAYS.to_owned());
+            }
+        }
+        None
+    }
+
+    /// Held as a part of a git directory, or since it would make one.
+    fn by_git_dir(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
+        let place = attempt.place.as_path();
+        if let Some((git_dir, below)) = self.git_dir(boundary, place) {
+            return self.in_git_dir(boundary, attempt, &git_dir, &below);
+        }
+        let (name, parent) = (place.file_name()?, place.parent()?);
+        let makes = matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink);
+        let names = makes || !matches!(attempt.intent, Intent::MakeDir);
+        if name == ".git" && names {
+            let there = fs::symlink_metadata(place);
+            // A pointer that git wrote down beforehand, or one in a tree that this run made as a whole.
+            let expected = attempt.intent == Intent::Create
+                && there.is_err()
+                && (boundary.expects_worktree(place)
+                    || layout::is_expected_by(self.made.worktrees(), place)
+                    || self.made.is_in_new_tree(parent));
+            let own = moves_away(attempt) && self.made.contains(parent);
+            return (!expected && !own).then(|| DOT_GIT.to_owned());
+        }
+        let completes = makes && layout::completes_a_bare_repository(name, parent);
+        (completes && !self.made.is_new_project(parent)).then(|| BARE.to_owned())
+    }
+
+    fn in_git_dir(
+        &mut self,
+        boundary: &Boundary,
+        attempt: &Attempt,
+        git_dir: &Path,
+        below: &Path,
+    ) -> Option<Why> {
+        if self.plants_link(boundary, attempt, git_dir, below) {
+            return Some(LINK_OUT.to_owned());
+        }
+        if self.made.contains(git_dir) {
+            return None;
+        }
+        if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
+            && !from.starts_with(git_dir)
+        {
+            return Some(LINK_OUT.to_owned());
+        }
+        match self.part(boundary, git_dir, below) {
+            GitPart::Free | GitPart::Worktree | GitPart::Module => None,
+            GitPart::Held(why) => Some(why.to_owned()),
+            GitPart::Pinned(why) => {
+                let moves = moves_away(attempt) || attempt.intent == Intent::Symlink;
+                (moves || hides(attempt)).then(|| why.to_owned())
+            }
+            GitPart::Kept(why) => {
+                let takes = moves_away(attempt)
+                    && !matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
+                takes.then(|| why.to_owned())
+            }
+            GitPart::Config => self.swap.judge(attempt, git_dir),
+        }
+    }
+
+    /// Whether what is put into a git directory is a symbolic link through which git could write elsewhere, or to a part of the
+    /// directory that is held.
+    fn plants_link(&self, boundary: &Boundary, attempt: &Attempt, git_dir: &Path, below: &Path) -> bool {
+        let Some(text) = link_text(attempt) else { return false };
+        let leads_to = below.parent().unwrap_or(below).join(&text);
+        !git_dir::stays_inside(text.as_os_str())
+            || !matches!(self.part(boundary, git_dir, &leads_to), GitPart::Free | GitPart::Worktree)
+    }
+
+    /// The part of a git directory, with the directories of submodules and worktrees in it told apart.
+    fn part(&self, boundary: &Boundary, git_dir: &Path, below: &Path) -> GitPart {
+        match git_dir::part(below) {
+            GitPart::Module => {
+                // The innermost one that is there; whatever is no module yet is not made.
+                let inner = |below: &Path| git_dir.join(below);
+                let modules = below.ancestors().filter(|at| at.components().count() > 1);
+                let module = modules.map(inner).find(|at| layout::is_git_dir(at));
+                let rest = module
+                    .as_ref()
+                    .and_then(|module| git_dir.join(below).strip_prefix(module).ok().map(Path::to_owned));
+                match (module, rest) {
+                    (Some(module), Some(rest)) => self.part(boundary, &module, &rest),
+                    _ => GitPart::Held(
+                        "submodules are set up by the person: git runs what stands in their git directories",
+                    ),
+                }
+            }
+            GitPart::Worktree => {
+                let mut names = below.components();
+                let worktree: PathBuf = git_dir.join(names.by_ref().take(2).collect::<PathBuf>());
+                if self.made.contains(&worktree) || fs::symlink_metadata(&worktree).is_err() {
+                    return GitPart::Free;
+                }
+                let ours = layout::worktree_top(&worktree).is_none_or(|top| boundary.is_within_granted(&top));
+                git_dir::linked(names.as_path(), ours)
+            }
+            part => part,
+        }
+    }
+
+    /// The git directory that a place lies in, with the path in it.
+    fn git_dir(&self, boundary: &Boundary, place: &Path) -> Option<(PathBuf, PathBuf)> {
+        let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
+        let known = boundary
+            .git_dirs()
+            .iter()
+            .filter(|dir| place.starts_with(dir))
+            .max_by_key(|dir| dir.as_os_str().len());
+        if let Some(known) = known {
+            return split(known);
+        }
+        let named = place.ancestors().filter(|at| at.file_name().is_some_and(|name| name == ".git")).last();
+        if let Some(dot_git) =
+            named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
+        {
+            return split(dot_git);
+        }
+        // A bare one has any name: it is told by what is in it.
+        let parts = place.ancestors().take_while(|at| boundary.is_within_granted(at));
+        parts.filter(|at| layout::is_git_dir(at)).last().and_then(split)
+    }
+
+    /// Held by its name.
+    fn by_guard(&self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
+        let place = attempt.place.as_path();
+        let (guard, directory) = named_guard(boundary, place)?;
+        self.holds(boundary, place, guard, directory).then(|| guard.why().to_owned())
+    }
+
+    /// Whether a guarded place is held, whose name stands in `directory`.
+    fn holds(&self, boundary: &Boundary, place: &Path, guard: &Guard, directory: &Path) -> bool {
+        let in_new_tree = || self.made.is_in_new_tree(directory);
+        match guard.kind() {
+            GuardKind::Policy => !in_new_tree(),
+            GuardKind::Build => false,
+            _ if guard.held() == Held::Asked || is_among_dependencies(boundary, place) => false,
+            GuardKind::Autorun => !self.made.is_new_project(directory) && !in_new_tree(),
+            GuardKind::Git
+            | GuardKind::ShellStartup
+            | GuardKind::Secret
+            | GuardKind::Credential
+            | GuardKind::Persistence
+            | GuardKind::Place => !in_new_tree(),
+        }
+    }
+
+    /// A directory stays where it is when something below it is held, and does not go where something below it would be.
+    fn by_what_lies_beneath(&self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
+        let (from, to) = match (attempt.intent, &attempt.detail) {
+            (Intent::MoveFrom, Detail::To(to)) => (attempt.place.as_path(), to.as_path()),
+            (Intent::MoveFrom | Intent::MoveTo, Detail::Exchange(to)) => {
+                (attempt.place.as_path(), to.as_path())
+            }
+            _ => return None,
+        };
+        let is_directory = fs::symlink_metadata(from).is_ok_and(|found| found.is_dir());
+        if boundary.holds_beneath(from) || is_directory && self.is_foreign_git_dir(from) {
+            return Some(STAYS.to_owned());
+        }
+        if !is_directory || is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to) {
+            return None;
+        }
+        let git_dir = |place: &Path| self.git_dir(boundary, place).map(|(git_dir, _)| git_dir);
+        let into = git_dir(to);
+        if into.is_some() {
+            let within = git_dir(from) == into;
+            return (!within).then(|| "a directory is not moved into a git directory as a whole".to_owned());
+        }
+        match walk(from, |entry, kind| self.visit(boundary, (from, to), entry, kind)) {
+            Walked::Everything => None,
+            Walked::Found(found) => Some(format!("{STAYS}: `{}`", found.display())),
+            Walked::InPart => {
+                Some("it cannot be looked at whole, and might hold what stays where it is".to_owned())
+            }
+        }
+    }
+
+    /// Whether a directory is a repository, by what is in it, that this run did not make.
+    fn is_foreign_git_dir(&self, directory: &Path) -> bool {
+        layout::is_git_dir(directory) && !self.made.contains(directory)
+    }
+
+    /// Looks at an entry of a directory that is about to be moved.
+    fn visit(
+        &self,
+        boundary: &Boundary,
+        (from, to): (&Path, &Path),
+        entry: &Path,
+        kind: fs::FileType,
+    ) -> Visit {
+        let name = entry.file_name().unwrap_or_default();
+        if name == ".git" {
+            return if self.made.contains(entry) { Visit::Skip } else { Visit::Found };
+        }
+        // Its own name, and the one that it would have; where it stands it is new or old.
+        let there = entry.strip_prefix(from).map_or_else(|_| entry.to_owned(), |below| to.join(below));
+        let held = |at: &Path| {
+            let (guard, directory) = named_guard(boundary, at)?;
+            let stands_in =
+                directory.strip_prefix(to).map_or_else(|_| directory.to_owned(), |below| from.join(below));
+            self.holds(boundary, at, guard, &stands_in).then_some(())
+        };
+        if held(entry).is_some() || held(&there).is_some() || kind.is_dir() && self.is_foreign_git_dir(entry)
+        {
+            Visit::Found
+        } else if kind.is_dir() && is_skipped(name) {
+            Visit::Skip
+        } else {
+            Visit::Enter
+        }
+    }
+
+    /// Notes what runs later.
+    fn note(&mut self, boundary: &Boundary, attempt: &Attempt) {
+        let place = attempt.place.as_path();
+        if !changes_something(attempt) || is_among_dependencies(boundary, place) && !place.ends_with(".git") {
+            return;
+        }
+        let (name, parent) = (place.file_name().unwrap_or_default(), place.parent().unwrap_or(place));
+        let makes =
+            matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink | Intent::MakeDir);
+        if makes && name == ".git" && fs::symlink_metadata(place).is_err() {
+            self.changes.repository(place);
+        }
+        if makes && layout::is_part_of_bare(name) && !layout::is_git_dir(parent) {
+            self.changes.repository(parent);
+        }
+        let in_git = self.git_dir(boundary, place);
+        if let Some((git_dir, below)) = &in_git {
+            if attempt.intent == Intent::MakeDir
+                && layout::UNFINISHED.iter().any(|state| below.ends_with(state))
+            {
+                self.changes.begun(&git_dir.join(below));
+            }
+            return;
+        }
+        // What is guarded and was not refused is allowed for a reason that the report does not share.
+        // A `.git` is told of as the repository that it makes.
+        let matters =
+            name != ".git" && (is_build_file(place) || boundary.guard(place).is_some() || sets_id(attempt));
+        if attempt.intent != Intent::MakeDir && matters {
+            self.changes.file(place);
+        }
+    }
+}
+
+/// Whether a call takes a name away.
+fn moves_away(attempt: &Attempt) -> bool {
+    match attempt.intent {
+        Intent::MoveFrom | Intent::Remove => true,
+        Intent::MoveTo => {
+            matches!(attempt.detail, Detail::Exchange(_)) || fs::symlink_metadata(&attempt.place).is_ok()
+        }
+        _ => false,
+    }
+}
+
+fn changes_something(attempt: &Attempt) -> bool {
+    !matches!(attempt.intent, Intent::Read | Intent::Access | Intent::Lock | Intent::LinkFrom)
+}
+
+/// The text of a symbolic link that is put at a place.
+fn link_text(attempt: &Attempt) -> Option<PathBuf> {
+    let link_at = |place: &Path| fs::read_link(place).ok();
+    match (attempt.intent, &attempt.detail) {
+        (Intent::Symlink, Detail::LinkText(text)) => Some(PathBuf::from(text)),
+        (Intent::MoveTo, Detail::From(from) | Detail::SecondNameOf(from)) => link_at(from),
+        (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(other)) => link_at(other),
+        _ => None,
+    }
+}
+
+/// Whether a change of attributes would keep the owner from looking at a directory.
+fn hides(attempt: &Attempt) -> bool {
+    const OWNER: u32 = 0o700;
+    match &attempt.detail {
+        Detail::Mode(mode) => mode & OWNER != OWNER,
+        // An access control list says the same in other words.
+        Detail::Attribute(name) => name.as_encoded_bytes().starts_with(b"system.posix_acl"),
+        _ => false,
+    }
+}
+
+/// Whether a guard of git is about the person's own configuration, which lies in no git directory.
+fn is_of_person(guard: &Guard) -> bool {
+    !guard.pattern().contains(".git/") && guard.pattern() != "**/.git" && guard.held() != Held::Asked
+}
+
+/// The guard of a place by its name, with the directory in which that stands. What belongs to a git directory is no such name.
+fn named_guard<'b, 'p>(boundary: &'b Boundary, place: &'p Path) -> Option<(&'b Guard, &'p Path)> {
+    boundary.guard_in(place).filter(|(guard, _)| guard.kind() != GuardKind::Git || is_of_person(guard))
+}
+
+/// Whether a place lies in a directory of dependencies or products below the folder: what is called like a guarded place
+/// there is other people's, and no tool acts on it.
+fn is_among_dependencies(boundary: &Boundary, place: &Path) -> bool {
+    let below = boundary.granted().iter().find_map(|granted| place.strip_prefix(granted).ok());
+    let above = below.and_then(Path::parent);
+    above.is_some_and(|above| {
+        above.components().any(|component| matches!(component, Component::Normal(name) if is_skipped(name)))
+    })
+}
+
+/// A program that everybody would run with the rights of root.
+fn by_mode(attempt: &Attempt) -> Option<Why> {
+    let lends = sets_id(attempt)
+        && rustix::process::geteuid().is_root()
+        && !fs::symlink_metadata(&attempt.place).is_ok_and(|found| found.is_dir());
+    lends.then(|| "everybody would run it with the rights of root".to_owned())
+}
+
+fn sets_id(attempt: &Attempt) -> bool {
+    const SET_ID: u32 = 0o6000;
+    matches!(attempt.detail, Detail::Mode(mode) if mode & SET_ID != 0)
+}

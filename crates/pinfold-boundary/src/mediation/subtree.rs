@@ -1,0 +1,52 @@
+//! What lies in a directory that is about to be moved as a whole, or has been.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Entries that are looked at. A larger directory is not moved as a whole: programs then copy it, file by file.
+const MOST: usize = 200_000;
+
+/// What to do with an entry of a walk.
+pub(crate) enum Visit {
+    /// Look inside, if it is a directory.
+    Enter,
+    /// Go on beside it.
+    Skip,
+    /// This is what was looked for.
+    Found,
+}
+
+/// How a walk ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Walked {
+    Everything,
+    Found(PathBuf),
+    /// It is too large, or a part of it cannot be looked at.
+    InPart,
+}
+
+/// Shows every entry below a directory to `visit`, links never followed.
+pub(crate) fn walk(directory: &Path, mut visit: impl FnMut(&Path, fs::FileType) -> Visit) -> Walked {
+    let mut ahead = vec![directory.to_owned()];
+    let mut seen = 0;
+    while let Some(directory) = ahead.pop() {
+        let Ok(entries) = fs::read_dir(&directory) else { return Walked::InPart };
+        for entry in entries {
+            seen += 1;
+            let Some((entry, kind)) =
+                entry.ok().and_then(|entry| Some((entry.path(), entry.file_type().ok()?)))
+            else {
+                return Walked::InPart;
+            };
+            if seen > MOST {
+                return Walked::InPart;
+            }
+            match visit(&entry, kind) {
+                Visit::Found => return Walked::Found(entry),
+                Visit::Enter if kind.is_dir() => ahead.push(entry),
+                Visit::Enter | Visit::Skip => {}
+            }
+        }
+    }
+    Walked::Everything
+}

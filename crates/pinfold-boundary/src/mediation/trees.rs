@@ -1,0 +1,97 @@
+//! Working trees that existed before the run, found when something in them is first changed: what their configuration makes
+//! git run or read is held too, wherever it lies.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::made::Made;
+use crate::git::config::Config;
+use crate::git::layout::{self, Found, Repository};
+use crate::git::person::Person;
+use crate::git::protect::{NAMED, NAMED_BY_PERSON, config_names, person_names};
+
+/// One working tree.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// Places that are held, with the reason.
+    pub(crate) held: Vec<(PathBuf, &'static str)>,
+    /// Why nothing in it may change.
+    pub(crate) closed: Option<&'static str>,
+}
+
+/// Directories that were looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Trees {
+    known: HashMap<PathBuf, Option<Rc<Tree>>>,
+    person: Option<Person>,
+}
+
+/// How many directories are remembered before all are looked at anew.
+const MOST: usize = 100_000;
+
+const UNREADABLE: &str =
+    "the configuration of its repository cannot be read, so that nobody can tell what git runs there";
+
+impl Trees {
+    /// The tree whose top is this directory, unless this run made it.
+    pub(crate) fn at(&mut self, top: &Path, made: &Made, home: Option<&Path>) -> Option<Rc<Tree>> {
+        if let Some(known) = self.known.get(top) {
+            return known.clone();
+        }
+        let is_new = || made.contains(&top.join(".git"));
+        let there = fs::symlink_metadata(top.join(".git"))
+            .map_or_else(|e| e.kind() != io::ErrorKind::NotFound, |_| true);
+        let found = (there && !is_new()).then(|| Rc::new(self.look(top, home)));
+        if self.known.len() >= MOST {
+            self.known.clear();
+        }
+        self.known.insert(top.to_owned(), found.clone());
+        found
+    }
+
+    fn look(&mut self, top: &Path, home: Option<&Path>) -> Tree {
+        let closed = || Tree { closed: Some(UNREADABLE), ..Tree::default() };
+        let repository = match layout::at(top) {
+            Found::Repository(repository) => repository,
+            // What `.git` leads to is not read by git either, or is outside and nobody's here.
+            Found::Nothing | Found::Unproven { .. } | Found::Odd(_) => return Tree::default(),
+        };
+        let mut held = Vec::new();
+        for git_dir in git_dirs(&repository) {
+            match Config::read(&git_dir.join("config"))
+                .or_else(|_| Config::read_roughly(&git_dir.join("config")))
+            {
+                Ok(config) => {
+                    held.extend(config_names(git_dir, &config, home).into_iter().map(|at| (at, NAMED)))
+                }
+                Err(error) if is_unreadable(&git_dir.join("config"), &error) => return closed(),
+                Err(_) => {}
+            }
+        }
+        let person = self.person.get_or_insert_with(|| Person::read(home));
+        held.extend(person_names(&repository, person, home).map(|at| (at, NAMED_BY_PERSON)));
+        Tree { held, closed: None }
+    }
+
+    /// Forgets what was found at or below a place that moved.
+    pub(crate) fn forget(&mut self, place: &Path) {
+        self.known.retain(|top, _| !top.starts_with(place));
+    }
+}
+
+fn git_dirs(repository: &Repository) -> impl Iterator<Item = &Path> {
+    let own = (repository.git_dir != repository.common).then_some(repository.git_dir.as_path());
+    std::iter::once(repository.common.as_path()).chain(own)
+}
+
+/// Whether a configuration may be there that git could read later: a missing one, and one that does not parse, git does not
+/// act by.
+fn is_unreadable(config: &Path, error: &io::Error) -> bool {
+    if error.kind() == io::ErrorKind::NotFound {
+        return false;
+    }
+    fs::File::open(config).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
+}

@@ -1,0 +1,331 @@
+//! What a run tries: decided as it happens, told at the end.
+//!
+//! In a [mediated](sandbox::Mediation) run what is refused here does not happen, and what is allowed the supervisor carries
+//! out. Elsewhere the walls decide, and this only judges by the same [`Boundary`] what the kernel will say; a few names
+//! that have no wall are refused.
+
+mod refusal;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::{GuardKind, Held};
+use pinfold_sandbox::{
+    self as sandbox, Attempt, Done, Entrances, Intent, Profile, Reply, Temp, Tier, Watcher,
+};
+
+use crate::boundary::Boundary;
+use crate::git::layout;
+use crate::mediation::{Changes, Mediator, ReadNames};
+use crate::place::Standing;
+pub use refusal::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, word};
+pub(crate) use refusal::{MOST, program};
+use refusal::{No, OF_THE_KERNEL};
+
+/// Watches one run.
+#[derive(Debug)]
+pub struct Witness<'a> {
+    boundary: &'a Boundary,
+    tier: Tier,
+    /// What lies outside is held for somebody to decide.
+    negotiates: bool,
+    refused: BTreeMap<(Intent, PathBuf), Refused>,
+    more: u64,
+    /// None where the kernel decides.
+    mediator: Option<Mediator>,
+    reads: ReadNames,
+}
+
+impl<'a> Witness<'a> {
+    /// A witness for a run within `boundary`, held by `tier`.
+    pub fn new(boundary: &'a Boundary, tier: Tier) -> Self {
+        let mediated = boundary.profile().mediated.is_some();
+        let reads =
+            if boundary.profile().watches_reading { boundary.read_names() } else { ReadNames::default() };
+        Self {
+            boundary,
+            tier,
+            negotiates: false,
+            refused: BTreeMap::new(),
+            more: 0,
+            mediator: mediated.then(|| Mediator::new(boundary)),
+            reads,
+        }
+    }
+
+    /// The same, which holds what lies outside the folder and could be let through. What is held inside, credentials,
+    /// and places of the run's own or of the kernel are walls as ever.
+    #[must_use]
+    pub fn negotiating(self) -> Self {
+        Self { negotiates: true, ..self }
+    }
+
+    /// What was refused, how many further ones are not in the list, and what was changed.
+    pub fn finish(self) -> (Vec<Refused>, u64, Option<Changed>) {
+        (
+            self.refused.into_values().collect(),
+            self.more,
+            self.mediator.map(|mediator| Changed(mediator.into_changes())),
+        )
+    }
+
+    fn remember(&mut self, attempt: &Attempt, no: No) -> Reply {
+        let reply = if no.by_us { Reply::Refuse } else { Reply::MeetWall };
+        let key = (attempt.intent, attempt.place.clone());
+        if let Some(known) = self.refused.get_mut(&key) {
+            known.times += 1;
+        } else if self.refused.len() >= MOST {
+            self.more += 1;
+        } else {
+            let refused = Refused {
+                id: None,
+                tried: word(attempt.intent),
+                place: attempt.place.clone(),
+                program: program(attempt.pid),
+                times: 1,
+                why: no.why,
+                rule: None,
+                source: None,
+                instead: no.instead,
+                to_allow: no.to_allow.into(),
+            };
+            self.refused.insert(key, refused);
+        }
+        reply
+    }
+
+    fn judge(&mut self, attempt: &Attempt) -> Ruling {
+        match attempt.intent {
+            Intent::Socket => return Ruling::Refused(self.socket(&attempt.place)),
+            Intent::Connect => return self.connection(&attempt.place).map_or(Ruling::Free, Ruling::Refused),
+            Intent::Read => return self.reading(attempt).map_or(Ruling::Free, Ruling::Refused),
+            _ => {}
+        }
+        let place = attempt.place.as_path();
+        // What lies in no directory is the run's own: a pipe, a file without a name.
+        if !place.is_absolute() || self.is_private(place) {
+            return Ruling::Free;
+        }
+        let mediated = self.mediator.is_some();
+        match (self.boundary.standing(place), &mut self.mediator) {
+            (Standing::Writable, _) if self.boundary.is_own(place) => Ruling::Free,
+            (Standing::Writable, Some(_)) if matches!(attempt.intent, Intent::Access | Intent::Lock) => {
+                Ruling::Free
+            }
+            (Standing::Writable, Some(mediator)) => match mediator.judge(self.boundary, attempt) {
+                None => Ruling::Allowed,
+                Some(why) => Ruling::Refused(No { by_us: true, ..No::held(&why) }),
+            },
+            (Standing::Writable, None) => {
+                self.name_without_a_wall(attempt).map_or(Ruling::Free, Ruling::Refused)
+            }
+            (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _)
+                if attempt.intent == Intent::LinkFrom && !mediated =>
+            {
+                Ruling::Free
+            }
+            (Standing::Outside, _) if would_be_done(attempt) => Ruling::Refused(self.outside(attempt)),
+            (Standing::ReadOnly(held) | Standing::Hidden(held), _) if would_be_done(attempt) => {
+                let by_us = self.tier == Tier::Landlock || mediated;
+                Ruling::Refused(No { by_us, ..No::held(held.why()) })
+            }
+            (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _) => Ruling::Free,
+        }
+    }
+
+    /// What is hidden is refused by a wall. What appears later is no less hidden, and only seen here.
+    fn reading(&self, attempt: &Attempt) -> Option<No> {
+        let place = attempt.place.as_path();
+        if self.is_private(place) || fs::symlink_metadata(place).is_err() {
+            return None;
+        }
+        if let Standing::Hidden(held) = self.boundary.standing(place) {
+            return Some(No::unreadable(held.why()));
+        }
+        self.boundary.unreadable(place).map(|why| No { by_us: true, ..No::unreadable(&why) })
+    }
+
+    /// Where hosts can be reached, whoever listens decides; where nobody listens nobody else says it.
+    fn connection(&self, place: &Path) -> Option<No> {
+        const NAMES: u16 = 53;
+        if place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@") {
+            return Some(No::undeclared());
+        }
+        let Entrances { ports, .. } = match &self.boundary.profile().network {
+            sandbox::Network::Relayed(entrances) => entrances,
+            sandbox::Network::Proxied(_) => return Some(No::unproxied()),
+            sandbox::Network::Off | sandbox::Network::Host => return Some(No::network()),
+        };
+        let to: SocketAddr = place.to_str()?.parse().ok()?;
+        // Port 0 is how programs find out which way there would be.
+        let is_open = [0, NAMES].contains(&to.port()) || ports.contains(&to.port());
+        (!is_open).then(|| No {
+            why: "no rule allows any host at this port".to_owned(),
+            instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
+            to_allow: "start with --allow-host NAME:PORT",
+            by_us: false,
+            negotiable: false,
+        })
+    }
+
+    fn socket(&self, kind: &Path) -> No {
+        match (kind.to_str(), &self.boundary.profile().network) {
+            (Some("unix"), _) => No::brokers(self.tier),
+            (Some("internet"), sandbox::Network::Proxied(_)) => No::unproxied(),
+            (Some("internet"), _) => No::network(),
+            _ => No::uncommon(),
+        }
+    }
+
+    fn outside(&self, attempt: &Attempt) -> No {
+        No {
+            why: "it lies outside the folder".into(),
+            instead: INSTEAD_OUTSIDE,
+            to_allow: TO_ALLOW_OUTSIDE,
+            by_us: self.tier == Tier::Landlock && attempt.intent == Intent::Metadata,
+            negotiable: self.negotiates && is_negotiable(self.boundary, attempt),
+        }
+    }
+
+    /// Places of the run's own, which look different from outside.
+    fn is_private(&self, place: &Path) -> bool {
+        let own: &[&str] = match self.tier {
+            Tier::Full => &["/tmp", "/var/tmp", "/dev", "/proc"],
+            Tier::Landlock => &["/dev", "/proc"],
+        };
+        let Profile { visible: seen, temp, layers, .. } = self.boundary.profile();
+        if matches!(temp, Temp::Directory(own) if place.starts_with(own)) {
+            return true;
+        }
+        // A cache is written to a layer of the run's own.
+        if layers.iter().any(|layer| place.starts_with(&layer.shared)) {
+            let is_granted = || self.boundary.granted().iter().any(|granted| place.starts_with(granted));
+            return match self.boundary.standing(place) {
+                Standing::Outside => true,
+                Standing::Writable => !is_granted(),
+                Standing::ReadOnly(_) | Standing::Hidden(_) => false,
+            };
+        }
+        own.iter().any(|own| place.starts_with(own))
+            && self.boundary.standing(place) == Standing::Outside
+            // A place from outside that was left uncovered there.
+            && !seen.iter().any(|seen| place.starts_with(seen))
+    }
+
+    /// Names that would turn a directory into a repository whose configuration the run wrote, or set up what other
+    /// programs run, at a depth where no mount stands.
+    fn name_without_a_wall(&self, attempt: &Attempt) -> Option<No> {
+        let makes = match attempt.intent {
+            Intent::Create | Intent::MoveTo | Intent::Symlink => true,
+            Intent::MakeDir => false,
+            _ => return None,
+        };
+        let place = attempt.place.as_path();
+        let (name, parent) = (place.file_name()?, place.parent()?);
+        if self.boundary.is_open(place) {
+            return None;
+        }
+        if makes && name == ".git" {
+            if attempt.intent == Intent::Create && self.boundary.expects_worktree(place) {
+                return None;
+            }
+            return Some(No::watched(
+                "a `.git` file or link points git at configuration of somebody's making",
+            ));
+        }
+        if layout::completes_a_bare_repository(name, parent) {
+            return Some(No::watched(
+                "with it the directory would be a repository that nobody made with git",
+            ));
+        }
+        let guard = self.boundary.guard(place)?;
+        let held = guard.held() == Held::EvenMissing && guard.kind() != GuardKind::Git
+            || self.boundary.would_appear(place);
+        let fresh = makes || attempt.intent == Intent::MakeDir;
+        (held && fresh).then(|| No::watched(guard.why()))
+    }
+}
+
+/// What becomes of an attempt.
+enum Ruling {
+    /// No wall is known to stand there, or it is the run's own.
+    Free,
+    /// The supervisor carries it out.
+    Allowed,
+    Refused(No),
+}
+
+/// What a mediated run changed that runs or is acted on later, for [`Boundary::settle`].
+#[derive(Debug)]
+pub struct Changed(pub(crate) Changes);
+
+impl Watcher for Witness<'_> {
+    fn attempt(&mut self, attempt: &Attempt) -> Reply {
+        match self.judge(attempt) {
+            Ruling::Free => Reply::GoOn,
+            Ruling::Allowed => Reply::CarryOut,
+            Ruling::Refused(no) if no.negotiable => Reply::Hold,
+            // Whoever only asks has tried nothing; the walls answer.
+            Ruling::Refused(_) if attempt.intent == Intent::Access => Reply::GoOn,
+            // Nothing is lost by that: what is not written needs no lock.
+            Ruling::Refused(_) if attempt.intent == Intent::Lock => Reply::Refuse,
+            Ruling::Refused(no) => self.remember(attempt, no),
+        }
+    }
+
+    fn looks_at_reading(&self, path: &OsStr) -> bool {
+        self.reads.matches(path)
+    }
+
+    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+        self.mediator.as_mut()?.content_for(attempts)
+    }
+
+    fn carried_out(&mut self, done: &Done) {
+        if let (Intent::Symlink, sandbox::Detail::LinkText(text)) =
+            (done.attempt.intent, &done.attempt.detail)
+        {
+            self.reads.add_link(&done.attempt.place, text);
+        }
+        if let Some(mediator) = &mut self.mediator {
+            mediator.carried_out(done);
+        }
+    }
+
+    fn not_held(&mut self, attempt: &Attempt) -> Reply {
+        let no = self.outside(attempt);
+        self.remember(attempt, no)
+    }
+}
+
+/// Whether somebody may let an attempt outside pass: not what is the kernel's own, nor a second name inside for a file that
+/// lies outside.
+fn is_negotiable(boundary: &Boundary, attempt: &Attempt) -> bool {
+    let names_inside = match (attempt.intent, &attempt.detail) {
+        (Intent::LinkFrom, sandbox::Detail::To(to)) => boundary.standing(to) != Standing::Outside,
+        _ => false,
+    };
+    !names_inside && !OF_THE_KERNEL.iter().any(|own| attempt.place.starts_with(own))
+}
+
+/// Whether the kernel would do it if nothing held it back: what fails anyway is no refusal.
+fn would_be_done(attempt: &Attempt) -> bool {
+    match attempt.intent {
+        Intent::Create | Intent::MoveTo => attempt.place.parent().is_some_and(Path::is_dir),
+        Intent::MakeDir | Intent::Symlink => {
+            attempt.place.parent().is_some_and(Path::is_dir) && fs::symlink_metadata(&attempt.place).is_err()
+        }
+        Intent::Read
+        | Intent::Write
+        | Intent::Remove
+        | Intent::MoveFrom
+        | Intent::LinkFrom
+        | Intent::Metadata
+        | Intent::Lock
+        | Intent::Access => fs::symlink_metadata(&attempt.place).is_ok(),
+        Intent::Connect | Intent::Socket => true,
+    }
+}
