@@ -10,7 +10,9 @@ use std::time::Duration;
 use pinfold::agents::{AgentLimits, Definitions};
 use pinfold::audit::Memory;
 use pinfold::consent::{Afterwards, Asking, Before, HookCall, HookMoment, Hooks, OnQuestion, Request};
+use pinfold::policy::host::Hosts;
 use pinfold::policy::rule::Rule;
+use pinfold::policy::settings::NetworkSettings;
 use pinfold::policy::{Effect, HookEvent, Interaction, Layer, Mode, Source, SourcedRule};
 use pinfold::settings::Locations;
 use pinfold::{Ambient, Plan, Refusal, Session};
@@ -64,6 +66,9 @@ impl Bed {
         };
         let mut policy = plan.policy.clone().with_rules(allow.iter().map(sourced), &plan.bases);
         policy.mode = Mode::AcceptEdits;
+        // Hosts are one list for an agent and those below it.
+        let rules: Vec<SourcedRule> = allow.iter().map(sourced).collect();
+        policy.hosts = Arc::new(Hosts::new(&NetworkSettings::default(), &rules).unwrap());
         let asking = self.parking.clone().map(|approver| Asking {
             approver,
             patience: Duration::from_secs(5),
@@ -88,7 +93,7 @@ impl Bed {
             parking: self.parking.clone(),
             follow: None,
         });
-        let session = self.session(&["Agent"]);
+        let session = self.session(&["Agent", "WebFetch(domain:pinfold.test)"]);
         team.run(First { session, definition: None, limits: self.limits, task, attended: false })
     }
 

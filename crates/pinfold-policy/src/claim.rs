@@ -245,6 +245,7 @@ fn hosts(call: &ToolCall) -> Vec<HostClaim> {
     match call {
         ToolCall::Process(call) => call.hosts(),
         ToolCall::WebFetch(input) => vec![HostClaim::of_url(&input.url)],
+        ToolCall::Foreign(call) if call.reaches_hosts() => vec![HostClaim::unsaid()],
         _ => Vec::new(),
     }
 }

@@ -108,8 +108,10 @@ pub enum Reason {
     OtherNames(u64),
     /// The place lies in another mount, which may show files from outside.
     OtherMount,
-    /// A process connects to a host that no rule allows.
+    /// A host that no rule allows.
     UnknownHost,
+    /// Settings allow the host.
+    HostAllowed(Located<HostRule>),
     /// Settings deny the host.
     HostDenied(Located<HostRule>),
     /// An address on this machine or beside it, which nothing names.

@@ -76,7 +76,20 @@ pub(crate) const KNOWN: &[(&str, Level)] = &[
     ("CronDelete", Level::Dangerous),
 ];
 
+/// Those of them that reach hosts which nothing in the call names: the words of a search leave with it.
+const REACHES_HOSTS: [&str; 1] = ["WebSearch"];
+
+/// Whether a tool does nothing but reach hosts, so that rules about hosts decide about it.
+pub(crate) fn reaches_hosts(tool: &str) -> bool {
+    tool == ToolName::WebFetch.as_str() || REACHES_HOSTS.contains(&tool)
+}
+
 impl ForeignCall {
+    /// Whether it reaches hosts that nothing in the call names.
+    pub(crate) fn reaches_hosts(&self) -> bool {
+        matches!(self, Self::Known { name, .. } if REACHES_HOSTS.contains(name))
+    }
+
     /// Understands a call of a tool that is known not to be ours; `None`: the name is not known.
     ///
     /// # Errors

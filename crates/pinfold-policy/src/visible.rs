@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::foreign::level_of;
+use crate::foreign::{level_of, reaches_hosts};
 use crate::mode::{BashMode, Mode};
 use crate::policy::Policy;
 use crate::rule::{Covers, Effect, Rule};
@@ -20,14 +20,17 @@ pub fn is_visible(policy: &Policy, scope: &Scope, interaction: Interaction, tool
         return policy.lists().iter().all(lists);
     }
     let by_rule = || policy.rules(Effect::Allow).rules().iter().any(|rule| is_about(&rule.rule, tool));
-    let by_mode = match (policy.mode, level_of(tool)) {
+    // The host decides, which is not known yet: it takes a person to ask, or a host that is allowed.
+    let level = if reaches_hosts(tool) { Level::Dangerous } else { level_of(tool) };
+    let by_mode = match (policy.mode, level) {
         (_, Level::ReadOnly)
         | (Mode::BypassPermissions, _)
         | (Mode::AcceptEdits | Mode::Auto, Level::Write) => true,
         (Mode::DontAsk | Mode::Explore, _) => false,
         (Mode::Default | Mode::AcceptEdits | Mode::Auto, _) => interaction == Interaction::Interactive,
     };
-    by_mode || by_rule() || (is_shell(tool) && policy.bash != BashMode::Ask)
+    let by_host = || tool == ToolName::WebFetch.as_str() && !policy.hosts.is_empty();
+    by_mode || by_rule() || by_host() || (is_shell(tool) && policy.bash != BashMode::Ask)
 }
 
 /// Whether every call of the tool is denied.
@@ -94,9 +97,10 @@ mod tests {
                 Interaction::Interactive,
                 "Read WebSearch Edit Write Bash Agent mcp__a__b",
             ),
-            (Mode::AcceptEdits, &[], Interaction::Headless, "Read WebSearch Edit Write"),
-            (Mode::Explore, &[], Interaction::Headless, "Read WebSearch"),
-            (Mode::Explore, &[(Allow, "Bash(git diff*)")], Interaction::Headless, "Read WebSearch Bash"),
+            (Mode::AcceptEdits, &[], Interaction::Headless, "Read Edit Write"),
+            (Mode::Explore, &[], Interaction::Headless, "Read"),
+            (Mode::Explore, &[(Allow, "WebSearch")], Interaction::Headless, "Read WebSearch"),
+            (Mode::Explore, &[(Allow, "Bash(git diff*)")], Interaction::Headless, "Read Bash"),
             (
                 Mode::BypassPermissions,
                 &[(Deny, "Edit"), (Deny, "MCP(mcp__a__*)")],

@@ -290,6 +290,7 @@ fn where_a_page_leads_on_is_judged_again() {
             "/file" => "file:///etc/passwd".to_owned(),
             "/ask" => "http://ask.test/x".to_owned(),
             "/deny" => "http://deny.test/x".to_owned(),
+            "/unnamed" => "http://b.test/x".to_owned(),
             "/port" => "http://b.test:1/x".to_owned(),
             "/address" => "http://8.8.8.8/x".to_owned(),
             _ => "/loop".to_owned(),
@@ -301,6 +302,7 @@ fn where_a_page_leads_on_is_judged_again() {
     setup.allow(&format!("127.0.0.1:{}", leading.port));
     setup.allow(&format!("b.test:{to}"));
     setup.allow(&format!("127.0.0.1:{to}"));
+    setup.allow("near.test");
     setup.rule("ask", "WebFetch(domain:ask.test)").rule("deny", "WebFetch(domain:deny.test)");
     for (path, expected) in [
         ("same", Ok("ok")),
@@ -315,6 +317,7 @@ fn where_a_page_leads_on_is_judged_again() {
         ("file", Err("NotFetched")),
         ("ask", Err("RequiresApproval")),
         ("deny", Err("Denied")),
+        ("unnamed", Err("RequiresApproval")),
         ("port", Err("RequiresApproval")),
         ("address", Err("RequiresApproval")),
         ("loop", Err("NotFetched")),
@@ -337,6 +340,8 @@ fn what_is_near_needs_a_rule_that_names_it() {
     let port = server.port;
     let mut named = Setup::default();
     named.allow(&format!("a.test:{port}"));
+    named.allow("near.test");
+    named.allow("both.test");
     for (url, expected) in [
         (format!("http://127.0.0.1:{port}/"), "Denied"),
         (format!("http://[::1]:{port}/"), "Denied"),
@@ -349,6 +354,7 @@ fn what_is_near_needs_a_rule_that_names_it() {
         ("http://both.test/".to_owned(), "Denied"),
         (format!("http://user:pass@127.0.0.1:{port}/"), "InvalidInput"),
         ("ftp://a.test/".to_owned(), "InvalidInput"),
+        ("http://b.test/".to_owned(), "RequiresApproval"),
         ("http://b.test:9/".to_owned(), "RequiresApproval"),
         ("http://8.8.8.8/".to_owned(), "RequiresApproval"),
     ] {
@@ -435,7 +441,9 @@ fn a_server_has_to_prove_who_it_is() {
 
 #[test]
 fn a_session_without_the_web_fetches_nothing() {
-    let bed = kit::Bed::new();
-    let reply = bed.call("WebFetch", json!({"url": "http://example.org/"}));
+    let mut setup = Setup::default();
+    setup.allow("example.org");
+    let session = setup.start_without_web();
+    let reply = session.call("WebFetch", json!({"url": "http://example.org/"}));
     assert_eq!((reply.ended, code(&reply)), (Ended::Failed, &json!("NotHeld")));
 }

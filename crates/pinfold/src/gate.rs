@@ -350,8 +350,12 @@ impl Verbal<'_> {
             }
             PartId::Shell => quoted(said),
             PartId::Host(i) => {
-                let host = self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref());
-                host.map_or_else(|| "the host that it would reach".to_owned(), quoted)
+                let claim = self.claims.hosts.get(i);
+                match claim.and_then(|claim| claim.host.as_deref()) {
+                    Some(host) => quoted(host),
+                    None if claim.is_some_and(|claim| claim.of_tool) => quoted(self.tool),
+                    None => "the host that it would reach".to_owned(),
+                }
             }
             PartId::Path(_) | PartId::Tool => quoted(self.tool),
         }

@@ -47,6 +47,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::OtherNames(names) => return format!("the file has {names} names"),
         Reason::OtherMount => "another file system is mounted there",
         Reason::UnknownHost => "no rule allows this host",
+        Reason::HostAllowed(_) => "a rule allows the host",
         Reason::HostDenied(_) => "a rule denies the host",
         Reason::NearAddress(near) => near.why(),
         Reason::BareAddress => "it is an address without a name",
@@ -77,7 +78,9 @@ pub(crate) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
             (Some(hit.pattern.clone()), Some("built-in guards".to_owned()))
         }
         Reason::Declared(hit) => (Some(hit.no.list.clone()), Some(hit.no.source.to_string())),
-        Reason::HostDenied(rule) => (Some(rule.value.to_string()), Some(rule.source.to_string())),
+        Reason::HostAllowed(rule) | Reason::HostDenied(rule) => {
+            (Some(rule.value.to_string()), Some(rule.source.to_string()))
+        }
         _ => (None, None),
     }
 }
@@ -123,6 +126,7 @@ impl<'a> Said<'a> {
             PartId::Shell => "the command line".to_owned(),
             PartId::Host(i) => match self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref()) {
                 Some(host) => format!("host `{host}`"),
+                None if self.is_unsaid(i) => "the hosts that it reaches".to_owned(),
                 None => "a host that is known only by running".to_owned(),
             },
             PartId::Tool => format!("tool `{}`", shortened(self.call.name())),
@@ -145,7 +149,9 @@ impl<'a> Said<'a> {
                  this safeguard out"
                     .to_owned()
             }
-            Reason::HostDenied(rule) => format!("take the rule `{}` away ({})", rule.value, rule.source),
+            Reason::HostAllowed(rule) | Reason::HostDenied(rule) => {
+                format!("take the rule `{}` away ({})", rule.value, rule.source)
+            }
             Reason::NearAddress(_) | Reason::BareAddress | Reason::UnusualPort(_) => {
                 "name the host with its port under `network.allow`".to_owned()
             }
@@ -161,6 +167,9 @@ impl<'a> Said<'a> {
             | Reason::GuardedRead(_)
             | Reason::OtherNames(_)
             | Reason::OtherMount => self.by_rule(entry, "an allow rule that names the place"),
+            Reason::UnknownHost if self.names_no_host(entry.part) => {
+                format!("an allow rule, such as `{}`", shortened(self.call.name()))
+            }
             Reason::UnknownHost => self.by_host(entry),
             Reason::Barred(_) | Reason::MayBeDenied(_) => {
                 "write it without that, so that a rule can be about it".to_owned()
@@ -204,6 +213,15 @@ impl<'a> Said<'a> {
             "name it in `network.allow` of the settings, or start with --allow-host {}",
             host.unwrap_or("HOST")
         )
+    }
+
+    /// Whether the tool reaches hosts that its calls do not name.
+    fn is_unsaid(&self, i: usize) -> bool {
+        self.claims.hosts.get(i).is_some_and(|claim| claim.of_tool && claim.host.is_none())
+    }
+
+    fn names_no_host(&self, part: PartId) -> bool {
+        matches!(part, PartId::Host(i) if self.is_unsaid(i))
     }
 
     fn command(&self, i: usize) -> Option<&str> {

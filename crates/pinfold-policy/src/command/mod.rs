@@ -144,17 +144,25 @@ pub struct HostClaim {
     pub host: Option<String>,
     /// Exactly where, when pinfold itself connects: what a command reaches is for its relay to see.
     pub at: Option<(Host, u16)>,
+    /// A tool reaches it by itself. What a command reaches is asked about with the command, and held by its relay.
+    pub of_tool: bool,
 }
 
 impl HostClaim {
     /// A host that a command names.
     pub(crate) fn of_command(host: Option<String>) -> Self {
-        Self { host, at: None }
+        Self { host, at: None, of_tool: false }
+    }
+
+    /// A host that a third-party tool reaches and that nothing in its call names.
+    pub(crate) fn unsaid() -> Self {
+        Self { host: None, at: None, of_tool: true }
     }
 
     /// The host of a page that is fetched.
     pub(crate) fn of_url(url: &WebUrl) -> Self {
-        Self { host: Some(url.host().to_string()), at: Some((url.host().clone(), url.port())) }
+        let at = Some((url.host().clone(), url.port()));
+        Self { host: Some(url.host().to_string()), at, of_tool: true }
     }
 }
 

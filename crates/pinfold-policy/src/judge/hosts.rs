@@ -1,9 +1,23 @@
 //! Hosts that pinfold itself would connect to. What a command reaches is for its relay to hold.
 
-use super::{Case, deny};
+use super::{Case, allow, deny};
 use crate::command::HostClaim;
 use crate::decision::{Opinion, Reason};
 use crate::host::{Host, Reach, near};
+
+/// Whether what the call does is to reach hosts, so that each host decides about it.
+pub(super) fn decide(case: &Case<'_>) -> bool {
+    case.claims.hosts.iter().any(|host| host.of_tool)
+}
+
+/// What settings allow.
+pub(super) fn allowed(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
+    let (host, port) = claim.at.as_ref()?;
+    match case.policy.hosts.host(host, *port) {
+        Reach::Allowed(rule) => Some(allow(Reason::HostAllowed(rule.clone()))),
+        Reach::Denied(_) | Reach::Asked(_) | Reach::Unnamed => None,
+    }
+}
 
 /// What settings deny, and an address on this machine or beside it that nothing names.
 pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
@@ -18,16 +32,19 @@ pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     }
 }
 
-/// What is no ordinary page: an address without a name, a port that is not among the usual ones.
+/// What needs a question where no rule speaks of it: any host that is not in the list.
 pub(super) fn beyond(case: &Case<'_>, claim: &HostClaim) -> Option<Reason> {
-    let (host, port) = claim.at.as_ref()?;
-    match case.policy.hosts.host(host, *port) {
-        Reach::Allowed(_) => return None,
-        Reach::Denied(_) | Reach::Asked(_) | Reach::Unnamed => {}
+    // What a command reaches is for its relay to hold.
+    if !claim.of_tool {
+        return None;
     }
-    match host {
-        Host::Address(_) => Some(Reason::BareAddress),
-        Host::Name(_) if !case.policy.hosts.is_usual(*port) => Some(Reason::UnusualPort(*port)),
-        Host::Name(_) => None,
+    let Some((host, port)) = claim.at.as_ref() else { return Some(Reason::UnknownHost) };
+    match (case.policy.hosts.host(host, *port), host) {
+        (Reach::Allowed(_), _) => None,
+        (Reach::Denied(_) | Reach::Asked(_) | Reach::Unnamed, Host::Address(_)) => Some(Reason::BareAddress),
+        (Reach::Denied(_) | Reach::Asked(_) | Reach::Unnamed, Host::Name(_)) => {
+            let usual = case.policy.hosts.is_usual(*port);
+            Some(if usual { Reason::UnknownHost } else { Reason::UnusualPort(*port) })
+        }
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim, ShellClaim};
 use crate::command::{Bar, CommandClaim, HostClaim, Invocation, is_system_path};
+use crate::decision::Reason;
 use crate::fact::PathFact;
 use crate::foreign::ForeignCall;
-use crate::judge::{Case, Part, steps};
+use crate::judge::{Case, Part, hosts, steps};
 use crate::pattern::CommandKey;
 use crate::rule::{Covers, Effect, SourcedRule};
 use crate::rules::{PathMatch, RuleSet};
@@ -46,12 +47,16 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
     }
 }
 
-/// Rules name no port, and let nobody through to another one than those that are usual.
+/// Rules name no port, and let nobody through to another one than those that are usual. One about a whole tool is about
+/// every host by name, and about no bare address.
 fn permitting_host(case: &Case<'_>, rules: &RuleSet, claim: &HostClaim) -> Found {
-    match case.call {
-        ToolCall::Process(call) if call.is_at_unusual_port() => None,
-        _ => claim.host.as_deref().and_then(|host| rules.host(host)).cloned(),
+    if matches!(case.call, ToolCall::Process(call) if call.is_at_unusual_port()) {
+        return None;
     }
+    let named = claim.host.as_deref().and_then(|host| rules.host(host));
+    let whole =
+        || rules.tool(case.call.name()).filter(|_| hosts::beyond(case, claim) == Some(Reason::UnknownHost));
+    named.or_else(whole).cloned()
 }
 
 /// What a person granted for a whole class: all edits, all commands.

@@ -251,8 +251,12 @@ pub(super) fn allow_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     {
         return None;
     }
-    matching::permitting(case, case.policy.rules(Effect::Allow), part)
-        .map(|rule| allow(Reason::AllowRule(rule)))
+    let by_rule = matching::permitting(case, case.policy.rules(Effect::Allow), part)
+        .map(|rule| allow(Reason::AllowRule(rule)));
+    match part {
+        Part::Host(claim) => by_rule.or_else(|| hosts::allowed(case, claim)),
+        Part::Path(..) | Part::Command(..) | Part::Shell(_) | Part::Tool => by_rule,
+    }
 }
 
 /// What lies beyond the line: a person may say yes, unless the mode says no.
@@ -298,6 +302,8 @@ pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         Part::Command(claim, bar) => command_default(case, claim, bar),
         Part::Shell(fact) => shell_default(case, fact),
         Part::Host(_) => allow(Reason::DecidedElsewhere),
+        // A tool that does nothing but reach hosts may what it may there.
+        Part::Tool if hosts::decide(case) => allow(Reason::DecidedElsewhere),
         Part::Tool => by_level(case.policy.mode, case.call.level()),
     })
 }

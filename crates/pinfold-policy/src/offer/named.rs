@@ -10,8 +10,9 @@ use crate::tool::Level;
 
 /// A host that is asked about.
 pub(super) fn host<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Asked<'a> {
-    let Some(host) = trial.case.claims.hosts.get(at).and_then(|claim| claim.host.as_deref()) else {
-        return nothing;
+    let Some(claim) = trial.case.claims.hosts.get(at) else { return nothing };
+    let Some(host) = claim.host.as_deref() else {
+        return if claim.of_tool { unsaid_host(trial, &nothing) } else { nothing };
     };
     if let ToolCall::Process(call) = trial.case.call
         && call.is_at_unusual_port()
@@ -22,6 +23,13 @@ pub(super) fn host<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Aske
     let rules: Vec<Rule> =
         plain(host).and_then(|host| parsed("WebFetch", &format!("domain:{host}"))).into_iter().collect();
     Asked { part: host.to_owned(), session: rules.iter().map(granting).collect(), rules, ..nothing }
+}
+
+/// A tool that reaches hosts which its calls do not name: a rule about it is one about all of them.
+fn unsaid_host<'a>(trial: &Trial<'_>, nothing: &Asked<'a>) -> Asked<'a> {
+    let name = trial.case.call.name();
+    let rules: Vec<Rule> = bare(name).into_iter().collect();
+    Asked { part: name.to_owned(), session: rules.iter().map(granting).collect(), rules, ..*nothing }
 }
 
 /// A tool that somebody else carries out.

@@ -62,10 +62,17 @@ impl Setup {
     }
 
     pub(crate) fn start(&self) -> Surfer {
+        self.started(Some(self.roots.clone().map_or_else(Web::default, Web::trusting)))
+    }
+
+    pub(crate) fn start_without_web(&self) -> Surfer {
+        self.started(None)
+    }
+
+    fn started(&self, web: Option<Web>) -> Surfer {
         let folder = tempfile::tempdir().unwrap();
-        let web = self.roots.clone().map_or_else(Web::default, Web::trusting);
-        let plan =
-            Plan { policy: self.policy(), web: Some(Arc::new(web)), ..Plan::for_folder(folder.path()) };
+        let web = web.map(|web| Arc::new(web) as _);
+        let plan = Plan { policy: self.policy(), web, ..Plan::for_folder(folder.path()) };
         let journal = Arc::new(Memory::default());
         let session = Session::open(&Ambient::claim(), plan, journal).unwrap();
         Surfer { _folder: folder, session }
