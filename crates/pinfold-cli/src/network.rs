@@ -31,11 +31,12 @@ pub(crate) fn of_run(flag: Option<Reach>, named: bool, merged: &Merged) -> Resul
     }
 }
 
-/// What the shells of an agent can reach: the hosts that are allowed, and those that somebody says yes to.
-pub(crate) fn of_shells(merged: &Merged) -> Result<Network, Failure> {
+/// What the shells of an agent can reach: as a run that has no flag of its own, but that what settings close stays closed
+/// whatever hosts are named.
+pub(crate) fn of_shells(named: bool, merged: &Merged) -> Result<Network, Failure> {
     match merged.sandbox.network.as_ref().map(|said| said.value) {
         Some(settings::Network::Off) => Ok(Network::Off),
-        Some(settings::Network::Host) | None => hosts(merged),
+        Some(settings::Network::Host) | None => of_run(None, named, merged),
     }
 }
 

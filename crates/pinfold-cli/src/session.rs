@@ -101,7 +101,7 @@ impl View {
 pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
     let Said { plan, locations, flags, situation } = said(wish)?;
     let merged = settings::read_quietly(&locations, &flags)?.merged;
-    let allow_bash = merged.allow_bash.as_ref().is_some_and(|allowed| allowed.value);
+    let allow_bash = merged.allows_bash() == Some(true);
     let plan = plan.with_settings(&Ambient::claim(), &merged, &situation);
     let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.where_the_folder_is_granted(&merged);
     let Plan { policy, scope, interaction, .. } = plan;
@@ -135,7 +135,11 @@ fn narrowed(plan: Plan, within: Option<&[PathBuf]>) -> Plan {
     let also =
         plan.also_writable.into_iter().filter(|place| within.iter().any(|left| place.starts_with(left)));
     let also_writable = rest.iter().cloned().chain(also).collect();
-    Plan { scope: Scope { root: first.clone(), ..plan.scope }, also_writable, ..plan }
+    let access = match plan.access {
+        Access::ReadOnly => Access::ReadOnly,
+        Access::ReadWrite | Access::DefaultWrite => Access::ReadWrite,
+    };
+    Plan { scope: Scope { root: first.clone(), ..plan.scope }, also_writable, access, ..plan }
 }
 
 /// What holds for the next call. While a file cannot be read nobody has granted the folder: what it would have said is
@@ -259,9 +263,11 @@ fn with_settings(
     let plan = Plan { asking, interaction, ..plan };
     let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
-    let network = network::following(network::of_shells(&merged)?, (&locations, &flags), network::of_shells);
+    let named = !flags.allow_host.is_empty();
+    let of_shells = move |merged: &Merged| network::of_shells(named, merged);
+    let network = network::following(of_shells(&merged)?, (&locations, &flags), of_shells);
     let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
-    let allow_bash = merged.allow_bash.is_some_and(|allowed| allowed.value);
+    let allow_bash = merged.allows_bash() == Some(true);
     let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
     let without = asking::own_secret(&merged.approvals);
     let shells = ShellMaker { allow_degraded: wish.flags.allow_degraded, without, network, secrets, sockets };
@@ -284,6 +290,7 @@ fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
         mode: match plan.access {
             Access::ReadOnly => SandboxMode::ReadOnly,
             Access::ReadWrite => SandboxMode::WorkspaceWrite,
+            Access::DefaultWrite => SandboxMode::DefaultWrite,
         },
         add: plan.also_writable.clone(),
         deny_read: surroundings::hidden(),

@@ -145,11 +145,11 @@ fn nothing_to_judge() -> Verdict {
     Verdict { decision: Decision::Deny, step: entry.step, decided_by: 0, trail: vec![entry] }
 }
 
-/// Where nobody is asked, a question is a no; its reason stays.
+/// A question without a person to ask is a denial, with its reason. `dontAsk` asks no person, also where one could be asked.
 fn unasked(case: &Case<'_>, entry: TrailEntry) -> TrailEntry {
-    let step = match (entry.opinion.decision, case.interaction, case.policy.mode) {
-        (Decision::Ask, Interaction::Headless, _) => HEADLESS,
-        (Decision::Ask, Interaction::Interactive, Mode::DontAsk) => entry.step,
+    let step = match (entry.opinion.decision, case.policy.mode, case.interaction) {
+        (Decision::Ask, Mode::DontAsk, _) => entry.step,
+        (Decision::Ask, _, Interaction::Headless) => HEADLESS,
         _ => return entry,
     };
     TrailEntry { step, opinion: Opinion { decision: Decision::Deny, ..entry.opinion }, ..entry }

@@ -79,6 +79,7 @@ pub mod source;
 mod spoken;
 pub mod tool;
 pub mod visible;
+pub mod way_in;
 
 pub use call::{BadCall, RawCall, ToolCall};
 pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim};
@@ -110,3 +111,4 @@ pub use settings::{BadSetting, BadSettings, Flags, Settings};
 pub use source::{Layer, Located, Source};
 pub use tool::{Level, ToolName};
 pub use visible::is_visible;
+pub use way_in::WayIn;

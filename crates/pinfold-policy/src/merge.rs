@@ -129,6 +129,17 @@ impl fmt::Display for Ignored {
 }
 
 impl Merged {
+    /// Returns whether a headless agent has a shell, where settings or flags say so. `bypassPermissions` on the command line
+    /// switches it on, as `--allow-bash` does; managed settings still switch it off.
+    pub fn allows_bash(&self) -> Option<bool> {
+        let by_mode =
+            self.mode.value == Mode::BypassPermissions && self.mode.source.layer == Layer::CommandLine;
+        match &self.allow_bash {
+            Some(said) if !by_mode || said.source.layer <= Layer::CommandLine => Some(said.value),
+            Some(_) | None => by_mode.then_some(true),
+        }
+    }
+
     /// The same with all that only narrows, and nothing that allows: for when a file that was read before cannot be
     /// read any more.
     #[must_use]
@@ -235,11 +246,14 @@ impl Merging<'_> {
         });
         let managed_hooks_only =
             self.lock("allowManagedHooksOnly", |says| [says.managed_hooks_only.as_ref(), None]);
+        let rules = self.rules(managed_rules_only.is_some());
+        let mode = self.mode(bypass_locked.as_ref());
+        let bash = self.single_or_default(&BASH);
         Merged {
-            rules: self.rules(managed_rules_only.is_some()),
-            mode: self.mode(bypass_locked.as_ref()),
-            bash: self.single_or_default(&BASH),
+            rules,
             allow_bash: self.single(&ALLOW_BASH, false),
+            mode,
+            bash,
             immune: self.immune(),
             reads: self.single_or_default(&READS),
             ask_rules_in_bypass: self.single_or_default(&ASK_RULES_IN_BYPASS),

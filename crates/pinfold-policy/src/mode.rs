@@ -95,7 +95,7 @@ choices! {
         Ask = "ask";
         /// When every part of it only reads.
         ReadOnly = "read-only";
-        /// When the kernel holds it in full.
+        /// When the kernel holds it in full, or every part of it only reads.
         Sandboxed = "sandboxed";
     }
 }

@@ -12,6 +12,7 @@ use crate::rules::RuleSet;
 use crate::scope::Principal;
 use crate::settings::FetchBudget;
 use crate::tool::ToolName;
+use crate::way_in::WayIn;
 
 /// What a session judges by. One decision sees one policy, whatever changes meanwhile.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,8 @@ pub struct Policy {
     pub mode: Mode,
     /// When a command needs no question.
     pub bash: BashMode,
+    /// `bash` was chosen by a person, so that a mode which is chosen later leaves it as it is.
+    pub bash_chosen: bool,
     /// Which safeguards hold.
     pub immune: Immune,
     /// How far the agent may read.
@@ -50,7 +53,22 @@ impl Policy {
     /// The policy of an agent that was given a folder: it works there without a question, its commands in a line
     /// that the kernel holds.
     pub fn folder_is_granted() -> Self {
-        Self { mode: Mode::AcceptEdits, bash: BashMode::Sandboxed, ..Self::default() }
+        Self::default().entered(WayIn::OwnTools, None, None)
+    }
+
+    /// Returns the policy with the mode and `bash` that hold in a way in, given those that were chosen.
+    #[must_use]
+    pub fn entered(self, way: WayIn, mode: Option<Mode>, bash: Option<BashMode>) -> Self {
+        let (mode, settled) = way.settle(mode, bash);
+        Self { mode, bash: settled, bash_chosen: bash.is_some(), ..self }
+    }
+
+    /// Switches to a mode that was chosen meanwhile. It reaches commands too, unless `bash` was chosen.
+    pub fn choose_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        if !self.bash_chosen {
+            self.bash = BashMode::default();
+        }
     }
 
     /// With these rules, their patterns measured from `bases`.

@@ -20,6 +20,9 @@ pub struct Scope {
 pub enum Access {
     /// Reads, and writes inside its line.
     ReadWrite,
+    /// The sandbox mode `default-write`: reads, and writes inside its line and in the home directory, but for guarded
+    /// places. Its processes write anywhere else too. An armed scope holds all the same.
+    DefaultWrite,
     /// Reads only; every write is denied and nobody is asked.
     ReadOnly,
 }

@@ -79,6 +79,6 @@ pub use question::Question;
 pub use refusal::{Refusal, RefusalCode};
 pub use ruling::Ruling;
 pub use session::{Deeds, Plan, Session, SessionError, WeakSession};
-pub use shell::ShellHost;
+pub use shell::{OWN_PLACES, ShellHost};
 pub use target::{LeftOut, ReadTarget, Targets, WriteTarget};
 pub use web::WebHost;

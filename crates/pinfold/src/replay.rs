@@ -266,7 +266,7 @@ impl Replay {
         let chosen = Chosen {
             mode: is_said(&merged.mode),
             bash: is_said(&merged.bash).then_some(merged.bash.value),
-            allow_bash: merged.allow_bash.is_some_and(|allowed| allowed.value),
+            allow_bash: merged.allows_bash() == Some(true),
         };
         self.projects.insert(project.to_owned(), chosen);
         Ok(chosen)
@@ -274,12 +274,15 @@ impl Replay {
 }
 
 /// Which commands need no question, where that is not for the settings to say. Nothing of ours holds what an agent runs
-/// itself, so that it being held excuses no question.
+/// itself, so that it being held excuses no question; that it only reads does.
 fn bash(was: &DecisionRead, chosen: Chosen) -> Option<&str> {
     match chosen.bash {
-        Some(BashMode::Sandboxed) if was.theirs => Some(BashMode::Ask.word()),
+        Some(BashMode::Sandboxed) if was.theirs => Some(BashMode::ReadOnly.word()),
         Some(_) => None,
-        None => was.bash.as_deref().filter(|bash| !was.theirs || *bash != BashMode::Sandboxed.word()),
+        None if was.theirs && was.bash.as_deref() == Some(BashMode::Sandboxed.word()) => {
+            Some(BashMode::ReadOnly.word())
+        }
+        None => was.bash.as_deref(),
     }
 }
 

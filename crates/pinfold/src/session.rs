@@ -317,7 +317,7 @@ impl Session {
         };
         let policy = shared.judged_by().policy;
         let named = || policy.rules(Effect::Allow).rules().iter().any(reaches);
-        shared.access == Access::ReadWrite && !shared.scope.enforce_write && (self.is_asked() || named())
+        shared.access != Access::ReadOnly && !shared.scope.enforce_write && (self.is_asked() || named())
     }
 
     /// Whether programs are asked before calls: what they have not seen has not been asked about.
@@ -387,7 +387,7 @@ impl Session {
             return false;
         }
         let mut policy = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut policy).mode = mode.for_principal(&self.shared.principal);
+        Arc::make_mut(&mut policy).choose_mode(mode.for_principal(&self.shared.principal));
         drop(policy);
         self.tell_below();
         self.changed();

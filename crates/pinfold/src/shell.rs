@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::ShellHold;
 
+/// Where every process has a place of its own that the kernel holds in full.
+pub const OWN_PLACES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
 /// What runs the shells of a session, and says how firmly they are held. The gate only asks; whoever performs
 /// the call finds it again in the targets of the permit.
 ///

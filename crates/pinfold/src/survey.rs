@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Claims, Disguise, Facts, GuardHit, Kind, Operation, Origin, PathClaim, PathFact, PathText, Policy,
-    ShellFact, ShellHold, Standing, ToolCall, Why,
+    Access, Claims, Disguise, Facts, GuardHit, Kind, Operation, Origin, PathClaim, PathFact, PathText,
+    Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
 };
 
 use crate::asked::Asked;
@@ -172,8 +172,11 @@ fn place(resolution: &Resolution) -> Option<&Place> {
 }
 
 fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes: Option<&Path>) -> PathFact {
+    let at_home = is_writable_home(shared, resolution);
     let standing = match resolution {
         Resolution::Contained(_) => Standing::Inside,
+        // However it is named, it is where writing is meant to go.
+        Resolution::Outside(_) if at_home => Standing::Inside,
         Resolution::Outside(outside) => Standing::Outside { disguise: outside.disguise().map(disguise) },
         Resolution::Unresolved(lost) => return unresolved(shared, operation, lost),
     };
@@ -192,11 +195,22 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
         line_itself: matches!(resolution, Resolution::Contained(_))
             && (place.is_root() || is_single(shared, place, operation)),
         declared: None,
-        other_mount: place.crosses_mount(),
+        other_mount: !at_home && place.crosses_mount(),
         standing,
         kind,
         names,
         guarded,
+    }
+}
+
+/// Whether a place outside the line lies in the home directory of a session that writes there.
+fn is_writable_home(shared: &Shared, resolution: &Resolution) -> bool {
+    let writes = shared.access == Access::DefaultWrite && !shared.scope.enforce_write;
+    // A home at the root is none.
+    let home = shared.line.home().filter(|home| home.parent().is_some());
+    match (resolution, home) {
+        (Resolution::Outside(place), Some(home)) => writes && place.real().starts_with(home),
+        (Resolution::Outside(_) | Resolution::Contained(_) | Resolution::Unresolved(_), _) => false,
     }
 }
 

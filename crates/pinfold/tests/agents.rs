@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pinfold::agents::{Below, Definition, Definitions};
 use pinfold::audit::Memory;
 use pinfold::policy::rule::Rule;
-use pinfold::policy::{Effect, Interaction, Layer, Mode, Source, SourcedRule};
+use pinfold::policy::{BashMode, Effect, Interaction, Layer, Mode, Policy, Source, SourcedRule, WayIn};
 use pinfold::settings::{Locations, Trust, Widening};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
 use serde_json::{Value, json};
@@ -138,6 +138,30 @@ fn a_project_is_believed_once_it_is_trusted_as_it_is() {
 
     bed.write("project/.pinfold/agents/maker.md", &format!("{text}One byte more."));
     assert!(!bed.find().get("maker").unwrap().trusted, "it is another file now");
+}
+
+#[test]
+fn the_mode_of_a_definition_reaches_commands() {
+    let bed = Bed::new();
+    let plan = Plan::for_folder(bed.top.path().join("project"));
+    let open = |policy| {
+        let plan = Plan { policy, ..plan.clone() };
+        Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+    };
+    let granted = || Policy::folder_is_granted();
+    let chosen = granted().entered(WayIn::OwnTools, None, Some(BashMode::Sandboxed));
+    for (policy, mode, expected) in [
+        (granted(), "", BashMode::Sandboxed),
+        (granted(), "mode: default\n", BashMode::Ask),
+        (granted(), "mode: dontAsk\n", BashMode::Ask),
+        (granted(), "mode: acceptEdits\n", BashMode::Ask),
+        (chosen.clone(), "mode: acceptEdits\n", BashMode::Sandboxed),
+        (chosen, "mode: explore\n", BashMode::Ask),
+    ] {
+        let definition = parsed(&format!("---\nname: worker\n{mode}---\n")).unwrap();
+        let child = open(policy).below(below("worker", "sub", Some(&definition))).unwrap();
+        assert_eq!(child.plan().policy.bash, expected, "{mode}");
+    }
 }
 
 #[test]

@@ -72,7 +72,7 @@ pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -
     }
     match case.access {
         Access::ReadOnly => Some(deny(Reason::ReadOnly)),
-        Access::ReadWrite => None,
+        Access::ReadWrite | Access::DefaultWrite => None,
     }
 }
 
@@ -276,6 +276,10 @@ pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion
 
 /// How a path lies beyond the line, if it does.
 pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
+    // However it is mounted, and whatever names it has there: nothing outside the shell sees it.
+    if fact.standing == Standing::OfTheShell {
+        return None;
+    }
     let guarded = fact.guarded.clone();
     if !operation.writes() {
         return guarded.map(Reason::GuardedRead);
@@ -297,7 +301,7 @@ pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
 #[expect(clippy::unnecessary_wraps, reason = "a step like any other; the last one always has an opinion")]
 pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     Some(match part {
-        Part::Path(_, fact) if fact.standing == Standing::OfTheShell => allow(Reason::HeldByTheKernel),
+        Part::Path(claim, fact) if fact.standing == Standing::OfTheShell => shells_own(case, claim),
         Part::Path(claim, _) => path_default(case, claim),
         Part::Command(claim, bar) => command_default(case, claim, bar),
         Part::Shell(fact) => shell_default(case, fact),
@@ -308,11 +312,22 @@ pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     })
 }
 
+/// What only the shell of the call sees is its own to change, but for an agent that changes nothing: what its commands are
+/// there for is decided with them, what they write beside that is not.
+fn shells_own(case: &Case<'_>, claim: &PathClaim) -> Opinion {
+    let changes_nothing = case.policy.mode == Mode::Explore && matches!(claim.origin, Origin::Aside(_));
+    if changes_nothing && claim.operation.writes() {
+        return by_level(Mode::Explore, Level::Write);
+    }
+    allow(Reason::HeldByTheKernel)
+}
+
 fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
     match claim.origin {
-        _ if !claim.operation.writes() => by_level(case.policy.mode, Level::ReadOnly),
-        // What allows the command allows what it is there for; a folder is handed over with the agent.
+        // What allows the command allows what it is there for, and what it reads; a folder is handed over with the agent.
         Origin::Command(_) | Origin::Foreign => allow(Reason::DecidedElsewhere),
+        Origin::Aside(_) if !claim.operation.writes() => allow(Reason::DecidedElsewhere),
+        _ if !claim.operation.writes() => by_level(case.policy.mode, Level::ReadOnly),
         // In the folder it can do that by itself.
         Origin::Process => allow(Reason::HeldByTheKernel),
         _ if claim.operation == Operation::HandOver => allow(Reason::DecidedElsewhere),
@@ -329,7 +344,7 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, bar: Option<&Bar>) -> 
     if bar.is_none() && claim.is_wordless() {
         return allow(Reason::DecidedElsewhere);
     }
-    let reads = case.policy.bash == BashMode::ReadOnly && claim.only_reads();
+    let reads = lets_readers_through(case.policy.bash) && claim.only_reads();
     if bar.is_none() && (claim.only_tests() || reads) {
         return allow(Reason::OnlyReads);
     }
@@ -340,17 +355,23 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, bar: Option<&Bar>) -> 
     }
 }
 
+/// Whether a command that only reads needs no question: not the kernel's hold is what makes it harmless.
+fn lets_readers_through(bash: BashMode) -> bool {
+    match bash {
+        BashMode::ReadOnly | BashMode::Sandboxed => true,
+        BashMode::Ask => false,
+    }
+}
+
 /// The line as a whole: nothing to say when its commands were understood, each has had its own verdict.
 fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
-    if is_held(case) {
-        return allow(Reason::HeldByTheKernel);
-    }
     let reaches_a_shell = case.claims.shell.as_ref().and_then(|shell| shell.said()).is_none();
     let by_mode = by_level(case.policy.mode, Level::Dangerous);
     match case.claims.bars.first() {
         // What a person let start may be read and ended.
         None if reaches_a_shell => allow(Reason::DecidedElsewhere),
         None if !case.claims.commands.is_empty() => allow(Reason::DecidedElsewhere),
+        None if is_held(case) => allow(Reason::HeldByTheKernel),
         None => by_mode,
         Some(bar) => Opinion { reason: Reason::Barred(bar.clone()), ..by_mode },
     }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use pinfold::consent::Caller;
 use pinfold::policy::{Access, Guards, ShellHold};
-use pinfold::{Failure, Plan, RefusalCode, ShellHost, WeakSession};
+use pinfold::{Failure, OWN_PLACES, Plan, RefusalCode, ShellHost, WeakSession};
 use pinfold_boundary::{EnvironmentWish, Grant, Network, Private, SandboxMode};
 use pinfold_sandbox::{Temp, Tier, probe, strongest};
 
@@ -95,8 +95,11 @@ impl Shells {
         // Whoever is armed stays in the folder, whatever the person granted to others.
         let (mode, allow_write) = match (plan.access, plan.scope.enforce_write) {
             (Access::ReadOnly, _) => (SandboxMode::ReadOnly, Vec::new()),
-            (Access::ReadWrite, true) => (SandboxMode::WorkspaceWrite.min(grant.mode), Vec::new()),
+            (Access::ReadWrite | Access::DefaultWrite, true) => {
+                (SandboxMode::WorkspaceWrite.min(grant.mode), Vec::new())
+            }
             (Access::ReadWrite, false) => (grant.mode, grant.allow_write),
+            (Access::DefaultWrite, false) => (SandboxMode::DefaultWrite, grant.allow_write),
         };
         let (files, add): (Vec<_>, Vec<_>) = plan.also_writable.iter().cloned().partition(|p| p.is_file());
         let allow_write = allow_write.into_iter().chain(files).collect();
@@ -121,7 +124,7 @@ impl Shells {
             scrubbing,
             background: Mutex::default(),
             scratch,
-            own_places: ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from),
+            own_places: OWN_PLACES.map(PathBuf::from),
         })
     }
 

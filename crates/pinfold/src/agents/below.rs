@@ -108,11 +108,12 @@ impl Session {
     fn policy_below(&self, definition: Option<&Definition>) -> Policy {
         let mut policy = (*self.policy()).clone();
         let inherited = policy.rules(Effect::Deny).rules().iter().map(|rule| (**rule).clone()).collect();
-        policy.mode = mode_below(
-            definition.and_then(|definition| definition.mode),
-            Some(policy.mode),
-            self.shared().bypass_locked,
-        );
+        let own = definition.and_then(|definition| definition.mode);
+        let mode = mode_below(own, Some(policy.mode), self.shared().bypass_locked);
+        match own {
+            Some(_) => policy.choose_mode(mode),
+            None => policy.mode = mode,
+        }
         let own = Own {
             listed: definition.and_then(|definition| definition.allow_tools.clone()),
             deny: definition.map(|definition| definition.deny_tools.clone()).unwrap_or_default(),

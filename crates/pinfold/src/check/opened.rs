@@ -8,7 +8,7 @@ use pinfold_paths::{Ambient, Imagined, Line};
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
-    BadCall, Bases, Effect, Grant, Interaction, Layer, Located, Mode, PathText, Policy, Principal, RawCall,
+    Access, BadCall, Bases, Effect, Grant, Interaction, Layer, Located, PathText, Policy, Principal, RawCall,
     Rule, Scope, Shape, ShellHold, Source, SourcedRule, ToolCall,
 };
 
@@ -25,7 +25,7 @@ use crate::gate::Considered;
 use crate::profile::Profile;
 use crate::session::{Plan, Session};
 use crate::settings::Situation;
-use crate::shell::ShellHost;
+use crate::shell::{OWN_PLACES, ShellHost};
 
 /// What lines that do not say otherwise mean.
 #[derive(Debug, Clone)]
@@ -214,7 +214,11 @@ impl Opening<'_> {
             allow_bash: self.allow_bash(subagent),
         };
         let network = self.merged.sandbox.network.as_ref().map(|network| network.value);
-        let host = Assumed { folder: places.root.path(), open_network: network == Some(Network::Host) };
+        let host = Assumed {
+            folder: places.root.path(),
+            open_network: network == Some(Network::Host),
+            private: OWN_PLACES.map(PathBuf::from).to_vec(),
+        };
         let unwatched = subagent || setup.headless;
         let name = || setup.agent.clone().unwrap_or_else(|| "subagent".to_owned());
         let plan = Plan {
@@ -232,7 +236,14 @@ impl Opening<'_> {
             variables: self.variables(around),
             profile: around.profile.clone(),
         };
-        plan.with_settings(self.ambient, self.merged, &situation).map_err(|bad| BadLine(bad.to_string()))
+        let plan = plan.with_settings(self.ambient, self.merged, &situation);
+        let plan = plan.map_err(|bad| BadLine(bad.to_string()))?;
+        // A line that names all places that can be written has named them.
+        let access = match (plan.access, &setup.sandbox.writable) {
+            (Access::DefaultWrite, Some(_)) => Access::ReadWrite,
+            (access, _) => access,
+        };
+        Ok(Plan { access, ..plan })
     }
 
     /// The variables that declared scopes expand: home is where the line says it is.
@@ -290,11 +301,8 @@ impl Opening<'_> {
 
     /// A shell is off for an agent that nobody watches, unless somebody switched it on.
     fn allow_bash(&self, subagent: bool) -> bool {
-        let merged = self.merged;
         let unwatched = self.setup.headless && !subagent;
-        let by_flag =
-            merged.mode.source.layer == Layer::CommandLine && merged.mode.value == Mode::BypassPermissions;
-        let switched_on = || merged.allow_bash.as_ref().map_or(by_flag, |said| said.value || by_flag);
+        let switched_on = || self.merged.allows_bash() == Some(true);
         self.setup.scope.allow_bash.unwrap_or_else(|| !unwatched || switched_on())
     }
 
@@ -310,7 +318,8 @@ impl Opening<'_> {
         }
         let mut roots = vec![places.root.clone()];
         if !enforce_write {
-            for folder in &self.merged.additional_directories {
+            let named = self.merged.additional_directories.iter().chain(&self.merged.sandbox.writable);
+            for folder in named {
                 roots.push(open(&folder.value)?);
             }
         }
@@ -340,6 +349,7 @@ fn read_rules(
 struct Assumed {
     folder: PathBuf,
     open_network: bool,
+    private: Vec<PathBuf>,
 }
 
 impl ShellHost for Assumed {
@@ -349,6 +359,10 @@ impl ShellHost for Assumed {
 
     fn opens_network(&self) -> bool {
         self.open_network
+    }
+
+    fn private(&self) -> &[PathBuf] {
+        &self.private
     }
 
     fn folder(&self) -> &Path {

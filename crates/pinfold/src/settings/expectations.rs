@@ -51,7 +51,7 @@ fn decision(
     let raw = RawCall::spoken(call).map_err(|mend| format!("that is no call: {mend}"))?;
     let mut plan = plan.clone();
     if let Some(mode) = &test.mode {
-        plan.policy.mode = mode.value;
+        plan.policy.choose_mode(mode.value);
     }
     let folder = plan.scope.root.canonicalize().unwrap_or_else(|_| plan.scope.root.clone());
     plan.shells = Some(Arc::new(Held(folder)));

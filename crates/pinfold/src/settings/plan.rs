@@ -9,7 +9,7 @@ use pinfold_paths::Ambient;
 use pinfold_policy::declared::{BadScope, Declared, Surroundings, ToolScopes};
 use pinfold_policy::merge::Merged;
 use pinfold_policy::settings::{FetchBudget, SandboxMode};
-use pinfold_policy::{Access, Bases, GuardKind, Guards, Hosts, Layer, Located, Policy};
+use pinfold_policy::{Access, Bases, GuardKind, Guards, Hosts, Layer, Located, Policy, Principal, WayIn};
 
 use super::hooked;
 use crate::declared;
@@ -66,8 +66,7 @@ impl Plan {
             variables: situation.variables.clone(),
         };
         let mut policy = Policy::default().with_rules(merged.rules.iter().cloned(), &bases);
-        policy.mode = merged.mode.value.for_principal(&self.principal);
-        policy.bash = merged.bash.value;
+        policy = entered(policy, WayIn::Check, merged, &self.principal);
         policy.immune = merged.immune.value;
         policy.reads = merged.reads.value;
         policy.managed_rules_only = merged.managed_rules_only.is_some();
@@ -102,20 +101,28 @@ impl Plan {
     /// The plan as [`Plan::for_folder`] means it, as far as nobody chose otherwise: what is in the folder needs no
     /// question, and neither does a command that is held to it.
     #[must_use]
-    pub fn where_the_folder_is_granted(mut self, merged: &Merged) -> Self {
-        let granted = Policy::folder_is_granted();
-        if unsaid(&merged.mode) {
-            self.policy.mode = granted.mode;
-        }
-        if unsaid(&merged.bash) {
-            self.policy.bash = granted.bash;
-        }
-        self
+    pub fn where_the_folder_is_granted(self, merged: &Merged) -> Self {
+        self.entered(WayIn::OwnTools, merged)
+    }
+
+    /// Returns the plan with the defaults of a way in for what settings and flags leave open. [`Plan::with_settings`] alone
+    /// decides as [`WayIn::Check`].
+    #[must_use]
+    pub fn entered(self, way: WayIn, merged: &Merged) -> Self {
+        let policy = entered(self.policy, way, merged, &self.principal);
+        Self { policy, ..self }
     }
 }
 
-fn unsaid<T>(setting: &Located<T>) -> bool {
-    setting.source.layer == Layer::BuiltIn
+fn entered(policy: Policy, way: WayIn, merged: &Merged, principal: &Principal) -> Policy {
+    let mut policy = policy.entered(way, chosen(&merged.mode), chosen(&merged.bash));
+    policy.mode = policy.mode.for_principal(principal);
+    policy
+}
+
+/// The value of a setting, where settings or flags chose one.
+fn chosen<T: Copy>(setting: &Located<T>) -> Option<T> {
+    (setting.source.layer != Layer::BuiltIn).then_some(setting.value)
 }
 
 /// Rules are written with the names that a person uses; paths are compared resolved. Both count.
@@ -157,10 +164,13 @@ fn place_of(text: &str, plan: &Plan, situation: &Situation) -> PathBuf {
     }
 }
 
+/// How much may be written: what settings say about the sandbox holds for file tools as for processes. `off` takes walls
+/// away and nothing else.
 fn access(merged: &Merged, own: Access) -> Access {
-    match merged.sandbox.mode.as_ref().map(|mode| mode.value) {
-        Some(SandboxMode::ReadOnly) => Access::ReadOnly,
-        Some(SandboxMode::WorkspaceWrite | SandboxMode::DefaultWrite | SandboxMode::Off) | None => own,
+    match (own, merged.sandbox.mode.as_ref().map(|mode| mode.value)) {
+        (Access::ReadOnly, _) | (_, Some(SandboxMode::ReadOnly)) => Access::ReadOnly,
+        (Access::ReadWrite | Access::DefaultWrite, Some(SandboxMode::DefaultWrite)) => Access::DefaultWrite,
+        (own, Some(SandboxMode::WorkspaceWrite | SandboxMode::Off) | None) => own,
     }
 }
 
