@@ -27,6 +27,11 @@ pub trait Judge: Send + Sync {
     /// Why it says nothing.
     fn say(&self, request: &str) -> Result<String, String>;
 
+    /// What it is called in the record.
+    fn name(&self) -> String {
+        "judge".to_owned()
+    }
+
     /// How long it is waited for.
     fn patience(&self) -> Duration {
         PATIENCE
@@ -53,12 +58,14 @@ pub struct Judged {
     /// Times in a row, and in all, that it did not say yes.
     in_a_row: AtomicU32,
     in_all: AtomicU32,
+    /// The last question that it was asked and left, and why.
+    left: Mutex<Option<(String, String)>>,
 }
 
 impl Judged {
     /// `then`: who is asked what the judge leaves; nobody where there is none.
     pub fn new(judge: Arc<dyn Judge>, then: Option<Arc<dyn Approver>>) -> Self {
-        Self { judge, then, in_a_row: AtomicU32::new(0), in_all: AtomicU32::new(0) }
+        Self { judge, then, in_a_row: AtomicU32::new(0), in_all: AtomicU32::new(0), left: Mutex::default() }
     }
 
     /// How a session asks that has nobody else to be asked.
@@ -67,9 +74,28 @@ impl Judged {
         Asking { approver: Arc::new(self), patience, locations: None }
     }
 
+    /// How a session asks whose routine questions a judge may answer; what it leaves goes on to those who are asked
+    /// without it.
+    pub fn before(judge: Arc<dyn Judge>, then: Option<Asking>) -> Asking {
+        match then {
+            None => Self::new(judge, None).asking(),
+            Some(then) => {
+                let approver = Self::new(judge, Some(Arc::clone(&then.approver)));
+                Asking { approver: Arc::new(approver), ..then }
+            }
+        }
+    }
+
     /// A judge that leaves everything is not asked for ever: whoever it judges tries what it may not.
     fn is_broken(&self) -> bool {
         self.in_a_row.load(Ordering::Relaxed) >= IN_A_ROW || self.in_all.load(Ordering::Relaxed) >= IN_ALL
+    }
+
+    /// Why it left a request to a person.
+    fn why_left(&self, request: &Request) -> String {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = left.as_ref().filter(|(id, _)| *id == request.id).map(|(_, why)| why.clone());
+        why.unwrap_or_else(|| "the judge leaves it to a person".to_owned())
     }
 
     /// Its yes, or why there is none.
@@ -113,21 +139,29 @@ fn is_routine(request: &Request) -> bool {
 }
 
 impl Approver for Judged {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        let said = if is_routine(request) && !self.is_broken() {
-            self.allows(request)
-        } else {
-            Err("the judge leaves it to a person".to_owned())
-        };
-        match (said, &self.then) {
-            (Ok(()), _) => {
-                let by = By { via: Via::Embedder, who: Some("judge".to_owned()) };
-                let (id, digest) = (request.id.clone(), request.digest.clone());
-                Heard::Answer(Answer { id, digest, choice: Choice::Yes, by })
-            }
-            (Err(_), Some(then)) => then.ask(request, still_asked),
-            (Err(why), None) => Heard::Nobody(format!("{why}, and nobody is here")),
+    fn judged(&self, request: &Request) -> Option<Answer> {
+        if !is_routine(request) || self.is_broken() {
+            return None;
         }
+        if let Err(why) = self.allows(request) {
+            *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some((request.id.clone(), why));
+            return None;
+        }
+        let by = By { via: Via::Judge, who: Some(self.judge.name()) };
+        let (id, digest) = (request.id.clone(), request.digest.clone());
+        Some(Answer { id, digest, choice: Choice::Yes, by })
+    }
+
+    /// What the judge has left to those who would be asked without one.
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+        match &self.then {
+            Some(then) => then.ask(request, still_asked),
+            None => Heard::Nobody(format!("{}, and nobody is here", self.why_left(request))),
+        }
+    }
+
+    fn reaches_a_person(&self) -> bool {
+        self.then.as_ref().is_some_and(|then| then.reaches_a_person())
     }
 
     fn granted(&self) {

@@ -86,6 +86,7 @@ fn way(by: &By) -> &'static str {
         Via::Webhook => "the webhook",
         Via::Client => "somebody at the client",
         Via::Hook => "a hook",
+        Via::Judge => "the judge",
         Via::Embedder => "the program around it",
     }
 }

@@ -29,6 +29,10 @@ impl HookJudge {
 }
 
 impl Judge for HookJudge {
+    fn name(&self) -> String {
+        self.hook.asks.name()
+    }
+
     fn say(&self, request: &str) -> Result<String, String> {
         match self.runner.ask(&self.hook, request.as_bytes()) {
             Came::Ended { code: Some(0), out, .. } if out.cut => Err("it said too much".to_owned()),

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use pinfold::audit::{Discard, Journal, Limits};
 use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
-use pinfold::policy::settings::{Flags, JudgeSettings, Secrets};
-use pinfold::policy::source::{Layer, Located};
+use pinfold::policy::settings::{Flags, Secrets};
+use pinfold::policy::source::Layer;
 use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, is_visible};
 use pinfold::settings::{Locations, NotApplied, Situation, Watched};
 use pinfold::{Ambient, Plan, Session};
+use pinfold_agent::{Judge, Judged};
 use pinfold_boundary::{Boundary, CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
 use pinfold_sandbox::{Temp, Tier};
 use pinfold_tools::{Shells, Surroundings, Web};
@@ -42,7 +43,7 @@ pub(crate) fn open(
     wish: &Wish,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Session, Failure> {
-    opened(wish, ask).map(|opened| opened.session)
+    opened(wish, JudgeOf::Settings, ask).map(|opened| opened.session)
 }
 
 /// The same for an agent, whose session is in the record from its beginning to its end.
@@ -51,7 +52,7 @@ pub(crate) fn open_for_an_agent(
     program: &str,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<(Session, Span), Failure> {
-    let Opened { session, journal, .. } = opened(wish, ask)?;
+    let Opened { session, journal, .. } = opened(wish, JudgeOf::Settings, ask)?;
     let span = Span::begin(journal, &session, program)?;
     Ok((session, span))
 }
@@ -63,12 +64,21 @@ pub(crate) struct Opened {
     pub(crate) journal: Arc<dyn Journal>,
 }
 
+/// Whose judge answers routine questions in the mode `auto`.
+pub(crate) enum JudgeOf {
+    /// The one of settings, if they name one.
+    Settings,
+    /// This one, if there is one: the caller has looked what settings say.
+    Caller(Option<Arc<dyn Judge>>),
+}
+
 /// The same for whoever begins sessions below it.
 pub(crate) fn opened(
     wish: &Wish,
+    judge: JudgeOf,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Opened, Failure> {
-    let Settled { plan, limits, shells } = with_settings(wish, ask)?;
+    let Settled { plan, limits, shells } = with_settings(wish, judge, ask)?;
     let plan = narrowed(plan, wish.within.as_deref());
     // Open before the walls are drawn, so that it is there to be guarded.
     let journal = journal(wish.flags.no_record, limits)?;
@@ -108,22 +118,31 @@ pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
     Ok(View { policy, scope: Scope { allow_bash, ..scope }, interaction })
 }
 
-/// What settings and flags say about a judge.
-pub(crate) struct Judging {
-    /// The mode: only in `auto` is one asked.
-    pub(crate) mode: Mode,
-    /// The program that is one, and who says so.
-    pub(crate) judge: Option<(HookJudge, Layer)>,
-}
-
-pub(crate) fn judging(wish: &Wish) -> Result<Judging, Failure> {
+/// The program that settings name as the judge, and who says so.
+pub(crate) fn judging(wish: &Wish) -> Result<Option<(HookJudge, Layer)>, Failure> {
     let Said { plan, locations, flags, situation } = said(wish)?;
     let merged = settings::read_quietly(&locations, &flags)?.merged;
-    let (folder, project) = (plan.scope.display_root, situation.project);
-    let made = |judge: Located<JudgeSettings>| {
-        (HookJudge::new(judge.value.hook(), folder, project), judge.source.layer)
-    };
-    Ok(Judging { mode: merged.mode.value, judge: merged.judge.map(made) })
+    Ok(judge_of(&merged, &plan, &situation))
+}
+
+/// The same from settings that were read.
+pub(crate) fn judge_of(merged: &Merged, plan: &Plan, situation: &Situation) -> Option<(HookJudge, Layer)> {
+    let judge = merged.judge.as_ref()?;
+    let (folder, project) = (plan.scope.display_root.clone(), situation.project.clone());
+    Some((HookJudge::new(judge.value.hook(), folder, project), judge.source.layer))
+}
+
+/// How a session asks with the judge before everybody else. It has a say in the mode `auto` alone: elsewhere it does not
+/// count as a person who can be asked.
+pub(crate) fn with_judge(
+    merged: &Merged,
+    judge: Option<Arc<dyn Judge>>,
+    asking: Option<Asking>,
+) -> Option<Asking> {
+    match judge.filter(|_| merged.mode.value == Mode::Auto) {
+        Some(judge) => Some(Judged::before(judge, asking)),
+        None => asking,
+    }
 }
 
 /// What is left of a plan within these places: they are what can be written, and nothing else is.
@@ -250,12 +269,18 @@ pub(crate) struct ShellMaker {
 
 fn with_settings(
     wish: &Wish,
+    judge: JudgeOf,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Settled, Failure> {
     let Said { plan, locations, flags, situation } = said(wish)?;
     let merged = settings::loaded(&locations, &flags)?.merged;
     let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
     let asking = ask(Reach { settings: &merged.approvals, name: &plan.id, rules_to })?;
+    let judge = match judge {
+        JudgeOf::Settings => judge_of(&merged, &plan, &situation).map(|(judge, _)| Arc::new(judge) as _),
+        JudgeOf::Caller(judge) => judge,
+    };
+    let asking = with_judge(&merged, judge, asking);
     let interaction = match &asking {
         None if wish.headless_alone => Interaction::Headless,
         None | Some(_) => Interaction::Interactive,

@@ -299,7 +299,9 @@ impl Session {
     }
 
     fn is_asked(&self) -> bool {
-        self.shared.interaction == Interaction::Interactive && self.shared.asking.is_some()
+        let reached = |asking: &Asking| asking.approver.reaches_a_person();
+        self.shared.interaction == Interaction::Interactive
+            && self.shared.asking.as_ref().is_some_and(reached)
     }
 
     /// Whether what a process of a shell is about to do outside could be let through: somebody can be asked, or a rule

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use pinfold::agents::{AgentLimits, Below, Definition, Definitions};
 use pinfold::consent::Asking;
 use pinfold::consent::approver::PATIENCE;
-use pinfold::policy::{HookEvent, Layer, Mode};
+use pinfold::policy::{HookEvent, Layer};
 use pinfold::settings::Locations;
 use pinfold::{Plan, Session, ShellHost};
 use pinfold_agent::{
-    End, Ending, First, Follow, Holder, Judge, Judged, Listener, MakeShells, ModelError, ModelJudge, Models,
+    End, Ending, First, Follow, Holder, Judge, Listener, MakeShells, ModelError, ModelJudge, Models,
     NotLeased, Parking, Parts, Providers, Reach, RunLease, RunLeases, Script, Store, Task, Team,
     asking_below, may_write, resumed,
 };
@@ -26,7 +26,7 @@ use crate::asking::{Asker, Tell};
 use crate::exit::{ASKED, DONE, FAILED, Failure, OVER, REFUSED, USAGE};
 use crate::judge::HookJudge;
 use crate::record::span::Span;
-use crate::session::{self, Judging, ShellMaker, Wish};
+use crate::session::{self, JudgeOf, ShellMaker, Wish};
 use crate::{record, say, settings, surroundings};
 
 pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
@@ -39,10 +39,10 @@ pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
         None => record::session("agent")?,
     };
     let wish = wish(wanted);
-    let Judging { mode, judge: of_settings } = session::judging(&wish)?;
+    let of_settings = session::judging(&wish)?;
     let judge = judge(wanted, &*models, of_settings)?;
     runs::made()?;
-    let opened = Opened::open(wanted, wish, definition.as_ref(), judge.as_ref(), mode)?;
+    let opened = Opened::open(wanted, wish, definition.as_ref(), judge.as_ref())?;
     // A run that is at work is not gone on with; of a new one nothing is kept before it may begin.
     let at_work = wanted.resume.is_some().then(|| runs::opened(&name)).transpose()?;
     // Held until the run has ended.
@@ -171,11 +171,10 @@ impl Opened {
         wish: Wish,
         definition: Option<&Definition>,
         judge: Option<&Arc<dyn Judge>>,
-        mode: Mode,
     ) -> Result<Self, Failure> {
         let mut asker = None;
         let parking = wanted.park.then(|| Arc::new(Parking::default()));
-        let opened = session::opened(&wish, |reach| {
+        let opened = session::opened(&wish, JudgeOf::Caller(judge.cloned()), |reach| {
             let rules_to = reach.rules_to.clone();
             asker = Asker::new(&wanted.asking, reach)?;
             if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
@@ -183,12 +182,7 @@ impl Opened {
             }
             let parked =
                 parking.clone().map(|approver| Asking { approver, patience: PATIENCE, locations: rules_to });
-            let asking = asker.as_ref().map(Asker::asking).or(parked);
-            // In other modes it has no say, and does not count as somebody who can be asked.
-            Ok(match judge.filter(|_| mode == Mode::Auto) {
-                Some(judge) => Some(judged(judge, asking)),
-                None => asking,
-            })
+            Ok(asker.as_ref().map(Asker::asking).or(parked))
         })?;
         let session::Opened { session: main, shells, journal } = opened;
         let attended = asker.is_some() && definition.is_none();
@@ -238,17 +232,6 @@ impl Opened {
         let _ = main.event(HookEvent::SessionEnd, &json!({"reason": "other"}));
         drop(span);
         ending
-    }
-}
-
-/// Has a judge asked first: it speaks in the mode `auto` alone.
-fn judged(judge: &Arc<dyn Judge>, then: Option<Asking>) -> Asking {
-    match then {
-        None => Judged::new(Arc::clone(judge), None).asking(),
-        Some(then) => {
-            let approver = Judged::new(Arc::clone(judge), Some(Arc::clone(&then.approver)));
-            Asking { approver: Arc::new(approver), ..then }
-        }
     }
 }
 

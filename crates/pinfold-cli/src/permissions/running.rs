@@ -56,6 +56,7 @@ impl Grant {
             Via::Webhook => "by the webhook",
             Via::Client => "at the client",
             Via::Hook => "by a hook",
+            Via::Judge => "by the judge",
             Via::Embedder => "by the program around it",
         };
         let who = shown.by.who.as_ref().map(|who| format!(" ({who})")).unwrap_or_default();

@@ -168,6 +168,8 @@ pub enum Via {
     Client,
     /// A hook of the settings.
     Hook,
+    /// The judge of the mode `auto`, in place of a person.
+    Judge,
     /// The program that embeds the gate.
     Embedder,
 }

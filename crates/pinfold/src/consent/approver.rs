@@ -17,6 +17,19 @@ pub trait Approver: Debug + Send + Sync {
     /// in which something changed: a grant was given here, settings were written elsewhere.
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard;
 
+    /// Answers without a person: a judge of routine questions, which is asked before anybody else is. `None` leaves the
+    /// question to those who can be asked.
+    fn judged(&self, request: &Request) -> Option<Answer> {
+        let _ = request;
+        None
+    }
+
+    /// Whether a person could answer here. Where none could, and only a judge stands, nothing is held for an answer that
+    /// a judge never gives.
+    fn reaches_a_person(&self) -> bool {
+        true
+    }
+
     /// Something was granted, or what is judged by has changed: what waits may not be asked about any more.
     fn granted(&self) {}
 

@@ -284,7 +284,7 @@ impl Walk<'_> {
         Decided { outcome, context: self.context, stop: self.stop, retry, told }
     }
 
-    /// One question: `PermissionRequest`, then whoever can be asked.
+    /// One question: `PermissionRequest`, then the judge, then whoever can be asked.
     fn settle(&mut self, question: Question) -> Ruling {
         if let Some(ruling) = self.by_hooks(&question) {
             return ruling;
@@ -308,6 +308,10 @@ impl Walk<'_> {
             let nobody = Heard::Nobody("nobody was asked".to_owned());
             self.caller.take_time(nobody, || approver.ask(&question.request, &still_asked))
         };
+        let judged = self.caller.take_time(None, || asking.approver.judged(&question.request));
+        if let Some(answer) = judged {
+            return session.answer(question, &answer);
+        }
         let heard = match self.caller.asks.map(ask) {
             None | Some(Heard::Nobody(_)) => ask(&*asking.approver),
             Some(heard) => heard,

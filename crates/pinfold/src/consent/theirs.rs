@@ -91,10 +91,10 @@ impl Session {
 }
 
 impl Walk<'_> {
-    /// A question that the agent asks: hooks of ours answer first, where they may.
+    /// A question that the agent asks: hooks of ours answer first, where they may, then the judge.
     fn by_their_dialog(mut self, raw: &RawCall, question: Box<Question>) -> Theirs {
         let ruling = match self.by_hooks(&question) {
-            None => Ruling::Question(question),
+            None => self.by_judge(*question),
             Some(Ruling::Permit(_) | Ruling::Question(_)) if self.raw.as_deref() != Some(raw) => {
                 Ruling::Refusal(self.session.declined(&question, not_this_one(&raw.tool)))
             }
@@ -104,6 +104,17 @@ impl Walk<'_> {
             self.refused(refusal);
         }
         Theirs { ruling, context: self.context, stop: self.stop }
+    }
+}
+
+impl Walk<'_> {
+    /// What the judge answers to a question; the question itself where it leaves it to a person.
+    fn by_judge(&self, question: Question) -> Ruling {
+        let asking = self.session.shared().asking.as_ref();
+        match asking.and_then(|asking| asking.approver.judged(question.request())) {
+            Some(answer) => self.session.answer(question, &answer),
+            None => Ruling::Question(Box::new(question)),
+        }
     }
 }
 

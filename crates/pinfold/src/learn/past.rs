@@ -61,7 +61,7 @@ impl<'a> Questions<'a> {
     fn answered(&mut self, name: String, answer: &AnswerRead) {
         let Some(Question { call, guarded }) = self.asked.remove(&name) else { return };
         match answer.choice.as_str() {
-            "yes" | "session" | "always" if !guarded && answer.by.via != "hook" => {
+            "yes" | "session" | "always" if !guarded && is_of_a_person(answer) => {
                 self.past.push(Past { name, call, answer: PastAnswer::Yes });
             }
             "no" => self.past.push(Past { name, call, answer: PastAnswer::No }),
@@ -73,6 +73,15 @@ impl<'a> Questions<'a> {
     /// All of them.
     pub fn past(self) -> Vec<Past> {
         self.past
+    }
+}
+
+/// Whether a person chose it: neither a hook nor the judge, which an older record has as a program of that name.
+fn is_of_a_person(answer: &AnswerRead) -> bool {
+    match answer.by.via.as_str() {
+        "hook" | "judge" => false,
+        "embedder" => answer.by.who.as_deref() != Some("judge"),
+        _ => true,
     }
 }
 
@@ -141,9 +150,15 @@ mod tests {
             }
             assert_eq!(told(vec![asked, answer(1, "yes")]), [], "{field}: {value}");
         }
-        let mut by_hook = answer(1, "yes");
-        by_hook["by"]["via"] = json!("hook");
-        assert_eq!(told(vec![question(1, "make"), by_hook]), []);
+        for by in [
+            json!({"via": "hook"}),
+            json!({"via": "judge", "who": "judge.sh"}),
+            json!({"via": "embedder", "who": "judge"}),
+        ] {
+            let mut by_program = answer(1, "yes");
+            by_program["by"] = by.clone();
+            assert_eq!(told(vec![question(1, "make"), by_program]), [], "{by}");
+        }
         assert_eq!(told(vec![question(1, "make"), answer(1, "yes")]).len(), 1, "the control");
     }
 
