@@ -98,6 +98,8 @@ fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCal
     let answer = match ruling {
         // What the person is to choose, or what the agent is to decide in a stricter mode of its own, is left to them.
         Ruling::Permit(_) if call.own_dialog || event.strict => Answer::silence(),
+        // What nothing but the mode lets through is a question that the agent may have of its own: it is not ours to save.
+        Ruling::Permit(permit) if permit.rests_on_the_mode() && !dialect.needs_a_yes() => Answer::silence(),
         Ruling::Permit(_) => Answer::allow("pinfold allows it"),
         Ruling::Question(question) => Answer::ask(reason(opened, question.refusal())),
         Ruling::Refusal(refusal) => Answer::deny(

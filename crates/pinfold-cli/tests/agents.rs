@@ -217,7 +217,8 @@ fn a_flood_is_answered_and_the_record_holds() {
                             &json!({"file_path": format!("{n}-{m}"), "content": "x"}),
                         );
                         write["tool_use_id"] = json!(format!("{n}-{m}"));
-                        let output = bed.hook("claude", &[], &bed.filled(&write.to_string()));
+                        let said = bed.filled(&write.to_string());
+                        let output = bed.hook("claude", &["--allowedTools", "Write"], &said);
                         String::from_utf8_lossy(&output.stdout).contains("\"allow\"")
                     })
                 })

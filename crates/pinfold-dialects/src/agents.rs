@@ -37,6 +37,12 @@ pub trait Dialect: fmt::Debug + Sync {
     /// Whether a question that it is answered reaches its person, and is a no where there is none.
     fn asks(&self) -> bool;
 
+    /// Whether a call that its hook says nothing about does not run. Elsewhere the agent goes on by its own rules, and asks
+    /// where they ask.
+    fn needs_a_yes(&self) -> bool {
+        false
+    }
+
     /// Where its hooks learn the folder that it was started for, which no model can choose.
     fn folder(&self) -> Folder;
 

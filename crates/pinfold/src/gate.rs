@@ -236,6 +236,7 @@ impl Session {
 
     /// The permit of a call that was judged and let through.
     pub(crate) fn permit(&self, judged: Judged<'_>) -> Ruling {
+        let by_mode = judged.verdict.rests_on_the_mode();
         let Judged { id, call, claims, survey, secrets, .. } = judged;
         // What a command would touch is the kernel's to hold, not a tool's to open.
         let own = |claim: &PathClaim| matches!(claim.origin, Origin::Call | Origin::Process);
@@ -249,7 +250,7 @@ impl Session {
             secrets.into_inner().unwrap_or_default(),
         );
         match Targets::hold(self.shared(), found, &claims, id) {
-            Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt))),
+            Some(targets) => Ruling::Permit(Box::new(Permit::mint(call, targets, receipt, by_mode))),
             // The judge allowed what cannot be held: the type system's last word is no.
             None => Ruling::Refusal(Box::new(Refusal::plain(
                 crate::RefusalCode::Denied,

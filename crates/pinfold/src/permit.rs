@@ -19,11 +19,18 @@ pub struct Permit {
     call: ToolCall,
     targets: Targets,
     receipt: Receipt,
+    by_mode: bool,
 }
 
 impl Permit {
-    pub(crate) fn mint(call: ToolCall, targets: Targets, receipt: Receipt) -> Self {
-        Self { call, targets, receipt }
+    /// `by_mode`: see [`Permit::rests_on_the_mode`].
+    pub(crate) fn mint(call: ToolCall, targets: Targets, receipt: Receipt, by_mode: bool) -> Self {
+        Self { call, targets, receipt, by_mode }
+    }
+
+    /// Whether the mode is all that lets some part of the call through: no rule, grant, hook or person is behind it.
+    pub fn rests_on_the_mode(&self) -> bool {
+        self.by_mode
     }
 
     /// Which call it is for.

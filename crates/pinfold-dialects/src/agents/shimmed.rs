@@ -101,6 +101,11 @@ impl Dialect for Shimmed {
         false
     }
 
+    /// Our lines read a yes or stop the call. What the agent asks by itself it asks after them.
+    fn needs_a_yes(&self) -> bool {
+        true
+    }
+
     fn folder(&self) -> Folder {
         Folder::Event
     }
