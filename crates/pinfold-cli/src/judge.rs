@@ -26,6 +26,12 @@ impl HookJudge {
     pub(crate) fn new(hook: Hook, folder: PathBuf, project: PathBuf) -> Self {
         Self { hook, runner: Started::new(folder, project, surroundings::environment()) }
     }
+
+    /// The judge with a timeout of at most this.
+    pub(crate) fn within(self, most: Duration) -> Self {
+        let timeout = self.hook.timeout.min(most.saturating_sub(GRACE));
+        Self { hook: Hook { timeout, ..self.hook }, ..self }
+    }
 }
 
 impl Judge for HookJudge {

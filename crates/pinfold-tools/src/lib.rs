@@ -22,7 +22,8 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`Attended`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`], [`Attempts`].
+//! [`call`], [`Attended`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`], [`Attempts`],
+//! [`Attestation`].
 //!
 //! # Invariants
 //! 1. No tool opens a path: every deed goes through a target of a permit, and every shell runs inside a boundary.
@@ -36,6 +37,7 @@
 
 mod attempts;
 mod attended;
+mod attestation;
 mod denial;
 mod notebook;
 mod registry;
@@ -56,6 +58,7 @@ use serde_json::Value;
 
 pub use attempts::{Attempts, LetThrough, Tried};
 pub use attended::Attended;
+pub use attestation::Attestation;
 pub use denial::{denial, quoted};
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};

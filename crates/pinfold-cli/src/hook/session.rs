@@ -9,17 +9,18 @@ use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::rule::Effect;
 use pinfold::policy::settings::Flags;
-use pinfold::policy::{BashMode, Guards, Interaction, Layer, Principal, Scope, ShellHold};
+use pinfold::policy::{Guards, Interaction, Principal, Scope, ShellHold, WayIn};
 use pinfold::settings::{Locations, Situation, project_root};
-use pinfold::{Ambient, Deeds, Plan, Session, ShellHost};
+use pinfold::{Ambient, Deeds, OWN_PLACES, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};
+use pinfold_tools::Attestation;
 
 use super::granted;
 use crate::args::Hook;
 use crate::asking::Reach;
 use crate::exit::{Failure, USAGE};
 use crate::record::span;
-use crate::{asking, hooks, record, settings, surroundings};
+use crate::{asking, hooks, record, session, settings, surroundings};
 
 /// A session, and who puts its questions.
 pub(super) struct Opened {
@@ -30,19 +31,34 @@ pub(super) struct Opened {
     pub(super) recorded: bool,
 }
 
-/// The shell of an agent: it runs it, and what holds it is not ours to say.
+/// The shell of an agent: it runs it. What holds it is ours to say where a run of ours holds the agent, and nowhere else.
 #[derive(Debug)]
 struct Its {
     folder: PathBuf,
+    run: Option<Attestation>,
+    /// Places that every process of the run has of its own.
+    private: Vec<PathBuf>,
+}
+
+impl Its {
+    fn new(folder: PathBuf, run: Option<Attestation>) -> Self {
+        let full = run.as_ref().is_some_and(|run| run.held() == ShellHold::Full);
+        let private = if full { OWN_PLACES.map(PathBuf::from).to_vec() } else { Vec::new() };
+        Self { folder, run, private }
+    }
 }
 
 impl ShellHost for Its {
     fn held(&self) -> ShellHold {
-        ShellHold::Theirs
+        self.run.as_ref().map_or(ShellHold::Theirs, Attestation::held)
     }
 
     fn opens_network(&self) -> bool {
-        true
+        self.run.as_ref().is_none_or(Attestation::opens_network)
+    }
+
+    fn private(&self) -> &[PathBuf] {
+        &self.private
     }
 
     fn folder(&self) -> &Path {
@@ -52,47 +68,54 @@ impl ShellHost for Its {
 
 pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Result<Opened, Failure> {
     let name = name(dialect, event)?;
-    let folder = folder(wanted, dialect, event, &name)?;
+    let run = Attestation::of_this_run();
+    let folder = folder(wanted, dialect, event, (&name, run.as_ref()))?;
     let home = surroundings::home();
     let locations = locations(wanted, &folder, home.clone());
     let merged = merged(wanted, &locations, &folder, event)?;
     // A subagent has nobody to ask. Where the agent itself cannot ask, those are asked who can be reached elsewhere.
     let watched = !wanted.headless && event.subagent.is_none();
     let asks = watched && dialect.asks();
-    let asking = if watched && !asks { elsewhere(wanted, &name, &locations, &merged)? } else { None };
     let situation = Situation {
         project: locations.project.clone().unwrap_or_else(|| folder.clone()),
         cwd: None,
         variables: surroundings::variables(),
         profile: settings::profile(wanted.settings.profile.as_deref())?,
     };
+    let plan = Plan { id: name, ..Plan::for_folder(&folder) };
+    let asking = if watched && !asks { elsewhere(wanted, &plan.id, &locations, &merged)? } else { None };
+    let judge = session::judge_of(&merged, &plan, &situation);
+    let judge = judge.map(|(judge, _)| Arc::new(judge.within(most_patience(wanted))) as _);
+    let asking = session::with_judge(&merged, judge, asking);
+    let way = if run.is_some() { WayIn::HookInRun } else { WayIn::Hook };
+    let inside = run.is_some();
     let plan = Plan {
-        id: name,
         scope: Scope {
             root: folder.clone(),
             display_root: folder.clone(),
             enforce_write: event.subagent.is_some(),
             // Its shell is there already; settings can still take it away.
-            allow_bash: merged.allow_bash.as_ref().is_none_or(|said| said.value),
+            allow_bash: merged.allows_bash().unwrap_or(true),
         },
         home,
         principal: event.subagent.clone().map_or(Principal::Main, Principal::Subagent),
         interaction: if asks || asking.is_some() { Interaction::Interactive } else { Interaction::Headless },
-        shells: Some(Arc::new(Its { folder: folder.clone() })),
+        shells: Some(Arc::new(Its::new(folder.clone(), run))),
         asking,
         deeds: Deeds::Theirs,
-        ..Plan::for_folder(&folder)
+        ..plan
     };
-    let plan = applied(plan, &merged, &situation)?;
+    let plan = plan.with_settings(&Ambient::claim(), &merged, &situation);
+    let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.entered(way, &merged);
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
-    let journal = journal(wanted, Limits::from(&merged.record))?;
+    let (journal, recorded_here) = journal(wanted, inside, Limits::from(&merged.record))?;
     recorded(&*journal, dialect, event, &plan)?;
     // The record is there by now, so that it can be guarded.
     let plan =
         Plan { hooks, guards: record::guarded(granted::guarded(own_program(plan.guards.clone()))), ..plan };
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
-    Ok(Opened { session, asks, recorded: is_recorded(wanted) })
+    Ok(Opened { session, asks, recorded: recorded_here })
 }
 
 /// How long before the time of the hook is over nobody is waited for any more.
@@ -107,13 +130,23 @@ fn elsewhere(
 ) -> Result<Option<Asking>, Failure> {
     let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
     let asking = asking::elsewhere(Reach { settings: &merged.approvals, name, rules_to })?;
-    let most = wanted.timeout.saturating_sub(BEFORE_THE_END);
+    let most = most_patience(wanted);
     Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
+}
+
+/// How long an answer can be waited for.
+fn most_patience(wanted: &Hook) -> Duration {
+    wanted.timeout.saturating_sub(BEFORE_THE_END)
 }
 
 /// The folder that was granted: what the person said, or what the agent was started for. Where it works at the moment is
 /// no answer: a model can choose that.
-fn folder(wanted: &Hook, dialect: &dyn Dialect, event: &Event, name: &str) -> Result<PathBuf, Failure> {
+fn folder(
+    wanted: &Hook,
+    dialect: &dyn Dialect,
+    event: &Event,
+    (name, run): (&str, Option<&Attestation>),
+) -> Result<PathBuf, Failure> {
     let works = || {
         let cwd = event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
         cwd.ok_or_else(|| not_said().mend("say --folder"))
@@ -127,14 +160,18 @@ fn folder(wanted: &Hook, dialect: &dyn Dialect, event: &Event, name: &str) -> Re
         }
         (None, Folder::Event) => works()?,
         // Inside a run nothing can be kept, and the line of the run holds.
-        (None, Folder::AtStart) if begins || surroundings::is_inside_another() => works()?,
+        (None, Folder::AtStart) if begins || run.is_some() => works()?,
         (None, Folder::AtStart) => granted::kept(name)?,
     };
     let failed = |e| Failure::new(USAGE, format!("the folder {}: {e}", folder.display()));
     let folder = folder.canonicalize().map_err(failed);
     let folder = folder.map_err(|e| e.mend("start the agent in a folder that exists"))?;
-    if begins && dialect.folder() == Folder::AtStart && !surroundings::is_inside_another() {
-        granted::keep(name, &folder)?;
+    if begins && dialect.folder() == Folder::AtStart && run.is_none() {
+        match granted::keep(name, &folder) {
+            // A run without a watch cannot attest itself, and lets nothing be kept all the same.
+            Err(_) if surroundings::is_inside_another() => {}
+            kept => kept?,
+        }
     }
     Ok(folder)
 }
@@ -165,18 +202,6 @@ fn merged(wanted: &Hook, locations: &Locations, folder: &Path, event: &Event) ->
     }
     merged.rules.extend(asking::closed_places());
     Ok(merged)
-}
-
-/// The folder is granted where nobody chose a mode, and a command needs no question where it only reads: nothing of ours
-/// holds it, so that more than that cannot be told.
-fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, Failure> {
-    let plan = plan.with_settings(&Ambient::claim(), merged, situation);
-    let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    let mut plan = plan.where_the_folder_is_granted(merged);
-    if merged.bash.source.layer == Layer::BuiltIn {
-        plan.policy.bash = BashMode::ReadOnly;
-    }
-    Ok(plan)
 }
 
 /// The agent's name for its session, so that all its calls stand together in the record.
@@ -214,11 +239,16 @@ fn recorded(journal: &dyn Journal, dialect: &dyn Dialect, event: &Event, plan: &
 }
 
 /// No record, no deed. Inside a run there is none that could be written: what is confined does not reach what is said
-/// about it, and the run has a record of its own.
-fn journal(wanted: &Hook, limits: Limits) -> Result<Arc<dyn Journal>, Failure> {
-    if is_recorded(wanted) { Ok(Arc::new(record::ledger(limits)?)) } else { Ok(Arc::new(Discard)) }
-}
-
-fn is_recorded(wanted: &Hook) -> bool {
-    !wanted.no_record && !surroundings::is_inside_another()
+/// about it, and the run has a record of its own. One that could be written is written, whatever else is believed. Beside
+/// it: whether it is.
+fn journal(wanted: &Hook, inside: bool, limits: Limits) -> Result<(Arc<dyn Journal>, bool), Failure> {
+    if wanted.no_record || inside {
+        return Ok((Arc::new(Discard), false));
+    }
+    match record::ledger(limits) {
+        Ok(ledger) => Ok((Arc::new(ledger), true)),
+        // A run without a watch cannot attest itself.
+        Err(_) if surroundings::is_inside_another() => Ok((Arc::new(Discard), false)),
+        Err(failure) => Err(failure),
+    }
 }

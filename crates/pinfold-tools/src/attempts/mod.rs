@@ -9,6 +9,7 @@
 //! that no rule allows goes the same way; what waits for it is kept by the way out of the run.
 
 mod answer;
+mod attest;
 mod feasible;
 mod hosts;
 mod told;
@@ -22,6 +23,7 @@ use pinfold::WeakSession;
 use pinfold_boundary::{Boundary, Changed, Decides, Refused, Witness};
 use pinfold_sandbox::{Attempt, Done, Held, Reply, Tier, Watcher};
 
+use attest::Attester;
 pub use told::LetThrough;
 use waiting::Desk;
 
@@ -32,6 +34,7 @@ pub struct Attempts<'a> {
     desk: Option<Arc<Desk>>,
     /// Whether hosts are asked about.
     asks: bool,
+    attester: Attester,
 }
 
 /// What a run tried outside its line.
@@ -54,7 +57,7 @@ impl<'a> Attempts<'a> {
         let asks = boundary.asks_about_hosts();
         let desk = session.filter(|_| negotiable || asks).map(|session| Arc::new(Desk::new(session, tier)));
         let witness = if negotiable && desk.is_some() { witness.negotiating() } else { witness };
-        Self { witness, desk, asks }
+        Self { witness, desk, asks, attester: Attester::of(boundary, tier) }
     }
 
     /// What decides about hosts that no rule allows, where the boundary was compiled for that
@@ -77,7 +80,7 @@ impl<'a> Attempts<'a> {
 
 impl Watcher for Attempts<'_> {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
-        self.witness.attempt(attempt)
+        if Attester::is_asked(attempt) { Reply::Hold } else { self.witness.attempt(attempt) }
     }
 
     fn looks_at_reading(&self, path: &OsStr) -> bool {
@@ -93,6 +96,7 @@ impl Watcher for Attempts<'_> {
     }
 
     fn hold(&mut self, held: Held) {
+        let Some(held) = self.attester.answer(held) else { return };
         match &self.desk {
             Some(desk) => Desk::take(desk, held),
             // The witness held nothing.
@@ -101,6 +105,7 @@ impl Watcher for Attempts<'_> {
     }
 
     fn not_held(&mut self, attempt: &Attempt) -> Reply {
-        self.witness.not_held(attempt)
+        // Without an answer the kernel says that there is no such file.
+        if Attester::is_asked(attempt) { Reply::GoOn } else { self.witness.not_held(attempt) }
     }
 }
