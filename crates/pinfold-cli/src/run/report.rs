@@ -103,7 +103,11 @@ impl Report {
             serde_json::to_string(&self).unwrap_or_default() + "\n"
         } else {
             self.drop_idle_sockets(ended);
-            if self.is_quiet() && (run.quiet || self.left.notes.is_empty()) {
+            if run.quiet {
+                self.left.environment_removed.clear();
+            }
+            let nothing = self.left.notes.is_empty() && self.left.environment_removed.is_empty();
+            if self.is_quiet() && (run.quiet || nothing) {
                 return;
             }
             self.text().lines().map(|line| format!("pinfold: {line}\n")).collect()
@@ -158,6 +162,38 @@ impl Report {
             let _ = writeln!(text, "  and {more} more (--json lists them)");
         }
         text.push_str(&self.left.to_string());
+        text.extend(removed(&self.left.environment_removed));
         text
+    }
+}
+
+/// The variables that the command did not get, in one line: what it lacks may be one of them.
+fn removed(names: &[String]) -> Option<String> {
+    let (shown, rest) = names.split_at_checked(SHOWN).unwrap_or((names, &[]));
+    let shown: Vec<String> = shown.iter().map(|name| name.escape_debug().to_string()).collect();
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let line = format!(
+        "environment variables not passed on: {}{more} (--env NAME passes one on)\n",
+        shown.join(", ")
+    );
+    (!names.is_empty()).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_that_were_taken_away_are_named_in_one_line() {
+        assert_eq!(removed(&[]), None);
+        let names = ["API_KEY".to_owned(), "A\u{1b}[2J_TOKEN".to_owned()];
+        let line = removed(&names).unwrap();
+        assert!(line.contains("API_KEY, A\\u{1b}[2J_TOKEN (--env NAME"), "{line}");
+        let many: Vec<String> = (0..SHOWN + 3).map(|n| format!("K{n}_KEY")).collect();
+        let line = removed(&many).unwrap();
+        assert!(
+            line.contains("and 3 more") && !line.contains("K20_KEY") && line.lines().count() == 1,
+            "{line}"
+        );
     }
 }
