@@ -24,6 +24,7 @@ pub mod terminal;
 pub mod tier;
 pub mod tmux;
 pub mod toolchain;
+pub mod ways_in;
 pub mod who;
 
 pub use bed::Bed;
