@@ -426,6 +426,12 @@ fn exception(
     {
         return Some("by-name");
     }
+    // Of a run whose calls are judged one by one the tools know what a look at the folder finds; names that the configuration of
+    // another repository leads to are known to the run once it changes something there.
+    if act.changes() && standing == Standing::Writable && boundary.guards().write(real, home, false).is_some()
+    {
+        return Some("searched");
+    }
     if act.changes() && world.mode == SandboxMode::DefaultWrite && standing == Standing::Writable {
         return Some("anywhere");
     }

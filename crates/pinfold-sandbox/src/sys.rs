@@ -1176,14 +1176,18 @@ pub(crate) fn parent_pid() -> Pid {
     unsafe { libc::getppid() }
 }
 
-/// Kills every child of this process; false when there is none left.
+/// The list of the children of this thread, to be read as often as needed: [proc_tid_children(5)](https://man7.org/linux/man-pages/man5/proc_tid_children.5.html).
+pub(crate) fn children() -> io::Result<OwnedFd> {
+    open(c"/proc/thread-self/children", libc::O_RDONLY)
+}
+
+/// Kills every child in the list; false when there is none left.
 ///
-/// Reads `/proc/self/task/PID/children` into a buffer on the stack, so that it may run after a fork.
-pub(crate) fn kill_children() -> bool {
-    let Ok(list) = open(c"/proc/thread-self/children", libc::O_RDONLY) else { return false };
+/// Reads it into a buffer on the stack, so that it may run after a fork.
+pub(crate) fn kill_children(list: BorrowedFd<'_>) -> bool {
     let mut text = [0u8; 4096];
     // SAFETY: pointer and length are those of `text`.
-    let read = unsafe { libc::read(list.as_raw_fd(), text.as_mut_ptr().cast(), text.len()) };
+    let read = unsafe { libc::pread(list.as_raw_fd(), text.as_mut_ptr().cast(), text.len(), 0) };
     let Some(text) = usize::try_from(read).ok().and_then(|n| text.get(..n)) else { return false };
     let mut any = false;
     // The last number may be cut off at the end of the buffer; it is found in the next round.

@@ -106,6 +106,8 @@ pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
     };
     let supervisor = supervisor.as_fd();
     let terminal = terminal.as_ref().map(AsFd::as_fd);
+    // Once the filter stands, an open waits for the supervisor, which may be gone when this is needed.
+    let children = (plan.namespaces == 0).then(sys::children).and_then(Result::ok);
     if let Err(failed) = prepare(plan, supervisor) {
         give_up(supervisor, &failed);
     }
@@ -115,7 +117,7 @@ pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
         Ok(command) => {
             // A command that could not be started has said so before.
             let _ = reached(Stage::Started, supervisor);
-            keep(command, plan, supervisor)
+            keep(command, plan, supervisor, children.as_ref().map(AsFd::as_fd))
         }
     }
 }
@@ -360,25 +362,25 @@ fn become_it(plan: &Plan) -> io::Error {
 }
 
 /// Reaps until the command has ended, passes signals on, then ends all that is left and says how it went.
-fn keep(command: Pid, plan: &Plan, supervisor: BorrowedFd<'_>) -> ! {
+fn keep(command: Pid, plan: &Plan, supervisor: BorrowedFd<'_>, children: Option<BorrowedFd<'_>>) -> ! {
     let namespace = plan.namespaces != 0;
     let all = Signals::all();
     loop {
         let signal = all.wait();
         if !namespace && sys::parent_pid() != plan.supervisor {
-            finish(Ended::Signalled(libc::SIGKILL), namespace);
+            finish(Ended::Signalled(libc::SIGKILL), children);
         }
         match signal {
             Ok(signal) if signal.number == libc::SIGCHLD => {
                 while let Ok(Some((pid, ended))) = sys::reap(-1, false) {
                     if pid == command {
-                        finish(ended, namespace);
+                        finish(ended, children);
                     }
                 }
                 tell_stop(command, supervisor);
             }
             Ok(signal) if signal.sent_by_process && signal.number == END_ALL => {
-                finish(Ended::Signalled(libc::SIGKILL), namespace);
+                finish(Ended::Signalled(libc::SIGKILL), children);
             }
             // A shell continues a whole job, which here is out of its reach. And a terminal tells only the leader of
             // its session, which is this process, that it is gone.
@@ -404,10 +406,10 @@ fn tell_stop(command: Pid, to: BorrowedFd<'_>) {
     let _ = sys::send(to, &report.encode(), None);
 }
 
-fn finish(ended: Ended, namespace: bool) -> ! {
-    if !namespace {
-        // With a process namespace the kernel does this when its first process ends.
-        while sys::kill_children() {
+fn finish(ended: Ended, children: Option<BorrowedFd<'_>>) -> ! {
+    // With a process namespace the kernel does this when its first process ends.
+    if let Some(children) = children {
+        while sys::kill_children(children) {
             while let Ok(Some(_)) = sys::reap(-1, false) {}
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::call::{Deed, Opening, Sync};
 use super::file_call::{Change, FileCall, OpenCall, Subject};
@@ -45,8 +45,9 @@ fn path(place: &Place) -> Option<PathBuf> {
         }
     }
     let real = place.real();
-    // Its names mean something else to every process.
-    (real.is_absolute() && !real.starts_with("/proc")).then(|| real.to_owned())
+    // Its names mean something else to every process, but for one that means nothing.
+    let is_nothing = || real.parent() == Some(Path::new("/proc")) && !place.exists();
+    (real.is_absolute() && (!real.starts_with("/proc") || is_nothing())).then(|| real.to_owned())
 }
 
 fn changed(of: &Subject, change: &Change, place: &Place) -> Option<Deed> {
