@@ -182,9 +182,12 @@ impl Parser<'_, '_> {
             }
             Ok(())
         };
-        self.list.loop_over(variable);
+        let position = self.list.loop_over(variable);
         read?;
-        self.loop_body()
+        let body = self.loop_body();
+        let end = self.span(start, self.pos).end;
+        self.list.close_loop(position, end);
+        body
     }
 
     /// Words up to the end of the line or a `;`.

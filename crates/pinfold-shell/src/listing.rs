@@ -19,6 +19,7 @@ impl Listing {
     }
 
     pub(crate) fn finish(mut self) -> Script {
+        self.script.numbers = self.evaluated.set_names();
         self.doubt_arithmetic();
         self.script
     }
@@ -134,9 +135,17 @@ impl Listing {
         Some(start + last)
     }
 
-    /// A loop sets a variable to one word after the other.
-    pub(crate) fn loop_over(&mut self, variable: Assignment) {
+    /// A loop sets a variable to one word after the other. Returns its position, for [`Listing::close_loop`].
+    pub(crate) fn loop_over(&mut self, variable: Assignment) -> usize {
         self.script.loops.push(variable);
+        self.script.loops.len() - 1
+    }
+
+    /// The loop at this position ends here.
+    pub(crate) fn close_loop(&mut self, position: usize, end: usize) {
+        if let Some(over) = self.script.loops.get_mut(position) {
+            over.value.span.end = end.max(over.value.span.start);
+        }
     }
 
     /// A word that stands in no command, loop or redirect.

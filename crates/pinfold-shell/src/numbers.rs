@@ -7,7 +7,7 @@
 use crate::lexer::{begins_name, is_name};
 use crate::script::{Assignment, Part, Script, SimpleCommand, Span, Word};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What arithmetic may come to read.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct Evaluated {
     foreign: Vec<Span>,
     /// There is arithmetic at all.
     any: bool,
+    /// Names that it sets.
+    set: BTreeSet<String>,
 }
 
 impl Evaluated {
@@ -24,6 +26,12 @@ impl Evaluated {
     pub(crate) fn piece(&mut self, text: &str) {
         self.any = true;
         names_in(text).for_each(|name| self.name(name));
+        self.set.extend(set_in(text).map(str::to_owned));
+    }
+
+    /// The names that it sets, in alphabetical order.
+    pub(crate) fn set_names(&self) -> Vec<String> {
+        self.set.iter().cloned().collect()
     }
 
     fn name(&mut self, name: &str) {
@@ -91,7 +99,8 @@ impl Evaluated {
         word.parts.iter().all(|part| match part {
             Part::Literal(text) => {
                 names.extend(names_in(text).map(str::to_owned));
-                !text.contains(['[', '$', '`'])
+                // A value is an expression of its own, and one that sets variables could set any.
+                !text.contains(['[', '$', '`']) && set_in(text).next().is_none()
             }
             Part::Parameter { name, .. } => {
                 names.push(name.clone());
@@ -109,6 +118,27 @@ impl Evaluated {
 fn names_in(text: &str) -> impl Iterator<Item = &str> {
     let pieces = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     pieces.filter(|name| name.bytes().next().is_some_and(begins_name))
+}
+
+/// The names that a piece of arithmetic sets: in front of `=` or an operator with `=`, beside `++` or `--`. A name with
+/// a subscript counts when anything behind it is set.
+fn set_in(text: &str) -> impl Iterator<Item = &str> {
+    let last = ["=", "++", "--"].iter().filter_map(|sign| text.rfind(sign)).max();
+    names_in(text).filter(move |name| {
+        let at = name.as_ptr().addr() - text.as_ptr().addr();
+        let end = at + name.len();
+        let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(end..).unwrap_or_default());
+        let behind = behind.trim_start();
+        let counted = ["++", "--"].iter().any(|step| before.trim_end().ends_with(step) || behind.starts_with(step));
+        counted || is_assigned(behind) || behind.starts_with('[') && last > Some(end)
+    })
+}
+
+/// Whether `=`, `+=`, `<<=` … stands here, and not a comparison.
+fn is_assigned(text: &str) -> bool {
+    let shift = text.strip_prefix("<<").or_else(|| text.strip_prefix(">>"));
+    let rest = shift.unwrap_or_else(|| text.strip_prefix(['+', '-', '*', '/', '%', '&', '|', '^']).unwrap_or(text));
+    rest.starts_with('=') && !rest.starts_with("==")
 }
 
 /// Whether `$1`, `$@` or something in braces stands in a piece of arithmetic.
@@ -204,4 +234,33 @@ fn is_numeric_date(format: &str) -> bool {
         && pieces
             .into_iter()
             .all(|piece| matches!(piece, "s" | "N" | "Y" | "m" | "d" | "H" | "M" | "S" | "j" | "u"))
+}
+#[cfg(test)]
+mod tests {
+    use crate::parse;
+
+    #[test]
+    fn names_that_arithmetic_sets_are_listed_and_those_it_reads_are_not() {
+        for (text, set) in [
+            ("((PATH=1))", "PATH"),
+            ("echo $((x=1,PATH=1))", "PATH x"),
+            ("(( a <= b, c >= d, e == f, g != h ))", ""),
+            ("((i++)); ((--j)); (( k <<= 2 ))", "i j k"),
+            ("(( n += m ))", "n"),
+            ("((a[i]=1))", "a"),
+            ("echo $(( 1 + two ))", ""),
+            ("for ((i=0; i<10; i++)); do :; done", "i"),
+            ("[[ PATH=1 -eq 1 ]]", "PATH"),
+            ("echo ${x:y=1}", "y"),
+            ("echo $((1a))", ""),
+        ] {
+            assert_eq!(parse(text).numbers.join(" "), set, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_sets_a_variable_when_it_is_evaluated_is_opaque() {
+        assert!(!parse("x=PATH=1; echo $((x)); ls").opaque.is_empty());
+        assert!(parse("x=1; echo $((x)); ls").opaque.is_empty());
+    }
 }

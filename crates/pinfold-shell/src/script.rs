@@ -20,10 +20,13 @@ pub struct Script {
     /// with. Number 0 is the shell that reads the text; it is its own.
     pub shells: Vec<usize>,
     /// What loops go over: `for NAME in WORDS` and `select`, the words as elements. Without `in` the only element
-    /// is the parameter `@`. `for ((…))` sets only numbers and is not here.
+    /// is the parameter `@`. The value is empty, and its span is that of the loop from the name to its end. `for ((…))`
+    /// sets only numbers and is not here.
     pub loops: Vec<Assignment>,
     /// Words that stand in no simple command, loop or redirect: what `case` and `[[ ]]` look at, and their patterns.
     pub loose: Vec<Word>,
+    /// Variables that arithmetic sets (`((i++))`, `$((x=1))`, `a[n+=2]`), each once: all they get is numbers.
+    pub numbers: Vec<String>,
 }
 
 /// One program, builtin or function with its words, and what surrounds it.
