@@ -73,7 +73,8 @@ impl Upstream {
         // With the dot no search domain is tried: the name that is judged is the name that is asked for.
         match timeout(PATIENCE, resolver.lookup_ip(format!("{name}."))).await {
             Ok(Ok(found)) => Ok(found.iter().collect()),
-            Ok(Err(e)) => Err(format!("its address is not known: {e}")),
+            Ok(Err(e)) if e.is_no_records_found() => Err("no name server knows an address of it".to_owned()),
+            Ok(Err(e)) => Err(format!("its address could not be looked up: {e}")),
             Err(_) => Err("no name server answers".to_owned()),
         }
     }
