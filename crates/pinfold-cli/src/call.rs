@@ -100,7 +100,7 @@ fn asking(wanted: &Call, reach: Reach<'_>) -> Result<Option<Asker>, Failure> {
 }
 
 fn print(reply: &Reply) -> Result<(), Failure> {
-    say::out(&(serde_json::to_string(reply).unwrap_or_default() + "\n"))
+    say::out(&say::json_line(reply))
 }
 
 fn code(ended: Ended) -> u8 {

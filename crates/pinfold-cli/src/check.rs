@@ -31,8 +31,7 @@ pub(crate) fn check(wanted: &Check) -> Result<ExitCode, Failure> {
     let answer = desk(&wanted.judging)?
         .answer(line.to_string().as_bytes())
         .map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
-    let text =
-        if wanted.json { serde_json::to_string(&answer).unwrap_or_default() + "\n" } else { told(&answer) };
+    let text = if wanted.json { say::json_line(&answer) } else { told(&answer) };
     say::out(&text)?;
     Ok(ExitCode::from(code(answer.decision)))
 }

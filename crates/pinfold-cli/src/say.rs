@@ -26,6 +26,17 @@ pub(crate) fn warn(text: impl Display) {
     let _ = io::stderr().write_all(format!("pinfold: {text}\n").as_bytes());
 }
 
+/// A value as one line of JSON. Characters that some readers take for the end of a line are written as escapes.
+pub(crate) fn json_line(value: &impl serde::Serialize) -> String {
+    one_line(&serde_json::to_string(value).unwrap_or_default()) + "\n"
+}
+
+/// JSON in which no character ends a line but the line feed. The others stand within texts alone, where an escape means
+/// the same.
+pub(crate) fn one_line(json: &str) -> String {
+    json.replace('\u{85}', "\\u0085").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
 pub(crate) use pinfold_render::visible;
 
 /// Words of ours on several lines, in which there may be some of others: each line as [`visible`] has it.

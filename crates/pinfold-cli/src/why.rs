@@ -30,7 +30,7 @@ pub(crate) fn why(asked: &Why) -> Result<ExitCode, Failure> {
     if asked.json {
         let all: Vec<Value> =
             explained.iter().map(|(call, answer, offer)| as_json(call, answer, offer)).collect();
-        say::out(&(serde_json::to_string(&all).unwrap_or_default() + "\n"))?;
+        say::out(&say::json_line(&all))?;
     } else {
         let told = explained
             .iter()

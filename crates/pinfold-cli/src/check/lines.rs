@@ -7,6 +7,7 @@ use pinfold::check::{Desk, LONGEST_LINE};
 use serde_json::json;
 
 use crate::exit::{DONE, FAILED, Failure};
+use crate::say;
 
 /// How much is read and written at once.
 const CHUNK: usize = 64 << 10;
@@ -49,14 +50,13 @@ pub(crate) fn stream(
         let line = line.trim_ascii();
         let answer = if waits { desk.answer(line) } else { desk.answer_with_last(line) };
         match answer {
-            Ok(answer) => serde_json::to_writer(&mut output, &answer)?,
+            Ok(answer) => output.write_all(say::json_line(&answer).as_bytes())?,
             Err(bad) => {
                 any_failed = true;
                 let error = json!({"id": null, "error": bad.to_string(), "line": number});
-                serde_json::to_writer(&mut output, &error)?;
+                output.write_all(say::json_line(&error).as_bytes())?;
             }
         }
-        output.write_all(b"\n")?;
     }
 }
 

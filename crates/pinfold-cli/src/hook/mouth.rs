@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use pinfold_dialects::{Dialect, Said};
 
+use crate::say;
+
 /// Whether an answer was given.
 static SAID: AtomicBool = AtomicBool::new(false);
 
@@ -59,7 +61,8 @@ fn last(said: &Said) {
 fn spoken(said: &Said) -> u8 {
     let _ = io::stderr().write_all(said.stderr.as_bytes());
     let mut out = io::stdout().lock();
-    match out.write_all(said.stdout.as_bytes()).and_then(|()| out.flush()) {
+    let text = if said.stdout.starts_with('{') { say::one_line(&said.stdout) } else { said.stdout.clone() };
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => said.code,
         Err(e) => {
             let _ = writeln!(io::stderr(), "pinfold: nothing is allowed, since nothing could be said: {e}");
