@@ -388,6 +388,7 @@ pub(super) const READ: &[Group] = &[
         "it holds the tokens with which an agent speaks for this person",
         &[
             "~/.claude/.credentials.json",
+            "~/.claude.json",
             "~/.codex/auth.json",
             "~/.gemini/oauth_creds.json",
             "~/.gemini/google_accounts.json",
