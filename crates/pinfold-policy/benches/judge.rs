@@ -112,5 +112,8 @@ fn fact(operation: pinfold_policy::Operation) -> PathFact {
         declared: None,
         other_mount: false,
         line_itself: false,
+        matched: Vec::new(),
+        guarded_below: None,
+        denied_below: None,
     }
 }

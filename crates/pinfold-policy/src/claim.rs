@@ -133,6 +133,17 @@ pub struct PathClaim {
     pub operation: Operation,
     /// Who says so.
     pub origin: Origin,
+    /// The path holds wildcards of a shell: everything that matches it is touched.
+    pub wild: bool,
+    /// A search that passes over names which start with a dot.
+    pub visible: bool,
+}
+
+impl PathClaim {
+    /// A claim of exactly this path.
+    pub fn new(path: Option<PathText>, operation: Operation, origin: Origin) -> Self {
+        Self { path, operation, origin, wild: false, visible: false }
+    }
 }
 
 /// Who says that a path would be touched. The number is the command's place among the commands of the call.
@@ -149,6 +160,16 @@ pub enum Origin {
     /// A command beside its purpose, by a redirect or an option: `sort -o a`, `echo > a`. It is judged like the
     /// same deed by a file tool, whatever allows the command.
     Aside(usize),
+}
+
+impl Origin {
+    /// The number of the command, if one says so.
+    pub fn command(self) -> Option<usize> {
+        match self {
+            Self::Command(number) | Self::Aside(number) => Some(number),
+            Self::Call | Self::Foreign | Self::Process => None,
+        }
+    }
 }
 
 /// A shell that a call wants to run or to reach. What its commands touch is known only by running them.
@@ -232,7 +253,7 @@ impl Claims {
     }
 
     fn add_commands(&mut self, found: Commands) {
-        let Commands { commands, paths, hosts, bars, safeguards } = found;
+        let Commands { commands, paths, hosts, bars, safeguards, .. } = found;
         self.commands = commands;
         self.paths.extend(paths);
         self.hosts.extend(hosts);
@@ -280,7 +301,7 @@ fn claim(path: &PathText, operation: Operation) -> PathClaim {
 }
 
 fn unnamed(path: Option<&PathText>, operation: Operation) -> PathClaim {
-    PathClaim { path: path.cloned(), operation, origin: Origin::Call }
+    PathClaim::new(path.cloned(), operation, Origin::Call)
 }
 
 /// A patch changes a file where its link points, but a file that moves gives up its own name.

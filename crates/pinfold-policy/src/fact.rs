@@ -22,8 +22,20 @@ pub struct Facts {
 /// What is known about one command beyond its words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandFact {
-    /// Why no rule may allow it after all: it works in a folder that is not the session's.
-    pub bar: Option<Bar>,
+    /// Why no rule may allow it after all: it works in a folder that is not the session's, or names a place outside of
+    /// which it is not known what is done there.
+    pub bars: Vec<Bar>,
+    /// What it names, in the order of its claim.
+    pub named: Vec<NamedFact>,
+}
+
+/// What is known about a place that a command names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFact {
+    /// The place as it is written, made absolute.
+    pub asked: PathBuf,
+    /// Where it leads, with every link followed; absent when that is not known.
+    pub real: Option<PathBuf>,
 }
 
 /// A no of a declared scope to a call as a whole.
@@ -89,6 +101,13 @@ pub struct PathFact {
     pub other_mount: bool,
     /// The place is one of the folders that make up the line, not something in it.
     pub line_itself: bool,
+    /// A guard that something below it meets, of which a command reads everything. Where the kernel holds the command,
+    /// it passes over that by itself.
+    pub guarded_below: Option<GuardHit>,
+    /// Something that a rule denies lies below it, as far as that was looked at: `None` where it was too much.
+    pub denied_below: Option<bool>,
+    /// Where wildcards of the path lead beside what they say: what links among the matches lead to.
+    pub matched: Vec<PathBuf>,
 }
 
 /// On which side of the line a place lies.

@@ -181,6 +181,22 @@ impl Guards {
         })
     }
 
+    /// A guard that something below a folder meets when all of it is read. `folder` and `home` as for [`Guards::write`].
+    /// Patterns that count at any depth say nothing about where: [`Guards::reads_anywhere`].
+    pub fn read_below(&self, folder: &Path, home: Option<&Path>) -> Option<&Guard> {
+        let place =
+            self.places.read.iter().find(|(place, _)| place.starts_with(folder)).map(|(_, guard)| guard);
+        let (folder, home) =
+            (folder.as_os_str().as_encoded_bytes(), home.map(|home| home.as_os_str().as_encoded_bytes()));
+        let mut listed = self.read.guards.iter();
+        place.or_else(|| listed.find(|guard| pattern::lies_below(&guard.pattern, folder, home)))
+    }
+
+    /// Whether a place at any depth may be guarded for reading.
+    pub fn reads_anywhere(&self) -> bool {
+        self.read.guards.iter().any(|guard| matches!(Anchor::of(&guard.pattern), Some((Anchor::Anywhere, _))))
+    }
+
     /// Adds a place guarded for writing. A pattern without `**/`, `~/` or `/` in front counts at any depth.
     #[must_use]
     pub fn with_write(mut self, pattern: &str, kind: GuardKind, why: &str) -> Self {

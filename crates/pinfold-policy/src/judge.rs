@@ -6,9 +6,9 @@ mod steps;
 
 use crate::call::ToolCall;
 use crate::claim::{Claims, PathClaim};
-use crate::command::{Bar, CommandClaim, HostClaim};
+use crate::command::{CommandClaim, Gravity, HostClaim};
 use crate::decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
-use crate::fact::{Facts, PathFact, ShellFact};
+use crate::fact::{CommandFact, Facts, PathFact, ShellFact};
 use crate::grant::Grants;
 use crate::hook::HookWord;
 use crate::mode::Mode;
@@ -44,8 +44,8 @@ pub struct Case<'a> {
 pub(crate) enum Part<'a> {
     /// A path, claimed and looked at.
     Path(&'a PathClaim, &'a PathFact),
-    /// A simple command, and what speaks against allowing it by a rule after a look at the world.
-    Command(&'a CommandClaim, Option<&'a Bar>),
+    /// A simple command, and what a look at the world says about it.
+    Command(&'a CommandClaim, Option<&'a CommandFact>),
     /// The shell, and the command line as a whole.
     Shell(ShellFact),
     /// A host.
@@ -89,11 +89,23 @@ pub fn step_names(ask_rules_in_bypass: bool) -> Vec<&'static str> {
     named.map(|(_, (name, _))| *name).chain([HEADLESS]).collect()
 }
 
-/// Decides about a call. The strictest of its parts stands; between equals the first that was decided by itself.
+/// How grave the reason of an opinion is: a root or home directory that would be removed is told before all else.
+fn gravity(reason: &Reason) -> u8 {
+    match reason {
+        Reason::Safeguard(hit) if hit.gravity == Gravity::Breaker => 2,
+        Reason::Safeguard(hit) if hit.gravity == Gravity::Unrecoverable => 1,
+        _ => 0,
+    }
+}
+
+/// Decides about a call. The strictest of its parts stands; between equals the gravest, and the first that was decided by
+/// itself.
 pub fn judge(case: &Case<'_>) -> Verdict {
     let trail: Vec<_> = parts(case).map(|(id, part)| decide(case, id, part)).collect();
-    let weight =
-        |entry: &TrailEntry| (entry.opinion.decision, entry.opinion.reason != Reason::DecidedElsewhere);
+    let weight = |entry: &TrailEntry| {
+        let Opinion { decision, reason } = &entry.opinion;
+        (*decision, gravity(reason), *reason != Reason::DecidedElsewhere)
+    };
     let strictest = (0..trail.len()).rev().max_by_key(|i| trail.get(*i).map(weight));
     let Some((decided_by, entry)) = strictest.and_then(|i| Some((i, trail.get(i)?))) else {
         return nothing_to_judge();
@@ -112,9 +124,9 @@ fn parts<'a>(case: &Case<'a>) -> impl Iterator<Item = (PartId, Part<'a>)> {
     let Case { call, claims, facts, .. } = *case;
     let paths = claims.paths.iter().zip(&facts.paths).enumerate();
     let paths = paths.map(|(i, (claim, fact))| (PartId::Path(i), Part::Path(claim, fact)));
-    let bar = |i: usize| facts.commands.get(i).and_then(|fact| fact.bar.as_ref());
     let commands = claims.commands.iter().enumerate();
-    let commands = commands.map(move |(i, claim)| (PartId::Command(i), Part::Command(claim, bar(i))));
+    let commands =
+        commands.map(|(i, claim)| (PartId::Command(i), Part::Command(claim, facts.commands.get(i))));
     let shell = facts.shell.iter().map(|fact| (PartId::Shell, Part::Shell(*fact)));
     let hosts = claims.hosts.iter().enumerate().map(|(i, h)| (PartId::Host(i), Part::Host(h)));
     let tool = call.judged_itself().then_some((PartId::Tool, Part::Tool));

@@ -16,7 +16,7 @@
 //! let fact = |standing| PathFact {
 //!     shown: "/etc/motd".into(), operation: claims.paths[0].operation, asked: "/etc/motd".into(),
 //!     real: Some("/etc/motd".into()), standing, kind: Kind::File, names: 1, guarded: None, declared: None,
-//!     other_mount: false, line_itself: false,
+//!     other_mount: false, line_itself: false, guarded_below: None, denied_below: None, matched: Vec::new(),
 //! };
 //! let scope = Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };
 //! let (policy, grants) = (Policy::folder_is_granted(), Grants::default());
@@ -86,7 +86,8 @@ pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim};
 pub use decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ScopedTool, Surroundings, ToolScopes};
 pub use fact::{
-    CommandFact, DeclaredHit, Disguise, Facts, GuardHit, Kind, PathFact, ShellFact, ShellHold, Standing, Why,
+    CommandFact, DeclaredHit, Disguise, Facts, GuardHit, Kind, NamedFact, PathFact, ShellFact, ShellHold,
+    Standing, Why,
 };
 pub use foreign::ForeignCall;
 pub use form::BadField;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::foreign::KNOWN;
-use crate::pattern::{Base, PathPattern};
+use crate::pattern::{Base, PathPattern, ends_its_quotes};
 use crate::rule::{Covers, Effect, Rule, SourcedRule};
 use crate::source::Source;
 use crate::tool::{Level, ToolName};
@@ -215,9 +215,10 @@ fn never_matches(effect: Effect, rule: &Rule) -> Option<String> {
             }
         });
     }
-    if text.contains(['"', '\'', '\\']) {
+    if text.contains('\\') || !ends_its_quotes(text) {
         return Some(
-            "never matches: words are compared without their quotes; leave the quotes out".to_owned(),
+            "never matches: words are compared without their quotes; leave out backslashes and quotes that do not end"
+                .to_owned(),
         );
     }
     if text.contains("$(") || text.contains('`') {

@@ -159,10 +159,9 @@ impl McpCall {
         let has = |roles: &[Role]| self.arguments.iter().any(|argument| roles.contains(&argument.role));
         let goes = has(&[Role::Destination, Role::Target]);
         let comes = has(&[Role::Source, Role::Plain]);
-        let claim = |argument: &Argument| PathClaim {
-            path: Some(argument.path.clone()),
-            operation: operation(class, argument.role, goes, comes),
-            origin: Origin::Foreign,
+        let claim = |argument: &Argument| {
+            let operation = operation(class, argument.role, goes, comes);
+            PathClaim::new(Some(argument.path.clone()), operation, Origin::Foreign)
         };
         self.arguments.iter().filter(|argument| wanted(argument.role)).map(claim).collect()
     }

@@ -1,6 +1,6 @@
 //! What happens when no rule has an opinion, and the few switches beside it.
 
-use crate::tool::nearest_name;
+use crate::tool::{near_name, nearest_name};
 
 macro_rules! choices {
     ($(#[doc = $doc:literal])+ $name:ident { $( $(#[$meta:meta])+ $variant:ident = $word:literal $(| $alias:literal)*; )+ }) => {
@@ -50,7 +50,7 @@ choices! {
         /// As `acceptEdits`, with a judge that may answer for the person.
         Auto = "auto";
         /// Safe tools run, all else is denied; the agent knows that it only reads. Subagents only.
-        Explore = "explore";
+        Explore = "explore" | "plan";
     }
 }
 
@@ -79,10 +79,10 @@ impl Mode {
     pub fn parse_chosen(word: &str) -> Result<Self, String> {
         match Self::parse(word) {
             Ok(Self::Explore) => {
-                Err("`explore` is a mode of subagents only; for reading alone, choose `dontAsk`".to_owned())
+                Err(format!("`{word}` is a mode of subagents only; for reading alone, choose `dontAsk`"))
             }
             Ok(mode) => Ok(mode),
-            Err(_) => Err(UnknownChoice::new(word, Self::CHOSEN).to_string()),
+            Err(_) => Err(UnknownChoice::cautious(word, Self::CHOSEN).to_string()),
         }
     }
 }
@@ -137,6 +137,22 @@ pub struct UnknownChoice {
 
 impl UnknownChoice {
     pub(crate) fn new(word: &str, words: &'static [&'static str]) -> Self {
-        Self { word: word.to_owned(), nearest: nearest_name(word, words), known: words.join(", ") }
+        Self::with(word, words, nearest_name(word, words))
+    }
+
+    /// The same, where a word like none of them means the first, which holds where nothing is said.
+    fn cautious(word: &str, words: &'static [&'static str]) -> Self {
+        Self::with(word, words, words.first().copied().unwrap_or_default())
+    }
+
+    /// A part of a name means that name: `edit` is `acceptEdits`.
+    fn with(word: &str, words: &'static [&'static str], otherwise: &'static str) -> Self {
+        let part = word.to_ascii_lowercase();
+        let whole = || {
+            let mut all = words.iter().copied();
+            all.find(|known| part.len() > 2 && known.to_ascii_lowercase().contains(&part))
+        };
+        let nearest = near_name(word, words).or_else(whole).unwrap_or(otherwise);
+        Self { word: word.to_owned(), nearest, known: words.join(", ") }
     }
 }

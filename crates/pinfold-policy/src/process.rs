@@ -60,11 +60,8 @@ pub struct Touch {
 impl ProcessCall {
     /// What it would touch.
     pub(crate) fn claims(&self) -> Vec<PathClaim> {
-        let claim = |touch: &Touch| PathClaim {
-            path: Some(touch.place.clone()),
-            operation: touch.operation,
-            origin: Origin::Process,
-        };
+        let claim =
+            |touch: &Touch| PathClaim::new(Some(touch.place.clone()), touch.operation, Origin::Process);
         self.touches.iter().map(claim).collect()
     }
 

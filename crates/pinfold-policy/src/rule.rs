@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::pattern::{CommandPattern, HostPattern, NamePattern, PathPattern};
 use crate::source::Source;
-use crate::tool::ToolName;
+use crate::tool::{ToolName, near_name};
 
 /// What a rule does where it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,7 +110,13 @@ impl Rule {
             return Err(bad("it does not start with the name of a tool", "write `Tool` or `Tool(pattern)`"));
         }
         let covers = match pattern {
-            None => bare(tool),
+            None => match meant(tool) {
+                Some(near) if !near.eq_ignore_ascii_case(tool) => {
+                    let why = format!("there is no tool `{tool}`");
+                    return Err(bad(&why, &format!("did you mean `{near}`?")));
+                }
+                Some(_) | None => bare(tool),
+            },
             Some("") => {
                 return Err(bad("its pattern is empty", "leave the brackets out to cover every call"));
             }
@@ -159,6 +165,20 @@ fn bare(tool: &str) -> Covers {
     }
 }
 
+/// Names in rules beside those of tools that take calls.
+const KINDS: &[&str] = &["Skill", "Agent", "Task", "MCP"];
+
+/// The tool that a name which is none seems to mean: one or two letters are wrong. Other programs have tools of their own
+/// with other names, some of which differ in capitals alone.
+fn meant(name: &str) -> Option<&'static str> {
+    let known = ToolName::ALL.iter().map(|tool| tool.as_str()).chain(KINDS.iter().copied());
+    let known: Vec<&'static str> = known.collect();
+    if known.contains(&name) || ToolName::parse(name).is_some() || name.starts_with(MCP_PREFIX) {
+        return None;
+    }
+    near_name(name, &known)
+}
+
 type Wrong = (String, String);
 
 fn patterned(tool: &str, pattern: &str) -> Result<Covers, Wrong> {
@@ -197,7 +217,10 @@ fn patterned(tool: &str, pattern: &str) -> Result<Covers, Wrong> {
             )),
             None => Err((
                 format!("no pattern is known for the tool `{other}`"),
-                format!("write `{other}`; names of tools are case-sensitive"),
+                match meant(other) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("write `{other}` without a pattern, if another program has such a tool"),
+                },
             )),
         },
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::pattern::{Anchored, Bases, CommandKey, DYNAMIC, HostPattern, NamePattern, Rest, names};
+use crate::pattern::{Anchored, Bases, CommandKey, DYNAMIC, HostPattern, NamePattern, Reached, Rest, names};
 use crate::rule::{Covers, SourcedRule};
 use crate::tool::ToolName;
 
@@ -198,6 +198,39 @@ impl RuleSet {
             Some(PathMatch { tool: rule.tool, anchored: rule.anchored, rule: found })
         };
         found.into_iter().filter_map(matched).collect()
+    }
+
+    /// Whether there are rules for paths.
+    pub fn has_paths(&self) -> bool {
+        !self.paths.is_empty() || !self.tails.is_empty()
+    }
+
+    /// A rule for paths, whatever they match, that `accept` takes by the tool it names.
+    pub(crate) fn any_path(&self, accept: impl Fn(ToolName) -> bool) -> Option<&Arc<SourcedRule>> {
+        self.path_rules().find(|rule| accept(rule.tool)).and_then(|rule| self.rules.get(rule.index))
+    }
+
+    /// A rule for paths that a path may be meant by, when it reaches more than itself. `accept` takes the tool it names.
+    pub(crate) fn path_that_may_match(
+        &self,
+        path: &Path,
+        reached: Reached,
+        accept: impl Fn(ToolName) -> bool,
+    ) -> Option<&Arc<SourcedRule>> {
+        let all: Vec<&[u8]> = names(path).collect();
+        let mut rules = self.path_rules().filter(|rule| accept(rule.tool));
+        let found = rules.find(|rule| rule.pattern.may_meet(&all, reached, true))?;
+        self.rules.get(found.index)
+    }
+
+    fn path_rules(&self) -> impl Iterator<Item = &PathRule> {
+        let mut found = Vec::new();
+        let mut waiting = vec![&self.paths];
+        while let Some(node) = waiting.pop() {
+            found.extend(&node.rules);
+            waiting.extend(node.next.values());
+        }
+        found.into_iter().chain(self.tails.values().flatten())
     }
 
     /// A rule for a host.

@@ -114,6 +114,19 @@ pub fn nearest_name(name: &str, known: &[&'static str]) -> &'static str {
     known.iter().copied().min_by_key(|known| edit_distance(&name, &plain(known))).unwrap_or_default()
 }
 
+/// The known name that one which is not known seems to mean: of four letters or more at most one is wrong, of five or
+/// more two.
+pub(crate) fn near_name(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let letters = plain(name);
+    let most = match letters.len() {
+        0..=3 => return None,
+        4 => 1,
+        _ => 2,
+    };
+    let near = nearest_name(name, known);
+    (edit_distance(&letters, &plain(near)) <= most).then_some(near)
+}
+
 fn plain(name: &str) -> Vec<char> {
     name.chars().filter(|c| c.is_alphanumeric()).take(MAX_NAME).flat_map(char::to_lowercase).collect()
 }

@@ -37,6 +37,9 @@ fn fact(claim: &PathClaim) -> PathFact {
         declared: None,
         other_mount: false,
         line_itself: false,
+        matched: Vec::new(),
+        guarded_below: None,
+        denied_below: None,
     }
 }
 

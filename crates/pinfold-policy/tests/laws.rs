@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use pinfold_policy::{
-    Access, Bases, Case, Claims, Class, Decision, Effect, Facts, Grant, Grants, Interaction, Kind, Layer,
-    Mode, PathFact, Policy, RawCall, Reason, Rule, Scope, ShellFact, ShellHold, Source, SourcedRule,
+    Access, Bases, BashMode, Case, Claims, Class, Decision, Effect, Facts, Grant, Grants, Interaction, Kind,
+    Layer, Mode, PathFact, Policy, RawCall, Reason, Rule, Scope, ShellFact, ShellHold, Source, SourcedRule,
     Standing, ToolCall, Verdict, judge,
 };
 use proptest::prelude::*;
@@ -106,6 +106,9 @@ fn granted(command: &str, policy: &Policy, interaction: Interaction, grants: &Gr
             declared: None,
             other_mount: false,
             line_itself: false,
+            matched: Vec::new(),
+            guarded_below: None,
+            denied_below: None,
         }
     };
     let facts = Facts {
@@ -248,6 +251,30 @@ proptest! {
     }
 
     #[test]
+    fn a_read_that_is_known_only_by_running_is_never_let_through(
+        reader in proptest::sample::select(READERS), open in proptest::sample::select(OPEN_WORDS),
+        front in proptest::sample::select(&["", "./", "src/", "~/", "/home/"][..]),
+        behind in proptest::sample::select(&["", "/x", "/.ssh/id_rsa", ".rs"][..]), rules in some_rules(),
+    ) {
+        let line = format!("{reader} {front}{open}{behind}");
+        let mut policy = policy(Mode::AcceptEdits, &rules);
+        policy.bash = BashMode::ReadOnly;
+        let rule = format!("Bash({} *)", reader.split(' ').next().unwrap());
+        let wide = SourcedRule {
+            effect: Effect::Allow,
+            rule: Rule::parse(&rule).unwrap(),
+            source: Source::plain(Layer::User),
+        };
+        let bases = Bases { cwd: "/w".into(), project: "/w".into(), home: vec!["/home/u".into()] };
+        let mut allowed = Policy::default().with_rules(std::iter::once(wide), &bases);
+        allowed.bash = BashMode::ReadOnly;
+        for policy in [&policy, &allowed] {
+            let decision = verdict(&line, policy, Interaction::Interactive).decision;
+            prop_assert!(decision >= Decision::Ask, "{} by {}", line, rule);
+        }
+    }
+
+    #[test]
     fn any_text_has_its_claims(text in "\\PC{0,200}") {
         command_laws::a_line_holds(&text);
     }
@@ -262,6 +289,25 @@ proptest! {
         command_laws::a_rule_holds(&text);
     }
 }
+
+/// Programs that read what their last words name.
+const READERS: &[&str] =
+    &["cat", "head -n 3", "tail", "wc -l", "grep x", "sort", "cut -c1", "diff a", "od", "sed -n p", "base64"];
+
+/// Words of which it is not known what they become.
+const OPEN_WORDS: &[&str] = &[
+    "$X",
+    "\"$X\"",
+    "${X:-a}",
+    "${X%/*}",
+    "$(echo a)",
+    "`echo a`",
+    "\"$(echo a)\"",
+    "$((1))",
+    "${!X}",
+    "$@",
+    "$1",
+];
 
 /// Pieces from which lines are mixed that mean something.
 const WORDS: &[&str] = &[

@@ -129,7 +129,8 @@ fn set_in(text: &str) -> impl Iterator<Item = &str> {
         let end = at + name.len();
         let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(end..).unwrap_or_default());
         let behind = behind.trim_start();
-        let counted = ["++", "--"].iter().any(|step| before.trim_end().ends_with(step) || behind.starts_with(step));
+        let counted =
+            ["++", "--"].iter().any(|step| before.trim_end().ends_with(step) || behind.starts_with(step));
         counted || is_assigned(behind) || behind.starts_with('[') && last > Some(end)
     })
 }
@@ -137,7 +138,8 @@ fn set_in(text: &str) -> impl Iterator<Item = &str> {
 /// Whether `=`, `+=`, `<<=` … stands here, and not a comparison.
 fn is_assigned(text: &str) -> bool {
     let shift = text.strip_prefix("<<").or_else(|| text.strip_prefix(">>"));
-    let rest = shift.unwrap_or_else(|| text.strip_prefix(['+', '-', '*', '/', '%', '&', '|', '^']).unwrap_or(text));
+    let rest =
+        shift.unwrap_or_else(|| text.strip_prefix(['+', '-', '*', '/', '%', '&', '|', '^']).unwrap_or(text));
     rest.starts_with('=') && !rest.starts_with("==")
 }
 

@@ -1,21 +1,83 @@
-//! Commands that work in another folder than the session's: what they take from there may have been put there by
-//! anybody, so that a rule for the command is not meant for them.
+//! What a look at the world says about commands beyond what they claim: those that work in another folder than the
+//! session's take something from there that may have been put there by anybody, and those that name a place outside may do
+//! anything with it. A rule for the command is not meant for either.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use pinfold_paths::{LastLink, PathClaim, Resolution};
-use pinfold_policy::command::{Bar, CommandClaim, FolderUse, WorkFolder};
-use pinfold_policy::{Claims, CommandFact};
+use pinfold_paths::{LastLink, PathClaim, Place, Resolution};
+use pinfold_policy::command::{Bar, CommandClaim, FolderUse, NamedPlace, WorkFolder};
+use pinfold_policy::{Claims, CommandFact, NamedFact, Operation};
 
+use crate::accounts;
+use crate::guarded;
 use crate::session::Shared;
 
 /// What is found about each command. `start`: the folder that shells start in.
 pub(crate) fn commands(shared: &Shared, start: &Path, claims: &Claims) -> Vec<CommandFact> {
-    if claims.commands.iter().all(|claim| claim.works_in.is_empty()) {
+    if claims.commands.iter().all(|claim| claim.works_in.is_empty() && claim.named.is_empty()) {
         return Vec::new();
     }
-    let bar = |claim: &CommandClaim| claim.works_in.iter().find_map(|folder| barred(shared, start, folder));
-    claims.commands.iter().map(|claim| CommandFact { bar: bar(claim) }).collect()
+    claims.commands.iter().map(|claim| command(shared, start, claim)).collect()
+}
+
+fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
+    let mut fact = CommandFact::default();
+    fact.bars.extend(claim.works_in.iter().find_map(|folder| barred(shared, start, folder)));
+    for place in &claim.named {
+        let resolution = resolve(shared, start, place.path.as_os_str().as_ref());
+        fact.named.push(named(start, place, &resolution));
+        fact.bars.extend(beyond(shared, place, &resolution));
+    }
+    fact
+}
+
+/// A path of a command, with the home directory of another account put in.
+pub(crate) fn resolve(shared: &Shared, start: &Path, path: &Path) -> Resolution {
+    let expanded = accounts::expanded(path);
+    let claim = PathClaim::new(expanded.as_deref().unwrap_or(path));
+    shared.line.resolve(start, &claim, LastLink::Follow)
+}
+
+fn named(start: &Path, place: &NamedPlace, resolution: &Resolution) -> NamedFact {
+    let of =
+        |place: &Place| NamedFact { asked: place.asked().to_owned(), real: Some(place.real().to_owned()) };
+    match resolution {
+        Resolution::Contained(place) => of(place),
+        Resolution::Outside(place) => of(place),
+        Resolution::Unresolved(lost) => {
+            let asked = if lost.asked.is_absolute() {
+                lost.asked.clone()
+            } else {
+                start.join(PathBuf::from(place.path.as_os_str()))
+            };
+            NamedFact { asked, real: lost.leads_to.clone() }
+        }
+    }
+}
+
+/// Why a rule has to name a place that a command names, if it has to.
+fn beyond(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<Bar> {
+    let shown = &named.word;
+    let guarded = |place: &Place| guarded::of_place(shared, place, Operation::Read);
+    let why = match resolution {
+        _ if !named.is_path => return None,
+        Resolution::Outside(place) => match guarded(place) {
+            Some(hit) => format!("`{shown}` names a guarded place: {}", hit.why),
+            None if named.reads || is_private(shared, place.real()) => return None,
+            None => {
+                format!("`{shown}` names a place outside the folder, and it is not known what is done there")
+            }
+        },
+        Resolution::Contained(place) => format!("`{shown}` names a guarded place: {}", guarded(place)?.why),
+        Resolution::Unresolved(lost) if lost.why == pinfold_paths::Why::ClimbsFromMissing => return None,
+        Resolution::Unresolved(lost) => format!("it is not known where `{shown}` leads: {}", lost.why),
+    };
+    Some(Bar { id: "outside-place", why, lifted_by: Some(named.word.clone()) })
+}
+
+/// Whether a place is one of those that only the shells of this session see.
+fn is_private(shared: &Shared, real: &Path) -> bool {
+    shared.shells.as_ref().is_some_and(|shells| shells.private().iter().any(|place| real.starts_with(place)))
 }
 
 fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<Bar> {

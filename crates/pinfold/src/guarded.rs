@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use pinfold_paths::{Directory, EntryKind, Kind, MAX_TREE_DEPTH, Place};
-use pinfold_policy::{Guard, GuardHit, GuardKind, Operation};
+use std::cell::Cell;
+
+use pinfold_paths::{Directory, EntryKind, Kind, LastLink, MAX_TREE_DEPTH, Place, Resolution};
+use pinfold_policy::{Guard, GuardHit, GuardKind, Operation, Policy};
 
 use crate::session::Shared;
 
@@ -65,6 +67,20 @@ pub(crate) fn of_member(
     holds_marker(guard, open).then(|| hit(guard))
 }
 
+/// The guard that a name met in a folder meets, whatever is done to it.
+pub(crate) fn of_listed(
+    shared: &Shared,
+    real: &Path,
+    operation: Operation,
+    open: impl FnOnce() -> Option<File>,
+) -> Option<GuardHit> {
+    if operation.writes() {
+        find(shared, real, operation, true).map(hit)
+    } else {
+        of_member(shared, real, open)
+    }
+}
+
 fn find<'a>(shared: &'a Shared, path: &Path, operation: Operation, folds_case: bool) -> Option<&'a Guard> {
     let home = shared.line.home();
     if operation.writes() {
@@ -74,7 +90,7 @@ fn find<'a>(shared: &'a Shared, path: &Path, operation: Operation, folds_case: b
     }
 }
 
-fn hit(guard: &Guard) -> GuardHit {
+pub(crate) fn hit(guard: &Guard) -> GuardHit {
     let sensitive = guard.kind().is_sensitive();
     GuardHit { pattern: guard.pattern().to_owned(), why: guard.why().to_owned(), sensitive }
 }
@@ -105,14 +121,7 @@ pub(crate) fn below(
     operation: Operation,
     becomes: Option<&Path>,
 ) -> Option<GuardHit> {
-    if place.kind() != Kind::Directory {
-        return None;
-    }
-    let top = place.open_dir().ok()?;
-    let mut walk = Walk { looked: 0, levels: Vec::new(), below: PathBuf::new() };
-    walk.enter(&top, OsString::new());
-    let mut folders = vec![top];
-    let found = |below: &Path, folder: &Directory, name: &OsStr| -> Option<GuardHit> {
+    let found = |below: &Path, folder: &Directory, name: &OsStr, _: Option<EntryKind>| -> Option<GuardHit> {
         let real = place.real().join(below);
         let here = if operation.writes() {
             find(shared, &real, operation, true).filter(|guard| is_lost(guard.kind())).map(hit)
@@ -122,24 +131,96 @@ pub(crate) fn below(
         let planted = |to: &Path| find(shared, &to.join(below), Operation::Create, true).map(hit);
         here.or_else(|| becomes.and_then(planted))
     };
+    match look_through(place, MOST_ENTRIES, false, found) {
+        Seen::Found(hit) => Some(hit),
+        Seen::Nothing => None,
+        Seen::TooMuch => Some(GuardHit {
+            pattern: "**".to_owned(),
+            why: format!("more than {MOST_ENTRIES} entries, too many to look at each"),
+            sensitive: false,
+        }),
+    }
+}
+
+/// How many entries below a folder are looked at for those that rules deny: some hundredths of a second's worth.
+const MOST_SEARCHED: usize = 20_000;
+/// How many links among them are followed.
+const MOST_LINKS: usize = 256;
+
+/// Whether something that a rule denies reading lies below a folder that a command searches. `None`: it is too much to
+/// look at, or a link leads to another folder. `visible`: names that start with a dot are passed over.
+pub(crate) fn denied_below(shared: &Shared, policy: &Policy, place: &Place, visible: bool) -> Option<bool> {
+    let links = Cell::new(0);
+    let found = |below: &Path, _: &Directory, _: &OsStr, kind: Option<EntryKind>| -> Option<bool> {
+        let real = place.real().join(below);
+        if policy.leaves_out(&real) {
+            return Some(true);
+        }
+        if kind == Some(EntryKind::File) || kind == Some(EntryKind::Directory) {
+            return None;
+        }
+        links.set(links.get() + 1);
+        let claim = pinfold_paths::PathClaim::new(real);
+        match shared.line.resolve(Path::new("/"), &claim, LastLink::Follow) {
+            _ if links.get() > MOST_LINKS => Some(false),
+            Resolution::Contained(place) => leads_away(policy, &place),
+            Resolution::Outside(place) => leads_away(policy, &place),
+            Resolution::Unresolved(_) => None,
+        }
+    };
+    match look_through(place, MOST_SEARCHED, visible, found) {
+        Seen::Found(true) => Some(true),
+        Seen::Found(false) | Seen::TooMuch => None,
+        Seen::Nothing => Some(false),
+    }
+}
+
+/// What a link leads to: something denied, or a folder that is not looked through.
+fn leads_away(policy: &Policy, place: &Place) -> Option<bool> {
+    if policy.leaves_out(place.real()) {
+        Some(true)
+    } else {
+        (place.kind() == Kind::Directory).then_some(false)
+    }
+}
+
+/// What a look through everything below a folder came to.
+enum Seen<T> {
+    Found(T),
+    Nothing,
+    TooMuch,
+}
+
+/// Looks at everything below a folder, up to so many entries, until something is found. `visible`: what lies under names
+/// that start with a dot is passed over.
+fn look_through<T>(
+    place: &Place,
+    most: usize,
+    visible: bool,
+    found: impl Fn(&Path, &Directory, &OsStr, Option<EntryKind>) -> Option<T>,
+) -> Seen<T> {
+    let top = (place.kind() == Kind::Directory).then(|| place.open_dir().ok()).flatten();
+    let Some(top) = top else { return Seen::Nothing };
+    let mut walk = Walk { looked: 0, levels: Vec::new(), below: PathBuf::new() };
+    walk.enter(&top, OsString::new());
+    let mut folders = vec![top];
     loop {
-        let folder = folders.last()?;
-        let Some((name, is_folder)) = walk.next() else {
+        let Some(folder) = folders.last() else { return Seen::Nothing };
+        let Some((name, kind)) = walk.next() else {
             folders.pop();
             continue;
         };
+        if visible && name.as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
         walk.looked += 1;
-        if walk.looked > MOST_ENTRIES {
-            return Some(GuardHit {
-                pattern: "**".to_owned(),
-                why: format!("more than {MOST_ENTRIES} entries, too many to look at each"),
-                sensitive: false,
-            });
+        if walk.looked > most {
+            return Seen::TooMuch;
         }
-        if let Some(hit) = found(&walk.below.join(&name), folder, &name) {
-            return Some(hit);
+        if let Some(found) = found(&walk.below.join(&name), folder, &name, kind) {
+            return Seen::Found(found);
         }
-        if is_folder
+        if kind == Some(EntryKind::Directory)
             && folders.len() < MAX_TREE_DEPTH
             && let Ok(next) = folder.open_dir(&name)
         {
@@ -162,7 +243,7 @@ fn is_lost(kind: GuardKind) -> bool {
 struct Walk {
     looked: usize,
     /// What is left in each folder on the way down.
-    levels: Vec<Vec<(OsString, bool)>>,
+    levels: Vec<Vec<(OsString, Option<EntryKind>)>>,
     below: PathBuf,
 }
 
@@ -170,11 +251,14 @@ impl Walk {
     fn enter(&mut self, folder: &Directory, name: OsString) {
         let entries = folder.entries().into_iter().flatten().filter_map(Result::ok);
         let listed = entries.map(|entry| {
-            let is_folder = match entry.kind {
-                Some(kind) => kind == EntryKind::Directory,
-                None => folder.kind(&entry.name).is_ok_and(|kind| kind == Kind::Directory),
-            };
-            (entry.name, is_folder)
+            let kind = entry.kind.or_else(|| match folder.kind(&entry.name).ok()? {
+                Kind::Directory => Some(EntryKind::Directory),
+                Kind::File { .. } => Some(EntryKind::File),
+                Kind::Link => Some(EntryKind::Link),
+                Kind::Special(_) => Some(EntryKind::Special),
+                Kind::Missing { .. } => None,
+            });
+            (entry.name, kind)
         });
         self.levels.push(listed.collect());
         if !name.is_empty() {
@@ -183,7 +267,7 @@ impl Walk {
     }
 
     /// The next entry of the deepest folder; `None` leaves that folder.
-    fn next(&mut self) -> Option<(OsString, bool)> {
+    fn next(&mut self) -> Option<(OsString, Option<EntryKind>)> {
         let next = self.levels.last_mut()?.pop();
         if next.is_none() {
             self.levels.pop();

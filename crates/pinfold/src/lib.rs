@@ -37,6 +37,7 @@
 //! What a process does after it was started: that line is the kernel's. What is read can be told on: that line is
 //! the network's.
 
+mod accounts;
 pub mod agents;
 mod asked;
 pub mod audit;
@@ -48,6 +49,7 @@ mod elsewhere;
 mod gate;
 mod guarded;
 pub mod learn;
+mod matches;
 mod outcome;
 mod permit;
 mod profile;

@@ -153,7 +153,7 @@ impl About<'_> {
         match reason {
             Reason::OutOfScope => Words::new(
                 RefusalCode::OutOfScope,
-                format!("{shown} is outside this scope ({line}). Defer it to the parent in your summary."),
+                format!("{shown} is outside this scope ({line}). {}", self.instead()),
                 "a write outside the scope of this agent",
                 "finish what is inside the scope and report this change in your summary",
             ),
@@ -260,6 +260,14 @@ impl About<'_> {
         ask(self.principal)
     }
 
+    /// What to do about a place outside a scope that no answer opens.
+    fn instead(&self) -> &'static str {
+        match self.principal {
+            Principal::Main => "Leave it as it is, and report it in your summary.",
+            Principal::Subagent(_) => "Defer it to the parent in your summary.",
+        }
+    }
+
     fn hint(&self) -> &'static str {
         match self.principal {
             Principal::Main => "tell the person what you need there and why, or find a way inside the folder",
@@ -287,7 +295,9 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
         )
     };
     let denied = |why: String, instead: &'static str| {
-        Words::new(RefusalCode::Denied, format!("{subject} was not done: {why}. {instead}."), &why, instead)
+        let end = if why.ends_with('?') { "" } else { "." };
+        let message = format!("{subject} was not done: {why}{end} {instead}.");
+        Words::new(RefusalCode::Denied, message, &why, instead)
     };
     match reason {
         Reason::DenyRule(rule) => {
@@ -297,7 +307,7 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
             approval(format!("the rule {} wants a person to be asked", rule.rule)).of(rule)
         }
         Reason::MayBeDenied(rule) => {
-            let why = "what it runs is known only by running it, and a rule may deny that".to_owned();
+            let why = "a part of it is known only by running it, and a rule may deny that".to_owned();
             match rule {
                 Some(rule) => approval(why).of(rule),
                 None => approval(why),

@@ -2,17 +2,19 @@
 //! Looks, never changes.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Access, Claims, Disguise, Facts, GuardHit, Kind, Operation, Origin, PathClaim, PathFact, PathText,
+    Access, Claims, Disguise, Effect, Facts, GuardHit, Kind, Operation, Origin, PathClaim, PathFact, PathText,
     Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
 };
 
+use crate::accounts;
 use crate::asked::Asked;
 use crate::elsewhere;
 use crate::guarded;
+use crate::matches::{self, Matches};
 use crate::session::{Deeds, Shared};
 
 /// What one look found.
@@ -62,7 +64,11 @@ pub(crate) fn survey(
         let start = start_of(claim);
         let words = claim.path.as_ref().map_or(start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
-        shared.line.resolve(start, &paths::PathClaim::new(words), last)
+        let path = |path: &Path| shared.line.resolve(start, &paths::PathClaim::new(path), last);
+        match claim.origin.command().and_then(|_| accounts::expanded(Path::new(words))) {
+            Some(expanded) => path(&expanded),
+            None => path(Path::new(words)),
+        }
     };
     let found: Vec<Resolution> = claims.paths.iter().map(resolve).collect();
     let shell = claims.shell.as_ref().map(|_| shell_fact(shared));
@@ -79,6 +85,9 @@ pub(crate) fn survey(
         if fact.guarded.is_none() {
             fact.guarded = in_a_folder(shared, claims, claim, resolution);
         }
+        if claim.origin.command().is_some() {
+            of_command(shared, policy, start_of(claim), claim, &mut fact);
+        }
         if is_private_to_shells(shared, claim, &fact) {
             (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
         }
@@ -93,6 +102,77 @@ pub(crate) fn survey(
         }
     }
     Survey { facts, found, unread }
+}
+
+/// What a command reaches beside the one place that its words say.
+fn of_command(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim, fact: &mut PathFact) {
+    let written = claim.path.as_ref().map_or(Path::new("."), |path| Path::new(path.as_os_str()));
+    if claim.wild {
+        matching(shared, start, written, fact);
+    }
+    if let (Standing::Unresolved(why), false) = (&fact.standing, fact.operation.writes())
+        && why.missing
+    {
+        // What the line makes by then is there when it is read.
+        let resolution = shared.line.resolve(
+            start,
+            &paths::PathClaim::new(by_words(&start.join(written))),
+            LastLink::Follow,
+        );
+        fact.guarded = place(&resolution).and_then(|place| guarded::of_place(shared, place, fact.operation));
+        fact.real = place(&resolution).map(|place| place.real().to_owned());
+    }
+    if fact.guarded.is_none() && matches!(fact.operation, Operation::Search | Operation::CopyFrom) {
+        fact.guarded_below = below(shared, start, written, fact);
+        if fact.kind == Kind::Folder && policy.rules(Effect::Deny).has_paths() {
+            let resolution = elsewhere::resolve(shared, start, written);
+            let place = place(&resolution);
+            fact.denied_below =
+                place.and_then(|place| guarded::denied_below(shared, policy, place, claim.visible));
+        }
+    }
+}
+
+/// A path in which each `..` takes back the name in front of it.
+fn by_words(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(out.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(component),
+        }
+    }
+    out
+}
+
+/// What wildcards lead to: the folder in front of them is looked up, and what matches in it.
+fn matching(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) {
+    let (folder, names) = matches::split(written);
+    let resolution = elsewhere::resolve(shared, start, &folder);
+    let Some(folder) = place(&resolution) else { return };
+    let behind = names.iter().collect::<PathBuf>();
+    fact.asked = folder.asked().join(&behind);
+    fact.real = Some(folder.real().join(&behind));
+    let Matches { real, guarded, unknown } = matches::below(shared, folder, &names, fact.operation);
+    fact.matched = real;
+    fact.guarded = fact.guarded.take().or(guarded);
+    if unknown && !fact.operation.writes() {
+        let reason =
+            "it is not known what matches: a link among it leads nowhere, or it is too much".to_owned();
+        fact.standing = Standing::Unresolved(Why { reason, missing: false });
+    }
+}
+
+/// The guard that something below a folder meets of which a command reads everything.
+fn below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -> Option<GuardHit> {
+    let real = fact.real.as_deref().filter(|_| fact.kind != Kind::File)?;
+    let guard = shared.guards.read_below(real, shared.line.home()).map(guarded::hit);
+    guard.or_else(|| {
+        let resolution = elsewhere::resolve(shared, start, written);
+        let place = place(&resolution).filter(|_| shared.guards.reads_anywhere())?;
+        guarded::below(shared, place, Operation::Read, None)
+    })
 }
 
 /// The guard that a file meets when a command puts it into a folder that is there: `cp a/.mcp.json sub` says only the
@@ -200,6 +280,9 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
         kind,
         names,
         guarded,
+        matched: Vec::new(),
+        guarded_below: None,
+        denied_below: None,
     }
 }
 
@@ -248,6 +331,9 @@ fn unknown(shared: &Shared, operation: Operation) -> PathFact {
         declared: None,
         other_mount: false,
         line_itself: false,
+        matched: Vec::new(),
+        guarded_below: None,
+        denied_below: None,
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::AllowRule(_) => "a rule allows it",
         Reason::Grant(_) => "it was granted in this session",
         Reason::Hook(word) => return format!("a hook says {}: {}", word.decision.word(), word.reason),
-        Reason::MayBeDenied(_) => "what it runs is known only by running it, and a rule may deny that",
+        Reason::MayBeDenied(_) => "a part of it is known only by running it, and a rule may deny that",
         Reason::RuleNotRead(why) => return why.clone(),
         Reason::NotListed => "the definition of the agent does not list it",
         Reason::Declared(hit) => return hit.no.why.clause(),

@@ -41,6 +41,7 @@ impl Reader<'_> {
     fn end_word(&mut self) -> Option<&'static str> {
         let why = match self.word.as_str() {
             "system" => Some("runs commands by `system`"),
+            "ARGV" | "ARGC" => Some("reads other files than its operands"),
             "getline" => Some("reads by `getline`, from files or commands"),
             "print" | "printf" => {
                 self.printing = self.depth + 1;

@@ -695,7 +695,15 @@ pub(super) fn of_assignment(assignment: &Assignment) -> Option<Bar> {
 pub(super) fn of_word(word: &Word) -> Option<Bar> {
     let (name, _) = word.literal_prefix().split_once('=')?;
     let value = super::words::behind(word, name.len() + 1);
-    bar(name.trim_end_matches('+'), Some(&value))
+    let name = name.trim_end_matches('+');
+    if !is_name(name) {
+        // `BASH_FUNC_ls%%=() { …; }` defines a function for the next shell.
+        return Some(Bar::new(
+            "env-assignment",
+            format!("`{name}=` is no name of a variable, and may be read as code"),
+        ));
+    }
+    bar(name, Some(&value))
 }
 
 /// Whether a word reads `NAME=value`.

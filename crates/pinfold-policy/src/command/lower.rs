@@ -1,21 +1,20 @@
 //! From a script to what its commands would do.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use pinfold_shell::{Part, Redirect, RedirectKind, Script, SimpleCommand, Word};
+use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
 use super::invocation::{Invocation, Through};
-use super::place::{Base, Named};
-use super::program::{self, Acts, InnerWords, Input, Purpose, act};
+use super::named::{self, NamedPlace};
+use super::place::{Base, Stand};
+use super::program::{Acts, InnerWords, Input, act};
 use super::state::{Found, Shells};
 use super::value::Values;
 use super::{
-    Bar, CommandClaim, Commands, FolderUse, SafeguardHit, WorkFolder, builtin, environment, opaque, words,
-    wrapper,
+    Bar, CommandClaim, Commands, SafeguardHit, WorkFolder, builtin, environment, hidden, is_system_path,
+    links, opaque, words, wrapper,
 };
 use crate::claim::{Operation, Origin, PathClaim};
-use crate::input::PathText;
 use crate::{read_only, safeguard};
 
 /// How deep launchers may stand in each other, and scripts in scripts. Nobody writes more by hand.
@@ -25,14 +24,19 @@ const MOST_READINGS: usize = 64;
 
 /// What a line of the call would do.
 pub(super) fn understand(text: &str, script: &Script) -> Commands {
-    let here = Surroundings { folders: vec![Base::Start], through: Vec::new(), depth: 0, elsewhere: false };
+    let here = Surroundings {
+        folders: vec![Stand::at(Base::Start)],
+        through: Vec::new(),
+        depth: 0,
+        elsewhere: false,
+    };
     lower(text, script, &here)
 }
 
 /// Where a script is read.
 struct Surroundings {
     /// The folders that it may start in.
-    folders: Vec<Base>,
+    folders: Vec<Stand>,
     /// What starts the shell that reads it, outermost first.
     through: Vec<Through>,
     /// How many programs stand around it.
@@ -50,12 +54,13 @@ fn lower(text: &str, script: &Script, surroundings: &Surroundings) -> Commands {
     let mut shells = Shells::new(script, surroundings.folders.clone());
     let values = Values::of(script);
     for (at, command) in script.commands.iter().enumerate() {
-        let found = shells.enter(script, at, command);
+        let found = shells.enter(script, at, command, &values);
         let mut lowering = Lowering::new(&mut out, at, script, &values);
         lowering.whole(command, &found, surroundings);
         let claim = lowering.finish(command, &found);
         out.commands.push(claim);
     }
+    links::follow(&mut out);
     out.safeguards = safeguard::of_line(text, script, &out);
     out
 }
@@ -65,25 +70,34 @@ fn loose(script: &Script) -> impl Iterator<Item = Bar> {
     let set = script.loops.iter().filter(|name| environment::matters(&name.name)).map(|assignment| {
         Bar::new("env-assignment", format!("a loop sets `{}`, which changes what runs", assignment.name))
     });
+    let counted =
+        script.numbers.iter().filter(|name| environment::matters(name)).map(|name| {
+            Bar::new("env-assignment", format!("arithmetic sets `{name}`, which changes what runs"))
+        });
     let evaluated =
         script.loose.iter().filter(|word| builtin::holds_code(word)).map(|_| {
             Bar::new("evaluated-later", "a substitution in the text of a condition may be run by it")
         });
-    set.chain(evaluated)
+    set.chain(counted).chain(evaluated)
 }
 
 /// One command of the line, with all that it starts.
-struct Lowering<'o, 's> {
-    out: &'o mut Commands,
-    at: usize,
+pub(super) struct Lowering<'o, 's> {
+    pub(super) out: &'o mut Commands,
+    pub(super) at: usize,
     script: &'s Script,
-    values: &'s Values<'s>,
+    pub(super) values: &'s Values<'s>,
     readings: Vec<Invocation>,
     /// Which reading allow rules look at.
     allowable: usize,
-    bars: Vec<Bar>,
+    pub(super) bars: Vec<Bar>,
     safeguards: Vec<SafeguardHit>,
-    works_in: Vec<WorkFolder>,
+    pub(super) works_in: Vec<WorkFolder>,
+    named: Vec<NamedPlace>,
+    /// A word that is known only by running may name any file.
+    pub(super) names_any: bool,
+    /// The text of programs that are not known, or of code, which may start others.
+    pub(super) unread: Vec<String>,
     writes_by_redirect: bool,
 }
 
@@ -110,6 +124,9 @@ impl<'o, 's> Lowering<'o, 's> {
             bars: Vec::new(),
             safeguards: Vec::new(),
             works_in: Vec::new(),
+            named: Vec::new(),
+            names_any: false,
+            unread: Vec::new(),
             writes_by_redirect: false,
         }
     }
@@ -125,14 +142,15 @@ impl<'o, 's> Lowering<'o, 's> {
         let inert = self.bars.is_empty()
             && !self.writes_by_redirect
             && written.is_none_or(|reading| reading.words.is_empty() || builtin::is_inert(reading));
-        for base in &found.folders {
-            for hit in safeguard::of_command(command, &self.readings, base.folder()) {
+        for stand in &found.folders {
+            for hit in safeguard::of_command(command, &self.readings, stand.now.folder()) {
                 add_safeguard(&mut self.safeguards, hit);
             }
         }
-        let moved = found.folders.iter().any(|base| *base != Base::Start);
+        let moved = found.folders.iter().any(|stand| stand.now != Base::Start);
         let allowable = self.readings.get(self.allowable).cloned().unwrap_or_default();
-        let read_only = read_only::is_read_only(command, &allowable, moved);
+        let read_only =
+            self.bars.is_empty() && read_only::is_read_only(command, &self.filled(&allowable), moved);
         CommandClaim {
             span: command.span.clone(),
             allowable,
@@ -142,7 +160,23 @@ impl<'o, 's> Lowering<'o, 's> {
             read_only,
             inert,
             works_in: self.works_in,
+            // What only reads was looked through word by word, and claims what it reads.
+            named: if read_only { Vec::new() } else { self.named },
+            names_any: self.names_any,
+            unread: self.unread,
         }
+    }
+
+    /// The invocation with the values that the line gives its variables. Other words stay as they are.
+    fn filled(&self, invocation: &Invocation) -> Invocation {
+        // Without quotes a value falls into words, which stays something to ask about.
+        let splits =
+            |word: &Word| word.parts.iter().any(|part| matches!(part, Part::Parameter { quoted: false, .. }));
+        let fill = |word: &Word| match self.values.fill(word, self.at) {
+            Some(words) if !splits(word) => words,
+            Some(_) | None => vec![word.clone()],
+        };
+        Invocation { words: invocation.words.iter().flat_map(fill).collect(), ..invocation.clone() }
     }
 
     /// The command as it is written, and everything that it starts.
@@ -192,73 +226,12 @@ impl<'o, 's> Lowering<'o, 's> {
         self.bars.extend(counted.filter_map(environment::of_assignment));
         if !elsewhere {
             for redirect in &command.redirects {
-                self.redirect(redirect, found);
+                self.writes_by_redirect |= self.redirect(redirect, found);
             }
         }
     }
 
-    fn redirect(&mut self, redirect: &Redirect, found: &Found) {
-        let operation = match redirect.kind {
-            RedirectKind::Read => Operation::Read,
-            RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => Operation::Write,
-            RedirectKind::Duplicate | RedirectKind::HereDocument | RedirectKind::HereString => return,
-        };
-        if let Some(address) = redirect.target.literal_prefix().strip_prefix("/dev/tcp/") {
-            self.socket(address);
-        } else if let Some(address) = redirect.target.literal_prefix().strip_prefix("/dev/udp/") {
-            self.socket(address);
-        } else {
-            self.writes_by_redirect |= self.path(&redirect.target, operation, Purpose::Aside, found);
-        }
-    }
-
-    /// bash itself connects.
-    fn socket(&mut self, address: &str) {
-        let host = address.split('/').next().unwrap_or_default();
-        self.out.hosts.push(super::HostClaim::of_command(super::host::of_address(host)));
-        self.bars.push(Bar::new("socket", "the redirect opens a connection, which no pattern can judge"));
-    }
-
-    /// Claims a path in each folder that it may be looked for in. True when it is, or may be, a file.
-    fn path(&mut self, word: &Word, operation: Operation, purpose: Purpose, found: &Found) -> bool {
-        let origin = match purpose {
-            Purpose::Command => Origin::Command(self.at),
-            Purpose::Aside => Origin::Aside(self.at),
-        };
-        // Where the line means the file to be is what counts for reading, and for names that climb: those lead
-        // nowhere from a folder that is not there.
-        let climbs = word.literal_prefix().starts_with("..");
-        let many = if operation.writes() && !climbs { found.folders.len() } else { found.meant };
-        let mut file = false;
-        for base in found.folders.iter().take(many) {
-            match base.name(word) {
-                Named::NoFile => {}
-                Named::Path(path) => {
-                    file = true;
-                    let path = Some(PathText::new(path));
-                    let claim = PathClaim { path, operation, origin };
-                    if !self.out.paths.iter().rev().take(MOST_COMPARED).any(|there| *there == claim) {
-                        self.out.paths.push(claim);
-                    }
-                }
-                Named::Unknown => {
-                    file = true;
-                    if operation.writes() {
-                        self.unknown_file();
-                    } else if place_hides(word) {
-                        self.bar_once("unknown-file", "which hidden files it reads is known only by running");
-                    }
-                }
-            }
-        }
-        file
-    }
-
-    fn unknown_file(&mut self) {
-        self.bar_once("unknown-file", "what it writes is known only by running");
-    }
-
-    fn bar_once(&mut self, id: &'static str, why: &str) {
+    pub(super) fn bar_once(&mut self, id: &'static str, why: &str) {
         if !self.bars.iter().any(|bar| bar.id == id) {
             self.bars.push(Bar::new(id, why));
         }
@@ -277,20 +250,39 @@ impl<'o, 's> Lowering<'o, 's> {
             }
         }
         if !elsewhere {
+            if let Some(visible) = acts.default_search
+                && command.place.piped_from.is_none()
+            {
+                acts.here_by(Operation::Search, visible);
+            }
             for touched in &acts.paths {
-                self.path(&touched.word, touched.operation, touched.purpose, &found);
+                self.touched(touched, &found);
             }
             self.works_in(&invocation, &acts, &found);
+            let unclaimed = named::unclaimed(&invocation, &acts, self.values, self.at, &found);
+            self.names_any |= unclaimed.open;
+            if unclaimed.too_many {
+                self.bar_once("outside-place", "it names more places than are looked at");
+            }
+            self.name(unclaimed.places);
             self.out.hosts.append(&mut acts.hosts);
+            self.out.links.extend(links::made_by(&invocation, &acts, self.at, self.values, &found));
         }
+        if invocation.open_ended && acts.may_touch() {
+            self.names_any = true;
+        }
+        if self.is_unread(&invocation, &acts) {
+            self.unread(&invocation, &acts, command);
+        }
+        let copied = acts.renamed.iter().filter_map(|(source, _)| source.as_static());
+        self.unread.extend(copied.filter(|source| is_system_path(source)).map(str::to_owned));
         let stripped = surface && wrapper::strips(&invocation, &acts);
         if surface && !stripped && wrapper::is_wrapper(&invocation) && !acts.inner.is_empty() {
             self.bar_once("wrapper", "the wrapper is not called in a way that is known to change nothing");
         }
         match acts.input {
             Input::Data => {}
-            Input::Code if command.place.piped_from.is_none() => {}
-            Input::Code => self.bar_once("inline-code", "the code that it runs comes from another program"),
+            Input::Code => self.code_input(command),
             Input::Script | Input::Queries => self.script_input(command, acts.input),
             Input::Commands if elsewhere => {}
             Input::Commands => self.standard_input(command, &mut acts),
@@ -326,6 +318,33 @@ impl<'o, 's> Lowering<'o, 's> {
         }
     }
 
+    /// Places that words name beyond the claims.
+    fn name(&mut self, places: Vec<NamedPlace>) {
+        for place in places {
+            if !self.named.contains(&place) {
+                self.named.push(place);
+            }
+        }
+    }
+
+    /// Whether a program, or a subcommand of one, is not known. What the line itself defines is listed besides.
+    fn is_unread(&self, invocation: &Invocation, acts: &Acts<'_>) -> bool {
+        let defined =
+            || self.script.functions.iter().any(|function| Some(function.as_str()) == invocation.program());
+        acts.unread && !read_only::knows(acts.name) && !defined()
+    }
+
+    /// A program, or a subcommand of one, that is not known: its words may name another that it starts.
+    fn unread(&mut self, invocation: &Invocation, acts: &Acts<'_>, command: &SimpleCommand) {
+        // `docker rm x`: what a known program is told first is a subcommand of its own.
+        let skip = usize::from(acts.known);
+        let args = invocation.args().get(skip..).unwrap_or_default();
+        for hit in hidden::safeguards(args) {
+            add_safeguard(&mut self.safeguards, hit);
+        }
+        self.unread.push(hidden::text(args, command));
+    }
+
     /// A line that another shell reads: each of its commands is a reading of this one.
     fn script(&mut self, text: &str, found: &Found, depth: usize, elsewhere: bool, through: Vec<Through>) {
         if depth > DEEPEST {
@@ -349,6 +368,9 @@ impl<'o, 's> Lowering<'o, 's> {
             self.readings.extend(claim.readings);
             claim.bars.into_iter().for_each(|bar| self.bar(bar));
             self.works_in.extend(claim.works_in);
+            self.name(claim.named);
+            self.names_any |= claim.names_any;
+            self.unread.extend(claim.unread);
             for hit in claim.safeguards {
                 add_safeguard(&mut self.safeguards, hit);
             }
@@ -364,41 +386,6 @@ impl<'o, 's> Lowering<'o, 's> {
             self.out.paths.push(PathClaim { origin, ..path });
         }
         self.out.hosts.extend(inner.hosts);
-    }
-
-    /// A shell that reads its commands from standard input.
-    fn standard_input<'a>(&mut self, command: &'a SimpleCommand, acts: &mut Acts<'a>) {
-        let fed = |redirect: &&Redirect| {
-            matches!(
-                redirect.kind,
-                RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Read
-            )
-        };
-        let last = command.redirects.iter().rev().find(fed);
-        match last.filter(|redirect| redirect.kind != RedirectKind::Read) {
-            Some(document) => acts.line(Cow::Borrowed(&document.target)),
-            None => {
-                self.bar_once("launcher", "what it runs comes from its input and is known only by running");
-            }
-        }
-    }
-
-    /// A program that reads a script of its own language from standard input.
-    fn script_input(&mut self, command: &SimpleCommand, input: Input) {
-        let why = "what its script does comes from its input, and may run programs or write files";
-        let mut fed = command.place.piped_from.is_some();
-        for redirect in &command.redirects {
-            match redirect.kind {
-                RedirectKind::HereDocument | RedirectKind::HereString if input == Input::Queries => {
-                    fed |= redirect.target.as_static().is_none_or(program::query_goes_beyond);
-                }
-                RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Read => fed = true,
-                _ => {}
-            }
-        }
-        if fed {
-            self.bar_once("script", why);
-        }
     }
 
     fn launches_unknown(&mut self, name: &str) {
@@ -425,31 +412,9 @@ impl<'o, 's> Lowering<'o, 's> {
     /// The folders after those that the program itself moves to.
     fn moved(acts: &Acts<'_>, mut found: Found) -> Found {
         for folder in &acts.folders {
-            found.folders = found.folders.iter().map(|base| base.moved(folder)).collect();
+            found.folders = found.folders.iter().flat_map(|stand| stand.moved(folder)).collect();
         }
         found
-    }
-
-    /// Where it takes code or configuration from, when that is not the folder of the call.
-    fn works_in(&mut self, invocation: &Invocation, acts: &Acts<'_>, found: &Found) {
-        let relative =
-            invocation.program().is_some_and(|program| program.contains('/') && !program.starts_with('/'));
-        let takes = if relative { FolderUse::Code } else { acts.folder };
-        if takes == FolderUse::Nothing || invocation.words.is_empty() || builtin::is_inert(invocation) {
-            return;
-        }
-        let sources =
-            || found.folders.iter().flat_map(|base| acts.sources.iter().map(|source| base.moved(source)));
-        for base in found.folders.iter().cloned().chain(sources()) {
-            if let Some(folder) = base.folder() {
-                let folder = WorkFolder { path: PathText::new(folder), takes };
-                if !self.works_in.contains(&folder) {
-                    self.works_in.push(folder);
-                }
-            } else if base == Base::Unknown {
-                self.bar_once("unknown-folder", "the folder that it works in is known only by running");
-            }
-        }
     }
 }
 
@@ -457,27 +422,4 @@ fn add_safeguard(hits: &mut Vec<SafeguardHit>, hit: SafeguardHit) {
     if hits.iter().all(|there| there.id != hit.id) {
         hits.push(hit);
     }
-}
-
-/// So many of the last paths are looked at for the same one.
-const MOST_COMPARED: usize = 16;
-
-/// Whether a component that holds a glob starts with a dot: what matches is hidden, and much of that is guarded.
-fn place_hides(word: &Word) -> bool {
-    let mut starts = true;
-    let mut dotted = false;
-    for part in &word.parts {
-        match part {
-            Part::Literal(text) => {
-                let last = text.rsplit('/').next().unwrap_or_default();
-                let begins = starts || text.contains('/');
-                dotted = if begins { last.starts_with('.') } else { dotted };
-                starts = text.ends_with('/');
-            }
-            Part::Glob(_) if dotted => return true,
-            Part::Glob(_) | Part::Tilde(_) => starts = false,
-            _ => return false,
-        }
-    }
-    false
 }

@@ -5,10 +5,15 @@
 
 mod awk;
 mod builtin;
+pub(crate) mod constants;
 mod environment;
+mod hidden;
 mod host;
+mod inputs;
 mod invocation;
+mod links;
 mod lower;
+mod named;
 mod opaque;
 mod place;
 mod program;
@@ -16,11 +21,13 @@ mod sed;
 mod state;
 #[cfg(test)]
 mod tests;
+mod touch;
 mod value;
 mod words;
 mod wrapper;
 
 pub use invocation::{Invocation, Through};
+pub use named::NamedPlace;
 
 use pinfold_shell::{Script, Span};
 
@@ -50,6 +57,12 @@ pub struct CommandClaim {
     /// Other folders than that of the call that it works in and takes something from. Several, where it depends on
     /// what happens before; it has to be right in each.
     pub works_in: Vec<WorkFolder>,
+    /// Places that its words name, of which it is not known what it does with them.
+    pub named: Vec<NamedPlace>,
+    /// A word that is known only by running may name any file.
+    pub names_any: bool,
+    /// The words of programs that are not known, and code, which may start any program that they name.
+    pub unread: Vec<String>,
 }
 
 impl CommandClaim {
@@ -180,6 +193,8 @@ pub struct Commands {
     pub bars: Vec<Bar>,
     /// What the line as a whole would do that needs a person: hidden characters, fork bombs, too many parts.
     pub safeguards: Vec<SafeguardHit>,
+    /// Names that it gives to what has another.
+    links: Vec<links::Link>,
 }
 
 /// The programs of the tables that run a program, a line or a script that they are told.
@@ -200,7 +215,6 @@ pub(crate) fn is_system_path(program: &str) -> bool {
 }
 
 /// Whether the tables describe a program of this name.
-#[cfg(test)]
 pub(crate) fn knows(name: &str) -> bool {
     program::find(name).is_some()
 }

@@ -20,11 +20,16 @@ pub(super) enum Base {
 pub(super) enum Named {
     /// This path, from the folder of the call if it is relative.
     Path(String),
+    /// Every path that matches this one, in which every wildcard is one.
+    Matching(String),
     /// No file: a standard stream, `/dev/null`, a descriptor, the pipe of a process substitution.
     NoFile,
     /// Known only by running.
     Unknown,
 }
+
+/// The longest path of a folder that is followed: what the kernel takes in one call.
+const LONGEST: usize = 4096;
 
 /// Devices that hold nothing and change nothing when they are read or written.
 const NO_FILES: &[&str] = &[
@@ -39,20 +44,68 @@ const NO_FILES: &[&str] = &[
     "/dev/stderr",
 ];
 
+/// Where a shell stands: its folder, and the one that it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stand {
+    pub(super) now: Base,
+    /// What `$OLDPWD`, `~-` and `cd -` mean.
+    pub(super) before: Base,
+}
+
 impl Base {
-    /// The folder that a `cd` to `word` leads to.
-    pub(super) fn moved(&self, word: &Word) -> Self {
-        match self.name(word) {
-            Named::Path(path) => Self::At(path),
-            Named::NoFile | Named::Unknown => Self::Unknown,
+    fn join(&self, text: &str) -> Option<String> {
+        match self {
+            Self::Start if text.starts_with('~') => Some(format!("./{text}")),
+            Self::Start => Some(text.to_owned()),
+            Self::At(folder) => Some(join(folder, text)),
+            Self::Unknown => None,
         }
+    }
+
+    /// The folder in words; `None` for the folder of the call.
+    pub(super) fn folder(&self) -> Option<&str> {
+        match self {
+            Self::At(path) => Some(path),
+            Self::Start | Self::Unknown => None,
+        }
+    }
+}
+
+impl Stand {
+    /// A shell that was started in a folder: where it came from is not known.
+    pub(super) fn at(now: Base) -> Self {
+        Self { now, before: Base::Unknown }
+    }
+
+    /// Where a `cd` to `word` leads. With `..` the shell goes back by the words, and a program by the links, which may
+    /// be two places.
+    pub(super) fn moved(&self, word: &Word) -> Vec<Self> {
+        let to = |now: Base| Self { now, before: self.now.clone() };
+        match self.name(word) {
+            Named::Path(path) if path.len() > LONGEST => vec![to(Base::Unknown)],
+            Named::Path(path) => {
+                let by_words = by_words(&path).filter(|other| *other != path);
+                let all = std::iter::once(path).chain(by_words);
+                all.map(|path| to(if path.is_empty() { Base::Start } else { Base::At(path) })).collect()
+            }
+            Named::Matching(_) | Named::NoFile | Named::Unknown => vec![to(Base::Unknown)],
+        }
+    }
+
+    /// Where `cd -` leads.
+    pub(super) fn back(&self) -> Self {
+        Self { now: self.before.clone(), before: self.now.clone() }
+    }
+
+    /// Somewhere that is known only by running.
+    pub(super) fn lost(&self) -> Self {
+        Self { now: Base::Unknown, before: self.now.clone() }
     }
 
     /// The file that `word` names from here.
     ///
-    /// A glob is kept as it is written while it stands in the last component: what matches lies in the folder in
-    /// front of it, and names that start with a dot do not match unless the dot is written. Anywhere else the
-    /// matches may be links to other folders, so that the file is unknown.
+    /// Wildcards are kept as they are written, wherever they stand: what matches lies where they say, unless it is a
+    /// link. Only names that start with a dot do not match unless the dot is written, and then the match may be `..`.
     pub(super) fn name(&self, word: &Word) -> Named {
         if matches!(word.parts.as_slice(), [Part::Process]) {
             return Named::NoFile;
@@ -64,26 +117,48 @@ impl Base {
         if is_no_file(&written.text) {
             return Named::NoFile;
         }
-        self.join(&written)
-    }
-
-    fn join(&self, written: &Written) -> Named {
-        match self {
-            _ if written.from == From::Fixed => Named::Path(written.text.clone()),
-            Self::Start if written.text.starts_with('~') => Named::Path(format!("./{}", written.text)),
-            Self::Start => Named::Path(written.text.clone()),
-            Self::At(folder) => Named::Path(join(folder, &written.text)),
-            Self::Unknown => Named::Unknown,
+        let path = match written.from {
+            From::Fixed => Some(written.text),
+            From::Here => self.now.join(&written.text),
+            From::Before => self.before.join(&written.text),
+        };
+        match path {
+            Some(path) if written.wild => Named::Matching(path),
+            Some(path) => Named::Path(path),
+            None => Named::Unknown,
         }
     }
 
-    /// The folder in words; `None` for the folder of the call.
-    pub(super) fn folder(&self) -> Option<&str> {
-        match self {
-            Self::At(path) => Some(path),
-            Self::Start | Self::Unknown => None,
+    /// The file that a part of a word names from here, as programs read it that expand `~` by themselves. `wild`: some of
+    /// it is a wildcard.
+    pub(super) fn name_text(&self, text: &str, wild: bool) -> Named {
+        if text.is_empty() || is_no_file(text) {
+            return Named::NoFile;
+        }
+        let path = if text.starts_with(['/', '~']) { Some(text.to_owned()) } else { self.now.join(text) };
+        match path {
+            Some(path) if wild => Named::Matching(path),
+            Some(path) => Named::Path(path),
+            None => Named::Unknown,
         }
     }
+}
+
+/// A path in which each `..` takes back the name in front of it; `None` where there is no such `..`.
+fn by_words(path: &str) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut taken = false;
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        match names.last() {
+            Some(last) if name == ".." && *last != ".." && !last.starts_with('~') => {
+                names.pop();
+                taken = true;
+            }
+            _ => names.push(name),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    taken.then(|| format!("{root}{}", names.join("/")))
 }
 
 /// A path below a folder, in words.
@@ -107,6 +182,8 @@ enum From {
     Fixed,
     /// Wherever the program stands.
     Here,
+    /// Wherever its shell stood before.
+    Before,
 }
 
 impl From {
@@ -119,12 +196,14 @@ impl From {
 struct Written {
     text: String,
     from: From,
+    /// Some of it is a wildcard.
+    wild: bool,
 }
 
 impl Written {
     fn of(word: &Word) -> Option<Self> {
         if let Some(text) = word.as_static() {
-            return Some(Self { text: text.to_owned(), from: From::of_text(text) });
+            return Some(Self { text: text.to_owned(), from: From::of_text(text), wild: false });
         }
         let (first, rest) = word.parts.split_first()?;
         let (mut text, from) = start(first)?;
@@ -135,23 +214,17 @@ impl Written {
                 return None;
             }
         }
-        let mut glob = matches!(first, Part::Glob(_));
         for part in rest {
             match part {
-                Part::Literal(more) if glob && more.contains('/') => return None,
-                Part::Literal(more) => text.push_str(more),
-                Part::Glob(pattern) if pattern.contains('/') => return None,
-                Part::Glob(pattern) => {
-                    glob = true;
-                    text.push_str(pattern);
-                }
+                Part::Literal(more) | Part::Glob(more) => text.push_str(more),
                 _ => return None,
             }
         }
-        if glob && hides(&text) {
+        let wild = word.parts.iter().any(|part| matches!(part, Part::Glob(_)));
+        if wild && !is_plainly_wild(word, &text) {
             return None;
         }
-        Some(Self { text, from: from.unwrap_or_else(|| From::of_text(word.literal_prefix())) })
+        Some(Self { text, from: from.unwrap_or_else(|| From::of_text(word.literal_prefix())), wild })
     }
 }
 
@@ -160,14 +233,20 @@ fn start(part: &Part) -> Option<(String, Option<From>)> {
     match part {
         Part::Literal(text) | Part::Glob(text) => Some((text.clone(), None)),
         Part::Tilde(user) if user == "+" => Some((".".to_owned(), Some(From::Here))),
-        Part::Tilde(user) if user == "-" => None,
+        Part::Tilde(user) if user == "-" => Some((".".to_owned(), Some(From::Before))),
+        // `~1`, `~-2`: a place of the stack of folders.
+        Part::Tilde(user)
+            if user.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            None
+        }
         Part::Tilde(user) => Some((format!("~{user}"), Some(From::Fixed))),
-        Part::Parameter { name, plain: true, .. } if name == "HOME" => {
-            Some(("~".to_owned(), Some(From::Fixed)))
-        }
-        Part::Parameter { name, plain: true, .. } if name == "PWD" => {
-            Some((".".to_owned(), Some(From::Here)))
-        }
+        Part::Parameter { name, plain: true, .. } => match name.as_str() {
+            "HOME" => Some(("~".to_owned(), Some(From::Fixed))),
+            "PWD" => Some((".".to_owned(), Some(From::Here))),
+            "OLDPWD" => Some((".".to_owned(), Some(From::Before))),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -181,8 +260,26 @@ fn starts_component(next: Option<&Part>) -> bool {
     }
 }
 
-/// Whether a glob in the last component may match a name that starts with a dot: many of those are guarded.
-fn hides(text: &str) -> bool {
-    let last = text.rsplit('/').next().unwrap_or(text);
-    last.starts_with(['.', '@', '+', '!']) || last.starts_with("?(") || last.starts_with("*(")
+/// Whether the wildcards of a word stay within their components and match ordinary names alone: none that starts with a
+/// dot (`..` is one of them, and many are guarded), no extended pattern, no character that is quoted and would be a
+/// wildcard otherwise, no `..` that would climb out of a match.
+fn is_plainly_wild(word: &Word, text: &str) -> bool {
+    let quoted = |part: &Part| matches!(part, Part::Literal(text) if text.contains(WILD));
+    let crosses = |part: &Part| matches!(part, Part::Glob(text) if text.contains('/'));
+    let mut wild = false;
+    let plain = text.split('/').all(|name| {
+        let here = name.contains(WILD);
+        let climbs = wild && name == "..";
+        wild |= here;
+        !(climbs || here && hides(name))
+    });
+    plain && !word.parts.iter().any(|part| quoted(part) || crosses(part))
+}
+
+/// Characters that only a wildcard has.
+const WILD: &[char] = &['*', '?', '[', ']'];
+
+/// Whether a component with wildcards may match a name that starts with a dot.
+fn hides(name: &str) -> bool {
+    name.starts_with(['.', '@', '+', '!']) || name.starts_with("?(") || name.starts_with("*(")
 }

@@ -5,10 +5,11 @@
 
 use pinfold_shell::{Script, SimpleCommand, Span, Word};
 
-use super::place::Base;
+use super::place::{Base, Stand};
+use super::value::Values;
 
 /// How many folders a command may possibly stand in before that is simply unknown.
-const MOST_FOLDERS: usize = 4;
+const MOST_FOLDERS: usize = 8;
 
 /// How many `&&` are followed back; beyond that it is not known what a command waits for.
 const LONGEST_CHAIN: usize = 64;
@@ -32,30 +33,41 @@ struct Shell {
 /// The folders that a shell may stand in.
 #[derive(Clone)]
 struct Folders {
-    now: Vec<Base>,
+    now: Vec<Stand>,
     /// Where it stands if the last change of folder failed, and the command that made it.
-    otherwise: Option<(usize, Vec<Base>)>,
+    otherwise: Option<(usize, Vec<Stand>)>,
 }
 
 /// What a command does to its shell.
 #[derive(Clone)]
 enum Change {
     Nothing,
-    /// To this folder, by the command at that position.
-    Folder(usize, Option<Word>),
+    /// To another folder, by the command at that position.
+    Folder(usize, Goes),
+}
+
+/// Where a change of folder leads.
+#[derive(Clone)]
+enum Goes {
+    /// To this one.
+    To(Word),
+    /// To the one before.
+    Back,
+    /// Known only by running.
+    Somewhere,
 }
 
 /// What a command finds.
 #[derive(Clone)]
 pub(super) struct Found {
     /// The folders that it may run in, the likeliest first.
-    pub(super) folders: Vec<Base>,
+    pub(super) folders: Vec<Stand>,
     /// How many of them, from the first, are where the line means it to run.
     pub(super) meant: usize,
 }
 
 impl Shells {
-    pub(super) fn new(script: &Script, start: Vec<Base>) -> Self {
+    pub(super) fn new(script: &Script, start: Vec<Stand>) -> Self {
         let folders = Folders { now: start, otherwise: None };
         let moves = |command: &SimpleCommand| {
             let name = command.words.first().and_then(Word::as_static);
@@ -69,13 +81,19 @@ impl Shells {
     }
 
     /// What the command at `at` finds, and from then on what it leaves.
-    pub(super) fn enter(&mut self, script: &Script, at: usize, command: &SimpleCommand) -> Found {
+    pub(super) fn enter(
+        &mut self,
+        script: &Script,
+        at: usize,
+        command: &SimpleCommand,
+        values: &Values<'_>,
+    ) -> Found {
         let number = command.place.shell;
         self.settle(script, number, &command.span);
-        let change = if self.unsure { Change::Nothing } else { change(at, command) };
+        let change = if self.unsure { Change::Nothing } else { change(at, command, values) };
         let Some(Some(shell)) = self.by_number.get_mut(number) else { return Found::unknown() };
         if self.unsure {
-            shell.folders = Folders { now: vec![Base::Unknown], otherwise: None };
+            shell.folders = Folders::unknown();
         }
         let found = shell.find(script, command);
         shell.pending = Some((command.span.clone(), change));
@@ -121,13 +139,13 @@ impl Shells {
         if parent.is_some() || self.by_number.iter().flatten().next().is_none() {
             return self.start.clone();
         }
-        Shell { folders: Folders { now: vec![Base::Unknown], otherwise: None }, pending: None }
+        Shell { folders: Folders::unknown(), pending: None }
     }
 }
 
 impl Found {
     fn unknown() -> Self {
-        Self { folders: vec![Base::Unknown], meant: 1 }
+        Self { folders: vec![Stand::at(Base::Unknown)], meant: 1 }
     }
 }
 
@@ -140,7 +158,7 @@ impl Shell {
         }
         match self.pending.take() {
             None | Some((_, Change::Nothing)) => {}
-            Some((_, Change::Folder(at, to))) => self.folders.moved(at, to.as_ref()),
+            Some((_, Change::Folder(at, to))) => self.folders.moved(at, &to),
         }
     }
 
@@ -157,19 +175,39 @@ impl Shell {
 }
 
 impl Folders {
-    fn moved(&mut self, at: usize, to: Option<&Word>) {
+    fn unknown() -> Self {
+        Self { now: vec![Stand::at(Base::Unknown)], otherwise: None }
+    }
+
+    fn moved(&mut self, at: usize, to: &Goes) {
         let mut from = std::mem::take(&mut self.now);
         if let Some((_, otherwise)) = self.otherwise.take() {
             from.extend(otherwise);
         }
-        from.dedup();
-        self.now = match to {
-            Some(word) if from.len() <= MOST_FOLDERS => from.iter().map(|base| base.moved(word)).collect(),
-            _ => vec![Base::Unknown],
+        once_each(&mut from);
+        if from.len() > MOST_FOLDERS {
+            from = vec![Stand::at(Base::Unknown)];
+        }
+        let leads = |stand: &Stand| match to {
+            Goes::To(word) => stand.moved(word),
+            Goes::Back => vec![stand.back()],
+            Goes::Somewhere => vec![stand.lost()],
         };
-        self.now.dedup();
+        self.now = from.iter().flat_map(leads).collect();
+        once_each(&mut self.now);
         self.otherwise = Some((at, from));
     }
+}
+
+/// Leaves the first of several that are the same.
+fn once_each(stands: &mut Vec<Stand>) {
+    let mut seen: Vec<Stand> = Vec::with_capacity(stands.len());
+    for stand in stands.drain(..) {
+        if !seen.contains(&stand) {
+            seen.push(stand);
+        }
+    }
+    *stands = seen;
 }
 
 /// Whether `command` runs only if the one at `at` succeeded.
@@ -189,27 +227,43 @@ fn follows(script: &Script, command: &SimpleCommand, at: usize) -> bool {
     false
 }
 
-fn change(at: usize, command: &SimpleCommand) -> Change {
+fn change(at: usize, command: &SimpleCommand, values: &Values<'_>) -> Change {
     let Some((program, args)) = command.words.split_first() else { return Change::Nothing };
-    match program.as_static() {
-        Some("cd" | "pushd") => {
-            Change::Folder(at, folder(args).filter(|word| is_fixed(word) || !command.place.repeats))
-        }
-        Some("popd") => Change::Folder(at, None),
-        _ => Change::Nothing,
-    }
+    let goes = match program.as_static() {
+        // Without a folder it changes places with the one below it on the stack.
+        Some("pushd") if args.is_empty() => Goes::Somewhere,
+        Some("cd" | "pushd") => folder(args),
+        Some("popd") => Goes::Somewhere,
+        _ => return Change::Nothing,
+    };
+    let goes = match goes {
+        Goes::To(word) => values.fill_one(word, at).map_or(Goes::Somewhere, Goes::To),
+        other => other,
+    };
+    Change::Folder(
+        at,
+        match goes {
+            Goes::To(word) if !is_fixed(&word) && command.place.repeats => Goes::Somewhere,
+            Goes::Back if command.place.repeats => Goes::Somewhere,
+            other => other,
+        },
+    )
 }
 
-/// The folder that `cd` goes to; `None` when that is known only by running.
-fn folder(args: &[Word]) -> Option<Word> {
+/// The folder that `cd` goes to.
+fn folder(args: &[Word]) -> Goes {
     let mut operands =
         args.iter().filter(|word| !matches!(word.as_static(), Some("-P" | "-L" | "-e" | "-@" | "--")));
     let word = match operands.next() {
         None => Word { parts: vec![pinfold_shell::Part::Tilde(String::new())], ..Word::default() },
         Some(word) => word.clone(),
     };
-    let plain = word.as_static().is_none_or(|text| !text.starts_with(['-', '+']));
-    (operands.next().is_none() && plain).then_some(word)
+    match word.as_static() {
+        _ if operands.next().is_some() => Goes::Somewhere,
+        Some("-") => Goes::Back,
+        Some(text) if text.starts_with(['-', '+']) => Goes::Somewhere,
+        Some(_) | None => Goes::To(word),
+    }
 }
 
 /// Whether a folder is the same from wherever it is looked for.

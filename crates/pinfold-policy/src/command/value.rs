@@ -5,6 +5,8 @@ use std::collections::HashSet;
 
 use pinfold_shell::{Assignment, Part, Script, SimpleCommand, Word};
 
+use super::constants::{Constants, Given};
+
 /// Programs that print names and numbers of their own, and nothing that they are told to print.
 const PLAIN: &[&str] =
     &["pwd", "uname", "whoami", "hostname", "id", "nproc", "arch", "mktemp", "realpath", "date", "wc"];
@@ -66,16 +68,138 @@ const READERS: &[&str] = &[
     "readonly",
 ];
 
+/// How many words one may become; with more it is as good as not known.
+const MOST_WORDS: usize = 64;
+/// How many shells around a command are looked at for an assignment.
+const DEEPEST_SHELL: usize = 64;
+
+/// Variables that bash sets by itself, whatever a line assigns to them. Those that start so, too: `BASH…`, `EPOCH…`.
+const BASH_SETS: &[&str] = &[
+    "_",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "HISTCMD",
+    "DIRSTACK",
+    "FUNCNAME",
+    "GROUPS",
+    "PIPESTATUS",
+    "UID",
+    "EUID",
+    "PPID",
+    "OPTARG",
+    "OPTIND",
+    "REPLY",
+    "MAPFILE",
+    "COPROC",
+    "HOME",
+    "PWD",
+    "OLDPWD",
+];
+
 /// The values that a line gives to variables.
 pub(super) struct Values<'s> {
     script: &'s Script,
+    constants: OnceCell<Constants<'s>>,
     /// Variables whose value may start with a dash.
     dashed: OnceCell<HashSet<&'s str>>,
 }
 
 impl<'s> Values<'s> {
     pub(super) fn of(script: &'s Script) -> Self {
-        Self { script, dashed: OnceCell::new() }
+        Self { script, constants: OnceCell::new(), dashed: OnceCell::new() }
+    }
+
+    fn constants(&self) -> &Constants<'s> {
+        self.constants.get_or_init(|| Constants::of(self.script))
+    }
+
+    /// The words that a word of the command at `at` becomes, with the values that the line gives its variables. `None`:
+    /// that is known only by running. `~`, `$HOME`, `$PWD` and `$OLDPWD` stay as they are, unless the line sets them.
+    pub(super) fn fill(&self, word: &Word, at: usize) -> Option<Vec<Word>> {
+        let mut given = false;
+        for part in &word.parts {
+            match part {
+                Part::Literal(_) | Part::Glob(_) => {}
+                Part::Tilde(user) => {
+                    let stands_for = match user.as_str() {
+                        "" => "HOME",
+                        "+" => "PWD",
+                        "-" => "OLDPWD",
+                        _ => continue,
+                    };
+                    if self.constants().given(stands_for) != Given::Nowhere {
+                        return None;
+                    }
+                }
+                Part::Parameter { name, plain: true, .. } => {
+                    given |= self.is_given(name, word, at)?;
+                }
+                // A word that is nothing else names a pipe.
+                Part::Process if word.parts.len() == 1 => {}
+                Part::Process
+                | Part::Parameter { .. }
+                | Part::Substitution { .. }
+                | Part::Arithmetic
+                | Part::Brace(_) => return None,
+            }
+        }
+        if given { self.constants().every(word, MOST_WORDS) } else { Some(vec![word.clone()]) }
+    }
+
+    /// The same for a word that stays one.
+    pub(super) fn fill_one(&self, word: Word, at: usize) -> Option<Word> {
+        if word.as_static().is_some() {
+            return Some(word);
+        }
+        let mut words = self.fill(&word, at)?.into_iter();
+        words.next().filter(|_| words.next().is_none())
+    }
+
+    /// Whether the line gives a variable its values, all of which are known; `Some(false)`: it is the home directory or
+    /// one of the folders that are tracked.
+    fn is_given(&self, name: &str, word: &Word, at: usize) -> Option<bool> {
+        let folder = matches!(name, "HOME" | "PWD" | "OLDPWD");
+        match self.constants().given(name) {
+            Given::Nowhere if folder => Some(false),
+            Given::Values(_) if self.is_certain(name, word, at) => Some(true),
+            Given::Values(_) | Given::Unknown | Given::Nowhere => None,
+        }
+    }
+
+    /// Whether a variable has been given one of its values when a word is read: by a loop around it, or by an
+    /// assignment in front of it that is made in any case, in its own shell or one around that. Otherwise it may hold
+    /// what the environment gave it.
+    fn is_certain(&self, name: &str, word: &Word, at: usize) -> bool {
+        let by_bash = BASH_SETS.contains(&name) || name.starts_with("BASH") || name.starts_with("EPOCH");
+        if by_bash || self.constants().list(name).is_some() {
+            return false;
+        }
+        let around = |over: &Assignment| {
+            over.name == name
+                && over.value.span.start <= word.span.start
+                && word.span.end <= over.value.span.end
+        };
+        if self.script.loops.iter().any(around) {
+            return true;
+        }
+        let Some(here) = self.script.commands.get(at) else { return false };
+        let sets = |command: &SimpleCommand| {
+            let assigns = command.words.is_empty() && command.assignments.iter().any(|one| one.name == name);
+            let place = &command.place;
+            assigns && !place.conditional && place.function.is_none() && !place.background
+        };
+        let before = self.script.commands.iter().take(at).filter(|command| sets(command));
+        let shells = self.shells_around(here.place.shell);
+        here.place.function.is_none()
+            && before.into_iter().any(|command| shells.contains(&command.place.shell))
+    }
+
+    /// A shell and those that it comes out of.
+    fn shells_around(&self, shell: usize) -> Vec<usize> {
+        let parent = |shell: &usize| self.script.shells.get(*shell).copied().filter(|parent| parent < shell);
+        std::iter::successors(Some(shell), parent).take(DEEPEST_SHELL).collect()
     }
 
     /// Whether a word may start with a dash. A variable that the line does not set comes from whoever started the
@@ -123,6 +247,14 @@ impl<'s> Values<'s> {
             && inside.next().is_none()
     }
 
+    /// Whether a word is what git lists of the folder that the shell stands in, and nothing else: names below it.
+    pub(super) fn lists_folder(&self, word: &Word) -> bool {
+        let mut inside = self.inside(word);
+        matches!(word.parts.as_slice(), [Part::Substitution { .. }])
+            && inside.next().is_some_and(lists_files)
+            && inside.next().is_none()
+    }
+
     /// The commands in the substitutions of a word.
     fn inside(&self, word: &Word) -> impl Iterator<Item = &'s SimpleCommand> {
         let commands = &self.script.commands;
@@ -163,6 +295,22 @@ fn is_plain(command: &SimpleCommand) -> bool {
         }
         Some(None) | None => false,
     }
+}
+
+/// `git ls-files` without an operand that leads out of the folder.
+fn lists_files(command: &SimpleCommand) -> bool {
+    let mut words = command.words.iter().map(Word::as_static);
+    let listing = words.next() == Some(Some("git")) && words.next() == Some(Some("ls-files"));
+    let below = |text: &str| {
+        if text.starts_with('-') {
+            return PLAIN_GIT_OPTIONS.contains(&text);
+        }
+        !text.starts_with(['/', ':', '~']) && text.split('/').all(|name| name != "..")
+    };
+    listing
+        && command.redirects.is_empty()
+        && command.assignments.is_empty()
+        && words.all(|word| word.is_some_and(below))
 }
 
 /// The names that a builtin puts something into.

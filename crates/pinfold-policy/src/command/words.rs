@@ -33,6 +33,15 @@ pub(super) fn behind(word: &Word, bytes: usize) -> Word {
     Word { parts, span: word.span.clone(), quoted: word.quoted }
 }
 
+/// The text of a word as it is when its wildcards match nothing; `None` when some of it is known only by running.
+pub(super) fn unmatched(word: &Word) -> Option<String> {
+    let text = |part: &Part| match part {
+        Part::Literal(text) | Part::Glob(text) => Some(text.clone()),
+        _ => None,
+    };
+    word.parts.iter().map(text).collect()
+}
+
 /// The words with their braces expanded, as the shell does before anything else. Borrowed when there are none.
 pub(super) fn expand(words: &[Word]) -> Cow<'_, [Word]> {
     if !words.iter().any(|word| word.parts.iter().any(is_brace)) {

@@ -56,6 +56,29 @@ fn two_bytes(text: &[u8]) -> [u8; 2] {
     [bytes.next().unwrap_or(0), bytes.next().unwrap_or(0)]
 }
 
+/// Whether some match of the pattern lies below a folder. A pattern that counts at any depth says nothing about where.
+pub(super) fn lies_below(pattern: &str, folder: &[u8], home: Option<&[u8]>) -> bool {
+    let Some((anchor, rest)) = Anchor::of(pattern) else { return false };
+    let own = home.map(trim).unwrap_or_default();
+    let heads: &[&[u8]] = match anchor {
+        Anchor::Anywhere => return false,
+        Anchor::Root => &[b""],
+        Anchor::Home => &[own, b"/root", b"/home/*", b"/Users/*"],
+    };
+    heads.iter().filter(|head| anchor == Anchor::Root || !head.is_empty()).any(|head| {
+        let wanted = head.split(is_slash).chain(positive(rest).as_bytes().split(is_slash)).filter(is_name);
+        let mut wanted = wanted.peekable();
+        for name in folder.split(is_slash).filter(is_name) {
+            match wanted.next() {
+                Some(b"**") => return true,
+                Some(part) if glob(part, name, false) => {}
+                Some(_) | None => return false,
+            }
+        }
+        wanted.peek().is_some()
+    })
+}
+
 /// One path to be looked up.
 pub(super) struct Query<'a> {
     path: &'a [u8],

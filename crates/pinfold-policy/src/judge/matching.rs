@@ -7,10 +7,10 @@ use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim, ShellClaim};
 use crate::command::{Bar, CommandClaim, HostClaim, Invocation, is_system_path};
 use crate::decision::Reason;
-use crate::fact::PathFact;
+use crate::fact::{CommandFact, Kind, PathFact, Standing};
 use crate::foreign::ForeignCall;
 use crate::judge::{Case, Part, hosts, steps};
-use crate::pattern::CommandKey;
+use crate::pattern::{Below, CommandKey, Reached};
 use crate::rule::{Covers, Effect, SourcedRule};
 use crate::rules::{PathMatch, RuleSet};
 use crate::tool::{Level, ToolName};
@@ -40,7 +40,7 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
     }
     match part {
         Part::Path(claim, fact) => permitting_path(case, rules, claim, fact),
-        Part::Command(claim, bar) => permitting_command(case, rules, claim, bar),
+        Part::Command(claim, fact) => permitting_command(case, rules, claim, fact),
         Part::Shell(_) => None,
         Part::Host(claim) => permitting_host(case, rules, claim),
         Part::Tool => tool(case, rules),
@@ -85,11 +85,15 @@ const READ: &str = ToolName::Read.as_str();
 
 fn restricting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
     let real = fact.real.as_deref().filter(|real| *real != fact.asked);
+    let led_to = fact.matched.iter().map(PathBuf::as_path);
     let named: Vec<PathBuf> = match case.call {
         ToolCall::Process(call) => call.named(claim).collect(),
         _ => Vec::new(),
     };
-    let paths = std::iter::once(fact.asked.as_path()).chain(real).chain(named.iter().map(PathBuf::as_path));
+    let paths = std::iter::once(fact.asked.as_path())
+        .chain(real)
+        .chain(led_to)
+        .chain(named.iter().map(PathBuf::as_path));
     let mut matches = paths.flat_map(|path| rules.path(path, true));
     let by_path = matches.find(|found| restricts(case, found.tool, claim)).map(|found| found.rule.clone());
     by_path.or_else(|| restricting_tools(case, claim).find_map(|name| rules.tool(name)).cloned())
@@ -176,18 +180,85 @@ fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Foun
         return None;
     }
     match part {
-        Part::Command(claim, _) => {
-            let could_be = |key: CommandKey| key.is_dynamic() && rules.may_match(&key);
-            claim.readings.iter().any(|reading| keys(reading).any(could_be)).then_some(None)
-        }
+        Part::Command(claim, fact) => program_may_be_meant(rules, claim)
+            .or_else(|| words_may_be_meant(case, rules, claim, fact).map(Some)),
         Part::Shell(_) => {
             let mut commands = case.claims.commands.iter();
             let unread = !case.claims.bars.is_empty() || commands.any(|claim| !claim.bars.is_empty());
             let said = case.claims.shell.as_ref().and_then(ShellClaim::said).filter(|_| unread)?;
             rules.named_in(said).cloned().map(Some)
         }
-        Part::Path(..) | Part::Host(_) | Part::Tool => None,
+        Part::Path(claim, fact) => path_may_be_meant(case, rules, claim, fact).map(Some),
+        Part::Host(_) | Part::Tool => None,
     }
+}
+
+/// A program that is known only by running, or one that an unknown program may start.
+fn program_may_be_meant(rules: &RuleSet, claim: &CommandClaim) -> Option<Found> {
+    let could_be = |key: CommandKey| key.is_dynamic() && rules.may_match(&key);
+    if claim.readings.iter().any(|reading| keys(reading).any(could_be)) {
+        return Some(None);
+    }
+    claim.unread.iter().find_map(|text| rules.named_in(text)).map(|rule| Some(rule.clone()))
+}
+
+/// Words of a command that may name a path which a rule is about. What the kernel holds is held there.
+fn words_may_be_meant(
+    case: &Case<'_>,
+    rules: &RuleSet,
+    claim: &CommandClaim,
+    fact: Option<&CommandFact>,
+) -> Found {
+    if steps::is_held(case) {
+        return None;
+    }
+    let by_any = || claim.names_any.then(|| rules.any_path(is_for_files)).flatten();
+    let by_name = || {
+        let named = fact.map(|fact| fact.named.as_slice()).unwrap_or_default();
+        claim.named.iter().zip(named).find_map(|(place, fact)| {
+            let meant = |tool: ToolName| is_for_files(tool) && (!place.reads || reads(tool));
+            let reached = Reached { wild: place.wild, ..Reached::default() };
+            let paths = std::iter::once(&fact.asked).chain(&fact.real);
+            paths.into_iter().find_map(|path| rules.path_that_may_match(path, reached, meant))
+        })
+    };
+    by_any().or_else(by_name).cloned()
+}
+
+fn is_for_files(tool: ToolName) -> bool {
+    tool.takes_paths()
+}
+
+fn reads(tool: ToolName) -> bool {
+    matches!(tool, ToolName::Read | ToolName::Grep | ToolName::Glob | ToolName::Ls)
+}
+
+/// A path of a command that reaches more than its words say: by wildcards, by all that lies below it, or somewhere that
+/// is not known.
+fn path_may_be_meant(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
+    claim.origin.command()?;
+    if steps::is_held(case) {
+        return None;
+    }
+    let meant = |tool: ToolName| restricts(case, tool, claim);
+    if matches!(&fact.standing, Standing::Unresolved(why) if !why.missing) {
+        return rules.any_path(meant).cloned();
+    }
+    let reached = Reached {
+        wild: claim.wild,
+        below: match (claim.operation, fact.kind) {
+            _ if fact.denied_below == Some(false) => Below::No,
+            (Operation::Search | Operation::CopyFrom, Kind::Folder) => Below::Yes,
+            (Operation::Search | Operation::CopyFrom, Kind::Missing) => Below::Anchored,
+            _ => Below::No,
+        },
+        visible: claim.visible,
+    };
+    if reached == (Reached { visible: claim.visible, ..Reached::default() }) {
+        return None;
+    }
+    let paths = std::iter::once(&fact.asked).chain(&fact.real);
+    paths.into_iter().find_map(|path| rules.path_that_may_match(path, reached, meant)).cloned()
 }
 
 /// Whether rules are about a part, or could be: whatever name or reading of it they meet.
@@ -205,19 +276,27 @@ fn whole_line(case: &Case<'_>, rules: &RuleSet) -> Found {
     rules.with_operators().find(spoken).cloned()
 }
 
-fn permitting_command(case: &Case<'_>, rules: &RuleSet, claim: &CommandClaim, bar: Option<&Bar>) -> Found {
-    let barred = bar.is_some() || !case.claims.bars.is_empty();
-    if barred { None } else { by_rule(rules, claim) }
+fn permitting_command(
+    case: &Case<'_>,
+    rules: &RuleSet,
+    claim: &CommandClaim,
+    fact: Option<&CommandFact>,
+) -> Found {
+    let bars = fact.map(|fact| fact.bars.as_slice()).unwrap_or_default();
+    if case.claims.bars.is_empty() { by_rule(rules, claim, bars) } else { None }
 }
 
-fn by_rule(rules: &RuleSet, claim: &CommandClaim) -> Found {
+/// `found`: what speaks against it after a look at the world. A rule has to name what that is about; none does that
+/// covers every command.
+fn by_rule(rules: &RuleSet, claim: &CommandClaim, found: &[Bar]) -> Found {
     // What no pattern can judge is still a command, and a bare rule means every one that is understood.
     if claim.bars.iter().all(|bar| bar.lifted_by.is_some())
+        && found.is_empty()
         && let Some(bare) = rules.tool(ToolName::Bash.as_str())
     {
         return Some(bare.clone());
     }
-    let lifts = |rule: &SourcedRule| claim.bars.iter().all(|bar| is_lifted(bar, rule));
+    let lifts = |rule: &SourcedRule| claim.bars.iter().chain(found).all(|bar| is_lifted(bar, rule));
     let words = &claim.allowable.words;
     let written = rules.command(&CommandKey::new(words, None), lifts);
     let named = || {
@@ -227,9 +306,14 @@ fn by_rule(rules: &RuleSet, claim: &CommandClaim) -> Found {
     written.or_else(named).cloned()
 }
 
+/// The bar of a subcommand that no table has.
+const UNKNOWN_COMMAND: &str = "unknown-command";
+
 fn is_lifted(bar: &Bar, rule: &SourcedRule) -> bool {
     match (&bar.lifted_by, rule.rule.covers()) {
-        (Some(word), Covers::Command(pattern)) => pattern.names(word),
+        (Some(word), Covers::Command(pattern)) => {
+            pattern.names(word) || bar.id == UNKNOWN_COMMAND && pattern.begins(word)
+        }
         _ => false,
     }
 }
@@ -253,7 +337,7 @@ pub(super) fn is_listed(case: &Case<'_>, listed: &RuleSet, part: Part<'_>) -> bo
                 || permitting_path(case, listed, claim, fact).is_some()
                 || case.call.ruled_as().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
         }
-        Part::Command(claim, _) => claim.is_wordless() || by_rule(listed, claim).is_some(),
+        Part::Command(claim, _) => claim.is_wordless() || by_rule(listed, claim, &[]).is_some(),
         Part::Shell(_) | Part::Host(_) => true,
         Part::Tool => case.call.level() == Level::ReadOnly || tool(case, listed).is_some(),
     }

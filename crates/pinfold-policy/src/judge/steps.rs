@@ -7,7 +7,7 @@ use crate::call::ToolCall;
 use crate::claim::{Operation, Origin, PathClaim};
 use crate::command::{Bar, CommandClaim, Gravity, SafeguardHit};
 use crate::decision::{Decision, Opinion, Reason};
-use crate::fact::{DeclaredHit, Kind, PathFact, ShellFact, ShellHold, Standing};
+use crate::fact::{CommandFact, DeclaredHit, Kind, PathFact, ShellFact, ShellHold, Standing};
 use crate::foreign::ForeignCall;
 use crate::grant::Grant;
 use crate::mode::{BashMode, Immune, Mode, Reads};
@@ -225,7 +225,8 @@ pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion>
     {
         return Some(allow(Reason::Grant(Arc::clone(grant))));
     }
-    if let Part::Command(claim, None) = part
+    if let Part::Command(claim, fact) = part
+        && fact.is_none_or(|fact| fact.bars.is_empty())
         && case.grants.plain_commands()
         && case.claims.bars.is_empty()
         && crate::offer::is_plain(claim)
@@ -262,7 +263,10 @@ pub(super) fn allow_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 /// What lies beyond the line: a person may say yes, unless the mode says no.
 pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     let reason = match part {
-        Part::Path(claim, fact) => beyond(claim.operation, fact)?,
+        Part::Path(claim, fact) => match beyond(claim.operation, fact) {
+            Some(reason) => reason,
+            None => unresolved_read(case, claim, fact).or_else(|| guarded_below(case, fact))?,
+        },
         // The list of hosts has been asked before, and says nothing about it.
         Part::Host(_) if matches!(case.call, ToolCall::Process(_)) => Reason::UnknownHost,
         Part::Host(claim) => hosts::beyond(case, claim)?,
@@ -272,6 +276,22 @@ pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion
         Mode::DontAsk | Mode::Explore => deny(reason),
         Mode::Default | Mode::AcceptEdits | Mode::BypassPermissions | Mode::Auto => ask(reason),
     })
+}
+
+/// A read by a command of which it is not known where it leads. Nothing is opened by us, so that nobody may say no, but
+/// what it leads to may be guarded. Where the kernel holds the command, it is held there too.
+fn unresolved_read(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -> Option<Reason> {
+    match &fact.standing {
+        Standing::Unresolved(why) if is_read_by_command(claim) && !why.missing && !is_held(case) => {
+            Some(Reason::Unresolved(why.clone()))
+        }
+        Standing::Unresolved(_) | Standing::Inside | Standing::Outside { .. } | Standing::OfTheShell => None,
+    }
+}
+
+/// A command reads everything below a folder in which guarded places lie.
+fn guarded_below(case: &Case<'_>, fact: &PathFact) -> Option<Reason> {
+    fact.guarded_below.clone().filter(|_| !is_held(case)).map(Reason::GuardedRead)
 }
 
 /// How a path lies beyond the line, if it does.
@@ -303,7 +323,7 @@ pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     Some(match part {
         Part::Path(claim, fact) if fact.standing == Standing::OfTheShell => shells_own(case, claim),
         Part::Path(claim, _) => path_default(case, claim),
-        Part::Command(claim, bar) => command_default(case, claim, bar),
+        Part::Command(claim, fact) => command_default(case, claim, fact),
         Part::Shell(fact) => shell_default(case, fact),
         Part::Host(_) => allow(Reason::DecidedElsewhere),
         // A tool that does nothing but reach hosts may what it may there.
@@ -336,11 +356,12 @@ fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
     }
 }
 
-fn command_default(case: &Case<'_>, claim: &CommandClaim, bar: Option<&Bar>) -> Opinion {
+fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandFact>) -> Opinion {
     if is_held(case) {
         return allow(Reason::HeldByTheKernel);
     }
-    let bar = case.claims.bars.first().or_else(|| claim.bars.first()).or(bar);
+    let found = fact.and_then(|fact| fact.bars.first());
+    let bar: Option<&Bar> = case.claims.bars.first().or_else(|| claim.bars.first()).or(found);
     if bar.is_none() && claim.is_wordless() {
         return allow(Reason::DecidedElsewhere);
     }
@@ -379,7 +400,7 @@ fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
 
 /// The kernel holds the command, in full or with gaps that the owner of the session accepted by name, and nothing
 /// it could reach is undecided: an open network is the owner's word for every host, unless rules speak of hosts.
-fn is_held(case: &Case<'_>) -> bool {
+pub(super) fn is_held(case: &Case<'_>) -> bool {
     let ruled = [Effect::Deny, Effect::Ask].into_iter().any(|effect| case.policy.rules(effect).has_hosts());
     let known = case.claims.bars.is_empty() && case.claims.hosts.iter().all(|host| host.host.is_some());
     let by_us = |fact: &ShellFact| matches!(fact.held, ShellHold::Full | ShellHold::Degraded);

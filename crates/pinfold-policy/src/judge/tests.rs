@@ -75,6 +75,9 @@ fn every_combination() -> Vec<World> {
                             other_mount: bit(2),
                             declared: None,
                             line_itself: bit(3),
+                            matched: Vec::new(),
+                            guarded_below: None,
+                            denied_below: None,
                         },
                         scope: Scope {
                             root: "/w/a".into(),
@@ -101,7 +104,7 @@ fn call(operation: Operation) -> ToolCall {
 }
 
 fn claims(facts: &Facts) -> Claims {
-    let claim = |fact: &PathFact| PathClaim { path: None, operation: fact.operation, origin: Origin::Call };
+    let claim = |fact: &PathFact| PathClaim::new(None, fact.operation, Origin::Call);
     let shell = facts.shell.map(|_| ShellClaim::Reach);
     Claims { paths: facts.paths.iter().map(claim).collect(), shell, ..Claims::default() }
 }
@@ -378,6 +381,9 @@ fn seen_world(s: Seen) -> World {
             other_mount: false,
             declared: None,
             line_itself: false,
+            matched: Vec::new(),
+            guarded_below: None,
+            denied_below: None,
         },
         scope: Scope {
             root: "/w/a".into(),

@@ -162,5 +162,8 @@ fn imagined(trial: &Trial<'_>, claim: &PathClaim) -> PathFact {
         declared: None,
         other_mount: false,
         line_itself: false,
+        matched: Vec::new(),
+        guarded_below: None,
+        denied_below: None,
     }
 }

@@ -52,6 +52,9 @@ impl World {
                 declared: None,
                 other_mount: false,
                 line_itself: false,
+                matched: Vec::new(),
+                guarded_below: None,
+                denied_below: None,
             }
         };
         let facts = Facts {

@@ -38,7 +38,7 @@ impl CommandPattern {
     /// One clause.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let prefix = text.strip_suffix(":*");
-        let mut words: Vec<String> = prefix.unwrap_or(text).split_whitespace().map(str::to_owned).collect();
+        let mut words = words_of(prefix.unwrap_or(text));
         let Some(first) = words.first() else { return Err("it names no program") };
         if let Some((program, rest)) = stored_form(first) {
             let (program, rest) = (program.to_owned(), rest.to_owned());
@@ -77,6 +77,14 @@ impl CommandPattern {
             Rest::Glob(glob) => glob.names(word.as_bytes()),
             Rest::End | Rest::Anything => false,
         }
+    }
+
+    /// Whether `word` begins as the rule says in front of its first star: `git diff*` means `git diffx` too.
+    pub fn begins(&self, word: &str) -> bool {
+        let Rest::Glob(glob) = &self.rest else { return false };
+        let start = glob.literal_prefix();
+        let start = start.strip_prefix(&[SEPARATOR]).unwrap_or(start);
+        !start.is_empty() && !start.contains(&SEPARATOR) && word.as_bytes().starts_with(start)
     }
 
     /// Whether it holds an operator of the shell, which no word of a command is.
@@ -129,6 +137,41 @@ impl CommandPattern {
         }
         self.rest.matches(key, at)
     }
+}
+
+/// The words of a pattern, without the quotes that a shell would take away: a rule is often a command that was copied.
+/// Wildcards stay wildcards within quotes. Quotes that do not end stand for themselves.
+fn words_of(text: &str) -> Vec<String> {
+    unquoted(text).unwrap_or_else(|| text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Whether every quote of a pattern ends.
+pub(crate) fn ends_its_quotes(text: &str) -> bool {
+    unquoted(text).is_some()
+}
+
+fn unquoted(text: &str) -> Option<Vec<String>> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('"'), '\\') => match chars.next()? {
+                c @ ('"' | '\\' | '$' | '`') => word.get_or_insert_default().push(c),
+                c => word.get_or_insert_default().extend(['\\', c]),
+            },
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
 }
 
 impl Rest {

@@ -1,5 +1,7 @@
 //! Text with wildcards, compared in linear time: `*` stands for any run of bytes, `?` for one character.
 
+use super::wild::Token;
+
 /// A text with wildcards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glob {
@@ -60,6 +62,16 @@ impl Glob {
         let pieces: Vec<_> = self.pieces.iter().map(|piece| &*piece.text).collect();
         let any = |b: u8| if b == b'?' { super::DYNAMIC } else { b };
         pieces.join(&[super::DYNAMIC][..]).into_iter().map(any).collect()
+    }
+
+    /// The pattern in pieces that can be compared with wildcards of a shell.
+    pub(crate) fn tokens(&self) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            tokens.extend((at > 0).then_some(Token::Any));
+            tokens.extend(piece.text.iter().map(|&b| if b == b'?' { Token::Any } else { Token::Byte(b) }));
+        }
+        tokens
     }
 
     /// Whether all of `text` matches.

@@ -5,13 +5,14 @@ mod glob;
 mod host;
 mod name;
 mod path;
+pub mod wild;
 
 pub use command::{CommandKey, CommandPattern, DYNAMIC, SEPARATOR};
 pub use host::HostPattern;
 pub use name::NamePattern;
 pub use path::{Base, Bases, PathPattern, Segment};
 
-pub(crate) use command::Rest;
-pub(crate) use path::{Anchored, names};
+pub(crate) use command::{Rest, ends_its_quotes};
+pub(crate) use path::{Anchored, Below, Reached, names};
 
 pub(crate) use glob::Glob;

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Glob;
+use super::wild::{Token, loose, may_meet, tokens};
 
 /// What a pattern is measured from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -174,7 +175,71 @@ pub(crate) fn names(path: &Path) -> impl Iterator<Item = &[u8]> + Clone {
     })
 }
 
+/// What a claim reaches beside exactly one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Reached {
+    /// Names in it hold wildcards of a shell.
+    pub(crate) wild: bool,
+    /// Everything below it is reached.
+    pub(crate) below: Below,
+    /// Of that, what lies under names which start with a dot is passed over.
+    pub(crate) visible: bool,
+}
+
+/// Whether what lies below a path is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Below {
+    /// No.
+    #[default]
+    No,
+    /// Only where a pattern says from where it starts: it may be a file.
+    Anchored,
+    /// Yes: it is a folder.
+    Yes,
+}
+
 impl Anchored {
+    /// Whether a path that is reached may match. `true` also where that cannot be told. `covers_below`: what lies
+    /// beneath a pattern without wildcards matches too.
+    pub(crate) fn may_meet(&self, names: &[&[u8]], reached: Reached, covers_below: bool) -> bool {
+        let own: Vec<Segment> =
+            self.leading.iter().cloned().map(Segment::Name).chain(self.rest.iter().cloned()).collect();
+        // Which segments may come next, after so many names.
+        let mut at = vec![false; own.len() + 1];
+        at.first_mut().into_iter().for_each(|first| *first = true);
+        skip_any(&own, &mut at);
+        for name in names {
+            let mut next = vec![false; own.len() + 1];
+            for (i, _) in at.iter().enumerate().filter(|(_, here)| **here) {
+                let step = match own.get(i) {
+                    Some(Segment::Any) => Some(i),
+                    Some(segment) => segment.may_take(name, reached.wild).then_some(i + 1),
+                    // Beneath what the pattern names.
+                    None => (self.rest.is_empty() && covers_below).then_some(i),
+                };
+                if let Some(slot) = step.and_then(|step| next.get_mut(step)) {
+                    *slot = true;
+                }
+            }
+            skip_any(&own, &mut next);
+            at = next;
+        }
+        let hidden = |i: usize| {
+            let dotted = |segment: &Segment| match segment {
+                Segment::Name(name) => name.starts_with(b"."),
+                Segment::Glob(glob) => glob.literal_prefix().starts_with(b"."),
+                Segment::Up | Segment::Any => false,
+            };
+            reached.visible && own.get(i..).unwrap_or_default().iter().any(dotted)
+        };
+        let lies_below = |i: usize| match reached.below {
+            Below::No => false,
+            Below::Anchored => i < self.leading.len() && !hidden(i),
+            Below::Yes => !hidden(i),
+        };
+        at.iter().enumerate().filter(|(_, here)| **here).any(|(i, _)| i == own.len() || lies_below(i))
+    }
+
     /// The last name of the pattern, when every match ends with it.
     pub(crate) fn last_name(&self) -> Option<&[u8]> {
         match self.rest.last() {
@@ -220,7 +285,30 @@ fn components_match(pattern: &[Segment], names: &[&[u8]]) -> bool {
     pattern.get(p..).unwrap_or_default().iter().all(|segment| *segment == Segment::Any)
 }
 
+/// `**` may stand for nothing.
+fn skip_any(own: &[Segment], at: &mut [bool]) {
+    for (i, segment) in own.iter().enumerate() {
+        let skips = *segment == Segment::Any && at.get(i).copied().unwrap_or(false);
+        if let Some(next) = at.get_mut(i + 1).filter(|_| skips) {
+            *next = true;
+        }
+    }
+}
+
 impl Segment {
+    /// Whether a name, perhaps with wildcards of a shell, may be this one.
+    fn may_take(&self, name: &[u8], wild: bool) -> bool {
+        if !wild {
+            return self.takes(name);
+        }
+        let shell = loose(tokens(&String::from_utf8_lossy(name)));
+        match self {
+            Self::Up | Self::Any => false,
+            Self::Name(own) => may_meet(&shell, &own.iter().copied().map(Token::Byte).collect::<Vec<_>>()),
+            Self::Glob(glob) => may_meet(&shell, &glob.tokens()),
+        }
+    }
+
     fn takes(&self, name: &[u8]) -> bool {
         match self {
             Self::Up | Self::Any => false,

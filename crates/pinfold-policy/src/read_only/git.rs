@@ -69,6 +69,12 @@ pub(super) fn only_reads(args: &[Word]) -> bool {
     false
 }
 
+/// The options of a subcommand that are let through.
+pub(super) fn options(name: &str) -> impl Iterator<Item = &'static Options> + '_ {
+    let listed = SUBCOMMANDS.iter().filter(move |subcommand| subcommand.names.contains(&name));
+    listed.flat_map(|subcommand| subcommand.options)
+}
+
 impl Subcommand {
     fn accepts(&self, args: &[Word]) -> bool {
         match read(self.options, args, false) {

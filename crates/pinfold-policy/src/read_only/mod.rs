@@ -71,6 +71,21 @@ pub(crate) fn knows(name: &str) -> bool {
     TABLE.contains_key(name)
 }
 
+/// Whether a subcommand of git has this long option among those that only read.
+pub(crate) fn git_knows_long(subcommand: &str, long: &str) -> bool {
+    git::options(subcommand).any(|list| list.has_long(long))
+}
+
+/// Whether a subcommand of git has this letter among those that only read.
+pub(crate) fn git_knows_letter(subcommand: &str, letter: char) -> bool {
+    git::options(subcommand).any(|list| list.plain.contains(letter))
+}
+
+/// Whether a subcommand of git has this letter with a value among those that only read.
+pub(crate) fn git_values(subcommand: &str, letter: char) -> bool {
+    git::options(subcommand).any(|list| list.valued.contains(letter) || list.glued.contains(letter))
+}
+
 /// The table by name.
 static TABLE: LazyLock<HashMap<&'static str, &'static Program>> = LazyLock::new(|| {
     table::PROGRAMS

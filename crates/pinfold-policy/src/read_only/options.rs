@@ -179,6 +179,11 @@ enum Takes {
 }
 
 impl Options {
+    /// Whether a long option is listed.
+    pub(super) fn has_long(&self, name: &str) -> bool {
+        self.long.iter().any(|listed| listed.trim_end_matches(['=', '?']) == name)
+    }
+
     /// What a letter takes, if it is listed.
     fn takes(&self, letter: char) -> Option<Takes> {
         [(self.plain, Takes::Nothing), (self.glued, Takes::Rest), (self.valued, Takes::Value)]

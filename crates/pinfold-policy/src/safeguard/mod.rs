@@ -7,7 +7,6 @@
 //! The trap: a false alarm costs as much as a miss, since a person who is asked too often stops reading.
 
 mod arguments;
-mod constants;
 mod hosts;
 mod way;
 
@@ -61,10 +60,10 @@ use std::sync::LazyLock;
 
 use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, SimpleCommand, Word};
 
-use self::constants::Constants;
 pub(crate) use self::root_removal::is_root_kind;
 use self::way::Way;
 use crate::claim::PathClaim;
+use crate::command::constants::Constants;
 use crate::command::{CommandClaim, Commands, Gravity, Invocation, SafeguardHit, understand};
 
 /// Every safeguard, in the order in which they are listed and shown: what destroys, then what hides.
@@ -302,6 +301,31 @@ fn add(safeguard: &Safeguard, hits: &mut Vec<SafeguardHit>) {
     if hits.iter().all(|hit| hit.id != safeguard.id) {
         hits.push(safeguard.hit());
     }
+}
+
+/// Whether a safeguard looks at programs of this name, wherever it lies.
+pub(crate) fn watches(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    name == "git" || !INDEX.program(name).is_empty()
+}
+
+/// What a program with its arguments would do that needs a person.
+pub(crate) fn of_hidden_program(words: &[Word]) -> Vec<SafeguardHit> {
+    let mut hits = Vec::new();
+    of_program(&Invocation { words: words.to_vec(), ..Invocation::default() }, None, &mut hits);
+    hits
+}
+
+/// What a text would do as a command line that needs a person. A text that does not begin with a known program is prose.
+pub(crate) fn of_hidden_line(text: &str) -> Vec<SafeguardHit> {
+    let script = pinfold_shell::parse(text);
+    let first = script.commands.first().and_then(|command| command.words.first()).and_then(Word::as_static);
+    if !first.is_some_and(|program| crate::command::knows(program) || watches(program)) {
+        return Vec::new();
+    }
+    let claims = understand(text, &script);
+    let of_commands = claims.commands.into_iter().flat_map(|claim| claim.safeguards);
+    claims.safeguards.into_iter().chain(of_commands).collect()
 }
 
 /// Whether a program with its arguments is hit.

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
 use super::arguments::{known, program_name};
-use super::constants::Given;
 use super::{Line, Safeguard, Watch, program_hits};
 use crate::command::Gravity;
+use crate::command::constants::Given;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "unknown-program",

@@ -5,6 +5,8 @@
 
 use pinfold_shell::{Part, Word};
 
+use crate::pattern::wild::{Token, matches, tokens};
+
 /// Where a path starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
@@ -199,65 +201,4 @@ impl<'a> Step<'a> {
     fn is_open(self) -> bool {
         self.0.contains(['*', '?', '[', '(', '\\', UNKNOWN])
     }
-}
-
-/// A piece of a glob.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
-    Byte(u8),
-    /// `?` or `[…]`: one character, whichever.
-    One,
-    /// `*`, or text that is not known.
-    Any,
-}
-
-fn tokens(step: &str) -> Vec<Token> {
-    let mut out = Vec::new();
-    let mut bytes = step.bytes();
-    while let Some(byte) = bytes.next() {
-        let token = match byte {
-            b'\\' => Token::Byte(bytes.next().unwrap_or(b'\\')),
-            b'?' => Token::One,
-            b'[' => {
-                // A class: up to its end, of which there may be none.
-                bytes.by_ref().find(|byte| *byte == b']');
-                Token::One
-            }
-            b'(' => {
-                // An extended pattern, `@(a|b)`: what it stands for is not looked into.
-                out.pop();
-                bytes.by_ref().find(|byte| *byte == b')');
-                Token::Any
-            }
-            b'*' | 0 => Token::Any,
-            byte => Token::Byte(byte),
-        };
-        out.push(token);
-    }
-    out
-}
-
-/// Whether the name can come out of the glob. Goes back to the last `*` only, so it takes at most the product of
-/// both lengths, and names are short.
-fn matches(glob: &[Token], name: &[u8]) -> bool {
-    let (mut at, mut on) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while on < name.len() {
-        match glob.get(at) {
-            Some(Token::Any) => {
-                star = Some((at, on));
-                at += 1;
-            }
-            Some(Token::One) => (at, on) = (at + 1, on + 1),
-            Some(Token::Byte(byte)) if name.get(on) == Some(byte) => (at, on) = (at + 1, on + 1),
-            _ => match star {
-                Some((star_at, star_on)) => {
-                    star = Some((star_at, star_on + 1));
-                    (at, on) = (star_at + 1, star_on + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    glob.get(at..).unwrap_or_default().iter().all(|token| *token == Token::Any)
 }

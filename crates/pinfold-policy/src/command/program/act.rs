@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pinfold_shell::{Part, Word};
+use pinfold_shell::{Part, Span, Word};
 
 use super::super::environment;
 use super::super::invocation::Invocation;
@@ -11,12 +11,13 @@ use super::super::words::{behind, known_start, literal};
 use super::super::{Bar, HostClaim};
 use super::scan::{Arg, Scanned};
 use super::setting::{self, Setting};
-use super::{Does, Operands, Program, Purpose, Style, find, scan};
+use super::{Does, Operands, Program, Purpose, Reach, Style, find, known, scan};
 use crate::claim::Operation;
 
 pub(in super::super) use super::super::FolderUse;
 
 /// What one invocation does.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about one command")]
 #[derive(Default)]
 pub(in super::super) struct Acts<'a> {
     /// The program's name.
@@ -35,6 +36,10 @@ pub(in super::super) struct Acts<'a> {
     pub(in super::super) inner: Vec<Inner<'a>>,
     /// Folders it moves to before anything else, each from the one before.
     pub(in super::super) folders: Vec<Cow<'a, Word>>,
+    /// Without a place it searches the folder, unless something is piped into it; whether it passes over hidden names.
+    pub(in super::super) default_search: Option<bool>,
+    /// What gets another name: what it has now, and the new one.
+    pub(in super::super) renamed: Vec<(Cow<'a, Word>, Cow<'a, Word>)>,
     /// Other folders that it takes code from.
     pub(in super::super) sources: Vec<Cow<'a, Word>>,
     /// What it takes from the folder that it works in.
@@ -45,6 +50,14 @@ pub(in super::super) struct Acts<'a> {
     pub(in super::super) input: Input,
     /// Some of its arguments are put in by another program, at `{}` or at the end.
     open_ended: bool,
+    /// Words that were read as something else than a path: code, text, a host, a program.
+    pub(in super::super) taken: Vec<Span>,
+    /// What it does with a place that any other word names.
+    pub(in super::super) reach: Reach,
+    /// Which program it is, or which of its subcommands, is not in the tables: its words may name another to start.
+    pub(in super::super) unread: bool,
+    /// The program is in the tables.
+    pub(in super::super) known: bool,
 }
 
 /// What standard input is to a program.
@@ -68,6 +81,8 @@ pub(in super::super) struct Touched<'a> {
     pub(in super::super) word: Cow<'a, Word>,
     pub(in super::super) operation: Operation,
     pub(in super::super) purpose: Purpose,
+    /// Names below it that start with a dot are passed over.
+    pub(in super::super) visible: bool,
 }
 
 /// A program that is started.
@@ -93,12 +108,14 @@ pub(in super::super) enum InnerWords<'a> {
 pub(in super::super) fn act(invocation: &Invocation) -> Acts<'_> {
     let Some(name) = invocation.name() else { return Acts { folder: FolderUse::Code, ..Acts::default() } };
     let Some(program) = find(name) else {
-        return Acts { name, folder: FolderUse::Code, ..Acts::default() };
+        return Acts { name, folder: FolderUse::Code, unread: true, ..Acts::default() };
     };
     let scanned = scan(program, invocation.args());
     let open_ended = invocation.open_ended;
-    let mut acts = Acts { name, exact: !scanned.unknown, open_ended, ..Acts::default() };
+    let mut acts = Acts { name, exact: !scanned.unknown, open_ended, known: true, ..Acts::default() };
+    acts.known_as_far(&scanned);
     acts.read(&scanned);
+    acts.unknown_options(&scanned);
     if invocation.open_ended {
         acts.open_end(&scanned);
     }
@@ -106,6 +123,62 @@ pub(in super::super) fn act(invocation: &Invocation) -> Acts<'_> {
 }
 
 impl<'a> Acts<'a> {
+    /// What the tables know of the program and its subcommand, and what they do not.
+    fn known_as_far(&mut self, scanned: &Scanned<'a>) {
+        let Some(leaf) = scanned.levels.last() else { return };
+        self.reach = leaf.reach;
+        self.taken.extend(scanned.commands.iter().cloned());
+        let first = scanned.args.iter().find_map(Arg::operand);
+        let unknown_command = first.filter(|_| !leaf.commands.is_empty());
+        self.unread = unknown_command.is_some();
+        if let Some(command) = unknown_command.filter(|_| leaf.closed) {
+            self.unknown_command(command);
+        }
+    }
+
+    /// Options of a program whose rows are complete that are in none of them. Where its subcommand has to be named by a
+    /// rule, that means its options too.
+    fn unknown_options(&mut self, scanned: &Scanned<'a>) {
+        let named = |bar: &Bar| bar.lifted_by.is_some() && bar.lifted_by.as_deref() == scanned.command;
+        if !scanned.levels.iter().any(|level| level.closed) || self.bars.iter().any(named) {
+            return;
+        }
+        let command = scanned.command.unwrap_or_default();
+        for arg in &scanned.args {
+            if let Arg::Option { known: None, name, .. } = arg
+                && !known::is_known(command, name)
+            {
+                self.option_bar("unknown-option", name, "is not known, and may do anything");
+            }
+        }
+    }
+
+    /// A subcommand that is not in the tables: a rule has to name it. A name with a slash leads to a program that lies
+    /// somewhere else than those of the tool.
+    fn unknown_command(&mut self, command: &Word) {
+        let Some(text) = command.as_static() else {
+            return self.script_bar("is known only by running");
+        };
+        let why = format!("`{} {text}` is not known, and may do anything", self.name);
+        let lifted_by = (!text.contains('/')).then(|| text.to_owned());
+        self.bars.push(Bar { lifted_by, ..Bar::new("unknown-command", why) });
+    }
+
+    /// The word of its subcommand.
+    pub(in super::super) fn command_word(&self) -> Option<&'a str> {
+        self.command
+    }
+
+    /// Whether a word that is put in by another program may name a file.
+    pub(in super::super) fn may_touch(&self) -> bool {
+        self.reach != Reach::Text
+    }
+
+    /// A word that is no path, whatever it looks like.
+    pub(in super::super) fn take(&mut self, word: &Word) {
+        self.taken.push(word.span.clone());
+    }
+
     fn read(&mut self, scanned: &Scanned<'a>) {
         let Some(leaf) = scanned.levels.last() else { return };
         self.command = scanned.command;
@@ -143,7 +216,7 @@ impl<'a> Acts<'a> {
             match does {
                 Does::Bars(why) => self.option_bar("option", name, why),
                 Does::Code => self.option_bar("inline-code", name, "holds code, which no pattern can judge"),
-                Does::InPlace => reading.in_place = true,
+                Does::InPlace | Does::Suffix => reading.in_place = true,
                 Does::ForFirst => reading.has_first = true,
                 Does::Here => self.here(Purpose::Aside),
                 Does::FirstIsLine => {
@@ -163,9 +236,16 @@ impl<'a> Acts<'a> {
             | Does::ConfigFile
             | Does::Into
             | Does::Archive => {}
+            Does::Text => self.take(value),
             Does::Path(operation, purpose) => self.path(value.clone(), operation, purpose),
-            Does::Folder => self.folders.push(value.clone()),
-            Does::Source => self.sources.push(value.clone()),
+            Does::Folder => {
+                self.take(value);
+                self.folders.push(value.clone());
+            }
+            Does::Source => {
+                self.take(value);
+                self.sources.push(value.clone());
+            }
             Does::FolderOf => self.folder_of(value),
             Does::Bars(why) => self.option_bar("option", name, why),
             Does::Line => {
@@ -175,10 +255,24 @@ impl<'a> Acts<'a> {
             }
             Does::Code => {
                 reading.has_first = true;
+                self.take(value);
                 self.option_bar("inline-code", name, "holds code, which no pattern can judge");
             }
             Does::InPlace => reading.in_place = true,
-            Does::ForFirst | Does::Module => reading.has_first = true,
+            // The program's own reading looks at the suffix.
+            Does::Suffix => {
+                self.take(value);
+                reading.in_place = true;
+            }
+            Does::ForFirst => {
+                reading.has_first = true;
+                self.take(value);
+            }
+            Does::Module => {
+                reading.has_first = true;
+                reading.module = Some(value.clone());
+                self.take(value);
+            }
             Does::FirstFile => {
                 reading.has_first = true;
                 self.path(value.clone(), Operation::Read, Purpose::Command);
@@ -191,13 +285,30 @@ impl<'a> Acts<'a> {
             Does::Piped => self.path(value.clone(), Operation::Write, Purpose::Aside),
             Does::SedScript => {
                 reading.has_first = true;
+                self.take(value);
                 sed::script(self, value);
             }
             Does::Target => reading.target = Some(value.clone()),
-            Does::AtFile => self.at_file(value, "@"),
-            Does::FormFile => self.form_file(value),
+            Does::AtFile => {
+                self.take(value);
+                self.at_file(value, "@");
+            }
+            Does::Encoded => {
+                self.take(value);
+                self.encoded(value);
+            }
+            Does::FormFile => {
+                self.take(value);
+                self.form_file(value);
+            }
             Does::Host => self.host(value),
-            Does::Setting | Does::WriteOut | Does::Define | Does::Pass | Does::Network | Does::Query => {
+            Does::Setting
+            | Does::WriteOut
+            | Does::Define
+            | Does::Pass
+            | Does::Network
+            | Does::Query
+            | Does::Format => {
                 self.judged_value(does, name, value);
             }
             Does::Mount => self.mount(value),
@@ -212,6 +323,7 @@ impl<'a> Acts<'a> {
             Operands::Each(operation, purpose) => self.each(reading, &words, operation, purpose),
             Operands::AfterFirst(operation, purpose) => {
                 let skip = usize::from(!reading.has_first);
+                words.iter().take(skip).for_each(|word| self.take(word));
                 self.each(reading, words.get(skip..).unwrap_or_default(), operation, purpose);
             }
             Operands::Last(from, to) => self.last(reading, &words, from, to),
@@ -254,8 +366,16 @@ impl<'a> Acts<'a> {
         if folder {
             for source in sources {
                 if let Some(inside) = below(&target, source) {
+                    self.renamed.push((Cow::Borrowed(source), Cow::Owned(inside.clone())));
                     self.path(Cow::Owned(inside), to, Purpose::Command);
                 }
+            }
+        }
+        for source in sources {
+            self.renamed.push((Cow::Borrowed(source), target.clone()));
+            // Where the target is a folder that is there, the name is kept below it.
+            if !folder && let Some(inside) = below(&target, source) {
+                self.renamed.push((Cow::Borrowed(source), Cow::Owned(inside)));
             }
         }
         self.path(target, to, Purpose::Command);
@@ -267,8 +387,12 @@ impl<'a> Acts<'a> {
             let all: Vec<&Word> = std::iter::once(split.as_ref()).chain(words.iter().copied()).collect();
             return self.joined(&all);
         }
-        let assigned = words.iter().take_while(|word| environment::is_assignment(word)).count();
+        // Whatever holds `=` is put into the environment, whether a shell would call it a name or not.
+        let assigned = words.iter().take_while(|word| known_start(word).contains('=')).count();
         let (assignments, command) = words.split_at(assigned.min(words.len()));
+        for word in assignments {
+            self.take(word);
+        }
         self.bars.extend(assignments.iter().filter_map(|word| environment::of_word(word)));
         self.start(command);
     }
@@ -276,6 +400,9 @@ impl<'a> Acts<'a> {
     /// A program with its arguments is started.
     pub(in super::super) fn start(&mut self, words: &[&Word]) {
         if !words.is_empty() {
+            for word in words {
+                self.take(word);
+            }
             let words = words.iter().map(|word| (*word).clone()).collect();
             self.inner.push(Inner { words: InnerWords::Words(words), open_ended: false, elsewhere: false });
         }
@@ -300,6 +427,9 @@ impl<'a> Acts<'a> {
         let Some(first) = words.first() else { return };
         let mut text = String::new();
         for word in words {
+            self.take(word);
+        }
+        for word in words {
             let Some(known) = word.as_static() else {
                 self.inner.push(Inner::unknown());
                 return;
@@ -314,6 +444,7 @@ impl<'a> Acts<'a> {
 
     /// A command line for a shell.
     pub(in super::super) fn line(&mut self, line: Cow<'a, Word>) {
+        self.take(&line);
         self.inner.push(Inner { words: InnerWords::Line(line), open_ended: false, elsewhere: false });
     }
 
@@ -322,6 +453,10 @@ impl<'a> Acts<'a> {
         if reading.in_place {
             let skip = usize::from(!reading.has_first);
             self.each(reading, words.get(skip..).unwrap_or_default(), Operation::Edit, Purpose::Command);
+        }
+        if let Some(module) = &reading.module {
+            // `python3 -m pytest x` is `pytest x`, where a program of that name is known.
+            return self.module(module, words);
         }
         if reading.has_first {
             return;
@@ -336,11 +471,21 @@ impl<'a> Acts<'a> {
         if script.parts.iter().any(|part| matches!(part, Part::Process)) {
             self.inner.push(Inner::unknown());
         }
+        self.path(Cow::Borrowed(*script), Operation::Read, Purpose::Command);
         if climbs(script) {
             let why =
                 format!("`..` in the script of `{}` leads to another one than the rule names", self.name);
             self.bars.push(Bar::new("dot-dot", why));
         }
+    }
+
+    /// A module that is run in place of a script, with its arguments.
+    fn module(&mut self, module: &Word, args: &[&'a Word]) {
+        let Some(name) = module.as_static() else { return self.inner.push(Inner::unknown()) };
+        let name = name.strip_suffix(".__main__").unwrap_or(name);
+        let program = literal(name, module);
+        let words: Vec<&Word> = std::iter::once(&program).chain(args.iter().copied()).collect();
+        self.start(&words);
     }
 
     pub(in super::super) fn path(&mut self, word: Cow<'a, Word>, operation: Operation, purpose: Purpose) {
@@ -356,7 +501,21 @@ impl<'a> Acts<'a> {
             }
             return;
         }
-        self.paths.push(Touched { word, operation, purpose });
+        self.paths.push(Touched { word, operation, purpose, visible: false });
+    }
+
+    /// A place that is searched. `visible`: names that start with a dot are passed over.
+    pub(in super::super) fn search(&mut self, word: Cow<'a, Word>, visible: bool) {
+        let before = self.paths.len();
+        self.path(word, Operation::Search, Purpose::Command);
+        self.paths.iter_mut().skip(before).for_each(|touched| touched.visible = visible);
+    }
+
+    /// The folder that it works in.
+    pub(in super::super) fn here_by(&mut self, operation: Operation, visible: bool) {
+        let here = Word { parts: vec![Part::Literal(".".to_owned())], ..Word::default() };
+        self.path(Cow::Owned(here), operation, Purpose::Command);
+        self.paths.iter_mut().last().into_iter().for_each(|touched| touched.visible = visible);
     }
 
     /// A file of this name in the person's home is changed.
@@ -372,6 +531,12 @@ impl<'a> Acts<'a> {
             let why = format!("what `{}` writes is known only by running", self.name);
             self.bars.push(Bar::new("unknown-file", why));
         }
+    }
+
+    /// What it reads stands in no word.
+    pub(in super::super) fn unknown_read(&mut self) {
+        let why = format!("what `{}` reads is known only by running", self.name);
+        self.bars.push(Bar::new("unknown-file", why));
     }
 
     /// A path in the middle of a static word.
@@ -410,6 +575,14 @@ impl<'a> Acts<'a> {
         }
     }
 
+    /// `@file`, `name@file`; with `=` in front of it data.
+    fn encoded(&mut self, value: &Word) {
+        let start = known_start(value);
+        if let Some((name, _)) = start.split_once('@').filter(|(name, _)| !name.contains('=')) {
+            self.path(Cow::Owned(behind(value, name.len() + 1)), Operation::Read, Purpose::Command);
+        }
+    }
+
     /// `name=@file;type=x`, `name=<file`.
     fn form_file(&mut self, value: &Word) {
         let start = known_start(value);
@@ -424,6 +597,7 @@ impl<'a> Acts<'a> {
     }
 
     pub(in super::super) fn host(&mut self, word: &Word) {
+        self.take(word);
         let start = known_start(word);
         // A host that ends before the part that is not known is known.
         let whole = word.as_static().is_some()
@@ -442,7 +616,7 @@ impl<'a> Acts<'a> {
     fn judged_value(&mut self, does: Does, option: &str, value: &Word) {
         let matters = match does {
             Does::Setting => match setting::of(value) {
-                Setting::Harmless => return,
+                Setting::Harmless => return self.take(value),
                 Setting::Runs(line) => {
                     self.line(Cow::Owned(literal(line, value)));
                     true
@@ -452,6 +626,7 @@ impl<'a> Acts<'a> {
             Does::WriteOut => {
                 value.as_static().is_none_or(|text| text.contains("%output") || text.starts_with('@'))
             }
+            Does::Format => value.as_static().is_none_or(|text| text.contains('/') || text.contains(".lua")),
             Does::Define => setting::defines_program(value),
             Does::Pass => setting::passes_program(value),
             Does::Network => value.as_static().is_none_or(|text| text == "host" || text.contains(':')),
@@ -465,6 +640,7 @@ impl<'a> Acts<'a> {
 
     /// A query that goes beyond the database.
     pub(in super::super) fn query(&mut self, query: &Word) {
+        self.take(query);
         match query.as_static() {
             None => self.script_bar("is known only by running"),
             Some(text) if setting::query_goes_beyond(text) => {
@@ -476,6 +652,7 @@ impl<'a> Acts<'a> {
 
     /// `source:target[:options]`, `type=bind,source=…,target=…`: a place of this machine, or the name of a volume.
     fn mount(&mut self, value: &Word) {
+        self.take(value);
         let text = value.literal_prefix();
         let source = text
             .split(',')
@@ -508,6 +685,7 @@ impl<'a> Acts<'a> {
 
     /// `folder`, `type=local,dest=folder`, `-`.
     fn output(&mut self, value: &Word) {
+        self.take(value);
         let text = value.literal_prefix();
         match text.split(',').find_map(|pair| pair.strip_prefix("dest=")) {
             Some(folder) => self.path_text(folder, value, Operation::Write, Purpose::Aside),
@@ -566,6 +744,7 @@ struct Reading<'a> {
     first_is_line: bool,
     split: Option<Cow<'a, Word>>,
     target: Option<Cow<'a, Word>>,
+    module: Option<Cow<'a, Word>>,
 }
 
 impl Inner<'_> {

@@ -5,11 +5,12 @@
 //! for an operand); an option that is not in them is taken for a flag that does nothing of this kind.
 
 mod act;
+mod known;
 mod scan;
 mod setting;
 mod table;
 
-pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, act};
+pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
 pub(super) use scan::{Arg, scan};
 pub(super) use setting::query_goes_beyond;
 pub(super) use table::find;
@@ -29,8 +30,24 @@ pub(super) struct Program {
     pub(super) operands: Operands,
     /// Whether it takes code or configuration from the folder that it works in.
     pub(super) folder: FolderUse,
+    /// What it does with a place that a word names and no row speaks of.
+    pub(super) reach: Reach,
+    /// An option without a row, and a first operand that is no known subcommand, may do anything.
+    pub(super) closed: bool,
     /// Its subcommands, by the first operand. What a subcommand does not know is looked up here.
     pub(super) commands: &'static [Program],
+}
+
+/// What a program does with a place that one of its words names, where no row of the tables speaks of that word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) enum Reach {
+    /// Nothing: its words are text.
+    Text,
+    /// It reads it at most.
+    Reads,
+    /// Not known.
+    #[default]
+    Anything,
 }
 
 /// How options are written.
@@ -38,6 +55,8 @@ pub(super) struct Program {
 pub(super) enum Style {
     /// `-a`, `-ab`, `-ovalue`, `--long`, `--long=value`, abbreviations of long ones.
     Gnu,
+    /// As `Gnu`, with `-o=value` too, as programs of Go write it.
+    Go,
     /// `-name value`, `-name=value`; two dashes mean the same.
     Single,
     /// A compiler's: `-name`, `-name value`, `-namevalue`, `--name=value`.
@@ -76,8 +95,10 @@ pub(super) enum Purpose {
 /// What an option does.
 #[derive(Clone, Copy)]
 pub(super) enum Does {
-    /// Nothing that matters here.
+    /// Nothing that matters here. What its value is, is not said.
     Nothing,
+    /// Its value is text: a message, a pattern, a name of something that is no file.
+    Text,
     /// Its value is a path that this is done to.
     Path(Operation, Purpose),
     /// Its value is the folder that it moves to.
@@ -94,6 +115,8 @@ pub(super) enum Does {
     Code,
     /// It makes the operands files that are changed in place.
     InPlace,
+    /// The same; its value is the suffix of what was there.
+    Suffix,
     /// It stands in for the first operand (`grep -e`).
     ForFirst,
     /// Its value is a file that is read, and it stands in for the first operand (`grep -f`).
@@ -138,6 +161,10 @@ pub(super) enum Does {
     AtFile,
     /// Its value is `name=@file` or `name=<file`.
     FormFile,
+    /// Its value is data, `@file`, `name@file`, or `name=data`.
+    Encoded,
+    /// Its value is the name of a format, or a program for one.
+    Format,
     /// Its value is a host or an address.
     Host,
     /// It makes the program another: the operands are not what they are without it.
@@ -192,6 +219,21 @@ impl Program {
         Self { folder: FolderUse::Code, ..self }
     }
 
+    /// Its words are text, whatever they look like.
+    pub(super) const fn says(self) -> Self {
+        Self { reach: Reach::Text, ..self }
+    }
+
+    /// It does nothing but read, whatever its words are.
+    pub(super) const fn looks(self) -> Self {
+        Self { reach: Reach::Reads, ..self }
+    }
+
+    /// The rows are complete: what has none may do anything.
+    pub(super) const fn closed(self) -> Self {
+        Self { closed: true, ..self }
+    }
+
     pub(super) const fn commands(self, commands: &'static [Program]) -> Self {
         Self { commands, ..self }
     }
@@ -205,6 +247,8 @@ pub(super) const fn program(names: &'static [&'static str], operands: Operands) 
         options: &[],
         operands,
         folder: FolderUse::Nothing,
+        reach: Reach::Anything,
+        closed: false,
         commands: &[],
     }
 }
@@ -213,7 +257,12 @@ const fn options(names: &'static [&'static str], takes: Takes, does: Does) -> Op
     Options { names, takes, does }
 }
 
-/// Options with a value that does not matter.
+/// Options with a value that is text, whatever it looks like.
+pub(super) const fn text(names: &'static [&'static str]) -> Options {
+    options(names, Takes::Value, Does::Text)
+}
+
+/// Options with a value that does not matter, unless it names a place.
 pub(super) const fn takes(names: &'static [&'static str]) -> Options {
     options(names, Takes::Value, Does::Nothing)
 }

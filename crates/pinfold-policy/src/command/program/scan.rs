@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pinfold_shell::{Part, Word};
+use pinfold_shell::{Part, Span, Word};
 
 use super::super::words::{behind, known_start};
 use super::{Does, Options, Program, Style, Takes};
@@ -29,6 +29,8 @@ pub(in super::super) struct Scanned<'a> {
     pub(in super::super) levels: Vec<&'static Program>,
     /// The word of the subcommand, if there is one.
     pub(in super::super) command: Option<&'a str>,
+    /// Where the words of subcommands stand.
+    pub(in super::super) commands: Vec<Span>,
     /// In the order of the words, without the words of subcommands and without `--`.
     pub(in super::super) args: Vec<Arg<'a>>,
     /// There is an option that the tables do not know, or one without its value.
@@ -44,6 +46,7 @@ pub(in super::super) fn scan<'a>(program: &'static Program, args: &'a [Word]) ->
         out: Scanned {
             levels: vec![program],
             command: None,
+            commands: Vec::new(),
             args: Vec::with_capacity(args.len()),
             unknown: false,
             hidden: Vec::new(),
@@ -83,8 +86,8 @@ impl<'a> Scanner<'a> {
             _ if !start.starts_with(['-', '+']) => self.operand(word),
             _ if start.starts_with('+') => self.plus(word, start),
             _ => match style {
-                Style::Gnu if start.starts_with("--") => self.long(word, start),
-                Style::Gnu => self.cluster(word, start),
+                Style::Gnu | Style::Go if start.starts_with("--") => self.long(word, start),
+                Style::Gnu | Style::Go => self.cluster(word, start),
                 Style::Single => self.single(word, start),
                 Style::Glued => self.glued(word, start),
                 Style::Plain => self.operand(word),
@@ -110,6 +113,7 @@ impl<'a> Scanner<'a> {
                 && let Some(command) = command(program, name)
             {
                 self.out.levels.push(command);
+                self.out.commands.push(word.span.clone());
                 self.out.command = Some(name);
                 return;
             }
@@ -123,6 +127,8 @@ impl<'a> Scanner<'a> {
     fn push(&mut self, known: Option<&'static Options>, name: &'a str, value: Option<Cow<'a, Word>>) {
         let missing = known.is_some_and(|options| options.takes == Takes::Value) && value.is_none();
         self.out.unknown |= known.is_none() || missing;
+        // What stands behind `-m MODULE` is for the module.
+        self.ended |= known.is_some_and(|options| matches!(options.does, Does::Module)) && value.is_some();
         self.out.args.push(Arg::Option { known, name, value });
     }
 
@@ -186,7 +192,12 @@ impl<'a> Scanner<'a> {
                 self.push(known, name, None);
                 continue;
             }
-            let value = if glued { Some(Cow::Owned(behind(word, end))) } else { self.next_value(known) };
+            let equals = start.get(end..).is_some_and(|rest| rest.starts_with('='));
+            let skip = usize::from(
+                equals && self.out.levels.first().is_some_and(|program| program.style == Style::Go),
+            );
+            let value =
+                if glued { Some(Cow::Owned(behind(word, end + skip))) } else { self.next_value(known) };
             return self.push(known, name, value);
         }
         if word.as_static().is_none() {

@@ -113,6 +113,17 @@ pub(super) fn of(value: &Word) -> Setting<'_> {
 /// What the name of a build's variable holds when it names a program or a file that is loaded.
 const PROGRAM_WORDS: &[&str] = &[
     "COMPILER",
+    "CMAKE_AR",
+    "CMAKE_RANLIB",
+    "CMAKE_NM",
+    "CMAKE_STRIP",
+    "CMAKE_OBJ",
+    "CMAKE_ADDR2LINE",
+    "CMAKE_MT",
+    "CMAKE_RC",
+    "CMAKE_DLLTOOL",
+    "CMAKE_READELF",
+    "_FLAGS",
     "LAUNCHER",
     "TOOLCHAIN",
     "COMMAND",
@@ -233,7 +244,12 @@ pub(in super::super) fn query_goes_beyond(text: &str) -> bool {
             !SHOWS.contains(&name)
         })
     };
+    let mut words = lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let opens_file = |word: &str| matches!(word, "attach" | "temp_store_directory" | "data_store_directory");
+    let vacuums_into = || lower.contains("vacuum") && lower.contains("into");
     BEYOND.iter().any(|beyond| lower.contains(&beyond.to_ascii_lowercase()))
+        || words.any(opens_file)
+        || vacuums_into()
         || lower.lines().any(dotted)
         || lower
             .lines()

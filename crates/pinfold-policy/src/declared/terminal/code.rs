@@ -60,39 +60,62 @@ const HAND_ON: &[&str] = &["flock", "runuser", "script", "su", "watch"];
 /// Builtins that run text, or make text that runs later.
 const RUNNERS: &[&str] = &["eval", "source", ".", "alias", "bind", "complete", "compgen", "enable", "fc"];
 
-/// The code that a command would run.
-pub(super) fn of(command: &SimpleCommand, known: &[Option<&str>]) -> Vec<Code> {
+/// How many words of one command may start another. Each is read with all that stands behind it.
+const MOST_STARTS: usize = 16;
+
+/// The code that a command would run; `None` for a command in which more words start others than are looked at.
+pub(super) fn of(command: &SimpleCommand, known: &[Option<&str>]) -> Option<Vec<Code>> {
     let mut found = Vec::new();
-    let launcher = is_launcher(known);
-    for (at, word) in known.iter().enumerate().take(if launcher { known.len() } else { 1 }) {
-        let name = word.map(base_name).unwrap_or_default().to_owned();
-        let rest = known.get(at + 1..).unwrap_or_default();
-        let in_front = known.iter().take(at).all(|word| word.is_some_and(says_nothing));
+    let mut starts = 0;
+    let mut in_front = true;
+    let many = if is_launcher(known) { known.len() } else { 1 };
+    for (at, word) in known.iter().enumerate().take(many) {
+        let name = word.map(base_name).unwrap_or_default();
         let runs_text = in_front && RUNNERS.contains(&word.unwrap_or_default());
-        if runs_text && !rest.is_empty() {
-            found.push(Code::Blind(Blind::Builtin(name.clone())));
-            found.extend(joined(rest).map(Code::Shell));
-        } else if name == "trap" {
-            found.extend(trap(rest));
-        } else if SHELLS.contains(&name.as_str()) {
-            found.extend(shell(&name, rest, command));
-        } else if let Some((_, letters, long)) = interpreter(&name) {
-            found.extend(inline(&name, rest, letters, long, command));
-        } else if HAND_ON.contains(&name.as_str()) {
-            found.extend(rest.iter().flatten().map(|text| Code::Shell((*text).to_owned())));
-        } else if matches!(name.as_str(), "sed" | "gsed") {
-            found.extend(rest.iter().flatten().map(|text| Code::Words((*text).to_owned())));
-        } else if matches!(name.as_str(), "awk" | "gawk" | "mawk" | "nawk") {
-            found.extend(awk(&name, rest));
-        } else if matches!(name.as_str(), "xargs" | "parallel") {
-            found.push(Code::Blind(Blind::Arguments(name.clone())));
-        } else if name == "env"
-            && rest.iter().flatten().any(|arg| arg.starts_with("-S") || arg.starts_with("--split"))
-        {
-            found.push(Code::Blind(Blind::Inline(name.clone())));
+        in_front &= word.is_some_and(says_nothing);
+        if runs_text || takes_code(name) {
+            starts += 1;
+            if starts > MOST_STARTS {
+                return None;
+            }
+            found.extend(of_start(name, known.get(at + 1..).unwrap_or_default(), runs_text, command));
         }
     }
-    found
+    Some(found)
+}
+
+/// Whether a program of this name may be told code.
+fn takes_code(name: &str) -> bool {
+    matches!(name, "trap" | "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk" | "xargs" | "parallel" | "env")
+        || SHELLS.contains(&name)
+        || HAND_ON.contains(&name)
+        || interpreter(name).is_some()
+}
+
+/// The code that one program would run of the words behind it.
+fn of_start(name: &str, rest: &[Option<&str>], runs_text: bool, command: &SimpleCommand) -> Vec<Code> {
+    let texts =
+        |code: fn(String) -> Code| rest.iter().flatten().map(|text| code((*text).to_owned())).collect();
+    if runs_text && !rest.is_empty() {
+        let blind = Code::Blind(Blind::Builtin(name.to_owned()));
+        return std::iter::once(blind).chain(joined(rest).map(Code::Shell)).collect();
+    }
+    if SHELLS.contains(&name) {
+        return shell(name, rest, command);
+    }
+    if let Some((_, letters, long)) = interpreter(name) {
+        return inline(name, rest, letters, long, command);
+    }
+    let splits = |arg: &&str| arg.starts_with("-S") || arg.starts_with("--split");
+    match name {
+        "trap" => trap(rest),
+        _ if HAND_ON.contains(&name) => texts(Code::Shell),
+        "sed" | "gsed" => texts(Code::Words),
+        "awk" | "gawk" | "mawk" | "nawk" => awk(name, rest),
+        "xargs" | "parallel" => vec![Code::Blind(Blind::Arguments(name.to_owned()))],
+        "env" if rest.iter().flatten().any(splits) => vec![Code::Blind(Blind::Inline(name.to_owned()))],
+        _ => Vec::new(),
+    }
 }
 
 /// The words of `eval` as the text that it runs, when all of them are known.

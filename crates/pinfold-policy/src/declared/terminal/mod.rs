@@ -26,9 +26,11 @@ use super::expand::Surroundings;
 use crate::claim::{Operation, Origin, PathClaim};
 use crate::input::PathText;
 
+pub(crate) use pieces::{Piece, Sure, of_word};
+pub(crate) use spelled::Spelled;
+
 use folders::Folders;
-use pieces::{Piece, Sure};
-use spelled::{Spelled, Tail};
+use spelled::Tail;
 use variables::{Touched, Variables};
 
 /// What the words of a command line name.
@@ -116,6 +118,8 @@ impl Unauditable {
 
 /// More claims than any honest line has; each is looked up.
 const MOST_CLAIMS: usize = 4000;
+/// Folders that one command names for its other words.
+const MOST_FOLDERS: usize = 8;
 /// Texts within texts that are followed: `sh -c "sh -c …"`.
 const MOST_TEXTS: usize = 16;
 
@@ -215,7 +219,7 @@ impl Auditor<'_> {
             }
             self.audit.claims.push(WordClaim {
                 touch: if pieces::is_stream(&place) { Touch::System } else { touch },
-                claim: PathClaim { path: Some(PathText::new(place)), operation, origin },
+                claim: PathClaim::new(Some(PathText::new(place)), operation, origin),
                 pattern: pattern.clone(),
                 written: piece.text.clone().into_owned(),
             });
@@ -283,8 +287,11 @@ impl Reader<'_, '_> {
             self.blind(Blind::Program, &command.span);
         }
         let more = programs::starts_from(&known);
-        let more: Vec<String> =
-            more.iter().flat_map(|to| places(to, &self.folders, self.auditor.around)).collect();
+        if more.len() > MOST_FOLDERS {
+            self.blind(Blind::TooMuch, &command.span);
+        }
+        let more = more.iter().take(MOST_FOLDERS);
+        let more: Vec<String> = more.flat_map(|to| places(to, &self.folders, self.auditor.around)).collect();
         self.folders.extend(more);
         let launches = programs::is_launcher(&known);
         for (at, texts) in words.iter().enumerate() {
@@ -364,12 +371,18 @@ impl Reader<'_, '_> {
 
     /// Code that the command would run.
     fn code(&mut self, command: &SimpleCommand, known: &[Option<&str>]) {
-        for found in code::of(command, known) {
+        let Some(all) = code::of(command, known) else { return self.blind(Blind::TooMuch, &command.span) };
+        let is_text = |found: &code::Code| matches!(found, code::Code::Shell(_));
+        if self.auditor.texts.len() + all.iter().filter(|found| is_text(found)).count() > MOST_TEXTS {
+            return self.blind(Blind::TooMuch, &command.span);
+        }
+        let inner = all.iter().any(is_text).then(|| self.variables.touched().with_words(known));
+        for found in all {
             match found {
                 code::Code::Blind(what) => self.blind(what, &command.span),
                 code::Code::Shell(text) => {
                     let span = self.within.clone().unwrap_or_else(|| command.span.clone());
-                    let touched = self.variables.touched().with_words(known);
+                    let touched = inner.clone().unwrap_or_default();
                     let folders = self.folders.clone();
                     self.auditor.texts.push(Text { line: text, folders, touched, span });
                 }

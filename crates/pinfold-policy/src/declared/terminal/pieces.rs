@@ -11,16 +11,16 @@ use crate::mcp::file_url;
 
 /// A part of a text that can be a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
-    pub(super) text: Cow<'a, str>,
+pub(crate) struct Piece<'a> {
+    pub(crate) text: Cow<'a, str>,
     /// Where the shell begins to fill in names.
     open: Option<usize>,
-    pub(super) sure: Sure,
+    pub(crate) sure: Sure,
 }
 
 /// Whether it is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sure {
+pub(crate) enum Sure {
     Yes,
     Perhaps,
 }
@@ -28,6 +28,11 @@ pub(super) enum Sure {
 impl<'a> Piece<'a> {
     pub(super) fn whole(spelled: &'a Spelled, sure: Sure) -> Self {
         Self { text: Cow::Borrowed(&spelled.text), open: spelled.open, sure }
+    }
+
+    /// Whether the shell fills in a part of it.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
     }
 
     /// The path in front of the name that the shell begins to fill in, and the pattern of what follows.
@@ -44,7 +49,7 @@ impl<'a> Piece<'a> {
 }
 
 /// Every part of an argument that can be a path.
-pub(super) fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
+pub(crate) fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
     let text = spelled.text.as_str();
     let mut pieces = Vec::new();
     let mut add = |start: usize, end: usize, sure: Option<Sure>| {

@@ -7,11 +7,11 @@ use super::{Blind, marks};
 
 /// A text that a word can become.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Spelled {
+pub(crate) struct Spelled {
     /// The text; from `open` on a pattern.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Where the first part stands that is filled in by the shell.
-    pub(super) open: Option<usize>,
+    pub(crate) open: Option<usize>,
 }
 
 /// What stands for a part that is not known.

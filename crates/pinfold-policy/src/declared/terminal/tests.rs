@@ -377,3 +377,15 @@ fn worked() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(stat.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0))
 }
+
+#[test]
+fn what_is_read_of_a_line_of_many_shells_does_not_grow_with_it() {
+    for start in ["bash -c '", "bash -c x ", "sh -c \"a\" ", "eval a; "] {
+        let looked = |many: usize| {
+            let audit = audited(&start.repeat(many));
+            assert!(audit.unauditable.iter().any(|part| part.what == Blind::TooMuch), "{start}");
+            audit.claims.len()
+        };
+        assert!(looked(800) <= looked(100).max(100), "{start}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pinfold_shell::Word;
+use pinfold_shell::{Part, Word};
 
 use super::super::super::words::literal;
 use super::super::{
@@ -143,7 +143,8 @@ pub(super) const PROGRAMS: &[Program] = &[
         flag(&["-c", "--stdout", "-l", "--list", "-t", "--test"], Does::Otherwise(&Each(Read, Command))),
     ]),
     program(&["cpio", "pax"], Own(cpio)).options(&[
-        with(&["-F", "-I", "-f"], Does::Path(Read, Command)),
+        with(&["-F", "--file", "-f"], Does::Path(Edit, Aside)),
+        reads(&["-I"]),
         writes(&["-O"]),
         with(&["-D", "--directory"], Does::Into),
         runs(&["--rsh-command"]),
@@ -223,10 +224,68 @@ fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         acts.here(Command);
     }
     if creates {
-        for word in words {
-            acts.path(Cow::Owned(word.clone()), Read, Command);
+        packed(acts, args, old);
+    }
+}
+
+/// What is packed. Each `-C` holds for the operands behind it.
+fn packed(acts: &mut Acts<'_>, args: &[Arg<'_>], old: bool) {
+    let mut folder: Option<&Word> = None;
+    let mut words = Vec::new();
+    for arg in args {
+        match arg {
+            Arg::Option { known: Some(known), value: Some(value), .. }
+                if matches!(known.does, Does::Into) =>
+            {
+                folder = Some(value);
+            }
+            Arg::Option { .. } => {}
+            Arg::Operand(word) => words.push((*word, folder)),
         }
     }
+    // The cluster of old, and the values that it takes.
+    let mut taken = 0;
+    if old && let Some((bundle, _)) = words.first() {
+        let letters = bundle.as_static().unwrap_or_default();
+        let valued: Vec<char> = letters.chars().filter(|letter| "fCIFbHKLNVXTg".contains(*letter)).collect();
+        taken = 1 + valued.len();
+        let at = valued.iter().position(|letter| *letter == 'C').map(|at| at + 1);
+        let into = at.and_then(|at| words.get(at)).map(|(word, _)| *word);
+        for (_, folder) in &mut words {
+            *folder = folder.or(into);
+        }
+    }
+    words.iter().take(taken).for_each(|(word, _)| acts.take(word));
+    for (word, folder) in words.into_iter().skip(taken) {
+        match folder.map(|folder| below(folder, word)) {
+            None => acts.search(Cow::Owned(word.clone()), false),
+            Some(Some(inside)) => acts.search(Cow::Owned(inside), false),
+            Some(None) => acts.unknown_read(),
+        }
+    }
+}
+
+/// A word below a folder; `None` where it is known only by running.
+fn below(folder: &Word, word: &Word) -> Option<Word> {
+    let text = word.as_static()?;
+    if text.starts_with(['/', '~']) {
+        return Some(word.clone());
+    }
+    let mut parts = folder.parts.clone();
+    parts.push(Part::Literal(format!("/{text}")));
+    Some(Word { parts: joined(parts), span: word.span.clone(), quoted: true })
+}
+
+/// Neighbouring pieces of text as one.
+fn joined(parts: Vec<Part>) -> Vec<Part> {
+    let mut out: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match (out.last_mut(), part) {
+            (Some(Part::Literal(text)), Part::Literal(more)) => text.push_str(&more),
+            (_, part) => out.push(part),
+        }
+    }
+    out
 }
 
 /// The archive itself: made, or read. `host:file` is on another host.
@@ -249,8 +308,11 @@ fn into(acts: &mut Acts<'_>, word: Option<&Word>) {
 /// `zip archive files…`.
 fn zip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     for (at, word) in args.iter().filter_map(Arg::operand).enumerate() {
-        let operation = if at == 0 { Write } else { Read };
-        acts.path(Cow::Owned(word.clone()), operation, Command);
+        if at == 0 {
+            acts.path(Cow::Owned(word.clone()), Write, Command);
+        } else {
+            acts.search(Cow::Owned(word.clone()), false);
+        }
     }
 }
 

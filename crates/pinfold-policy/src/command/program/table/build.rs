@@ -3,13 +3,15 @@
 
 use std::borrow::Cow;
 
+use pinfold_shell::Word;
+
 use super::super::{
     Acts, Arg, Does, Operands, Options, Program, Purpose, Style, flag, loads, maybe, program, reads, runs,
     takes, with, writes,
 };
 use crate::claim::Operation;
 use Operands::{Command, Each, Nothing, Own};
-use Operation::{Read, Write};
+use Operation::{Edit, Read, Write};
 use Purpose::Aside;
 
 /// The source of packages is somebody else's code that is run.
@@ -121,11 +123,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         ),
         takes(&["--network-timeout", "--network-concurrency"]),
     ]),
-    program(&["bun"], Own(bun)).at_home().stops().options(&[
-        with(&["--cwd"], Does::Source),
-        with(&["-e", "--eval", "-p", "--print"], Does::Code),
-        loads(&["-r", "--preload", "--import", "-c", "--config", "--env-file", "--tsconfig-override"]),
-    ]),
+    program(&["bun"], Own(bun))
+        .at_home()
+        .stops()
+        .options(BUN)
+        .commands(&[program(&["test"], Nothing).at_home()]),
     program(&["npx", "bunx", "pnpx", "dlx"], Command(0)).at_home().stops().options(&[
         with(&["-c", "--call"], Does::Line),
         with(&["-p", "--package"], Does::Nothing),
@@ -235,27 +237,13 @@ pub(super) const PROGRAMS: &[Program] = &[
             takes(&["-m", "-e", "--entry", "-z", "-l", "-soname", "-rpath", "-R", "-u", "--sysroot"]),
         ]),
     program(
-        &[
-            "ar",
-            "ranlib",
-            "strip",
-            "objcopy",
-            "objdump",
-            "nm",
-            "readelf",
-            "size",
-            "addr2line",
-            "as",
-            "nasm",
-            "yasm",
-        ],
+        &["objdump", "nm", "readelf", "size", "addr2line", "as", "nasm", "yasm"],
         Each(Read, Purpose::Command),
     )
-    .options(&[
-        writes(&["-o", "--output"]),
-        with(&["--plugin"], Does::Bars("loads a library")),
-        takes(&["-j", "--section", "-M", "-m", "-f", "-F", "-I", "-O", "-R", "-K", "-N", "-b", "--target"]),
-    ]),
+    .options(BINUTILS),
+    // Changed in place where no other output is named.
+    program(&["ranlib", "strip", "objcopy"], Each(Edit, Purpose::Command)).options(BINUTILS),
+    program(&["ar", "gcc-ar", "llvm-ar"], Own(ar)).style(Style::Plain),
     program(
         &["ccache", "sccache", "distcc", "bear", "scan-build", "intercept-build", "compiledb"],
         Command(0),
@@ -403,7 +391,16 @@ pub(super) const PROGRAMS: &[Program] = &[
     // Java and its kin.
     program(&["mvn", "mvnw", "mvnd"], Nothing).at_home().style(Style::Glued).options(&[
         with(&["-f", "--file"], Does::FolderOf),
-        loads(&["-s", "--settings", "-gs", "--global-settings", "-t", "--toolchains", "-gt"]),
+        loads(&[
+            "-s",
+            "--settings",
+            "-gs",
+            "--global-settings",
+            "-t",
+            "--toolchains",
+            "-gt",
+            "--global-toolchains",
+        ]),
         with(&["-D"], Does::Define),
         takes(&[
             "-P",
@@ -428,55 +425,13 @@ pub(super) const PROGRAMS: &[Program] = &[
             &["-g", "--gradle-user-home", "--project-cache-dir"],
             Does::Bars("takes its settings from where it says"),
         ),
-        takes(&[
-            "-D",
-            "-P",
-            "-x",
-            "--exclude-task",
-            "--tests",
-            "--max-workers",
-            "--console",
-            "--warning-mode",
-            "-F",
-        ]),
+        with(&["-D", "-P", "--system-prop", "--project-prop"], Does::Define),
+        takes(&["-x", "--exclude-task", "--tests", "--max-workers", "--console", "--warning-mode", "-F"]),
     ]),
-    program(
-        &[
-            "ant",
-            "sbt",
-            "lein",
-            "mill",
-            "clojure",
-            "clj",
-            "boot",
-            "scala-cli",
-            "bazel",
-            "bazelisk",
-            "buck",
-            "buck2",
-            "pants",
-        ],
-        Nothing,
-    )
-    .at_home()
-    .options(&[
-        with(&["-f", "-buildfile", "--file", "--build-file"], Does::FolderOf),
-        loads(&[
-            "-lib",
-            "--bazelrc",
-            "--sbt-dir",
-            "-logger",
-            "-listener",
-            "-propertyfile",
-            "-Sdeps",
-            "--override_repository",
-        ]),
-        with(&["-e", "--eval"], Does::Code),
-        with(
-            &["--run_under", "--shell_executable", "--workspace_status_command"],
-            Does::Bars("runs the program that it names"),
-        ),
-    ]),
+    program(&["ant", "sbt", "lein", "mill", "clojure", "clj", "boot", "scala-cli"], Nothing)
+        .at_home()
+        .options(BUILDER),
+    program(&["bazel", "bazelisk", "buck", "buck2", "pants"], Own(labels)).at_home().options(BUILDER),
     program(&["dotnet", "msbuild", "nuget"], Nothing).at_home().options(&[
         with(
             &["-logger", "--logger", "-a", "--test-adapter-path", "-s", "--settings", "--collect"],
@@ -644,6 +599,37 @@ const TOOLS: &[Options] = &[
     flag(&["--env", "--coverage", "--run", "--runInBand", "--watch", "--noEmit", "--pretty"], Does::Nothing),
 ];
 
+const BINUTILS: &[Options] = &[
+    writes(&["-o", "--output"]),
+    with(&["--plugin"], Does::Bars("loads a library")),
+    takes(&["-j", "--section", "-M", "-m", "-f", "-F", "-I", "-O", "-R", "-K", "-N", "-b", "--target"]),
+];
+
+const BUILDER: &[Options] = &[
+    with(&["-f", "-buildfile", "--file", "--build-file"], Does::FolderOf),
+    loads(&[
+        "-lib",
+        "--bazelrc",
+        "--sbt-dir",
+        "-logger",
+        "-listener",
+        "-propertyfile",
+        "-Sdeps",
+        "--override_repository",
+    ]),
+    with(&["-e", "--eval"], Does::Code),
+    with(
+        &["--run_under", "--shell_executable", "--workspace_status_command"],
+        Does::Bars("runs the program that it names"),
+    ),
+];
+
+const BUN: &[Options] = &[
+    with(&["--cwd"], Does::Source),
+    with(&["-e", "--eval", "-p", "--print"], Does::Code),
+    loads(&["-r", "--preload", "--import", "-c", "--config", "--env-file", "--tsconfig-override"]),
+];
+
 const NPM_OPTIONS: &[Options] = &[
     with(&["--prefix", "-C", "--dir", "--local-prefix"], Does::Source),
     runs(&[
@@ -656,7 +642,15 @@ const NPM_OPTIONS: &[Options] = &[
         "--git",
         "--init-module",
     ]),
-    loads(&["--userconfig", "--globalconfig", "--node-options", "--onload-script", "--config"]),
+    loads(&[
+        "--userconfig",
+        "--globalconfig",
+        "--node-options",
+        "--onload-script",
+        "--config",
+        "--pnpmfile",
+        "--global-pnpmfile",
+    ]),
     with(&["--registry", "--proxy", "--https-proxy", "--cafile", "--ca"], Does::Bars(OTHER_SOURCE)),
     with(
         &[
@@ -874,6 +868,8 @@ const COMPILER: &[Options] = &[
         "-dumpdir",
         "-dumpbase",
         "-aux-info",
+        "-auxbase",
+        "-auxbase-strip",
         "-fdump-",
         "--serialize-diagnostics",
     ]),
@@ -1022,13 +1018,42 @@ const UV: &[Program] = &[
     program(&["self", "publish", "python"], Own(changes_tools)),
 ];
 
+/// `ar [-]KEYS [member] archive [files…]`: only `p` and `t` leave the archive as it is, and `x` writes its members here.
+fn ar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let mut words = args.iter().filter_map(Arg::operand);
+    let Some(keys) = words.next() else { return };
+    acts.take(keys);
+    let letters = keys.as_static().unwrap_or_default();
+    if letters.starts_with("--") || keys.as_static().is_none() {
+        return acts.option_bar("option", keys.literal_prefix(), "may load a library, or change anything");
+    }
+    let looks = letters.contains(['p', 't']) && !letters.contains(['d', 'm', 'q', 'r', 's', 'x']);
+    if letters.contains('x') {
+        acts.here(Purpose::Command);
+    }
+    for word in words {
+        acts.path(Cow::Owned(word.clone()), if looks { Read } else { Write }, Purpose::Command);
+    }
+}
+
+/// `//package:target`, `@repository//package`: labels of the workspace, which are no paths.
+fn labels(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let is_label = |word: &&Word| {
+        let start = word.literal_prefix();
+        start.strip_prefix('-').unwrap_or(start).starts_with("//") || start.starts_with('@')
+    };
+    args.iter().filter_map(Arg::operand).filter(is_label).for_each(|word| acts.take(word));
+}
+
 /// `make target NAME=value`: a variable may be a program or hold a command.
 fn make(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         let Some((name, value)) = word.literal_prefix().split_once('=') else { continue };
         let name = name.trim_end_matches([':', '?', '+', '!']);
         let names_program = super::super::super::environment::matters(name);
-        if names_program || value.contains("$(") || value.contains("${") || value.contains('`') {
+        // `NAME!=line` runs the line, and a recipe pastes the value into one.
+        let runs = word.literal_prefix().contains("!=") || word.as_static().is_none();
+        if names_program || runs || value.contains(['$', '`', ';', '|', '&', '<', '>', '\n']) {
             acts.option_bar(
                 "option",
                 word.literal_prefix().split('=').next().unwrap_or_default(),

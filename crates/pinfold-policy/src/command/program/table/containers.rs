@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::super::{
-    Acts, Arg, Does, Operands, Options, Program, Purpose, loads, program, reads, takes, with, writes,
+    Acts, Arg, Does, Operands, Options, Program, Purpose, Style, loads, program, reads, takes, text, with,
+    writes,
 };
 use crate::claim::Operation;
 use Operands::{Elsewhere, Nothing, Own};
@@ -11,16 +12,23 @@ use Operation::{CopyFrom, CopyTo, Write};
 use Purpose::Aside;
 
 pub(super) const PROGRAMS: &[Program] = &[
-    program(&["docker", "podman", "nerdctl", "finch"], Nothing).stops().at_home().commands(DOCKER).options(
-        &[
+    program(&["docker", "podman", "nerdctl", "finch"], Nothing)
+        .style(Style::Go)
+        .stops()
+        .at_home()
+        .commands(DOCKER)
+        .options(&[
+            with(
+                &["--runtime", "--conmon", "--hooks-dir", "--module", "--network-cmd-path", "--runtime-flag"],
+                Does::Bars("runs or loads what it names on this machine"),
+            ),
             with(
                 &["-H", "--host", "-c", "--context", "--config", "--connection", "--url"],
                 Does::Bars("speaks to another engine than usual"),
             ),
             reads(&["--tlscacert", "--tlscert", "--tlskey"]),
             takes(&["-l", "--log-level"]),
-        ],
-    ),
+        ]),
     program(&["docker-compose", "podman-compose"], Nothing)
         .at_home()
         .commands(COMPOSE)
@@ -28,7 +36,10 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(&["buildah", "kaniko", "img", "buildctl", "skopeo", "ctr", "crictl", "runc", "crun"], Nothing)
         .at_home()
         .commands(&[program(&["run", "exec"], Elsewhere(1)).stops().options(RUN)]),
-    program(&["kubectl", "oc", "k3s", "k9s"], Nothing).commands(KUBECTL).options(KUBECTL_OPTIONS),
+    program(&["kubectl", "oc", "k3s", "k9s"], Nothing)
+        .style(Style::Go)
+        .commands(KUBECTL)
+        .options(KUBECTL_OPTIONS),
     program(
         &[
             "helm",
@@ -45,7 +56,13 @@ pub(super) const PROGRAMS: &[Program] = &[
         Nothing,
     )
     .at_home()
+    .style(Style::Go)
+    .commands(&[program(&["plugin", "plugins"], Own(changes_engine))])
     .options(&[
+        super::super::flag(
+            &["--enable-exec", "--enable-alpha-plugins", "--enable-helm"],
+            Does::Bars("runs programs that the settings name"),
+        ),
         with(
             &["--kubeconfig", "--kube-context", "--registry-config", "--repository-config", "--repo"],
             Does::Bars("takes its settings from where it says"),
@@ -69,7 +86,8 @@ pub(super) const PROGRAMS: &[Program] = &[
             "devcontainer",
         ],
         Own(machine),
-    ),
+    )
+    .options(&[with(&["-c", "--command"], Does::Line)]),
 ];
 
 /// Rights and mounts that open the machine to what runs in a container.
@@ -99,7 +117,7 @@ const RUN: &[Options] = &[
         Does::Bars("changes how the container is run"),
     ),
     reads(&["--env-file", "--label-file"]),
-    takes(&[
+    text(&[
         "-e",
         "--env",
         "-p",
@@ -116,7 +134,7 @@ const RUN: &[Options] = &[
         "-m",
         "--memory",
     ]),
-    takes(&[
+    text(&[
         "--cpus",
         "--entrypoint",
         "--restart",
@@ -128,7 +146,7 @@ const RUN: &[Options] = &[
         "--gpus",
         "--health-cmd",
     ]),
-    takes(&[
+    text(&[
         "--ulimit",
         "--shm-size",
         "--tmpfs",
@@ -185,12 +203,20 @@ const DOCKER: &[Program] = &[
     program(
         &[
             "ps", "logs", "images", "inspect", "version", "info", "stats", "top", "port", "history",
-            "events", "diff", "search",
+            "events", "diff", "search", "image", "network", "rm", "rmi", "start", "stop", "restart", "kill",
+            "pause", "unpause", "wait", "tag", "pull", "push", "rename", "update", "attach", "commit",
+            "manifest", "builder", "pod",
         ],
         Nothing,
     )
     .options(&[takes(&["-n", "--tail", "--last", "--since", "--until", "-f", "--filter", "--format"])]),
     program(&["plugin", "context", "swarm", "login", "trust", "system"], Own(changes_engine)),
+    program(&["volume"], Nothing).commands(&[program(&["create"], Nothing).options(&[
+        with(&["-o", "--opt"], Does::Bars("may bind a place of this machine")),
+        takes(&["-d", "--driver", "--label", "--name"]),
+    ])]),
+    // It runs on this machine, as the user that containers are mapped to.
+    program(&["unshare"], Own(in_user_namespace)).stops(),
 ];
 
 const COMPOSE_OPTIONS: &[Options] = &[
@@ -220,6 +246,10 @@ const COMPOSE: &[Program] = &[
 ];
 
 const KUBECTL_OPTIONS: &[Options] = &[
+    super::super::flag(
+        &["--enable-exec", "--enable-alpha-plugins", "--enable-helm"],
+        Does::Bars("runs programs that the settings name"),
+    ),
     with(
         &["--kubeconfig", "--context", "--cluster", "--server", "-s", "--user", "--as", "--token"],
         Does::Bars("speaks to another cluster, or as somebody else"),
@@ -270,6 +300,13 @@ fn container_copy(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
             acts.path(Cow::Owned((*to).clone()), CopyTo, Purpose::Command);
         }
     }
+}
+
+/// `podman unshare command…`: a program of this machine.
+fn in_user_namespace(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    acts.subcommand_bar("runs the program that it names on this machine");
+    acts.start(&words);
 }
 
 fn changes_engine(acts: &mut Acts<'_>, args: &[Arg<'_>]) {

@@ -2,7 +2,7 @@
 
 use super::super::super::words::{behind, known_start};
 use super::super::{
-    Acts, Arg, Does, Operands, Program, Purpose, flag, maybe, program, reads, takes, with, writes,
+    Acts, Arg, Does, Operands, Program, Purpose, flag, loads, maybe, program, reads, takes, with, writes,
 };
 use crate::claim::Operation;
 use Operands::{AfterFirst, Each, Last, Own};
@@ -128,6 +128,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(&["rsync"], Own(rsync)).options(&[
         with(&["-e", "--rsh"], Does::Line),
         with(&["--rsync-path"], Does::Bars("runs the program that it names")),
+        flag(&["--daemon"], Does::Bars("opens folders to other machines, by settings that run programs")),
+        loads(&["--config", "--dparam"]),
         writes(&["--log-file", "--write-batch", "--only-write-batch"]),
         with(&["--backup-dir", "--partial-dir", "-T", "--temp-dir"], Does::Path(Write, Aside)),
         reads(&[

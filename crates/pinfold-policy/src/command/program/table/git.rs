@@ -10,7 +10,7 @@ use pinfold_shell::Word;
 use super::super::super::words::literal;
 use super::super::{
     Acts, Arg, Does, FolderUse, Operands, Options, Program, Purpose, flag, loads, maybe, program, reads,
-    runs, takes, with, writes,
+    runs, text, with, writes,
 };
 use crate::claim::Operation;
 use Operands::{Each, Nothing, Own};
@@ -18,14 +18,14 @@ use Operation::{Delete, MakeDir, MoveFrom, MoveTo, Read, Write};
 use Purpose::{Aside, Command};
 
 pub(super) const PROGRAMS: &[Program] =
-    &[program(&["git"], Own(alias)).stops().commands(COMMANDS).options(&[
+    &[program(&["git"], Own(alias)).stops().closed().commands(COMMANDS).options(&[
         with(&["-C"], Does::Folder),
         with(&["-c"], Does::Setting),
         with(&["--work-tree"], Does::Folder),
         with(&["--git-dir", "--namespace"], Does::Bars("takes the repository's settings from where it says")),
         with(&["--config-env"], Does::Bars("sets any option, and several of them run programs")),
         maybe(&["--exec-path"], Does::Bars("runs git's own programs from where it says")),
-        takes(&["--super-prefix", "--attr-source"]),
+        text(&["--super-prefix", "--attr-source"]),
         maybe(&["--list-cmds"], Does::Nothing),
         flag(
             &[
@@ -35,8 +35,20 @@ pub(super) const PROGRAMS: &[Program] =
                 "--no-pager",
                 "--bare",
                 "--no-replace-objects",
+                "--no-optional-locks",
+                "--no-lazy-fetch",
+                "--no-advice",
+                "--literal-pathspecs",
+                "--glob-pathspecs",
+                "--noglob-pathspecs",
+                "--icase-pathspecs",
                 "--version",
+                "-v",
                 "--help",
+                "-h",
+                "--html-path",
+                "--man-path",
+                "--info-path",
             ],
             Does::Nothing,
         ),
@@ -44,7 +56,7 @@ pub(super) const PROGRAMS: &[Program] =
 
 /// Subcommands that only look.
 const fn looks(names: &'static [&'static str]) -> Program {
-    Program { folder: FolderUse::Repository, ..program(names, Nothing) }
+    Program { folder: FolderUse::Repository, ..program(names, Nothing).looks() }
 }
 
 /// Subcommands that change the repository or its files.
@@ -66,7 +78,7 @@ const SHOWN: &[Options] = &[
         Does::Nothing,
     ),
     reads(&["-O"]),
-    takes(&[
+    text(&[
         "-n",
         "--max-count",
         "-S",
@@ -80,7 +92,7 @@ const SHOWN: &[Options] = &[
         "--until",
         "--after",
     ]),
-    takes(&[
+    text(&[
         "--before",
         "--skip",
         "--date",
@@ -92,12 +104,22 @@ const SHOWN: &[Options] = &[
         "--not",
     ]),
     flag(&["--oneline", "--ext", "--output-indicator-context"], Does::Nothing),
+    // Any two files are compared.
+    flag(&["--no-index"], Does::Otherwise(&Each(Read, Command))),
+];
+
+/// Options of what is put aside, which can be shown as well.
+const STASHED: &[Options] = &[
+    writes(&["--output"]),
+    flag(&["--ext-diff"], Does::Bars("runs the program that the repository names")),
+    text(&["-m", "--message"]),
+    reads(&["--pathspec-from-file"]),
 ];
 
 /// Options of everything that talks to another repository.
 const REMOTE: &[Options] = &[
-    runs(&["--upload-pack", "--receive-pack", "--exec"]),
-    takes(&[
+    with(&["--upload-pack", "--receive-pack", "--exec"], Does::Line),
+    text(&[
         "-o",
         "--push-option",
         "--server-option",
@@ -108,7 +130,7 @@ const REMOTE: &[Options] = &[
         "-j",
         "--jobs",
     ]),
-    takes(&[
+    text(&[
         "--refmap",
         "--negotiation-tip",
         "--filter",
@@ -135,12 +157,12 @@ const COMMANDS: &[Program] = &[
         "diff-files",
         "range-diff",
         "shortlog",
+        "rev-list",
     ])
     .options(SHOWN),
     looks(&[
         "status",
         "rev-parse",
-        "rev-list",
         "describe",
         "name-rev",
         "merge-base",
@@ -172,7 +194,7 @@ const COMMANDS: &[Program] = &[
     looks(&["merge-tree", "stripspace", "show-index", "unpack-file", "diagnose", "bugreport"])
         .options(&[with(&["-o", "--output-directory"], Does::Path(Write, Aside))]),
     looks(&["blame", "annotate"])
-        .options(&[reads(&["--contents", "-S", "--ignore-revs-file"]), takes(&["-L", "--date", "--abbrev"])]),
+        .options(&[reads(&["--contents", "-S", "--ignore-revs-file"]), text(&["-L", "--date", "--abbrev"])]),
     looks(&["cat-file"]).options(&[flag(
         &["--textconv", "--filters"],
         Does::Bars("runs the program that the repository names"),
@@ -185,7 +207,8 @@ const COMMANDS: &[Program] = &[
         maybe(&["-O", "--open-files-in-pager"], Does::Bars("runs a program on what it finds")),
         reads(&["-f"]),
         with(&["-e"], Does::ForFirst),
-        takes(&[
+        flag(&["--no-index"], Does::Nothing),
+        text(&[
             "-A",
             "-B",
             "-C",
@@ -200,7 +223,7 @@ const COMMANDS: &[Program] = &[
     ]),
     depends(&["ls-remote"], remote_first).options(REMOTE),
     depends(&["branch"], branch).options(&[
-        takes(&[
+        text(&[
             "-u",
             "--set-upstream-to",
             "--contains",
@@ -214,11 +237,10 @@ const COMMANDS: &[Program] = &[
         flag(&["--edit-description"], Does::Bars("runs an editor that settings name")),
     ]),
     depends(&["tag"], tag).options(&[
-        takes(&[
+        reads(&["-F", "--file"]),
+        text(&[
             "-m",
             "--message",
-            "-F",
-            "--file",
             "-u",
             "--local-user",
             "--cleanup",
@@ -230,35 +252,35 @@ const COMMANDS: &[Program] = &[
         maybe(&["-n", "--column"], Does::Nothing),
     ]),
     depends(&["remote"], remote),
-    depends(&["stash"], stash).options(&[takes(&["-m", "--message"])]),
+    depends(&["stash"], stash).options(STASHED),
     depends(&["config"], config).options(&[
         with(&["-f", "--file"], Does::ConfigFile),
-        takes(&["--blob", "--type", "--default", "--comment", "--value", "-t"]),
+        text(&["--blob", "--type", "--default", "--comment", "--value", "-t"]),
         flag(&["-e", "--edit"], Does::Bars("runs an editor that settings name")),
     ]),
     depends(&["reflog"], words_that_look).options(SHOWN),
-    depends(&["notes"], words_that_look).options(&[takes(&["-m", "-F", "-C", "-c", "--ref"])]),
-    depends(&["worktree"], worktree).options(&[takes(&["-b", "-B", "--reason", "--expire"])]),
+    depends(&["notes"], words_that_look)
+        .options(&[reads(&["-F", "--file"]), text(&["-m", "--message", "-C", "-c", "--ref"])]),
+    depends(&["worktree"], worktree).options(&[text(&["-b", "-B", "--reason", "--expire"])]),
     depends(&["submodule"], submodule)
-        .options(&[takes(&["-b", "--branch", "--name", "--reference", "--depth", "-j"])])
+        .options(&[reads(&["--reference"]), text(&["-b", "--branch", "--name", "--depth", "-j"])])
         .stops(),
     depends(&["bisect"], bisect).stops(),
-    depends(
-        &["sparse-checkout", "lfs", "maintenance", "replace", "symbolic-ref", "rerere", "bundle-uri"],
-        words_that_look,
-    ),
+    depends(&["sparse-checkout", "replace", "symbolic-ref", "rerere"], words_that_look),
+    depends(&["lfs"], lfs),
+    depends(&["maintenance"], maintenance),
     depends(&["archive"], archive).options(&[
         writes(&["-o", "--output"]),
         runs(&["--exec"]),
         with(&["--remote"], Does::Bars("runs a program on the other side")),
         reads(&["--add-file"]),
-        takes(&["--format", "--prefix", "--mtime"]),
+        text(&["--format", "--prefix", "--mtime"]),
     ]),
     depends(&["bundle"], bundle),
     changes(&["format-patch"]).options(&[
         with(&["-o", "--output-directory", "--output"], Does::Path(Write, Aside)),
         flag(&["--ext-diff"], Does::Bars("runs the program that the repository names")),
-        takes(&[
+        text(&[
             "-n",
             "--start-number",
             "--subject-prefix",
@@ -272,6 +294,7 @@ const COMMANDS: &[Program] = &[
     ]),
     changes(&[
         "add",
+        "stage",
         "checkout",
         "switch",
         "restore",
@@ -284,7 +307,7 @@ const COMMANDS: &[Program] = &[
         "write-tree",
     ])
     .options(&[
-        takes(&[
+        text(&[
             "-m",
             "--message",
             "-b",
@@ -303,7 +326,7 @@ const COMMANDS: &[Program] = &[
         flag(&["--edit", "--ext"], Does::Nothing),
     ]),
     changes(&["commit"]).options(&[
-        takes(&[
+        text(&[
             "-m",
             "--message",
             "-C",
@@ -315,7 +338,7 @@ const COMMANDS: &[Program] = &[
             "--cleanup",
             "--fixup",
         ]),
-        takes(&["--squash", "--trailer", "-u"]),
+        text(&["--squash", "--trailer", "-u"]),
         reads(&["-F", "--file", "-t", "--template", "--pathspec-from-file"]),
         maybe(&["-S", "--gpg-sign"], Does::Nothing),
     ]),
@@ -325,48 +348,41 @@ const COMMANDS: &[Program] = &[
         "repack",
         "pack-refs",
         "pack-objects",
-        "index-pack",
         "unpack-objects",
         "update-index",
         "update-ref",
     ]),
-    changes(&[
-        "commit-tree",
-        "commit-graph",
-        "multi-pack-index",
-        "hash-object",
-        "mktag",
-        "mktree",
-        "merge-file",
-        "merge-index",
-    ]),
-    changes(&[
-        "prune-packed",
-        "update-server-info",
-        "fast-import",
-        "checkout-index",
-        "interpret-trailers",
-        "fast-export",
+    changes(&["index-pack"]).options(&[writes(&["-o"]), text(&["--threads", "--max-input-size"])]),
+    Program { operands: Each(Operation::Edit, Command), ..changes(&["merge-file"]) }
+        .options(&[text(&["-L"])]),
+    changes(&["commit-tree", "commit-graph", "multi-pack-index", "hash-object", "mktag", "mktree"]),
+    changes(&["prune-packed", "update-server-info", "fast-import", "fast-export"]),
+    changes(&["checkout-index"])
+        .options(&[with(&["--prefix"], Does::Path(Write, Aside)), text(&["--stage"])]),
+    Program { operands: Each(Read, Command), ..changes(&["interpret-trailers"]) }.options(&[
+        flag(&["--in-place"], Does::InPlace),
+        text(&["--trailer", "--where", "--if-exists", "--if-missing"]),
     ]),
     Program { operands: Each(Delete, Command), ..changes(&["rm"]) },
     Program { operands: Operands::Last(MoveFrom, MoveTo), ..changes(&["mv"]) },
     changes(&["rebase"]).options(&[
         with(&["-x", "--exec"], Does::Line),
-        takes(&["--onto", "-s", "--strategy", "-X", "--strategy-option", "--whitespace", "-C"]),
+        text(&["--onto", "-s", "--strategy", "-X", "--strategy-option", "--whitespace", "-C"]),
         flag(&["--edit-todo"], Does::Nothing),
     ]),
-    changes(&["apply", "am"]).options(&[
+    Program { operands: Each(Read, Command), ..changes(&["apply", "am"]) }.options(&[
+        writes(&["--build-fake-ancestor"]),
         flag(&["--unsafe-paths"], Does::Bars("lets a patch write outside the folder")),
-        takes(&["-p", "-C", "--whitespace", "--exclude", "--include", "--directory", "--patch-format"]),
+        text(&["-p", "-C", "--whitespace", "--exclude", "--include", "--directory", "--patch-format"]),
     ]),
     Program { operands: Own(remote_first), ..changes(&["push", "fetch", "pull"]) }.options(REMOTE),
     Program { operands: Own(clone), ..changes(&["clone"]) }.options(&[
-        runs(&["-u", "--upload-pack"]),
+        with(&["-u", "--upload-pack"], Does::Line),
         with(&["-c", "--config"], Does::Setting),
         loads(&["--template"]),
         with(&["--separate-git-dir"], Does::Path(Write, Aside)),
         reads(&["--reference", "--reference-if-able", "--bundle-uri"]),
-        takes(&[
+        text(&[
             "-b",
             "--branch",
             "-o",
@@ -382,7 +398,7 @@ const COMMANDS: &[Program] = &[
     Program { operands: Each(MakeDir, Command), ..changes(&["init", "init-db"]) }.options(&[
         loads(&["--template"]),
         with(&["--separate-git-dir"], Does::Path(Write, Aside)),
-        takes(&["-b", "--initial-branch", "--object-format", "--ref-format"]),
+        text(&["-b", "--initial-branch", "--object-format", "--ref-format"]),
         maybe(&["--shared"], Does::Nothing),
     ]),
     Program {
@@ -396,6 +412,7 @@ const COMMANDS: &[Program] = &[
             "shell",
             "credential",
             "hook",
+            "merge-index",
             "for-each-repo",
             "http-backend",
             "gitk",
@@ -528,15 +545,38 @@ fn stash(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
 }
 
+/// Words that only look.
+const LOOKS: &[&str] =
+    &["list", "show", "exists", "status", "ls-files", "env", "version", "diff", "ls-remote"];
+
 /// Subcommands whose first word says whether they look.
 fn words_that_look(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
-    let looks = ["list", "show", "exists", "status", "ls-files", "env", "version", "diff", "ls-remote"];
-    if !words.first().and_then(|word| word.as_static()).is_some_and(|word| looks.contains(&word))
+    if !words.first().and_then(|word| word.as_static()).is_some_and(|word| LOOKS.contains(&word))
         && !words.is_empty()
     {
         change(acts);
     }
+}
+
+/// What git-lfs keeps beside the repository; `install` and its kind write hooks and the person's own settings.
+fn lfs(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let verb = operands(args).first().and_then(|word| word.as_static());
+    let known =
+        ["track", "untrack", "fetch", "pull", "push", "checkout", "prune", "lock", "unlock", "locks", "logs"];
+    if !verb.is_none_or(|verb| known.contains(&verb) || LOOKS.contains(&verb)) {
+        acts.subcommand_bar("changes settings, hooks or what later commands run");
+    }
+    words_that_look(acts, args);
+}
+
+/// `start` and `register` install a schedule, outside any folder.
+fn maintenance(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let verb = operands(args).first().and_then(|word| word.as_static());
+    if verb != Some("run") && verb.is_some() {
+        acts.subcommand_bar("changes what the system runs by itself");
+    }
+    change(acts);
 }
 
 /// `git config` reads with one name and writes with more.
@@ -696,6 +736,8 @@ fn address_of(acts: &mut Acts<'_>, address: &Word) {
         acts.option_bar("option", start.split("::").next().unwrap_or(start), "runs a helper for the address");
     } else if super::super::super::host::is_remote(start) {
         acts.host(address);
+    } else if start.starts_with(['/', '.']) && acts.command_word() != Some("push") {
+        acts.path(Cow::Owned(address.clone()), Read, Command);
     } else if address.as_static().is_none() && start.is_empty() {
         acts.hosts.push(super::super::super::HostClaim::of_command(None));
     }

@@ -1,7 +1,13 @@
 //! Interpreters. Inline code rides only on a rule that names its option; what is loaded in front of a script does
 //! too.
 
-use super::super::{Acts, Arg, Does, Operands, Program, flag, loads, maybe, program, takes, with, writes};
+use std::borrow::Cow;
+
+use super::super::{
+    Acts, Arg, Does, FolderUse, Input, Operands, Program, Purpose, flag, loads, maybe, program, takes, with,
+    writes,
+};
+use crate::claim::Operation;
 use Operands::{Own, Script};
 
 const DEBUGS: &str = "opens a way to run code in the program";
@@ -200,19 +206,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         loads(&["-r", "-pr", "-pa", "-pz", "--erl", "-config", "-args_file"]),
     ]),
     program(
-        &[
-            "tclsh",
-            "wish",
-            "gnuplot",
-            "m4",
-            "swipl",
-            "pwsh",
-            "powershell",
-            "osascript",
-            "nu",
-            "xonsh",
-            "elvish",
-        ],
+        &["tclsh", "wish", "gnuplot", "swipl", "pwsh", "powershell", "osascript", "nu", "xonsh", "elvish"],
         Script,
     )
     .at_home()
@@ -221,11 +215,30 @@ pub(super) const PROGRAMS: &[Program] = &[
         with(&["-e", "-c", "-Command", "-EncodedCommand", "--commands", "-g", "-t"], Does::Code),
         loads(&["-l", "-s", "-I", "--include", "-f"]),
     ]),
+    // `syscmd` runs a command, and macros are all there is.
+    program(&["m4"], Own(macros)).options(&[
+        with(&["-D", "--define"], Does::Code),
+        loads(&["-I", "--include", "-R", "--reload-state"]),
+        writes(&["-F", "--freeze-state", "-o", "--error-output", "--debugfile"]),
+        takes(&["-U", "--undefine", "-l", "--arglength", "-L", "--nesting-limit", "-t", "--trace"]),
+    ]),
 ];
+
+/// `m4 files…`: macros in files of the folder are code of the folder; those of its input are not known.
+fn macros(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    for word in args.iter().filter_map(Arg::operand) {
+        acts.path(Cow::Owned(word.clone()), Operation::Read, Purpose::Command);
+    }
+    acts.folder = FolderUse::Code;
+    acts.input = Input::Script;
+}
 
 /// `deno run script`, `deno eval code`, `deno task name`.
 fn deno(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    if let Some(address) = words.iter().find(|word| word.literal_prefix().contains("://")) {
+        acts.named_bar(address.as_static(), "runs code from another host");
+    }
     if let Some(verb @ ("eval" | "repl" | "install" | "upgrade" | "jupyter")) =
         words.first().and_then(|word| word.as_static())
     {

@@ -130,8 +130,8 @@ pub(super) const PROGRAMS: &[Program] = &[
         maybe(&["-d", "--differences"], Does::Nothing),
         flag(&["-x", "--exec"], Does::Otherwise(&Command(0))),
     ]),
-    program(&["find", "gfind"], Own(find)).style(Style::Plain),
-    program(&["fd", "fdfind"], Own(fd)).style(Style::Plain),
+    program(&["find", "gfind"], Own(find)).style(Style::Plain).looks(),
+    program(&["fd", "fdfind"], Own(fd)).style(Style::Plain).looks(),
     program(&["ionice"], Command(0)).stops().options(&[takes(&[
         "-c",
         "--class",
@@ -233,6 +233,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "annotate-output",
             "systemd-cat",
             "start-stop-daemon",
+            "arch",
         ],
         Own(first_program),
     )
@@ -371,16 +372,19 @@ pub(super) const PROGRAMS: &[Program] = &[
         writes(&["--export-json", "--export-csv", "--export-markdown", "--output"]),
     ]),
     // Shells.
-    program(&["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "yash", "fish"], ShellScript)
-        .stops()
-        .options(&[
-            flag(&["-c"], Does::FirstIsLine),
-            flag(&["-s"], Does::Otherwise(&Own(from_input))),
-            loads(&["--rcfile", "--init-file", "-O", "+O", "--init-command", "-C"]),
-            takes(&["-o", "+o"]),
-            flag(&["-l", "--login", "-i"], Does::Nothing),
-        ]),
-    program(&["source", "."], Nothing).style(Style::Plain),
+    program(
+        &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "yash", "fish", "csh", "tcsh"],
+        ShellScript,
+    )
+    .stops()
+    .options(&[
+        flag(&["-c"], Does::FirstIsLine),
+        flag(&["-s"], Does::Otherwise(&Own(from_input))),
+        loads(&["--rcfile", "--init-file", "-O", "+O", "--init-command", "-C"]),
+        takes(&["-o", "+o"]),
+        flag(&["-l", "--login", "-i"], Does::Nothing),
+    ]),
+    program(&["source", "."], Operands::Each(Operation::Read, Purpose::Command)).style(Style::Plain),
 ];
 
 /// `timeout [options] duration command…`.
@@ -451,7 +455,7 @@ fn find(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let places = rest.iter().take_while(|word| !starts_expression(word)).count();
     let (places, expression) = rest.split_at(places.min(rest.len()));
     for place in places {
-        acts.path(Cow::Owned((*place).clone()), Operation::Search, Purpose::Command);
+        acts.path(Cow::Owned((*place).clone()), Operation::List, Purpose::Command);
     }
     let mut left = expression.iter();
     let mut deletes = false;
@@ -485,7 +489,7 @@ fn find(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
                 | "-mindepth" | "-printf" | "-inum" | "-links" | "-fstype" | "-regextype" | "-used"
                 | "-context" | "-D",
             ) => {
-                left.next();
+                left.next().into_iter().for_each(|word| acts.take(word));
             }
             Some(_) => {}
             None => acts.option_bar("option", "-exec", "may stand in a word that is known only by running"),

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::super::super::host;
 use super::super::{
-    Acts, Arg, Does, Operands, Program, Purpose, Style, flag, loads, program, reads, runs, takes, with,
+    Acts, Arg, Does, Operands, Program, Purpose, Style, flag, loads, program, reads, runs, takes, text, with,
     writes,
 };
 use crate::claim::Operation;
+use crate::mcp::file_url;
 use Operands::{Hosts, Own};
 use Operation::{CopyFrom, CopyTo, Read, Write};
 use Purpose::{Aside, Command};
@@ -35,19 +36,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         with(&["-K", "--config"], Does::Bars("loads options, and several of them write or read files")),
         with(&["-w", "--write-out"], Does::WriteOut),
         with(
-            &[
-                "-d",
-                "--data",
-                "--data-ascii",
-                "--data-binary",
-                "--data-urlencode",
-                "--json",
-                "-H",
-                "--header",
-                "--proxy-header",
-            ],
+            &["-d", "--data", "--data-ascii", "--data-binary", "--json", "-H", "--header", "--proxy-header"],
             Does::AtFile,
         ),
+        with(&["--data-urlencode", "--url-query", "--variable"], Does::Encoded),
+        with(&["--proto-redir", "--proto-default"], Does::Bars("may make a file of this machine the answer")),
         with(&["-F", "--form"], Does::FormFile),
         reads(&[
             "-T",
@@ -80,7 +73,15 @@ pub(super) const PROGRAMS: &[Program] = &[
             &["--connect-to", "--resolve", "--unix-socket", "--abstract-unix-socket"],
             Does::Bars("reaches another host than the address says"),
         ),
-        takes(&[
+        reads(&[
+            "--egd-file",
+            "--random-file",
+            "--proxy-cert",
+            "--proxy-key",
+            "--proxy-cacert",
+            "--proxy-capath",
+        ]),
+        text(&[
             "-X",
             "--request",
             "-A",
@@ -115,10 +116,9 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--max-redirs",
             "--max-filesize",
         ]),
-        takes(&[
+        text(&[
             "--form-string",
             "--data-raw",
-            "--url-query",
             "-P",
             "-Q",
             "-t",
@@ -127,15 +127,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--parallel-max",
             "--rate",
         ]),
-        takes(&[
-            "--oauth2-bearer",
-            "--aws-sigv4",
-            "--request-target",
-            "--proto",
-            "--proto-redir",
-            "--proto-default",
-            "--dns-servers",
-        ]),
+        text(&["--oauth2-bearer", "--aws-sigv4", "--request-target", "--proto", "--dns-servers"]),
         takes(&[
             "--noproxy",
             "--keepalive-time",
@@ -379,6 +371,10 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--keyserver",
         ]),
         reads(&["--passphrase-file"]),
+        flag(
+            &["--export-secret-keys", "--export-secret-subkeys", "--export-ssh-key", "--armor-secret"],
+            Does::Bars("shows keys that are secret"),
+        ),
         flag(&["--export", "--option", "--output-f"], Does::Nothing),
     ]),
     program(&["ssh-keygen"], Operands::Nothing).options(&[
@@ -396,12 +392,12 @@ pub(super) const PROGRAMS: &[Program] = &[
         reads(&["-i", "-f"]),
         takes(&["-p", "-t", "-T"]),
     ]),
-    program(&["gh", "glab", "hub"], Own(forge)).options(&[
-        takes(&[
+    program(&["gh", "glab", "hub"], Own(forge)).style(Style::Go).options(&[
+        text(&[
             "-R", "--repo", "--json", "-q", "--jq", "-t", "--title", "-b", "--body", "-H", "--head", "-B",
             "--base", "-l", "--label",
         ]),
-        takes(&[
+        text(&[
             "-a",
             "--assignee",
             "-m",
@@ -416,8 +412,10 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--method",
             "-T",
             "--template",
+            "-n",
+            "--notes",
         ]),
-        takes(&[
+        text(&[
             "-r",
             "--reviewer",
             "-p",
@@ -444,21 +442,23 @@ pub(super) const PROGRAMS: &[Program] = &[
 ];
 
 const OPENSSL: &[Program] = &[
-    program(&["s_client"], Operands::Nothing)
+    program(&["s_client"], Own(connects))
         .style(Style::Single)
         .options(&[with(&["-connect", "-host", "-proxy"], Does::Host)]),
+    program(&["s_server", "s_time"], Own(connects)).style(Style::Single),
+    program(&["engine"], Own(loads_library)).style(Style::Single),
     program(
         &[
-            "engine", "req", "x509", "enc", "genrsa", "rsa", "pkcs12", "pkey", "genpkey", "ec", "ecparam",
-            "dgst", "rand", "cms", "smime",
+            "req", "x509", "enc", "genrsa", "rsa", "pkcs12", "pkey", "genpkey", "ec", "ecparam", "dgst",
+            "rand", "cms", "smime",
         ],
         Operands::Nothing,
     )
     .style(Style::Single),
     program(
         &[
-            "ca", "ts", "ocsp", "s_server", "verify", "crl", "pkcs8", "pkeyutl", "rsautl", "passwd", "speed",
-            "version", "ciphers",
+            "ca", "ts", "ocsp", "verify", "crl", "pkcs8", "pkeyutl", "rsautl", "passwd", "speed", "version",
+            "ciphers",
         ],
         Operands::Nothing,
     )
@@ -510,15 +510,35 @@ const OPENSSL_OPTIONS: &[super::super::Options] = &[
     ]),
 ];
 
+/// A connection through which anything goes both ways.
+fn connects(acts: &mut Acts<'_>, _: &[Arg<'_>]) {
+    acts.subcommand_bar("opens a connection that carries anything both ways");
+}
+
+/// `openssl engine NAME` loads the library of that name.
+fn loads_library(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    if args.iter().any(|arg| arg.operand().is_some()) {
+        acts.subcommand_bar("loads a library");
+    }
+}
+
 /// Every operand is an address; what `-T` and `-d` send is read.
 fn curl(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
-        match word.literal_prefix().strip_prefix("file://") {
-            Some(_) => acts.path(Cow::Owned(super::super::super::words::behind(word, 7)), Read, Command),
+        match super::super::super::words::unmatched(word).as_deref().and_then(file_url) {
+            Some(file) => acts.path_text(&file, word, Read, Command),
+            None if file_url(word.literal_prefix()).is_some() => acts.unknown_read(),
             None => acts.host(word),
+        }
+        let scheme = word.literal_prefix().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        if scheme.is_some_and(|scheme| RAW.contains(&scheme.as_str())) {
+            acts.named_bar(word.as_static(), "opens a connection that carries anything both ways");
         }
     }
 }
+
+/// Schemes of curl by which its input goes to the other side as it is.
+const RAW: &[&str] = &["telnet", "gopher", "gophers", "dict", "tftp", "mqtt", "smb", "smbs"];
 
 /// Without `-O` it writes a file here that the address names.
 fn wget(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
@@ -613,6 +633,8 @@ fn forge(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         ) => {
             acts.option_bar("option", verb, "changes what later commands run, or opens a way in");
         }
+        // A place in the interface of the forge.
+        Some("api") => words.iter().skip(1).for_each(|word| acts.take(word)),
         Some("gist") => {
             for file in words.iter().skip(2) {
                 acts.path(Cow::Owned((*file).clone()), Read, Command);

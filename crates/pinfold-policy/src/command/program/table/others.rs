@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::super::{
-    Acts, Arg, Does, Operands, Program, Purpose, Style, flag, loads, maybe, program, runs, takes, with,
-    writes,
+    Acts, Arg, Does, Operands, Program, Purpose, Style, flag, loads, maybe, program, reads, runs, takes,
+    text, with, writes,
 };
 use crate::claim::Operation;
 use Operands::{Each, Nothing, Own};
@@ -259,71 +259,18 @@ pub(super) const PROGRAMS: &[Program] = &[
         &["kill", "pkill", "killall", "killall5", "xkill", "fuser", "skill", "snice", "renice"],
         Own(kills),
     ),
+    // What these are told is text, or names of what is no file.
     program(
         &[
-            "ps",
-            "top",
-            "htop",
-            "btop",
-            "uptime",
-            "free",
-            "vmstat",
-            "iostat",
-            "lsof",
-            "ss",
-            "netstat",
-            "ip",
-            "ifconfig",
-            "id",
-            "whoami",
-            "who",
-            "w",
-            "last",
-            "groups",
-            "uname",
-            "hostname",
-            "date",
-            "cal",
-            "arch",
-            "nproc",
-            "lscpu",
-            "lsblk",
-            "lsusb",
-            "lspci",
-            "dmesg",
-            "sleep",
-            "printenv",
-            "locale",
-            "tty",
-            "stty",
-            "tput",
-            "clear",
-            "reset",
-            "which",
-            "whereis",
-            "type",
-            "hash",
-            "jobs",
-            "wait",
-            "times",
-            "history",
-            "dirs",
-            "getconf",
-            "sw_vers",
-            "ulimit",
-            "true",
-            "false",
-            "echo",
-            "printf",
-            "pwd",
-            "cd",
-            "pushd",
-            "popd",
-            "test",
-            "[",
-            ":",
-            "break",
-            "continue",
+            "sleep", "which", "whereis", "type", "hash", "jobs", "wait", "times", "dirs", "getconf", "true",
+            "false", "echo", "printf", "pwd", "cd", "pushd", "popd", "test", "[", ":", "break", "continue",
+        ],
+        Nothing,
+    )
+    .style(Style::Plain)
+    .says(),
+    program(
+        &[
             "exit",
             "return",
             "export",
@@ -338,6 +285,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "alias",
             "unalias",
             "umask",
+            "ulimit",
             "let",
             "getopts",
             "mapfile",
@@ -345,17 +293,48 @@ pub(super) const PROGRAMS: &[Program] = &[
             "disown",
             "fg",
             "bg",
-            "pgrep",
-            "pidof",
-            "pstree",
-            "cloc",
-            "tokei",
-            "scc",
-            "mesg",
-            "logger",
-            "write",
-            "wall",
+            "suspend",
+            "caller",
+            "logout",
         ],
+        Nothing,
+    )
+    .style(Style::Plain)
+    .says(),
+    program(
+        &[
+            "pgrep", "pidof", "pstree", "uname", "id", "whoami", "groups", "nproc", "tty", "tput", "clear",
+            "reset", "uptime", "free", "printenv", "sw_vers", "logname", "users",
+        ],
+        Nothing,
+    )
+    .style(Style::Plain)
+    .says(),
+    program(&["date"], Nothing).looks().options(&[
+        text(&["-d", "--date", "-s", "--set", "-I", "--iso-8601", "--rfc-3339", "-j", "-v"]),
+        reads(&["-f", "--file", "-r", "--reference"]),
+    ]),
+    program(&["hostname"], Nothing).looks().options(&[reads(&["-F", "--file"])]),
+    program(&["ss"], Nothing).options(&[
+        writes(&["-D", "--diag"]),
+        reads(&["-F", "--filter"]),
+        text(&["-f", "--family", "-A", "--query", "-N", "--net"]),
+    ]),
+    program(&["ip"], Nothing).looks().commands(IP).options(&[
+        with(&["-b", "-batch", "--batch"], Does::Bars("runs the commands of a file")),
+        text(&["-n", "-netns", "-f", "-family", "-rc", "-l"]),
+    ]),
+    program(
+        &[
+            "ps", "top", "htop", "btop", "vmstat", "iostat", "lsof", "netstat", "who", "w", "last", "cal",
+            "lscpu", "lsblk", "lsusb", "lspci", "dmesg", "locale",
+        ],
+        Nothing,
+    )
+    .style(Style::Plain)
+    .looks(),
+    program(
+        &["ifconfig", "stty", "history", "cloc", "tokei", "scc", "mesg", "logger", "write", "wall"],
         Nothing,
     )
     .style(Style::Plain),
@@ -421,10 +400,10 @@ pub(super) const PROGRAMS: &[Program] = &[
             "-stream_loop",
         ]),
     ]),
-    program(&["convert", "magick", "mogrify", "composite", "montage"], Operands::Last(Read, Write))
-        .style(Style::Plain),
+    program(&["convert", "magick", "mogrify", "composite", "montage"], Own(images)).style(Style::Plain),
     program(&["pandoc"], Each(Read, Command)).options(&[
         writes(&["-o", "--output", "--extract-media", "--log"]),
+        with(&["-f", "--from", "-t", "--to", "-r", "--read", "-w", "--write"], Does::Format),
         runs(&["-F", "--filter", "--pdf-engine"]),
         loads(&[
             "-L",
@@ -438,19 +417,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "-A",
             "--css",
         ]),
-        takes(&[
-            "-f",
-            "--from",
-            "-t",
-            "--to",
-            "-r",
-            "-w",
-            "-M",
-            "--metadata",
-            "-V",
-            "--variable",
-            "--toc-depth",
-        ]),
+        takes(&["-M", "--metadata", "-V", "--variable", "--toc-depth"]),
     ]),
     program(
         &[
@@ -502,6 +469,17 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(&["logrotate", "run-parts", "update-alternatives", "ldconfig"], Own(always)).style(Style::Plain),
 ];
 
+/// `ip netns exec NAME command…` and `ip vrf exec NAME command…` start a program of this machine.
+const IP: &[Program] = &[program(&["netns", "vrf"], Own(in_namespace)).looks()];
+
+fn in_namespace(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    if words.first().and_then(|word| word.as_static()) == Some("exec") {
+        acts.option_bar("option", "exec", "runs the program that it names");
+        acts.start(words.get(2..).unwrap_or_default());
+    }
+}
+
 /// `ed file`: its input is a script that may run anything.
 fn line_editor(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
@@ -537,7 +515,12 @@ fn agent(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 fn sqlite(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     let Some((file, queries)) = words.split_first() else { return };
-    if !matches!(file.as_static(), Some(":memory:" | "")) {
+    // Wildcards match nothing that begins so, and stay what they are.
+    let text = super::super::super::words::unmatched(file);
+    if let Some(path) = text.as_deref().and_then(crate::mcp::file_url) {
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        acts.path_text(path, file, Edit, Command);
+    } else if !matches!(file.as_static(), Some(":memory:" | "")) {
         acts.path(Cow::Owned((*file).clone()), Edit, Command);
     }
     for query in queries {
@@ -592,11 +575,37 @@ fn kills(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
 }
 
-/// The last operand is written.
+/// Images that are read, and the last that is written. What stands behind an option, or behind the name of a format
+/// (`text:file`, `label:@file`), is read or written in its own way and stays a word that names a place.
+fn images(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    let is_option = |word: &pinfold_shell::Word| word.literal_prefix().starts_with(['-', '+']);
+    for (at, word) in words.iter().enumerate() {
+        let behind =
+            at.checked_sub(1).and_then(|before| words.get(before)).is_some_and(|word| is_option(word));
+        let prefixed = word.literal_prefix().contains([':', '@']);
+        if at + 1 == words.len() && !prefixed {
+            acts.path(Cow::Owned((*word).clone()), Write, Command);
+        } else if !behind && !prefixed && !is_option(word) {
+            acts.path(Cow::Owned((*word).clone()), Read, Command);
+        }
+    }
+}
+
+/// The last operand is written; with a scheme it is sent.
 fn ffmpeg(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if acts.name == "ffmpeg" {
         for word in args.iter().filter_map(Arg::operand) {
+            if word.literal_prefix().contains("://") {
+                acts.host(word);
+                acts.named_bar(word.as_static(), "sends its output to another host");
+                continue;
+            }
             acts.path(Cow::Owned(word.clone()), Write, Command);
         }
+        return;
+    }
+    for word in args.iter().filter_map(Arg::operand) {
+        acts.path(Cow::Owned(word.clone()), Read, Command);
     }
 }

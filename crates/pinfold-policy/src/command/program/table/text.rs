@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
+use pinfold_shell::Word;
+
+use super::super::super::words::known_start;
 use super::super::super::{awk, sed};
 use super::super::{
     Acts, Arg, Does, Operands, Program, Purpose, Style, flag, loads, maybe, program, reads, runs, takes,
-    with, writes,
+    text, with, writes,
 };
 use crate::claim::Operation;
 use Operands::{AfterFirst, Each, Nothing, Own};
@@ -22,7 +25,6 @@ pub(super) const PROGRAMS: &[Program] = &[
             "xzcat",
             "zstdcat",
             "rev",
-            "wc",
             "nl",
             "cksum",
             "sum",
@@ -33,6 +35,14 @@ pub(super) const PROGRAMS: &[Program] = &[
         Each(Read, Command),
     ),
     program(&["sha256sum", "sha384sum", "sha512sum", "b2sum", "md5"], Each(Read, Command)),
+    program(&["wc"], Each(Read, Command)).options(&[reads(&["--files0-from"]), text(&["--total"])]),
+    program(&["shuf", "gshuf"], Each(Read, Command)).options(&[
+        writes(&["-o", "--output"]),
+        reads(&["--random-source"]),
+        takes(&["-n", "--head-count"]),
+        with(&["-i", "--input-range"], Does::Text),
+        flag(&["-e", "--echo"], Does::Otherwise(&Nothing)),
+    ]),
     program(&["expand", "unexpand"], Each(Read, Command)).options(&[takes(&["-t", "--tabs"])]),
     program(&["strings"], Each(Read, Command)).options(&[takes(&[
         "-n",
@@ -106,7 +116,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         takes(&["-r", "--tree", "-i", "--tree-id", "-p", "--tree-parent", "--table-name"]),
         flag(&["--table", "--table-noheadings", "--table-header-repeat"], Does::Nothing),
     ]),
-    program(&["tr", "seq", "yes", "expr", "basename", "dirname", "factor", "numfmt", "bc", "dc"], Nothing),
+    program(&["tr", "seq", "yes", "expr", "basename", "dirname", "factor", "numfmt"], Nothing).says(),
+    program(&["bc"], Each(Read, Command)),
+    // `!` of dc runs a command.
+    program(&["dc"], Operands::Script)
+        .options(&[with(&["-e", "--expression"], Does::Code), with(&["-f", "--file"], Does::FirstFile)]),
     program(&["less", "more", "most", "pg"], Each(Read, Command)).options(&[
         with(&["+"], Does::Bars("runs a command of the pager")),
         writes(&["-o", "-O", "--log-file", "--LOG-FILE"]),
@@ -115,7 +129,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         loads(&["-T", "--tag-file"]),
         takes(&["-p", "--pattern", "-b", "--buffers", "-h", "-j", "-P", "-x", "-y", "-z", "-D", "-n"]),
     ]),
-    program(&["bat", "batcat"], Each(Read, Command)).options(&[
+    program(&["bat", "batcat"], Each(Read, Command)).commands(&[program(&["cache"], Nothing)]).options(&[
         runs(&["--pager"]),
         takes(&[
             "-l",
@@ -203,11 +217,11 @@ pub(super) const PROGRAMS: &[Program] = &[
     ]),
     program(&["iconv", "recode"], Each(Read, Command))
         .options(&[writes(&["-o", "--output"]), takes(&["-f", "--from-code", "-t", "--to-code"])]),
-    program(&["grep", "egrep", "fgrep", "zgrep", "ggrep"], AfterFirst(Search, Command)).options(&[
+    program(&["grep", "egrep", "fgrep", "zgrep", "ggrep", "rgrep"], Own(grep)).options(&[
         with(&["-e", "--regexp"], Does::ForFirst),
         reads_first(&["-f", "--file"]),
         reads(&["--exclude-from"]),
-        takes(&[
+        text(&[
             "-A",
             "-B",
             "-C",
@@ -219,7 +233,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--context",
             "--max-count",
         ]),
-        takes(&[
+        text(&[
             "--include",
             "--exclude",
             "--exclude-dir",
@@ -228,16 +242,18 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--directories",
             "--devices",
         ]),
+        flag(&["-r", "-R", "--recursive", "--dereference-recursive"], Does::Nothing),
         maybe(&["--color", "--colour"], Does::Nothing),
         flag(&["--binary"], Does::Nothing),
     ]),
-    program(&["rg", "ripgrep"], AfterFirst(Search, Command)).options(&[
+    program(&["rg", "ripgrep"], Own(ripgrep)).options(&[
         runs(&["--pre", "--hostname-bin"]),
         with(&["-e", "--regexp"], Does::ForFirst),
         reads_first(&["-f", "--file"]),
         reads(&["--ignore-file"]),
-        flag(&["--files", "--type-list"], Does::Otherwise(&Each(Search, Command))),
-        takes(&[
+        flag(&["--files", "--type-list"], Does::Otherwise(&Each(Operation::List, Command))),
+        flag(&["-u", "--unrestricted", "-.", "--hidden", "--no-ignore"], Does::Nothing),
+        text(&[
             "-A",
             "-B",
             "-C",
@@ -253,7 +269,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--after-context",
             "--before-context",
         ]),
-        takes(&[
+        text(&[
             "--context",
             "--encoding",
             "--glob",
@@ -263,7 +279,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--max-count",
             "--replace",
         ]),
-        takes(&[
+        text(&[
             "--type",
             "--type-not",
             "--max-depth",
@@ -273,7 +289,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--color",
             "--colors",
         ]),
-        takes(&[
+        text(&[
             "--pre-glob",
             "--type-add",
             "--type-clear",
@@ -281,16 +297,16 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--field-match-separator",
             "--path-separator",
         ]),
-        takes(&[
+        text(&[
             "--dfa-size-limit",
             "--regex-size-limit",
             "--generate",
             "--hyperlink-format",
             "--context-separator",
         ]),
-        flag(&["--pretty", "--pcre2", "--hidden", "-p"], Does::Nothing),
+        flag(&["--pretty", "--pcre2", "-p"], Does::Nothing),
     ]),
-    program(&["ag", "ack"], AfterFirst(Search, Command)).options(&[
+    program(&["ag", "ack"], Own(ripgrep)).options(&[
         runs(&["--pager"]),
         loads(&["--ackrc"]),
         takes(&[
@@ -327,6 +343,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         maybe(&["--unified", "--context", "--color"], Does::Nothing),
         reads(&["-X", "--exclude-from", "--from-file", "--to-file"]),
         flag(&["--side-by-side"], Does::Nothing),
+        flag(&["-r", "--recursive"], Does::Otherwise(&Each(Search, Command))),
     ]),
     program(&["cmp"], Each(Read, Command)).options(&[takes(&["-i", "--ignore-initial", "-n", "--bytes"])]),
     program(&["diff3", "sdiff"], Each(Read, Command)).options(&[
@@ -334,11 +351,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         runs(&["--diff-program"]),
         takes(&["-L", "--label", "-I", "--ignore-matching-lines", "-w", "--width"]),
     ]),
-    program(&["jq", "gojq"], AfterFirst(Read, Command)).options(&[
-        reads_first(&["-f", "--from-file"]),
-        loads(&["-L", "--library-path"]),
-        takes(&["--indent", "--arg", "--argjson", "--slurpfile", "--rawfile", "--tab"]),
-    ]),
+    program(&["jq", "gojq"], Own(jq)).style(Style::Plain),
     program(&["yq"], AfterFirst(Read, Command)).options(&[
         flag(&["-i", "--inplace", "--in-place"], Does::InPlace),
         reads_first(&["--from-file"]),
@@ -350,7 +363,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(&["sed", "gsed"], Own(sed_script)).options(&[
         with(&["-e", "--expression"], Does::SedScript),
         loads(&["-f", "--file"]),
-        maybe(&["-i", "--in-place"], Does::InPlace),
+        maybe(&["-i", "--in-place"], Does::Suffix),
         takes(&["-l", "--line-length"]),
         flag(
             &["-n", "-E", "-r", "-s", "-z", "-u", "--silent", "--quiet", "--regexp-extended", "--separate"],
@@ -425,13 +438,112 @@ pub(super) const PROGRAMS: &[Program] = &[
                 "--log-level",
                 "--ignore-pattern",
             ]),
-            flag(&["--cache", "--fix", "--quiet"], Does::Nothing),
+            flag(
+                &["--fix", "--fix-dry-run", "--write", "-w", "--apply", "--apply-unsafe", "--unsafe"],
+                Does::InPlace,
+            ),
+            flag(&["--cache", "--quiet"], Does::Nothing),
         ]),
 ];
 
 /// Options whose value is a file of patterns, in place of the first operand.
 const fn reads_first(names: &'static [&'static str]) -> super::super::Options {
     with(names, Does::FirstFile)
+}
+
+/// Whether one of these options is there.
+fn has(args: &[Arg<'_>], wanted: &[&str]) -> bool {
+    args.iter().any(|arg| match arg {
+        Arg::Option { known: Some(known), .. } => known.names.iter().any(|name| wanted.contains(name)),
+        _ => false,
+    })
+}
+
+/// `grep [options] pattern file…`: with `-r` folders are gone through, and without a file this one is.
+fn grep(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let recurses = |arg: &Arg<'_>| match arg {
+        Arg::Option { known: Some(known), value: Some(value), .. } => {
+            (known.names.contains(&"-d") || known.names.contains(&"--directories"))
+                && value.as_static().is_none_or(|text| text.starts_with("rec"))
+        }
+        _ => false,
+    };
+    let recursive = acts.name == "rgrep" || has(args, &["-r"]) || args.iter().any(recurses);
+    let operation = if recursive { Search } else { Read };
+    let files = behind_pattern(acts, args);
+    if files.is_empty() && recursive {
+        acts.here_by(Search, false);
+    }
+    for file in files {
+        acts.path(Cow::Owned(file), operation, Command);
+    }
+}
+
+/// `rg [options] pattern place…`: without a place this folder is searched, unless something is piped into it. Names that
+/// start with a dot are passed over, if nothing says otherwise.
+fn ripgrep(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let strange = |arg: &Arg<'_>| matches!(arg, Arg::Option { known: None, name, .. } if name.len() > 2 || matches!(*name, "-a" | "-f" | "-t"));
+    let all = acts.name == "ack" || has(args, &["-u"]) || acts.name == "ag" && args.iter().any(strange);
+    let files = behind_pattern(acts, args);
+    if files.is_empty() {
+        acts.default_search = Some(!all);
+    }
+    for file in files {
+        acts.search(Cow::Owned(file), !all);
+    }
+}
+
+/// The operands behind the pattern, which an option may stand in for.
+fn behind_pattern(acts: &mut Acts<'_>, args: &[Arg<'_>]) -> Vec<Word> {
+    let given = has(args, &["-e", "-f"]);
+    let mut words = args.iter().filter_map(Arg::operand);
+    if !given && let Some(pattern) = words.next() {
+        acts.take(pattern);
+    }
+    words.cloned().collect()
+}
+
+/// `jq [options] filter file…`. Some options take a name and a value, others a name and a file.
+fn jq(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let mut words = args.iter().filter_map(Arg::operand);
+    let (mut filter, mut only_text) = (false, false);
+    while let Some(word) = words.next() {
+        let text = word.as_static().unwrap_or_else(|| known_start(word));
+        let short = text.starts_with('-') && !text.starts_with("--");
+        match text {
+            "--arg" | "--argjson" | "--slurpfile" | "--rawfile" | "--argfile" => {
+                acts.take(word);
+                words.next().into_iter().for_each(|name| acts.take(name));
+                let Some(value) = words.next() else { return };
+                if text.ends_with("file") {
+                    acts.path(Cow::Owned(value.clone()), Read, Command);
+                } else {
+                    acts.take(value);
+                }
+            }
+            "--indent" => words.next().into_iter().for_each(|value| acts.take(value)),
+            "--args" | "--jsonargs" => only_text = true,
+            "-L" | "--library-path" => acts.option_bar("option", text, "loads code from where it says"),
+            _ if short && text.contains('L') => {
+                acts.option_bar("option", text, "loads code from where it says");
+            }
+            "--from-file" => {
+                filter = true;
+                words.next().into_iter().for_each(|file| acts.path(Cow::Owned(file.clone()), Read, Command));
+            }
+            _ if short && text.contains('f') => {
+                filter = true;
+                words.next().into_iter().for_each(|file| acts.path(Cow::Owned(file.clone()), Read, Command));
+            }
+            _ if text.starts_with('-') && text.len() > 1 => acts.take(word),
+            _ if !filter => {
+                filter = true;
+                acts.take(word);
+            }
+            _ if only_text => acts.take(word),
+            _ => acts.path(Cow::Owned(word.clone()), Read, Command),
+        }
+    }
 }
 
 /// `xxd [infile [outfile]]`.
@@ -459,11 +571,26 @@ fn sed_script(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if !is(&["-e", "-f"])
         && let Some(script) = words.next()
     {
+        acts.take(script);
         sed::script(acts, script);
     }
     let operation = if is(&["-i"]) { Edit } else { Read };
     for word in words {
         acts.path(Cow::Owned(word.clone()), operation, Command);
+    }
+    // The suffix of `-i` with a slash says another folder for what was there.
+    let suffix = args.iter().find_map(|arg| match arg {
+        Arg::Option { known: Some(known), value: Some(value), .. } if known.names.contains(&"-i") => {
+            Some(value)
+        }
+        _ => None,
+    });
+    match suffix.map(|suffix| (suffix.as_static(), suffix)) {
+        Some((Some(text), suffix)) if text.contains('/') => {
+            acts.path_text(&text.replace('*', "_"), suffix, Write, Aside);
+        }
+        Some((None, _)) => acts.unknown_operand(),
+        Some((Some(_), _)) | None => {}
     }
 }
 
@@ -477,6 +604,7 @@ fn awk_program(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if !args.iter().any(elsewhere)
         && let Some(program) = words.next()
     {
+        acts.take(program);
         match program.as_static().map(awk::does_more) {
             None => acts.script_bar("is known only by running"),
             Some(Some(why)) => acts.script_bar(why),

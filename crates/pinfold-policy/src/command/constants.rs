@@ -7,15 +7,15 @@ use std::collections::HashMap;
 
 use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
-use super::arguments::known;
-use crate::command::Invocation;
+use super::invocation::Invocation;
+use super::words::known_start as known;
 
 /// More values than this of one name are not tried; the name counts as unknown.
-const VALUES_AT_MOST: usize = 16;
+const VALUES_AT_MOST: usize = 64;
 
 /// What the line sets.
 #[derive(Debug, Default)]
-pub(super) struct Constants<'a> {
+pub(crate) struct Constants<'a> {
     values: HashMap<&'a str, Option<Vec<Value<'a>>>>,
     /// `name=(words)`: all words that a list gets.
     lists: HashMap<&'a str, Vec<&'a Word>>,
@@ -23,31 +23,39 @@ pub(super) struct Constants<'a> {
 
 /// A value that is known without running anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Text(&'a str),
     /// Also `~` and `$HOME`, which are as good as known.
     Parts(&'a [Part]),
 }
 
 impl<'a> Value<'a> {
+    /// The value of an assignment.
     fn of(word: &'a Word) -> Option<Self> {
-        let is_known = |part: &Part| match part {
-            Part::Literal(_) | Part::Tilde(_) => true,
-            Part::Parameter { name, .. } => name == "HOME",
-            Part::Glob(_) | Part::Substitution { .. } | Part::Process | Part::Arithmetic | Part::Brace(_) => {
-                false
-            }
-        };
+        Self::of_parts(word, is_home)
+    }
+
+    /// A word that a loop goes over: wildcards in it stand for what they match.
+    fn of_element(word: &'a Word) -> Option<Self> {
+        Self::of_parts(word, |part| is_home(part) || matches!(part, Part::Glob(_)))
+    }
+
+    fn of_parts(word: &'a Word, is_known: impl Fn(&Part) -> bool) -> Option<Self> {
+        let known = |part: &Part| matches!(part, Part::Literal(_)) || is_known(part);
         match word.as_static() {
             Some(text) => Some(Self::Text(text)),
-            None => word.parts.iter().all(is_known).then_some(Self::Parts(&word.parts)),
+            None => word.parts.iter().all(known).then_some(Self::Parts(&word.parts)),
         }
     }
 }
 
+fn is_home(part: &Part) -> bool {
+    matches!(part, Part::Tilde(_)) || matches!(part, Part::Parameter { name, .. } if name == "HOME")
+}
+
 /// What a name is given by the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Given<'c, 'a> {
+pub(crate) enum Given<'c, 'a> {
     /// One of these.
     Values(&'c [Value<'a>]),
     /// Something that is not known.
@@ -57,7 +65,7 @@ pub(super) enum Given<'c, 'a> {
 }
 
 impl<'a> Constants<'a> {
-    pub(super) fn of(script: &'a Script) -> Self {
+    pub(crate) fn of(script: &'a Script) -> Self {
         let mut constants = Self::default();
         for assignment in script.commands.iter().flat_map(|command| &command.assignments) {
             if assignment.elements.is_empty() {
@@ -69,8 +77,11 @@ impl<'a> Constants<'a> {
         }
         for over in &script.loops {
             for element in &over.elements {
-                constants.add(&over.name, Value::of(element));
+                constants.add(&over.name, Value::of_element(element));
             }
+        }
+        for name in &script.numbers {
+            constants.add(name, None);
         }
         for command in &script.commands {
             constants.add_builtin(command);
@@ -91,7 +102,18 @@ impl<'a> Constants<'a> {
         let Some((program, args)) = command.words.split_first() else { return };
         match known(program) {
             "export" | "declare" | "typeset" | "local" | "readonly" => {
+                // `-l`, `-u`, `-i`, `-n`, `-a`: what the name gets is not what is written.
+                let changes = |word: &Word| {
+                    known(word)
+                        .strip_prefix('-')
+                        .is_some_and(|letters| letters.contains(['a', 'A', 'c', 'i', 'l', 'n', 'u']))
+                };
+                let changes = args.iter().any(changes);
                 for word in args {
+                    if changes {
+                        self.add(known(word).split(['=', '+']).next().unwrap_or_default(), None);
+                        continue;
+                    }
                     match (word.as_static(), known(word).split_once('=')) {
                         (Some(_), Some((name, value))) => self.add(name, Some(Value::Text(value))),
                         (None, Some((name, _))) => self.add(name, None),
@@ -105,18 +127,20 @@ impl<'a> Constants<'a> {
                     self.add(known(word), None);
                 }
             }
-            "printf" => {
-                if let [option, name, ..] = args
-                    && known(option) == "-v"
-                {
-                    self.add(known(name), None);
+            "printf" => match args {
+                [option, name, ..] if known(option) == "-v" => self.add(known(name), None),
+                [option, ..] => {
+                    if let Some(name) = known(option).strip_prefix("-v") {
+                        self.add(name, None);
+                    }
                 }
-            }
+                [] => {}
+            },
             _ => {}
         }
     }
 
-    pub(super) fn given(&self, name: &str) -> Given<'_, 'a> {
+    pub(crate) fn given(&self, name: &str) -> Given<'_, 'a> {
         match self.values.get(name) {
             Some(Some(values)) => Given::Values(values),
             Some(None) => Given::Unknown,
@@ -125,13 +149,13 @@ impl<'a> Constants<'a> {
     }
 
     /// The words of a list that the line makes.
-    pub(super) fn list(&self, name: &str) -> Option<&[&'a Word]> {
+    pub(crate) fn list(&self, name: &str) -> Option<&[&'a Word]> {
         self.lists.get(name).map(Vec::as_slice)
     }
 
     /// The command with the values in their places, once for each value of the name that has the most; nothing
     /// for a command without any.
-    pub(super) fn put_into(&self, reading: &Invocation) -> Vec<Invocation> {
+    pub(crate) fn put_into(&self, reading: &Invocation) -> Vec<Invocation> {
         let rounds =
             reading.words.iter().flat_map(|word| &word.parts).map(|part| self.values_of(part).len()).max();
         (0..rounds.unwrap_or_default())
@@ -140,6 +164,35 @@ impl<'a> Constants<'a> {
                 ..Invocation::default()
             })
             .collect()
+    }
+
+    /// Every word that this one can become, with each value in each place; `None` when they are more than `most`.
+    pub(crate) fn every(&self, word: &Word, most: usize) -> Option<Vec<Word>> {
+        let mut lines = vec![vec![Word { parts: Vec::new(), ..word.clone() }]];
+        for part in &word.parts {
+            let values = self.values_of(part);
+            if values.is_empty() {
+                for words in &mut lines {
+                    push(words, part.clone());
+                }
+                continue;
+            }
+            if lines.len() * values.len() > most {
+                return None;
+            }
+            let with = |(words, value): (&Vec<Word>, &Value<'a>)| {
+                let mut words = words.clone();
+                put(&mut words, *value, part);
+                words
+            };
+            lines = lines
+                .iter()
+                .flat_map(|words| values.iter().map(move |value| (words, value)))
+                .map(with)
+                .collect();
+        }
+        let made = lines.into_iter().flatten().filter(|made| made.quoted || !made.parts.is_empty());
+        Some(made.collect())
     }
 
     fn values_of(&self, part: &Part) -> &[Value<'a>] {
@@ -158,21 +211,22 @@ impl<'a> Constants<'a> {
         for part in &word.parts {
             let values = self.values_of(part);
             let value = values.get(round.checked_rem(values.len()).unwrap_or_default());
-            match (value, part) {
-                (Some(Value::Text(text)), Part::Parameter { quoted: false, .. }) => {
-                    split_into(&mut words, text);
-                }
-                (Some(Value::Text(text)), _) => push(&mut words, Part::Literal((*text).to_owned())),
-                (Some(Value::Parts(parts)), _) => {
-                    for part in *parts {
-                        push(&mut words, part.clone());
-                    }
-                }
-                (None, part) => push(&mut words, part.clone()),
+            match value {
+                Some(value) => put(&mut words, *value, part),
+                None => push(&mut words, part.clone()),
             }
         }
         words.retain(|made| made.quoted || !made.parts.is_empty());
         words
+    }
+}
+
+/// Adds the value of a parameter to the last word.
+fn put(words: &mut Vec<Word>, value: Value<'_>, part: &Part) {
+    match (value, part) {
+        (Value::Text(text), Part::Parameter { quoted: false, .. }) => split_into(words, text),
+        (Value::Text(text), _) => push(words, Part::Literal(text.to_owned())),
+        (Value::Parts(parts), _) => parts.iter().for_each(|part| push(words, part.clone())),
     }
 }
 

@@ -1,0 +1,52 @@
+//! What the words of a program that is not known could start.
+//!
+//! `sshpass -p x rm -rf x` is `rm -rf x` to whoever knows `sshpass`. Of a program without a row each word may be the
+//! program that it starts, and a word with blanks may be a command line.
+
+use pinfold_shell::{RedirectKind, SimpleCommand, Word};
+
+use super::SafeguardHit;
+use crate::safeguard;
+
+/// Words of everyday language, subcommands and builtins of the shell that are programs too: they say nothing where they
+/// are no command.
+const WORDS: &[&str] =
+    &["eval", "exec", "init", "halt", "reboot", "shutdown", "poweroff", "service", "mount", "umount"];
+
+/// How many words of one command are tried as a program. Nobody names more that a safeguard watches.
+const MOST_TRIED: usize = 32;
+
+/// What safeguards say about programs and command lines that the arguments of a program would be.
+pub(super) fn safeguards(args: &[Word]) -> Vec<SafeguardHit> {
+    let mut hits = Vec::new();
+    let mut tried = 0;
+    for (at, word) in args.iter().enumerate() {
+        let Some(text) = word.as_static() else { continue };
+        let value = text.split_once('=').map_or(text, |(_, value)| value);
+        let first = value.split(' ').next().unwrap_or_default();
+        if WORDS.contains(&first) || first.contains('/') && !first.starts_with('/') {
+            continue;
+        }
+        if value.contains(' ') {
+            hits.extend(safeguard::of_hidden_line(value));
+        } else if let Some(words) = args.get(at..).filter(|_| safeguard::watches(value)) {
+            tried += 1;
+            if tried > MOST_TRIED {
+                break;
+            }
+            hits.extend(safeguard::of_hidden_program(words));
+        }
+    }
+    hits
+}
+
+/// The text in which a rule that denies looks for the names of programs: the arguments, and what is written to it.
+pub(super) fn text(args: &[Word], command: &SimpleCommand) -> String {
+    let written = command
+        .redirects
+        .iter()
+        .filter(|redirect| matches!(redirect.kind, RedirectKind::HereDocument | RedirectKind::HereString));
+    let words = args.iter().chain(written.map(|redirect| &redirect.target));
+    let known: Vec<&str> = words.filter_map(Word::as_static).collect();
+    known.join(" ")
+}
