@@ -28,12 +28,15 @@ pub struct RawCall {
     pub cwd: Option<PathText>,
     /// What the caller knows of the arguments of an MCP tool beyond their names, such as by its schema.
     pub shape: Option<Shape>,
+    /// Whether it is no tool of an MCP server that is called, but a method of the protocol: `mcp__docs__resources/read`.
+    /// The caller knows; no name says it.
+    pub is_method: bool,
 }
 
 impl RawCall {
     /// A call of `tool` with `input`, relative to the workspace.
     pub fn new(tool: impl Into<String>, input: Value) -> Self {
-        Self { tool: tool.into(), input, cwd: None, shape: None }
+        Self { tool: tool.into(), input, cwd: None, shape: None, is_method: false }
     }
 }
 
@@ -109,7 +112,7 @@ impl ToolCall {
             return Self::parse_as(name, &raw.input, needed).map_err(bad);
         }
         if let Some(call) = McpCall::parse(&raw.tool, &raw.input, raw.shape.as_ref()) {
-            return call.map(Self::Mcp).map_err(bad);
+            return call.map(|call| Self::Mcp(call.of_method(raw.is_method))).map_err(bad);
         }
         match (ForeignCall::parse(&raw.tool, &raw.input).map_err(bad)?, needed) {
             (Some(foreign), _) => Ok(Self::Foreign(foreign)),
@@ -156,8 +159,7 @@ impl ToolCall {
     /// What the tool can do at most.
     pub fn level(&self) -> Level {
         match self {
-            // Nobody vouches for what a server does.
-            Self::Mcp(_) => Level::Dangerous,
+            Self::Mcp(call) => call.level(),
             Self::Foreign(call) => call.level(),
             Self::Process(_) => Level::Write,
             own => own.tool().map_or(Level::Dangerous, ToolName::level),

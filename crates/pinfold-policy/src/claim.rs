@@ -153,6 +153,8 @@ pub enum Origin {
     Call,
     /// A tool of somebody else. What allows the tool allows this, inside the line.
     Foreign,
+    /// A tool of somebody else, by a text that is perhaps a path. What the look at the world says decides what counts.
+    Supposed(Supposition),
     /// A command that is there for it: `rm a`, `mkdir a`. What allows the command allows this, inside the line.
     Command(usize),
     /// A process of a shell, which is about to do it. What allows the command has allowed it nothing here.
@@ -167,9 +169,22 @@ impl Origin {
     pub fn command(self) -> Option<usize> {
         match self {
             Self::Command(number) | Self::Aside(number) => Some(number),
-            Self::Call | Self::Foreign | Self::Process => None,
+            Self::Call | Self::Foreign | Self::Supposed(_) | Self::Process => None,
         }
     }
+}
+
+/// Why a text that a tool of somebody else is given could be a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Supposition {
+    /// Its name says that it is one, and this is another way to read it.
+    Reading,
+    /// It begins as only a path does.
+    Evident,
+    /// Nothing says what it is.
+    Text,
+    /// Its name says that it is text, or it is a URL that leads to another machine.
+    Prose,
 }
 
 /// A shell that a call wants to run or to reach. What its commands touch is known only by running them.

@@ -122,6 +122,9 @@ pub enum Standing {
     },
     /// In a place that only the shell of the call sees: a private `/tmp`.
     OfTheShell,
+    /// Perhaps no place at all: a text that a tool of somebody else is given. Rules that take something away and guards
+    /// hold for it, and nothing else does.
+    Suspected,
     /// Not known; the reason stands behind.
     Unresolved(Why),
 }

@@ -13,6 +13,7 @@ use crate::grant::Grants;
 use crate::hook::HookWord;
 use crate::mode::Mode;
 use crate::policy::Policy;
+use crate::rule::Effect;
 use crate::rules::RuleSet;
 use crate::scope::{Access, Interaction, Scope};
 
@@ -117,6 +118,12 @@ pub fn judge(case: &Case<'_>) -> Verdict {
 /// `if` is read: as a deny rule would be.
 pub fn touches(case: &Case<'_>, rules: &RuleSet) -> bool {
     parts(case).any(|(_, part)| matching::touches(case, rules, part))
+}
+
+/// Whether rules that take something away are about a place, whoever names it.
+pub fn restricts_place(policy: &Policy, fact: &PathFact) -> bool {
+    let about = |effect| matching::restricts_place(policy.rules(effect), fact);
+    [Effect::Deny, Effect::Ask].into_iter().any(about)
 }
 
 /// Every part of the call.

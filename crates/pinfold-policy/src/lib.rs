@@ -82,7 +82,7 @@ pub mod visible;
 pub mod way_in;
 
 pub use call::{BadCall, RawCall, ToolCall};
-pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim};
+pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim, Supposition};
 pub use decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ScopedTool, Surroundings, ToolScopes};
 pub use fact::{
@@ -96,7 +96,7 @@ pub use guard::{Guard, GuardKind, Guards, Held};
 pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher};
 pub use host::{Host, HostRule, Hosts, Name, Reach};
 pub use input::PathText;
-pub use judge::{Case, judge, path_decision};
+pub use judge::{Case, judge, path_decision, restricts_place};
 pub use mcp::{ArgumentKind, McpCall, McpClass, Shape};
 pub use merge::{Ignored, Layered, Merged, WhyIgnored, merge};
 pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};

@@ -5,12 +5,13 @@ use std::path::Path;
 use pinfold_paths::{self as paths, LastLink, Resolution};
 use pinfold_policy::declared::{ScopedTool, terminal};
 use pinfold_policy::{
-    Claims, DeclaredHit, DeclaredNo, ForeignCall, McpCall, Operation, PathClaim, PathText, Policy,
+    Claims, DeclaredHit, DeclaredNo, ForeignCall, McpCall, Operation, Origin, PathClaim, PathText, Policy,
     ShellClaim, ToolCall, ToolName,
 };
 
 use crate::declared::{path_no, words_no};
 use crate::session::Shared;
+use crate::supposed::{counts_in_a_scope, of_own_home};
 
 /// What declared scopes are asked about.
 pub(crate) struct Asked<'a> {
@@ -78,15 +79,24 @@ impl Asked<'_> {
         }
         let class = declared.mcp_class(call);
         let looked = |claim: PathClaim| {
-            let no = path_no(declared, tool, claim.operation, &self.resolve(&claim))?;
+            let found = self.resolve(&claim);
+            if let Origin::Supposed(supposed) = claim.origin
+                && !counts_in_a_scope(supposed, &claim, &found)
+            {
+                return None;
+            }
+            let no = path_no(declared, tool, claim.operation, &found)?;
             let word = claim.path.map(|path| path.as_os_str().to_string_lossy().into_owned());
             Some(DeclaredHit { no, word })
         };
-        call.claims(class).into_iter().chain(call.unnamed_claims(class)).find_map(looked)
+        call.claims(class).into_iter().find_map(looked)
     }
 
     fn resolve(&self, claim: &PathClaim) -> Resolution {
-        let words = claim.path.as_ref().map_or(self.start.as_os_str(), PathText::as_os_str);
+        let own = claim.path.as_ref().zip(self.shared.line.home());
+        let own = own.and_then(|(path, home)| of_own_home(path, home));
+        let words = own.as_ref().or(claim.path.as_ref());
+        let words = words.map_or(self.start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
         self.shared.line.resolve(self.start, &paths::PathClaim::new(words), last)
     }

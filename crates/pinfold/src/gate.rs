@@ -137,8 +137,9 @@ impl Session {
     /// Looks at the world and judges. One decision sees one state of rules, mode and grants.
     pub(crate) fn judged<'a>(&self, by: &JudgedBy, said: Said<'a>) -> Judged<'a> {
         let Said { id, call, cwd, input, word, interaction, process } = said;
-        let claims = Claims::of(&call);
-        let survey = survey(self.shared(), &by.policy, &call, cwd.as_ref(), &claims);
+        let mut claims = Claims::of(&call);
+        let mut survey = survey(self.shared(), &by.policy, &call, cwd.as_ref(), &mut claims);
+        survey.leave_out_unspoken(&by.policy, &mut claims);
         let case = self.case(by, &call, &claims, &survey.facts);
         let verdict = judge(&Case { hook: word.as_ref(), interaction, ..case });
         let (mode, bash) = (by.policy.mode, by.policy.bash);

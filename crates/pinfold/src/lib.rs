@@ -61,6 +61,7 @@ mod ruling;
 mod session;
 pub mod settings;
 mod shell;
+mod supposed;
 mod survey;
 mod target;
 mod web;

@@ -209,7 +209,7 @@ impl Replay {
         if was.decision.is_none() {
             ToolCall::parse(&raw).map_err(|bad| NotAgain::NotUnderstood(bad.to_string()))?;
         }
-        let RawCall { tool, input, cwd, shape } = raw;
+        let RawCall { tool, input, cwd, shape, .. } = raw;
         let folder = self.folder.clone().unwrap_or_else(|| PathBuf::from(&was.folder));
         if !folder.is_absolute() {
             return Err(NotAgain::NoFolder);

@@ -1,12 +1,13 @@
 //! One look at the world: each claim becomes a fact for the judge and a held place for the deed.
 //! Looks, never changes.
 
+use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Access, Claims, Disguise, Effect, Facts, GuardHit, Kind, Operation, Origin, PathClaim, PathFact, PathText,
+    Access, Claims, Disguise, Effect, Facts, GuardHit, Kind, McpClass, Operation, Origin, PathClaim, PathFact, PathText,
     Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
 };
 
@@ -16,6 +17,7 @@ use crate::elsewhere;
 use crate::guarded;
 use crate::matches::{self, Matches};
 use crate::session::{Deeds, Shared};
+use crate::supposed::{self, Weight};
 
 /// What one look found.
 pub(crate) struct Survey {
@@ -30,6 +32,22 @@ pub(crate) struct Survey {
 const SHOWN: u64 = 256 * 1024;
 
 impl Survey {
+    /// Leaves out texts that are perhaps paths and about which nothing is said.
+    pub(crate) fn leave_out_unspoken(&mut self, policy: &Policy, claims: &mut Claims) {
+        self.keep(claims, |_, fact| supposed::is_spoken_of(policy, fact));
+    }
+
+    /// Keeps some of the paths, with what was found about each.
+    fn keep(&mut self, claims: &mut Claims, keeps: impl Fn(usize, &PathFact) -> bool) {
+        let kept: Vec<bool> = self.facts.paths.iter().enumerate().map(|(at, fact)| keeps(at, fact)).collect();
+        if kept.iter().all(|kept| *kept) {
+            return;
+        }
+        retain(&mut claims.paths, &kept);
+        retain(&mut self.facts.paths, &kept);
+        retain(&mut self.found, &kept);
+    }
+
     /// What stands in the file of a claim, for showing; empty where nothing does or it is no text that a person reads.
     pub(crate) fn current(&self, index: usize) -> String {
         let file = self.found.get(index).and_then(place).and_then(|place| place.open_file().ok());
@@ -39,13 +57,18 @@ impl Survey {
     }
 }
 
-/// Looks at every claim.
+fn retain<T>(all: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    all.retain(|_| kept.next().copied().unwrap_or(true));
+}
+
+/// Looks at every claim. Claims of what turns out to be no path are left out.
 pub(crate) fn survey(
     shared: &Shared,
     policy: &Policy,
     call: &ToolCall,
     cwd: Option<&PathText>,
-    claims: &Claims,
+    claims: &mut Claims,
 ) -> Survey {
     let own = working_folder(shared, cwd);
     // A command starts where its shell does: ours whatever folder the call works in, an agent's own where the call says.
@@ -55,14 +78,20 @@ pub(crate) fn survey(
         (Deeds::Ours, None) => shared.scope.root.as_path(),
     };
     let start_of = |claim: &PathClaim| match claim.origin {
-        Origin::Call | Origin::Foreign | Origin::Process => own.as_path(),
+        Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process => own.as_path(),
         Origin::Command(_) | Origin::Aside(_) => of_shells,
     };
     let start = if claims.shell.is_some() { of_shells } else { &own };
     let declared = Asked { shared, policy, call, start };
     let resolve = |claim: &PathClaim| {
         let start = start_of(claim);
-        let words = claim.path.as_ref().map_or(start.as_os_str(), PathText::as_os_str);
+        // Of its own tools no word means another home than that of the session.
+        let home =
+            shared.line.home().filter(|_| matches!(claim.origin, Origin::Foreign | Origin::Supposed(_)));
+        let of_home =
+            claim.path.as_ref().zip(home).and_then(|(path, home)| supposed::of_own_home(path, home));
+        let words = of_home.as_ref().or(claim.path.as_ref());
+        let words = words.map_or(start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
         let path = |path: &Path| shared.line.resolve(start, &paths::PathClaim::new(path), last);
         match claim.origin.command().and_then(|_| accounts::expanded(Path::new(words))) {
@@ -79,6 +108,10 @@ pub(crate) fn survey(
         declared: declared.whole(claims),
     };
     let mut unread = None;
+    let mut counts = Vec::with_capacity(found.len());
+    let imagined = OnceCell::new();
+    let is_imagined = || *imagined.get_or_init(|| !shared.line.display_path().exists());
+    let may_read = matches!(call, ToolCall::Mcp(call) if call.class() == McpClass::Unknown);
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let becomes = goes_to(claim.operation, found.get(index + 1));
         let mut fact = fact(shared, claim.operation, resolution, becomes);
@@ -88,9 +121,22 @@ pub(crate) fn survey(
         if claim.origin.command().is_some() {
             of_command(shared, policy, start_of(claim), claim, &mut fact);
         }
+        if may_read && fact.guarded.is_none() {
+            // What is known to do nothing else may as well read.
+            fact.guarded =
+                place(resolution).and_then(|place| guarded::of_place(shared, place, Operation::Read));
+        }
         if is_private_to_shells(shared, claim, &fact) {
             (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
         }
+        let mut weight = Weight::Full;
+        if let Origin::Supposed(supposed) = claim.origin {
+            weight = supposed::weigh(supposed, claim, resolution, is_imagined());
+            if weight == Weight::RulesAndGuards {
+                fact.standing = Standing::Suspected;
+            }
+        }
+        counts.push(weight != Weight::Nothing);
         if matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process) {
             fact.declared = declared.path(claim.operation, resolution);
         }
@@ -101,7 +147,9 @@ pub(crate) fn survey(
             unread = freshness(shared, resolution).map(|how| (index, how));
         }
     }
-    Survey { facts, found, unread }
+    let mut survey = Survey { facts, found, unread };
+    survey.keep(claims, |at, _| counts.get(at).copied().unwrap_or(true));
+    survey
 }
 
 /// What a command reaches beside the one place that its words say.

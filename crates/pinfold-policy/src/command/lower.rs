@@ -378,9 +378,11 @@ impl<'o, 's> Lowering<'o, 's> {
         for path in inner.paths {
             let origin = match path.origin {
                 Origin::Aside(_) => Origin::Aside(self.at),
-                Origin::Command(_) | Origin::Call | Origin::Foreign | Origin::Process => {
-                    Origin::Command(self.at)
-                }
+                Origin::Command(_)
+                | Origin::Call
+                | Origin::Foreign
+                | Origin::Supposed(_)
+                | Origin::Process => Origin::Command(self.at),
             };
             self.writes_by_redirect |= path.operation.writes();
             self.out.paths.push(PathClaim { origin, ..path });

@@ -76,7 +76,7 @@ fn told(line: &str) -> String {
         }
         for path in &understood.paths {
             let (number, aside) = match path.origin {
-                Origin::Call | Origin::Foreign | Origin::Process => {
+                Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process => {
                     panic!("a command's path that comes from the call")
                 }
                 Origin::Command(number) => (number, ""),

@@ -10,6 +10,7 @@ use crate::decision::Reason;
 use crate::fact::{CommandFact, Kind, PathFact, Standing};
 use crate::foreign::ForeignCall;
 use crate::judge::{Case, Part, hosts, steps};
+use crate::mcp::McpClass;
 use crate::pattern::{Below, CommandKey, Reached};
 use crate::rule::{Covers, Effect, SourcedRule};
 use crate::rules::{PathMatch, RuleSet};
@@ -65,12 +66,14 @@ pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Foun
         Part::Path(claim, fact) if claim.operation.writes() => match claim.origin {
             // All commands, with all that they are there for.
             Origin::Command(_) => ToolName::Bash.as_str(),
-            Origin::Call | Origin::Foreign | Origin::Process | Origin::Aside(_)
+            Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Aside(_)
                 if steps::beyond(claim.operation, fact).is_none() =>
             {
                 EDIT
             }
-            Origin::Call | Origin::Foreign | Origin::Process | Origin::Aside(_) => return None,
+            Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Aside(_) => {
+                return None;
+            }
         },
         Part::Path(..) | Part::Host(_) => return None,
         Part::Command(..) | Part::Shell(_) => ToolName::Bash.as_str(),
@@ -96,6 +99,10 @@ fn restricting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &
         .chain(named.iter().map(PathBuf::as_path));
     let mut matches = paths.flat_map(|path| rules.path(path, true));
     let by_path = matches.find(|found| restricts(case, found.tool, claim)).map(|found| found.rule.clone());
+    if fact.standing == Standing::Suspected {
+        // A rule about a tool as a whole says nothing about texts.
+        return by_path;
+    }
     by_path.or_else(|| restricting_tools(case, claim).find_map(|name| rules.tool(name)).cloned())
 }
 
@@ -104,7 +111,7 @@ fn restricts(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     let writes = claim.operation.writes();
     match named {
         ToolName::Edit => writes,
-        ToolName::Read => !writes || claim.operation == Operation::MoveFrom,
+        ToolName::Read => !writes || claim.operation == Operation::MoveFrom || may_read(case),
         ToolName::Write => {
             writes && (case.call.ruled_as() == Some(ToolName::Write) || claim.origin != Origin::Call)
         }
@@ -112,15 +119,28 @@ fn restricts(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     }
 }
 
+/// Whether it is not known what an operation of a server does: it counts as writing, and may as well read.
+fn may_read(case: &Case<'_>) -> bool {
+    matches!(case.call, ToolCall::Mcp(call) if call.class() == McpClass::Unknown)
+}
+
+/// Whether rules that take something away are about a place, whoever names it.
+pub(super) fn restricts_place(rules: &RuleSet, fact: &PathFact) -> bool {
+    let real = fact.real.as_deref().filter(|real| *real != fact.asked);
+    let mut paths = std::iter::once(fact.asked.as_path()).chain(real);
+    paths.any(|path| !rules.path(path, true).is_empty())
+}
+
 fn restricting_tools<'a>(case: &Case<'a>, claim: &PathClaim) -> impl Iterator<Item = &'a str> {
     let class = if claim.operation.writes() { EDIT } else { READ };
+    let too = may_read(case).then_some(READ);
     let call: &'a ToolCall = case.call;
     let own = match call.ruled_as() {
         Some(tool) => tool.as_str(),
         None => call.name(),
     };
     let own = (claim.origin == Origin::Call).then_some(own);
-    own.into_iter().chain([class])
+    own.into_iter().chain([class]).chain(too)
 }
 
 fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
@@ -134,7 +154,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
         Origin::Call => case.call.ruled_as(),
         // Who allows all of Bash allows what it writes inside the line.
         Origin::Command(_) | Origin::Aside(_) => Some(ToolName::Bash),
-        Origin::Foreign | Origin::Process => None,
+        Origin::Foreign | Origin::Supposed(_) | Origin::Process => None,
     };
     let bare = || bare.filter(|_| !beyond).and_then(|tool| rules.tool(tool.as_str()));
     by_path.or_else(|| bare().cloned())
@@ -144,12 +164,14 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
 fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     match claim.origin {
         Origin::Call => case.call.ruled_as() == Some(named),
-        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Process
+        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Supposed(_) | Origin::Process
             if claim.operation.writes() =>
         {
             matches!(named, ToolName::Edit | ToolName::Write)
         }
-        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Process => named == ToolName::Read,
+        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Supposed(_) | Origin::Process => {
+            named == ToolName::Read
+        }
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -
     if claim.operation == Operation::HandOver {
         return hand_over(fact);
     }
-    if fact.standing == Standing::OfTheShell {
+    if matches!(fact.standing, Standing::OfTheShell | Standing::Suspected) {
         return None;
     }
     if !claim.operation.writes() {
@@ -81,9 +81,10 @@ fn hand_over(fact: &PathFact) -> Option<Opinion> {
     match (&fact.standing, fact.kind) {
         (Standing::Inside, Kind::Folder) => None,
         (Standing::Inside, _) => Some(deny(Reason::NoFolder)),
-        (Standing::Outside { .. } | Standing::OfTheShell | Standing::Unresolved(_), _) => {
-            Some(deny(Reason::OutOfScope))
-        }
+        (
+            Standing::Outside { .. } | Standing::OfTheShell | Standing::Suspected | Standing::Unresolved(_),
+            _,
+        ) => Some(deny(Reason::OutOfScope)),
     }
 }
 
@@ -101,6 +102,7 @@ pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     match part {
         // What a command only reads is not opened by us: wherever it leads, the kernel says what can be read there.
         Part::Path(claim, _) if is_read_by_command(claim) => None,
+        Part::Path(_, fact) if fact.standing == Standing::Suspected => None,
         Part::Path(claim, fact) => unresolved_path(claim.operation, fact),
         Part::Shell(fact) => match fact.held {
             ShellHold::Nothing => Some(deny(Reason::ShellNotHeld)),
@@ -310,6 +312,9 @@ pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
     if let Some(hit) = guarded {
         return Some(Reason::GuardedWrite(hit));
     }
+    if fact.standing == Standing::Suspected {
+        return None;
+    }
     if fact.other_mount {
         return Some(Reason::OtherMount);
     }
@@ -322,6 +327,7 @@ pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
 pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     Some(match part {
         Part::Path(claim, fact) if fact.standing == Standing::OfTheShell => shells_own(case, claim),
+        Part::Path(_, fact) if fact.standing == Standing::Suspected => allow(Reason::DecidedElsewhere),
         Part::Path(claim, _) => path_default(case, claim),
         Part::Command(claim, fact) => command_default(case, claim, fact),
         Part::Shell(fact) => shell_default(case, fact),
@@ -345,7 +351,7 @@ fn shells_own(case: &Case<'_>, claim: &PathClaim) -> Opinion {
 fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
     match claim.origin {
         // What allows the command allows what it is there for, and what it reads; a folder is handed over with the agent.
-        Origin::Command(_) | Origin::Foreign => allow(Reason::DecidedElsewhere),
+        Origin::Command(_) | Origin::Foreign | Origin::Supposed(_) => allow(Reason::DecidedElsewhere),
         Origin::Aside(_) if !claim.operation.writes() => allow(Reason::DecidedElsewhere),
         _ if !claim.operation.writes() => by_level(case.policy.mode, Level::ReadOnly),
         // In the folder it can do that by itself.

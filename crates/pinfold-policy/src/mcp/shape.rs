@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Key, words};
+use super::key::Key;
+use super::words;
 use crate::form::{BadField, found};
 
 /// What an argument is.

@@ -32,7 +32,7 @@ pub(super) fn exactly(trial: &Trial<'_>, part: PartId) -> Option<Grant> {
 }
 
 fn is_named_by_the_call(claim: &PathClaim) -> bool {
-    matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process)
+    matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process)
 }
 
 fn session(
@@ -91,7 +91,9 @@ fn rules(trial: &Trial<'_>, claim: &PathClaim, fact: &PathFact, real: &Path) -> 
     }
     let tool = match claim.origin {
         Origin::Call => trial.case.call.ruled_as().unwrap_or(ToolName::Edit),
-        Origin::Foreign | Origin::Process | Origin::Command(_) | Origin::Aside(_) => ToolName::Edit,
+        Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Command(_) | Origin::Aside(_) => {
+            ToolName::Edit
+        }
     };
     let rule = |path: Option<String>| Rule::parse(&format!("{}({})", tool.as_str(), path?)).ok();
     let exact = rule(anchored(trial, real));

@@ -87,7 +87,7 @@ impl Opened {
     /// The call of a line. What nobody vouches for makes no less of it.
     pub(super) fn call(&self, tool: String, input: Value, shape: Option<Shape>) -> RawCall {
         let shape = if self.trusted { shape } else { shape.and_then(Shape::narrowing) };
-        RawCall { tool, input, cwd: Some(PathText::new(self.cwd.as_os_str())), shape }
+        RawCall { tool, input, cwd: Some(PathText::new(self.cwd.as_os_str())), shape, is_method: false }
     }
 
     /// The answer to a line, from what was considered about its call.

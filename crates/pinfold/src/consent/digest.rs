@@ -53,7 +53,7 @@ fn seen(claim: &PathClaim, fact: &PathFact, found: &Resolution) -> String {
 /// Whether the content of the file is part of what is approved.
 fn counts(claim: &PathClaim) -> bool {
     match claim.origin {
-        Origin::Call | Origin::Foreign => true,
+        Origin::Call | Origin::Foreign | Origin::Supposed(_) => true,
         // Nobody is shown what a process will write, nor over what.
         Origin::Command(_) | Origin::Aside(_) | Origin::Process => !claim.operation.writes(),
     }

@@ -135,9 +135,9 @@ impl Look<'_> {
         let by = self.session.shared().judged_by();
         let look = || {
             let call = ToolCall::parse_for_verdict(self.raw).ok()?;
-            let claims = Claims::of(&call);
+            let mut claims = Claims::of(&call);
             let cwd = self.raw.cwd.as_ref();
-            let facts = survey(self.session.shared(), &by.policy, &call, cwd, &claims).facts;
+            let facts = survey(self.session.shared(), &by.policy, &call, cwd, &mut claims).facts;
             Some((call, claims, facts))
         };
         match self.seen.get_or_init(look) {

@@ -148,7 +148,7 @@ impl DecisionRead {
         let cwd = self.cwd.as_deref().map(PathText::new);
         let shape = self.shape.as_ref().map(Shape::parse).transpose();
         let shape = shape.map_err(|_| "what was known of its arguments is not understood")?;
-        Ok(RawCall { tool: tool.to_owned(), input, cwd, shape })
+        Ok(RawCall { tool: tool.to_owned(), input, cwd, shape, is_method: false })
     }
 }
 

@@ -1,0 +1,215 @@
+//! Arguments of a call that are paths, or could be: by their names, by how their values begin, by where they stand.
+//!
+//! # Invariant
+//! Every text of a call is one of these: a path by its name, a text that is looked up as one, or a text of which a
+//! person said that it is none. No text is left out because of its name alone, or because it could also be a URL.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::key::{Key, Role};
+use super::reading::{begins_as_path, can_be_path, file_url, is_remote_url, readings};
+use super::shape::Shape;
+use crate::claim::Supposition;
+use crate::form::{BadField, found};
+use crate::input::PathText;
+
+/// More texts than any call has that is not made to keep us busy: each of them is looked up.
+const MOST_TEXTS: usize = 50_000;
+
+/// One text that is a path, or could be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Argument {
+    pub(super) path: PathText,
+    pub(super) role: Role,
+    /// Why it is taken for a path; `None`: its name says so.
+    pub(super) supposed: Option<Supposition>,
+}
+
+/// Whether a text is an absolute path. Few servers take it for one below a folder of their own.
+fn begins_as_root(text: &str) -> bool {
+    text.trim_start().starts_with('/')
+}
+
+/// What the arguments of a call are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Arguments {
+    /// Paths by their names first, then what else they can be read as, then what may be a path.
+    pub(super) paths: Vec<Argument>,
+    /// Arguments whose names may mean a path and whose values cannot.
+    pub(super) odd: Vec<BadField>,
+}
+
+/// A value that is still to be looked at.
+struct Pending<'a> {
+    at: String,
+    key: Key,
+    shape: Option<&'a Shape>,
+    value: &'a Value,
+}
+
+impl Arguments {
+    /// Goes through objects and arrays at every depth, without going deeper itself.
+    ///
+    /// # Errors
+    /// When an argument that names a path is no path, or there are more texts than can be looked up.
+    pub(super) fn read(input: &Value, shape: Option<&Shape>) -> Result<Self, BadField> {
+        let mut reader = Reader::default();
+        let mut waiting = vec![Pending { at: String::new(), key: Key::Other, shape, value: input }];
+        while let Some(Pending { at, key, shape, value }) = waiting.pop() {
+            match value {
+                Value::Object(fields) => {
+                    let inner = |name: &String| {
+                        Key::of(name).known_as(shape.and_then(|shape| shape.of(name)).and_then(Shape::kind))
+                    };
+                    let is_named = fields.keys().any(|name| inner(name).names_its_object(name));
+                    for (name, value) in fields.iter().rev() {
+                        reader.field_name(key, name);
+                        let shape = shape.and_then(|shape| shape.of(name));
+                        let own = inner(name);
+                        let own = match is_named {
+                            true if own == Key::Other && name.eq_ignore_ascii_case("name") => own.within(key),
+                            true => own,
+                            false => own.within(key),
+                        };
+                        let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+                        waiting.push(Pending { at, key: own, shape, value });
+                    }
+                }
+                Value::Array(items) => waiting.extend(items.iter().enumerate().rev().map(|(i, value)| {
+                    let at = format!("{at}[{i}]");
+                    Pending { at, key, shape, value }
+                })),
+                Value::String(text) => reader.text(&at, key, text)?,
+                Value::Null => {}
+                Value::Bool(_) | Value::Number(_) => reader.no_text(&at, key, value)?,
+            }
+            if reader.found.paths.len() + reader.others.len() > MOST_TEXTS {
+                let expected = format!("at most {MOST_TEXTS} texts that could be paths");
+                return Err(BadField::new("", expected, "more"));
+            }
+        }
+        let Reader { mut found, others, .. } = reader;
+        found.paths.extend(others);
+        Ok(found)
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    found: Arguments,
+    /// What is no path by its name.
+    others: Vec<Argument>,
+    known: HashSet<(String, Role, Supposition)>,
+}
+
+impl Reader {
+    fn text(&mut self, at: &str, key: Key, text: &str) -> Result<(), BadField> {
+        if let Key::Path(role, strict) = key
+            && text.is_empty()
+        {
+            let bad = BadField::new(at, "a path", "an empty string");
+            if strict && role == Role::Plain {
+                return Err(bad);
+            }
+            self.found.odd.push(bad);
+            return Ok(());
+        }
+        if text.is_empty() || key == Key::NoPath {
+            return Ok(());
+        }
+        let begins = file_url(text).is_some() || begins_as_path(text);
+        if text.contains('\0') {
+            let is_path = matches!(key, Key::Path(..)) || begins;
+            let bad = BadField::new(at, "a path without NUL bytes", "a NUL byte");
+            return if is_path { Err(bad) } else { Ok(()) };
+        }
+        match key {
+            Key::NoPath => {}
+            Key::Path(role, _) => self.named(role, text),
+            Key::Within(role) if can_be_path(text) => self.named(role, text),
+            Key::Address if file_url(text).is_some() => self.local(text),
+            Key::Address if begins => self.named(Role::Plain, text),
+            Key::Address if is_remote_url(text) => self.supposed(Role::Plain, text, Supposition::Prose),
+            Key::ContentWithin(role) if begins => self.supposed(role, text, Supposition::Evident),
+            Key::ContentWithin(role) => self.supposed(role, text, Supposition::Text),
+            Key::Content => self.supposed(Role::Plain, text, Supposition::Prose),
+            Key::Other if begins => self.supposed(Role::Plain, text, Supposition::Evident),
+            Key::Address | Key::Within(_) | Key::Other => {
+                self.supposed(Role::Plain, text, Supposition::Text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of fields are texts like others: `{"contents": {"src/a.rs": "…"}}`.
+    fn field_name(&mut self, above: Key, name: &str) {
+        if above == Key::NoPath || name.is_empty() || name.contains('\0') || !name.contains(['/', '.', '~']) {
+            return;
+        }
+        let (role, is_path) = match above {
+            Key::Path(role, _) | Key::Within(role) | Key::ContentWithin(role) => (role, true),
+            Key::Address | Key::Content | Key::Other | Key::NoPath => (Role::Plain, false),
+        };
+        let supposed = match begins_as_path(name) {
+            true if is_path => Supposition::Evident,
+            _ if is_path => Supposition::Text,
+            _ => Supposition::Prose,
+        };
+        self.supposed(role, name, supposed);
+    }
+
+    fn no_text(&mut self, at: &str, key: Key, value: &Value) -> Result<(), BadField> {
+        let Key::Path(_, strict) = key else { return Ok(()) };
+        let bad = BadField::new(at, "a path as a string", found(value));
+        if strict {
+            return Err(bad);
+        }
+        self.found.odd.push(bad);
+        Ok(())
+    }
+
+    /// A path by its name: it is always what it says, and whatever else it can be read as.
+    fn named(&mut self, role: Role, text: &str) {
+        self.found.paths.push(Argument { path: PathText::new(text), role, supposed: None });
+        if let Some(local) = file_url(text).filter(|local| local != text && !local.is_empty()) {
+            self.found.paths.push(Argument { path: PathText::new(local), role, supposed: None });
+        }
+        self.readings(role, text, Supposition::Reading);
+    }
+
+    /// A `file:` URL under the name of an address.
+    fn local(&mut self, text: &str) {
+        let local = file_url(text).filter(|local| !local.is_empty()).unwrap_or_else(|| "/".to_owned());
+        self.found.paths.push(Argument { path: PathText::new(local), role: Role::Plain, supposed: None });
+        self.supposed(Role::Plain, text, Supposition::Text);
+    }
+
+    fn supposed(&mut self, role: Role, text: &str, supposed: Supposition) {
+        let is_word = !text.contains(['/', '.', '~']);
+        if (supposed == Supposition::Prose && is_word) || !can_be_path(text) {
+            return;
+        }
+        self.other(role, text.to_owned(), supposed);
+        self.readings(role, text, supposed);
+    }
+
+    fn readings(&mut self, role: Role, text: &str, supposed: Supposition) {
+        for reading in readings(text).into_iter().filter(|reading| can_be_path(reading)) {
+            let is_below_a_root = begins_as_root(text) && reading.starts_with("./");
+            let supposed = match supposed {
+                _ if is_below_a_root => Supposition::Prose,
+                Supposition::Text if begins_as_path(&reading) => Supposition::Evident,
+                supposed => supposed,
+            };
+            self.other(role, reading, supposed);
+        }
+    }
+
+    fn other(&mut self, role: Role, text: String, supposed: Supposition) {
+        if self.known.insert((text.clone(), role, supposed)) {
+            self.others.push(Argument { path: PathText::new(text), role, supposed: Some(supposed) });
+        }
+    }
+}

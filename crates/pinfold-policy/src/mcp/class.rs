@@ -1,0 +1,104 @@
+//! What an operation of an MCP server does, as far as its name says.
+
+use super::key::Role;
+use super::words;
+use crate::claim::Operation;
+
+/// What an operation does to what it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum McpClass {
+    /// It reads.
+    Read,
+    /// It lists folders.
+    List,
+    /// It looks through folders.
+    Search,
+    /// It writes or changes.
+    Write,
+    /// It makes folders.
+    MakeDir,
+    /// It takes away.
+    Delete,
+    /// It gives another name.
+    Move,
+    /// It makes another of the same.
+    Copy,
+    /// Its name does not say.
+    Unknown,
+}
+
+/// Words in the name of an operation that say what it does. Where several do, the strictest counts: the one that
+/// stands first here.
+const OPERATIONS: &[(McpClass, &[&str])] = &[
+    (McpClass::Move, &["move", "mv", "rename"]),
+    (McpClass::Delete, &["delete", "remove", "rm", "rmdir", "unlink"]),
+    (McpClass::Copy, &["copy", "cp"]),
+    (McpClass::MakeDir, &["mkdir"]),
+    (
+        McpClass::Write,
+        &[
+            "append",
+            "create",
+            "edit",
+            "insert",
+            "modify",
+            "overwrite",
+            "patch",
+            "put",
+            "replace",
+            "save",
+            "touch",
+            "truncate",
+            "update",
+            "write",
+        ],
+    ),
+    (McpClass::Search, &["find", "glob", "grep", "search", "tree"]),
+    (McpClass::List, &["list", "ls"]),
+    (
+        McpClass::Read,
+        &[
+            "blame", "cat", "count", "describe", "diff", "exists", "get", "head", "info", "log", "read",
+            "show", "stat", "status", "tail", "view",
+        ],
+    ),
+];
+
+/// Returns what the name of an operation says that it does.
+pub(super) fn class(tool: &str) -> McpClass {
+    let words = words(tool);
+    let has = |word: &str| words.iter().any(|own| own == word);
+    if has("create") && (has("directory") || has("folder") || has("dir")) {
+        return McpClass::MakeDir;
+    }
+    let said = OPERATIONS.iter().find(|(_, own)| own.iter().any(|word| has(word)));
+    said.map_or(McpClass::Unknown, |(class, _)| *class)
+}
+
+/// What is done to a path of this role. `goes`, `comes`: the call also names where it goes, where it comes from.
+pub(super) fn operation(class: McpClass, role: Role, goes: bool, comes: bool) -> Operation {
+    use McpClass as C;
+    use Operation as O;
+    let reads = |own: O| match role {
+        Role::Destination => O::Write,
+        Role::Target if comes => O::Write,
+        Role::Plain | Role::Source | Role::Target => own,
+    };
+    match class {
+        C::Read => reads(O::Read),
+        C::List => reads(O::List),
+        C::Search => reads(O::Search),
+        C::Move => match role {
+            Role::Destination | Role::Target => O::MoveTo,
+            Role::Plain | Role::Source => O::MoveFrom,
+        },
+        C::Copy => match role {
+            Role::Plain | Role::Source if goes => O::CopyFrom,
+            Role::Plain | Role::Source | Role::Destination | Role::Target => O::CopyTo,
+        },
+        C::Write | C::MakeDir if role == Role::Source && goes => O::Read,
+        C::MakeDir => O::MakeDir,
+        C::Delete => O::Delete,
+        C::Write | C::Unknown => O::Write,
+    }
+}

@@ -1,0 +1,266 @@
+//! What else a text can be read as, where it is a path: servers differ in what they expand, decode and normalise.
+//!
+//! A path is first of all what the kernel takes it for. A server may also take `..` as text before the kernel sees it
+//! (Node's `path.resolve`, Python's `normpath`), leave `~` as it stands or put a home for it, cut off blanks, or take
+//! a URL apart. A text is only let through where all of these may be.
+
+/// The longest path that any system call takes (`PATH_MAX`), and the longest name in it (`NAME_MAX`).
+const LONGEST_PATH: usize = 4096;
+const LONGEST_NAME: usize = 255;
+
+/// Schemes of URLs that lead to other machines, where a host stands behind them.
+const REMOTE: &[&str] = &[
+    "ftp",
+    "ftps",
+    "git",
+    "gs",
+    "http",
+    "https",
+    "postgres",
+    "postgresql",
+    "redis",
+    "s3",
+    "sftp",
+    "ssh",
+    "ws",
+    "wss",
+];
+
+/// Whether a text begins as only a path does.
+pub(super) fn begins_as_path(text: &str) -> bool {
+    let text = text.trim_start();
+    let is_home = || {
+        // `~`, `~/x`, `~name/x`
+        let name = text.strip_prefix('~')?.split('/').next()?;
+        let is_user = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        Some(is_user && (name.is_empty() || text.contains('/')))
+    };
+    text.starts_with('/')
+        || text == ".."
+        || text.starts_with("../")
+        || text.starts_with("./")
+        || expanded(text).is_some()
+        || is_home().unwrap_or(false)
+}
+
+/// Whether a system call could take the text for a path at all.
+pub(super) fn can_be_path(text: &str) -> bool {
+    let fits = text.len() < LONGEST_PATH && text.split('/').all(|name| name.len() <= LONGEST_NAME);
+    fits && !text.is_empty() && !text.contains('\0')
+}
+
+/// Whether a text is a URL that leads to another machine: a scheme that is known, and a host.
+pub(super) fn is_remote_url(text: &str) -> bool {
+    let Some((scheme, rest)) = scheme(text) else { return false };
+    let host = rest.strip_prefix("//").map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    let is_host = |host: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:@[]%".contains(c);
+        host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') && host.chars().all(plain)
+    };
+    REMOTE.iter().any(|known| known.eq_ignore_ascii_case(scheme)) && host.is_some_and(is_host)
+}
+
+/// The path of a `file:` URL: host and fragments aside, percent signs taken apart.
+pub(crate) fn file_url(text: &str) -> Option<String> {
+    let (scheme, rest) = scheme(text)?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let path = match rest.strip_prefix("//") {
+        Some(behind) => behind.find('/').and_then(|at| behind.get(at..)).unwrap_or("/"),
+        None => rest,
+    };
+    Some(percent_decoded(path))
+}
+
+/// More readings than any text has that was not made to have them.
+const MOST: usize = 32;
+
+/// Returns every other path that a server could make of the text, each once and without the text itself: by one step or
+/// by several, such as a scheme that is cut off in front of a `~`.
+pub(super) fn readings(text: &str) -> Vec<String> {
+    let mut all = vec![text.to_owned()];
+    let mut at = 0;
+    while let Some(reading) = all.get(at).cloned() {
+        for next in steps(&reading) {
+            if !next.is_empty() && !all.contains(&next) && all.len() <= MOST {
+                all.push(next);
+            }
+        }
+        at += 1;
+    }
+    // `..` as text, of each.
+    for reading in all.clone() {
+        let next = lexical(&reading);
+        if !all.contains(&next) {
+            all.push(next);
+        }
+    }
+    all.remove(0);
+    all
+}
+
+/// What a server can make of a text by one step.
+fn steps(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let trimmed = text.trim();
+    found.push(trimmed.to_owned());
+    if trimmed.starts_with('~') {
+        // A name like any other.
+        found.push(format!("./{trimmed}"));
+    }
+    if trimmed.starts_with('/') {
+        // Below a folder of the server's own that it takes for the root.
+        let below = trimmed.trim_start_matches('/');
+        found.push(if below.starts_with('~') { below.to_owned() } else { format!("./{below}") });
+    }
+    found.extend(expanded(trimmed));
+    if let Some((_, rest)) = scheme(trimmed).filter(|_| !is_remote_url(trimmed)) {
+        let rest = rest.split(['?', '#']).next().unwrap_or_default();
+        let behind = rest.strip_prefix("//").unwrap_or(rest);
+        let path = behind.find('/').and_then(|at| behind.get(at..));
+        let parts = [Some(behind), path].into_iter().flatten();
+        found.extend(parts.flat_map(|part| [part.to_owned(), percent_decoded(part)]));
+    }
+    found
+}
+
+/// `$HOME/x` → `~/x`, `${PWD}/x` → `./x`.
+fn expanded(text: &str) -> Option<String> {
+    const VARIABLES: [(&str, &str); 4] = [("$HOME", "~"), ("${HOME}", "~"), ("$PWD", "."), ("${PWD}", ".")];
+    VARIABLES.iter().find_map(|(variable, stands_for)| {
+        let rest = text.strip_prefix(variable)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| format!("{stands_for}{rest}"))
+    })
+}
+
+/// `scheme:rest`, by [RFC 3986 §3.1](https://www.rfc-editor.org/rfc/rfc3986#section-3.1), but for its length and what it begins with.
+fn scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once(':')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    (scheme.chars().all(plain) && !rest.starts_with(char::is_whitespace)).then_some((scheme, rest))
+}
+
+/// The path with `..` taken back as text, as programs do that never ask the file system.
+fn lexical(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let is_absolute = path.starts_with('/');
+    if !path.split('/').any(|name| name == "..") {
+        return path.to_owned();
+    }
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        match (name, names.last()) {
+            ("..", Some(last)) if *last != ".." => _ = names.pop(),
+            ("..", _) if is_absolute => {}
+            _ => names.push(name),
+        }
+    }
+    let joined = names.join("/");
+    match (is_absolute, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        // What was a name like any other is none of a home.
+        (false, false) if joined.starts_with('~') && !path.starts_with('~') => format!("./{joined}"),
+        (false, false) => joined,
+    }
+}
+
+/// Bytes written as `%2e`. What is no byte stays as it is.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let decoded = if byte == b'%' { after.get(..2).and_then(hex) } else { None };
+        bytes.push(decoded.unwrap_or(byte));
+        rest = if decoded.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Two hexadecimal digits.
+fn hex(digits: &[u8]) -> Option<u8> {
+    let text = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
+    u8::from_str_radix(text, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_text_is_every_path_that_a_server_could_make_of_it() {
+        for (text, others) in [
+            ("a/b", &[][..]),
+            ("/a/b", &["./a/b"]),
+            ("a/../b", &["b"]),
+            ("/a/../../b", &["/b"]),
+            ("../a", &[]),
+            ("a/../../b", &["../b"]),
+            ("~/a", &["./~/a"]),
+            ("~/../a", &["./~/../a", "a"]),
+            ("~ana/a", &["./~ana/a"]),
+            (" a ", &["a"]),
+            ("$HOME/a", &["~/a"]),
+            ("${PWD}/a", &["./a"]),
+            ("ab://../a", &["../a", "/a", "a"]),
+            ("x:../a", &["../a", "/a"]),
+            ("fs:///a/%62", &["/a/%62", "/a/b"]),
+            ("notes://a/b?c#d", &["a/b", "/b"]),
+            ("file:/../a", &["/../a", "a", "/a"]),
+            ("https://example.org/a", &[]),
+            ("https://example.org/../../a", &["a"]),
+            ("https:///../../a", &["/../../a", "../a", "/a"]),
+            ("a:b", &["b"]),
+        ] {
+            let found = readings(text);
+            let missing: Vec<_> =
+                others.iter().filter(|other| !found.iter().any(|found| found == *other)).collect();
+            assert!(
+                missing.is_empty() && found.is_empty() == others.is_empty(),
+                "{text}: {found:?} without {missing:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_known_schemes_with_a_host_lead_elsewhere() {
+        for text in ["https://example.org/a", "HTTP://[::1]:80/", "s3://bucket/a", "git://x.org/a.git"] {
+            assert!(is_remote_url(text), "{text}");
+        }
+        for text in [
+            "ab://../a",
+            "a+b://x/a",
+            "1a://x",
+            "..://../a",
+            "https:///a",
+            "https://../a",
+            "https://./a",
+            "https:/a",
+            "https:a",
+            "file:///a",
+            "https:// /a",
+            "://a",
+            "https://-/a",
+            "https://\u{0}/a",
+        ] {
+            assert!(!is_remote_url(text), "{text}");
+        }
+    }
+
+    proptest! {
+        /// Whatever is put in front of a path as a scheme, the path that a lexical server opens is among the readings.
+        #[test]
+        fn no_scheme_hides_a_path(scheme in "[A-Za-z0-9+.-]{1,8}", slashes in "/{1,4}", up in "(\\.\\./){0,4}", name in "[a-z]{1,8}/[a-z]{1,8}") {
+            let text = format!("{scheme}:{slashes}{up}{name}");
+            let opened = lexical(&text);
+            prop_assert!(opened == text || readings(&text).contains(&opened), "{text}: {opened}");
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,40}") {
+            let _ = (readings(&text), begins_as_path(&text), is_remote_url(&text), file_url(&text));
+        }
+    }
+}
