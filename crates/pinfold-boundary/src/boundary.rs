@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_policy::host::Hosts;
-use pinfold_policy::{Guard, Guards, Held};
+use pinfold_policy::{FolderChoice, Guard, Guards, Held, NoProject};
 use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Mediation, Profile, Strength, Temp, Tier};
 
 use crate::agents;
@@ -48,10 +48,12 @@ pub enum CompileError {
         path: PathBuf,
     },
     /// A place that is no folder of a person.
-    #[error("`{}` is not a folder to work in: name the directory of one project", path.display())]
+    #[error("`{}` is not a folder to work in: {why}", path.display())]
     NotAFolder {
         /// The place.
         path: PathBuf,
+        /// Why, and what to do.
+        why: NoProject,
     },
     /// A declared scope leaves nothing of the folder to work in.
     #[error("`{}` cannot be worked in: {why}", path.display())]
@@ -119,7 +121,8 @@ impl Boundary {
         let mediated = mediated && grant.openings.allow_mediation();
         known_caches(&grant.caches)?;
         let home = grant.home.as_deref().and_then(|h| fs::canonicalize(h).ok());
-        let folder = resolve_folder(&grant.cwd, &grant.folder)?;
+        let choice = grant.folder_choice.clone().with_home(home.as_deref());
+        let folder = resolve_folder(&choice, &grant.cwd, &grant.folder)?;
         let same = grant.cwd.as_os_str().is_empty() || (grant.cwd.is_absolute() && grant.cwd == grant.folder);
         let cwd = if same { folder.clone() } else { resolve(&folder, &grant.cwd)? };
         let mut drawing = Drawing {
@@ -131,7 +134,7 @@ impl Boundary {
             mediated,
         };
         for path in &grant.add {
-            drawing.granted.push(resolve_folder(&cwd, path)?);
+            drawing.granted.push(resolve_folder(&choice, &cwd, path)?);
         }
         for path in &grant.allow_write {
             drawing.allow_write(resolve(&cwd, path)?, guards, home.as_deref());
@@ -710,16 +713,13 @@ fn resolve(base: &Path, path: &Path) -> Result<PathBuf, CompileError> {
     fs::canonicalize(&joined).map_err(|error| CompileError::Unresolved { path: path.to_owned(), error })
 }
 
-/// Places of the kernel, and the root: holding a line around them would hold nothing.
-const NO_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
-
-fn resolve_folder(base: &Path, path: &Path) -> Result<PathBuf, CompileError> {
+fn resolve_folder(choice: &FolderChoice, base: &Path, path: &Path) -> Result<PathBuf, CompileError> {
     let real = resolve(base, path)?;
     if !real.is_dir() {
         return Err(CompileError::NotADirectory { path: real });
     }
-    if real.parent().is_none() || NO_FOLDERS.iter().any(|n| real.starts_with(n)) {
-        return Err(CompileError::NotAFolder { path: real });
+    match choice.check(&real) {
+        Ok(()) => Ok(real),
+        Err(why) => Err(CompileError::NotAFolder { path: real, why }),
     }
-    Ok(real)
 }

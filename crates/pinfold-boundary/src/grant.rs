@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use pinfold_policy::FolderChoice;
 use pinfold_policy::declared::KernelLists;
 use pinfold_policy::settings::Secrets;
 use pinfold_sandbox::{Limits, Openings, Temp};
@@ -63,6 +64,8 @@ pub enum EnvironmentWish {
 pub struct Grant {
     /// The folder.
     pub folder: PathBuf,
+    /// Which folders are no project, beside [`Self::home`], and whether the person means one all the same.
+    pub folder_choice: FolderChoice,
     /// Where the command starts; the folder when empty.
     pub cwd: PathBuf,
     /// How much can be written.

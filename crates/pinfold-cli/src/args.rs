@@ -123,6 +123,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
 
+    /// Grant the folder that --folder names although it is a home directory, lies above one, or holds programs of the PATH
+    #[arg(long, requires = "folder")]
+    pub(crate) allow_home: bool,
+
     /// Another folder that can be written
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) add_dir: Vec<PathBuf>,

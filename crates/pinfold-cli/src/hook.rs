@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use pinfold::audit::call_number;
 use pinfold::consent::{Asks, Theirs};
-use pinfold::policy::{Decision, HookEvent, HookWord};
+use pinfold::policy::{Decision, HookEvent, HookWord, PathText};
 use pinfold::{Failure as Failed, Outcome, Refusal, RefusalCode, Ruling};
 use pinfold_dialects::{Answer, Dialect, Ended, Event, Moment, TheirCall, dialect};
 use serde_json::{Value, json};
@@ -75,10 +75,13 @@ fn only_no(answer: Answer) -> Answer {
 fn begun(opened: &Opened, source: &str) -> Answer {
     let said = opened.session.event(HookEvent::SessionStart, &json!({"source": source}));
     let line: Vec<String> = opened.session.line().roots().map(|root| root.display().to_string()).collect();
+    let writes = match &opened.not_granted {
+        None => format!("writes belong in {}", line.join(", ")),
+        Some(_) => format!("no folder can be written without a question: {}", not_granted(opened)),
+    };
     let own = format!(
-        "pinfold judges each tool call of this session. Files can be read anywhere; writes belong in {}. A refusal says \
-         why, and what to do instead; the same call will not succeed by another way.",
-        line.join(", ")
+        "pinfold judges each tool call of this session. Files can be read anywhere; {writes}. A refusal says why, and what \
+         to do instead; the same call will not succeed by another way."
     );
     let all: Vec<String> = [own].into_iter().chain(said.context).collect();
     Answer::silence().with_context(Some(all.join("\n")))
@@ -93,13 +96,19 @@ fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCal
         only: Vec::new(),
     });
     let asks = if opened.asks { Asks::Them } else { Asks::Us };
-    let Theirs { ruling, context, stop } = opened.session.decide_theirs(&call.raw, number, doubt, asks);
+    let mut raw = call.raw.clone();
+    if let (None, Some((folder, _))) = (&raw.cwd, &opened.not_granted) {
+        raw.cwd = Some(PathText::new(folder.as_os_str()));
+    }
+    let Theirs { ruling, context, stop } = opened.session.decide_theirs(&raw, number, doubt, asks);
     let context = (!context.is_empty()).then(|| context.join("\n"));
     let answer = match ruling {
         // What the person is to choose, or what the agent is to decide in a stricter mode of its own, is left to them.
         Ruling::Permit(_) if call.own_dialog || event.strict => Answer::silence(),
         // What nothing but the mode lets through is a question that the agent may have of its own: it is not ours to save.
         Ruling::Permit(permit) if permit.rests_on_the_mode() && !dialect.needs_a_yes() => Answer::silence(),
+        // No folder was granted, so that there is nothing for which a yes of ours could stand.
+        Ruling::Permit(_) if opened.not_granted.is_some() && !dialect.needs_a_yes() => Answer::silence(),
         Ruling::Permit(_) => Answer::allow("pinfold allows it"),
         Ruling::Question(question) => Answer::ask(reason(opened, question.refusal())),
         Ruling::Refusal(refusal) => Answer::deny(
@@ -119,7 +128,21 @@ fn reason(opened: &Opened, refusal: &Refusal) -> String {
     let code = code.as_ref().and_then(Value::as_str).unwrap_or("Denied");
     let named = refusal.id.as_ref().filter(|_| opened.recorded);
     let name = named.map(|id| format!(" (pinfold why {id})")).unwrap_or_default();
-    format!("{code}: {}{name}", refusal.message)
+    let granted = match &opened.not_granted {
+        Some(_) => format!(". No folder is granted here: {}", not_granted(opened)),
+        None => String::new(),
+    };
+    format!("{code}: {}{name}{granted}", refusal.message)
+}
+
+/// Why no folder is granted, and what to do; empty where one is.
+fn not_granted(opened: &Opened) -> String {
+    let told = opened.not_granted.as_ref();
+    let told = told.map(|(folder, why)| {
+        let folder = say::visible(&folder.display().to_string());
+        format!("the agent was started in `{folder}`, which is not a folder to work in: {why}")
+    });
+    told.unwrap_or_default()
 }
 
 /// A call was made: how it ended is recorded beside what was decided.

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pinfold::policy::Guards;
+use pinfold::policy::{FolderChoice, Guards};
 use pinfold_boundary::{Boundary, CacheChoice, Grant, Means, NotStarted, Started, WayOut};
 use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Strength, Temp, Tier};
 use pinfold_terminal::Beside;
@@ -43,8 +43,14 @@ pub(crate) fn boundary(folder: &Path) -> Result<Boundary, Failure> {
     let Wish { grant, guards, .. } = wish::wish(&Run::plain(folder))?;
     let grant = grant.ok_or_else(|| Failure::new(USAGE, "settings say that nothing is held there"))?;
     let (temp, caches) = (Temp::Directory(grant.folder.clone()), CacheChoice::None);
-    let grant =
-        Grant { temp, caches, cache_home: None, deny_read: record::place().into_iter().collect(), ..grant };
+    let grant = Grant {
+        folder_choice: FolderChoice::only_judged(),
+        temp,
+        caches,
+        cache_home: None,
+        deny_read: record::place().into_iter().collect(),
+        ..grant
+    };
     Boundary::compile(&grant, &guards, Tier::Landlock).map_err(|e| Failure::new(USAGE, e.to_string()))
 }
 

@@ -10,7 +10,7 @@ use pinfold::policy::settings::{Flags, Secrets};
 use pinfold::policy::source::Layer;
 use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, is_visible};
 use pinfold::settings::{Locations, NotApplied, Situation, Watched};
-use pinfold::{Ambient, Plan, Session};
+use pinfold::{Ambient, Plan, Session, SessionError};
 use pinfold_agent::{Judge, Judged};
 use pinfold_boundary::{Boundary, CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
 use pinfold_sandbox::{Temp, Tier};
@@ -88,8 +88,7 @@ pub(crate) fn opened(
         plan.shells = Some(Arc::new(shells.shells(&plan)?));
     }
     plan.web = Some(Arc::new(Web::default()));
-    let session = Session::open(&Ambient::claim(), plan, Arc::clone(&journal))
-        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
+    let session = Session::open(&Ambient::claim(), plan, Arc::clone(&journal)).map_err(|e| not_opened(&e))?;
     Ok(Opened { session, shells, journal })
 }
 
@@ -116,6 +115,16 @@ pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
     let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.where_the_folder_is_granted(&merged);
     let Plan { policy, scope, interaction, .. } = plan;
     Ok(View { policy, scope: Scope { allow_bash, ..scope }, interaction })
+}
+
+/// A folder that cannot be opened, or is none to work in.
+fn not_opened(error: &SessionError) -> Failure {
+    let failure = Failure::new(USAGE, error.to_string());
+    match error {
+        // It says itself what to do.
+        SessionError::NoProject { .. } => failure,
+        _ => failure.mend("name an existing folder"),
+    }
 }
 
 /// The program that settings name as the judge, and who says so.
@@ -227,6 +236,7 @@ fn said(wish: &Wish) -> Result<Said, Failure> {
             allow_bash: flags.allow_bash,
         },
         home: surroundings::home(),
+        folder_choice: surroundings::folder_choice(flags.allow_home && named.is_some()),
         access: if flags.read_only { Access::ReadOnly } else { Access::ReadWrite },
         interaction: Interaction::Interactive,
         ..Plan::for_folder(&here)
@@ -311,6 +321,7 @@ fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, N
 fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
     let grant = Grant {
         folder: plan.scope.root.clone(),
+        folder_choice: plan.folder_choice.clone(),
         cwd: plan.scope.root.clone(),
         mode: match plan.access {
             Access::ReadOnly => SandboxMode::ReadOnly,
@@ -325,8 +336,7 @@ fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
         temp: Temp::Directory(plan.scope.root.clone()),
         ..Grant::default()
     };
-    Boundary::compile(&grant, &plan.guards, Tier::Landlock)
-        .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))
+    Boundary::compile(&grant, &plan.guards, Tier::Landlock).map_err(|e| Failure::new(USAGE, e.to_string()))
 }
 
 impl ShellMaker {

@@ -6,8 +6,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use pinfold::policy::FolderChoice;
+use pinfold::settings::home_of_account;
 use pinfold_approvals::socket::Homes;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -17,6 +19,28 @@ use crate::exit::{Failure, USAGE};
 /// The person's home directory, as the environment names it.
 pub(crate) fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// Which folders are no project: homes, by the environment and by the account, and what holds programs of the `PATH`.
+/// `said_twice`: the person named the folder, and said that it may be one of these.
+pub(crate) fn folder_choice(said_twice: bool) -> FolderChoice {
+    let homes = [home(), home_of_account()].into_iter().flatten();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let programs = env::split_paths(&path).filter(|place| place.is_absolute());
+    let real = |place: PathBuf| place.canonicalize().ok();
+    FolderChoice {
+        homes: homes.filter_map(real).collect(),
+        programs: programs.filter_map(real).filter(|place| !is_of_a_project(place)).collect(),
+        said_twice,
+        only_judged: false,
+    }
+}
+
+/// Whether programs there are those of a project that the person has switched on in this shell: a virtual environment of
+/// Python or Conda, the programs that a package manager of JavaScript puts beside a package.
+fn is_of_a_project(programs: &Path) -> bool {
+    let beside = |name: &str| programs.parent().is_some_and(|parent| parent.join(name).exists());
+    programs.ends_with("node_modules/.bin") || beside("pyvenv.cfg") || beside("conda-meta")
 }
 
 /// The place that a variable names, if it is absolute.

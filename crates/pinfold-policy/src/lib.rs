@@ -50,6 +50,7 @@ pub mod command;
 pub mod decision;
 pub mod declared;
 pub mod fact;
+mod folder_choice;
 pub mod foreign;
 mod form;
 pub mod grant;
@@ -89,6 +90,7 @@ pub use fact::{
     CommandFact, DeclaredHit, Disguise, Facts, GuardHit, Kind, NamedFact, PathFact, ShellFact, ShellHold,
     Standing, Why,
 };
+pub use folder_choice::{FolderChoice, NoProject};
 pub use foreign::ForeignCall;
 pub use form::BadField;
 pub use grant::{Class, Grant, Grants};

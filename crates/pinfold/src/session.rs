@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
 use pinfold_policy::rule::Covers;
 use pinfold_policy::{
-    Access, BadCall, Bases, Effect, Grant, Grants, Guards, Interaction, Mode, Policy, Principal, RawCall,
-    Scope, SourcedRule, ToolCall,
+    Access, BadCall, Bases, Effect, FolderChoice, Grant, Grants, Guards, Interaction, Mode, NoProject,
+    Policy, Principal, RawCall, Scope, SourcedRule, ToolCall,
 };
 
 use crate::agents::Begun;
@@ -27,6 +27,8 @@ pub struct Plan {
     pub scope: Scope,
     /// More folders, or single files, that may be written.
     pub also_writable: Vec<PathBuf>,
+    /// Which folders are no project, beside the home of the plan, and whether the person means one all the same.
+    pub folder_choice: FolderChoice,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
     /// Who acts.
@@ -87,6 +89,7 @@ impl Plan {
                 allow_bash: true,
             },
             also_writable: Vec::new(),
+            folder_choice: FolderChoice::default(),
             home: None,
             principal: Principal::Main,
             access: Access::ReadWrite,
@@ -116,9 +119,28 @@ pub enum SessionError {
     /// The scope does not lie in the workspace.
     #[error(transparent)]
     NotInside(#[from] NotInside),
+    /// A folder that is no project would be written.
+    #[error("`{}` is not a folder to work in: {why}", folder.display())]
+    NoProject {
+        /// The folder.
+        folder: PathBuf,
+        /// Why, and what to do.
+        why: NoProject,
+    },
     /// The shells are held to another folder than the session.
     #[error("the shells are held to `{}`, which is not the folder of the session", .0.display())]
     ShellsElsewhere(PathBuf),
+}
+
+/// # Errors
+/// When a folder is none that can be granted.
+fn is_a_project(
+    choice: &FolderChoice,
+    folders: impl IntoIterator<Item = PathBuf>,
+) -> Result<(), SessionError> {
+    folders
+        .into_iter()
+        .try_for_each(|folder| choice.check(&folder).map_err(|why| SessionError::NoProject { folder, why }))
 }
 
 /// One agent's run. Cheap to clone; clones are the same session.
@@ -156,6 +178,7 @@ pub(crate) struct Shared {
     /// The principal's name, for the record.
     pub(crate) principal_name: Arc<str>,
     pub(crate) line: Line,
+    pub(crate) folder_choice: FolderChoice,
     pub(crate) scope: Scope,
     pub(crate) principal: Principal,
     pub(crate) access: Access,
@@ -220,14 +243,22 @@ impl Session {
             Ok(opened) => opened.path().to_owned(),
             Err(_) => home.clone(),
         });
+        let choice = plan.folder_choice.clone().with_home(home.as_deref());
         let mut line = Line::new(display, home);
         if plan.scope.root != plan.scope.display_root {
             line = line.scoped(Workspace::open(ambient, &plan.scope.root)?)?;
         }
+        if plan.access == Access::ReadWrite {
+            is_a_project(&choice, line.roots())?;
+        }
         for place in &plan.also_writable {
             line = match (place.is_file(), place.parent(), place.file_name()) {
                 (true, Some(folder), Some(name)) => line.with_name(Workspace::open(ambient, folder)?, name),
-                _ => line.with_root(Workspace::open(ambient, place)?),
+                _ => {
+                    let opened = Workspace::open(ambient, place)?;
+                    is_a_project(&choice, [opened.path().to_owned()])?;
+                    line.with_root(opened)
+                }
             };
         }
         if let Some(shells) = &plan.shells
@@ -246,7 +277,16 @@ impl Session {
     pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: Parse) -> Self {
         let Plan { id, scope, principal, access, interaction, guards, shells, web, policy, .. } = plan;
         let Plan {
-            bases, asking, hooks, parents, bypass_locked, rules_locked, headless_hooks, deeds, ..
+            bases,
+            folder_choice,
+            asking,
+            hooks,
+            parents,
+            bypass_locked,
+            rules_locked,
+            headless_hooks,
+            deeds,
+            ..
         } = plan;
         // Whoever starts an agent names it, and may be a model.
         let name = kept_text(principal.name());
@@ -255,6 +295,7 @@ impl Session {
             id: id.into(),
             principal_name: name.into(),
             place: RecordedPlace::of(&line, &scope),
+            folder_choice,
             lineage,
             scope,
             principal,

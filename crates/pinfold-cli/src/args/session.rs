@@ -10,6 +10,10 @@ use super::SettingsFlags;
 #[derive(Clone, Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct SessionFlags {
+    /// Grant the folder that --folder names although it is a home directory, lies above one, or holds programs of the PATH
+    #[arg(long, requires = "folder")]
+    pub(crate) allow_home: bool,
+
     /// Another folder that can be written
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) add_dir: Vec<PathBuf>,

@@ -1,5 +1,8 @@
 //! The session that a call of another agent is judged in.
 
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +12,9 @@ use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::rule::Effect;
 use pinfold::policy::settings::Flags;
-use pinfold::policy::{Guards, Interaction, Principal, Scope, ShellHold, WayIn};
+use pinfold::policy::{
+    FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellHold, WayIn,
+};
 use pinfold::settings::{Locations, Situation, project_root};
 use pinfold::{Ambient, Deeds, OWN_PLACES, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};
@@ -29,6 +34,8 @@ pub(super) struct Opened {
     pub(super) asks: bool,
     /// What is decided can be found again by its name.
     pub(super) recorded: bool,
+    /// The folder that the agent was started in, where it is none that can be granted, and why.
+    pub(super) not_granted: Option<(PathBuf, NoProject)>,
 }
 
 /// The shell of an agent: it runs it. What holds it is ours to say where a run of ours holds the agent, and nowhere else.
@@ -70,6 +77,18 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let name = name(dialect, event)?;
     let run = Attestation::of_this_run();
     let folder = folder(wanted, dialect, event, (&name, run.as_ref()))?;
+    let folder_choice = if run.is_some() {
+        // What is written is for the run to hold, whose folder somebody chose.
+        FolderChoice::only_judged()
+    } else {
+        surroundings::folder_choice(wanted.allow_home && wanted.folder.is_some())
+    };
+    let not_granted = folder_choice.check(&folder).err();
+    // The session of an agent that was started in no project grants a folder in which nothing is.
+    let (root, display_root) = match not_granted {
+        None => (folder.clone(), folder.clone()),
+        Some(_) => (nowhere()?, PathBuf::from("/")),
+    };
     let home = surroundings::home();
     let locations = locations(wanted, &folder, home.clone());
     let merged = merged(wanted, &locations, &folder, event)?;
@@ -78,7 +97,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let asks = watched && dialect.asks();
     let situation = Situation {
         project: locations.project.clone().unwrap_or_else(|| folder.clone()),
-        cwd: None,
+        cwd: Some(folder.clone()),
         variables: surroundings::variables(),
         profile: settings::profile(wanted.settings.profile.as_deref())?,
     };
@@ -91,16 +110,17 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let inside = run.is_some();
     let plan = Plan {
         scope: Scope {
-            root: folder.clone(),
-            display_root: folder.clone(),
+            root: root.clone(),
+            display_root,
             enforce_write: event.subagent.is_some(),
             // Its shell is there already; settings can still take it away.
             allow_bash: merged.allows_bash().unwrap_or(true),
         },
         home,
+        folder_choice,
         principal: event.subagent.clone().map_or(Principal::Main, Principal::Subagent),
         interaction: if asks || asking.is_some() { Interaction::Interactive } else { Interaction::Headless },
-        shells: Some(Arc::new(Its::new(folder.clone(), run))),
+        shells: Some(Arc::new(Its::new(root, run))),
         asking,
         deeds: Deeds::Theirs,
         ..plan
@@ -109,13 +129,28 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.entered(way, &merged);
     let hooks = hooks::of_settings(&merged, &plan, &situation)?;
     let (journal, recorded_here) = journal(wanted, inside, Limits::from(&merged.record))?;
-    recorded(&*journal, dialect, event, &plan)?;
+    recorded(&*journal, dialect, event, (&plan, &folder))?;
     // The record is there by now, so that it can be guarded.
     let plan =
         Plan { hooks, guards: record::guarded(granted::guarded(own_program(plan.guards.clone()))), ..plan };
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
-    Ok(Opened { session, asks, recorded: recorded_here })
+    let not_granted = not_granted.map(|why| (folder, why));
+    Ok(Opened { session, asks, recorded: recorded_here, not_granted })
+}
+
+/// A folder of our own that holds nothing, and that nobody can write.
+fn nowhere() -> Result<PathBuf, Failure> {
+    let state = surroundings::state_home().ok_or_else(|| {
+        Failure::new(USAGE, "there is no home for a session without a folder").mend("set HOME")
+    })?;
+    let place = state.join("no-folder");
+    let failed = |e: io::Error| Failure::new(USAGE, format!("`{}` cannot be made: {e}", place.display()));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&state).map_err(failed)?;
+    match fs::DirBuilder::new().mode(0o500).create(&place) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(failed(e)),
+        Ok(()) | Err(_) => place.canonicalize().map_err(failed),
+    }
 }
 
 /// How long before the time of the hook is over nobody is waited for any more.
@@ -152,21 +187,30 @@ fn folder(
         cwd.ok_or_else(|| not_said().mend("say --folder"))
     };
     let begins = matches!(event.moment, Moment::Start(_));
+    // A session that has no name of its own is another one at each event.
+    let is_named = event.session.as_ref().is_some_and(|session| name.ends_with(session.as_str()));
+    let has_a_name = is_named || dialect.folder() == Folder::AtStart;
+    let keeps = has_a_name && run.is_none();
     let folder = match (&wanted.folder, dialect.folder()) {
         (Some(folder), _) => surroundings::current_dir()?.join(folder),
         (None, Folder::Variables(names)) => {
             let told = names.iter().find_map(|name| surroundings::absolute(name));
             told.ok_or_else(|| not_said().mend(format!("set {}, or say --folder", names.join(" or "))))?
         }
-        (None, Folder::Event) => works()?,
         // Inside a run nothing can be kept, and the line of the run holds.
-        (None, Folder::AtStart) if begins || run.is_some() => works()?,
+        (None, Folder::Event | Folder::AtStart) if begins || !keeps => works()?,
         (None, Folder::AtStart) => granted::kept(name)?,
+        (None, Folder::Event) => granted::kept(name).or_else(|_| works())?,
     };
     let failed = |e| Failure::new(USAGE, format!("the folder {}: {e}", folder.display()));
     let folder = folder.canonicalize().map_err(failed);
     let folder = folder.map_err(|e| e.mend("start the agent in a folder that exists"))?;
-    if begins && dialect.folder() == Folder::AtStart && run.is_none() {
+    let is_first = match dialect.folder() {
+        Folder::Variables(_) => false,
+        Folder::AtStart => begins,
+        Folder::Event => begins || granted::kept(name).is_err(),
+    };
+    if is_first && keeps && wanted.folder.is_none() {
         match granted::keep(name, &folder) {
             // A run without a watch cannot attest itself, and lets nothing be kept all the same.
             Err(_) if surroundings::is_inside_another() => {}
@@ -225,12 +269,17 @@ fn own_program(guards: Guards) -> Guards {
 }
 
 /// A session begins or ends: the record says which agent it is, in which folder, and why.
-fn recorded(journal: &dyn Journal, dialect: &dyn Dialect, event: &Event, plan: &Plan) -> Result<(), Failure> {
+fn recorded(
+    journal: &dyn Journal,
+    dialect: &dyn Dialect,
+    event: &Event,
+    (plan, folder): (&Plan, &Path),
+) -> Result<(), Failure> {
     let id = Arc::from(plan.id.as_str());
     let written = match &event.moment {
         Moment::Start(_) => {
             let pid = std::os::unix::process::parent_id();
-            span::begins(journal, &id, dialect.name(), &plan.scope.root, pid)
+            span::begins(journal, &id, dialect.name(), folder, pid)
         }
         Moment::End(reason) => span::ends(journal, &id, Some(reason), None),
         Moment::Before(_) | Moment::Permission(_) | Moment::After(..) | Moment::Other(_) => return Ok(()),

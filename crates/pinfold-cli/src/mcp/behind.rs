@@ -105,6 +105,7 @@ fn command(wanted: &McpProxy, folder: &Path) -> Command {
     all("env", &mut names.into_iter());
     let switches = [
         ("--read-only", wanted.read_only),
+        ("--allow-home", wanted.allow_home),
         ("--allow-degraded", wanted.allow_degraded),
         ("--no-settings", wanted.no_settings),
         ("--no-record", wanted.no_record),

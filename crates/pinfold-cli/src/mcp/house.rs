@@ -40,6 +40,7 @@ impl House {
     pub(super) fn of_server(wanted: &McpProxy) -> Result<Self, Failure> {
         let flags = SessionFlags {
             add_dir: wanted.add_dir.clone(),
+            allow_home: wanted.allow_home,
             read_only: wanted.read_only,
             settings: wanted.settings.clone(),
             no_settings: wanted.no_settings,

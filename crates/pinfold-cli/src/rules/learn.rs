@@ -10,7 +10,7 @@ use pinfold::audit::{Discard, Reader, ledger, verify};
 use pinfold::learn::past::Questions;
 use pinfold::learn::{Learned, Proposal, learn};
 use pinfold::policy::settings::{Change, Flags};
-use pinfold::policy::{Effect, Rule, ShellHold};
+use pinfold::policy::{Effect, FolderChoice, Rule, ShellHold};
 use pinfold::settings::{Locations, Situation, change};
 use pinfold::{Ambient, Plan, Session, ShellHost};
 use serde_json::{Value, json};
@@ -70,7 +70,12 @@ fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failu
     let variables = surroundings::variables();
     let situation = Situation { project: project.to_owned(), cwd: None, variables, profile: None };
     let shells: Arc<dyn ShellHost> = Arc::new(Held(project.to_owned()));
-    let plan = Plan { home: surroundings::home(), shells: Some(shells), ..Plan::for_folder(project) };
+    let plan = Plan {
+        home: surroundings::home(),
+        folder_choice: FolderChoice::only_judged(),
+        shells: Some(shells),
+        ..Plan::for_folder(project)
+    };
     let plan = plan
         .with_settings(&Ambient::claim(), &merged, &situation)
         .map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;

@@ -72,6 +72,7 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
     let grant = Grant {
         cwd: folder.clone(),
         folder,
+        folder_choice: plan.folder_choice.clone(),
         mode,
         add: from_here(&run.add_dir).into_iter().chain(folders).collect(),
         allow_write: from_here(&run.allow_write).into_iter().chain(files).collect(),
@@ -105,7 +106,8 @@ struct Said {
 }
 
 fn said(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<Said, Failure> {
-    let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
+    let folder_choice = surroundings::folder_choice(run.allow_home && run.folder.is_some());
+    let plan = Plan { home: surroundings::home(), folder_choice, ..Plan::for_folder(folder) };
     let locations =
         if run.no_settings { Locations::default() } else { in_files::locations(run.folder.as_deref())? };
     let of_agent = choice.map(|choice| choice.agent().hosts_in(&surroundings::environment()));

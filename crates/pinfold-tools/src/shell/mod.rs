@@ -106,6 +106,7 @@ impl Shells {
         let grant = Grant {
             cwd: folder.clone(),
             folder,
+            folder_choice: plan.folder_choice.clone(),
             mode,
             allow_write,
             add,

@@ -66,6 +66,7 @@ impl Session {
             id: child.id,
             scope: Scope { root, enforce_write: true, ..shared.scope.clone() },
             also_writable: Vec::new(),
+            folder_choice: shared.folder_choice.clone(),
             home: line.home().map(Path::to_owned),
             principal: Principal::Subagent(child.name.to_owned()),
             access: shared.access,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pinfold_paths::Ambient;
 use pinfold_policy::settings::PolicyTest;
-use pinfold_policy::{Decision, RawCall, ShellHold, Source};
+use pinfold_policy::{Decision, FolderChoice, RawCall, ShellHold, Source};
 
 use crate::audit::Discard;
 use crate::session::{Plan, Session};
@@ -55,7 +55,12 @@ fn decision(
     }
     let folder = plan.scope.root.canonicalize().unwrap_or_else(|_| plan.scope.root.clone());
     plan.shells = Some(Arc::new(Held(folder)));
-    let session = Session::open(ambient, plan, Arc::new(Discard)).map_err(|e| e.to_string())?;
+    let session = Session::open(
+        ambient,
+        Plan { folder_choice: FolderChoice::only_judged(), ..plan },
+        Arc::new(Discard),
+    )
+    .map_err(|e| e.to_string())?;
     let considered = session.consider(&raw).map_err(|bad| bad.to_string())?;
     Ok((considered.verdict.decision, considered.verdict.step))
 }

@@ -3,6 +3,7 @@
 //! Nothing here decides about a call: [`load`] reads the files that [`Locations`] point at and merges them, by
 //! [`pinfold_policy::merge()`]. A file that is missing says nothing; one that cannot be read in full stops the start.
 
+mod accounts;
 mod change;
 mod expectations;
 pub(crate) mod file;
@@ -14,6 +15,7 @@ mod reload;
 mod tracked;
 mod trust;
 
+pub use accounts::home_of_account;
 pub use change::{ChangeError, Changed, Proposal, carry_out, change, propose};
 pub use expectations::{Broken, broken};
 pub use layers::{Loaded, SettingsError, load};
