@@ -1,8 +1,8 @@
 //! `pinfold import`: rules and sandbox settings of another agent, taken over into ours.
 //!
 //! Promise: each thing that is said there is told with what became of it, the change is shown before it is written, and
-//! nothing is allowed here that is not allowed there. Files of a project are taken into the project's file, which widens
-//! only once somebody trusts it.
+//! nothing is allowed here that is not allowed there. Files of a project, and those that may have come with it under the
+//! name of the person's own, are taken into the project's file, which widens only once it is trusted.
 
 pub(crate) mod files;
 
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use pinfold::Ambient;
 use pinfold::policy::Layer;
 use pinfold::policy::settings::Change;
-use pinfold::settings::{Locations, Proposal, carry_out, propose};
+use pinfold::settings::{Locations, Proposal, carry_out, propose, will_be_own};
 use pinfold_dialects::import::{File, Finding, import};
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
     } else {
         say::out(&as_text(&told, &locations))?;
     }
-    written(wanted, &proposals)
+    written(wanted, &locations, &proposals)
 }
 
 fn findings(agent: &str, theirs: &Theirs) -> Result<Vec<Finding>, Failure> {
@@ -70,7 +70,7 @@ fn proposed(locations: &Locations, layer: Layer, changes: &[Change]) -> Result<P
     propose(&Ambient::claim(), locations, layer, changes).map_err(|e| failed(&e))
 }
 
-fn written(wanted: &Import, proposals: &[Proposal]) -> Result<ExitCode, Failure> {
+fn written(wanted: &Import, locations: &Locations, proposals: &[Proposal]) -> Result<ExitCode, Failure> {
     let pending: Vec<&Proposal> = proposals.iter().filter(|proposal| proposal.after.is_some()).collect();
     if pending.is_empty() {
         if !wanted.json {
@@ -85,6 +85,7 @@ fn written(wanted: &Import, proposals: &[Proposal]) -> Result<ExitCode, Failure>
                 proposal.before.as_deref(),
                 proposal.after.as_deref(),
             ))?;
+            say::out(&format!("{}\n", when_it_counts(locations, proposal)))?;
         }
     }
     if wanted.json && !wanted.yes {
@@ -96,11 +97,21 @@ fn written(wanted: &Import, proposals: &[Proposal]) -> Result<ExitCode, Failure>
     }
     for proposal in pending {
         carry_out(&Ambient::claim(), proposal).map_err(|e| failed(&e))?;
-        if proposal.file.layer == Layer::Project && !wanted.json {
-            say::out("what it allows counts once you said `pinfold trust`\n")?;
-        }
     }
     Ok(ExitCode::from(DONE))
+}
+
+/// From when on a file says what may happen.
+fn when_it_counts(locations: &Locations, proposal: &Proposal) -> String {
+    let Proposal { file, before, .. } = proposal;
+    let own =
+        |project| will_be_own(&Ambient::claim(), project, &file.path, before.as_deref().map(str::as_bytes));
+    let at_once = match file.layer {
+        Layer::Local => locations.project.as_deref().is_some_and(own),
+        layer => layer == Layer::User,
+    };
+    let when = if at_once { "at once" } else { "once you said `pinfold trust`" };
+    format!("what {} allows counts {when}", file.shown)
 }
 
 fn as_text(told: &[(&Theirs, Vec<Finding>)], locations: &Locations) -> String {

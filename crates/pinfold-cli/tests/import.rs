@@ -7,6 +7,10 @@
     reason = "a test stops where it fails"
 )]
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::Command;
+
 use serde_json::Value;
 
 mod kit;
@@ -74,6 +78,81 @@ fn what_a_project_brings_along_allows_nothing_until_it_is_trusted() {
     bed.put("proj/.claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(npm:*)\"]}}");
     assert!(bed.pinfold(&["import", "claude", "--yes"]).status.success());
     assert_eq!((bed.decided("make").as_str(), bed.decided("npm").as_str()), ("ask", "ask"));
+}
+
+impl Bed {
+    fn git(&self, args: &[&str]) {
+        let git = Command::new("git").args(args).current_dir(&self.project).output().unwrap();
+        assert!(git.status.success(), "{}", text(&git));
+    }
+}
+
+/// However a file of theirs came into the project: it is taken into ours for the person alone where it is plainly theirs.
+#[test]
+fn what_may_have_come_with_the_project_is_the_project_s_whatever_its_name() {
+    const LOCAL: &str = "proj/.claude/settings.local.json";
+    type Comes = fn(&Bed);
+    let ways: [(&str, bool, Comes); 7] = [
+        ("untracked: the control", true, |bed| bed.git(&["init", "-q"])),
+        ("tracked", false, |bed| {
+            bed.git(&["init", "-q"]);
+            bed.git(&["add", "-f", ".claude"]);
+        }),
+        ("in another kind of repository", false, |bed| fs::create_dir(bed.project.join(".hg")).unwrap()),
+        ("a link to a file of the project", false, |bed| {
+            bed.put("proj/theirs.json", CLAUDE);
+            fs::remove_file(bed.at(LOCAL)).unwrap();
+            symlink("../theirs.json", bed.at(LOCAL)).unwrap();
+        }),
+        ("a second name", false, |bed| fs::hard_link(bed.at(LOCAL), bed.at("proj/theirs.json")).unwrap()),
+        ("in a folder that is a link", false, |bed| {
+            fs::rename(bed.at("proj/.claude"), bed.at("proj/theirs")).unwrap();
+            symlink("theirs", bed.at("proj/.claude")).unwrap();
+        }),
+        ("open to others", false, |bed| {
+            fs::set_permissions(bed.at(LOCAL), fs::Permissions::from_mode(0o666)).unwrap();
+        }),
+    ];
+    for (way, is_own, comes) in ways {
+        let bed = Bed::new();
+        bed.put(LOCAL, CLAUDE);
+        comes(&bed);
+        let written = bed.pinfold(&["import", "claude", "--yes"]);
+        assert!(written.status.success(), "{way}: {}", text(&written));
+        assert_eq!(text(&written).contains("counts at once"), is_own, "{way}: {}", text(&written));
+        assert_eq!(bed.decided("make"), if is_own { "allow" } else { "ask" }, "{way}");
+        assert_eq!(bed.decided("make deploy"), "deny", "{way}");
+    }
+}
+
+#[test]
+fn a_variable_that_leads_into_the_project_makes_nothing_the_person_s() {
+    let bed = Bed::new();
+    bed.put("proj/theirs/settings.json", CLAUDE);
+    let import = |folder: &str| {
+        let output =
+            bed.command().env("CLAUDE_CONFIG_DIR", folder).args(["import", "claude", "--yes"]).output();
+        text(&output.unwrap())
+    };
+    assert!(import("/proc/self/cwd/theirs").contains("once you said `pinfold trust`"));
+    assert_eq!((bed.decided("make").as_str(), bed.read(OURS)), ("ask", None));
+    bed.put("mine/settings.json", CLAUDE);
+    assert!(import(bed.at("mine").to_str().unwrap()).contains("counts at once"), "the control");
+    assert_eq!(bed.decided("make"), "allow");
+    // Neither does one that leads to settings of ours.
+    bed.put("proj/evil/.config/pinfold/settings.json", "{\"permissions\": {\"allow\": [\"Bash\"]}}");
+    bed.put("proj/evil/pinfold/settings.json", "{\"permissions\": {\"allow\": [\"Bash\"]}}");
+    for variable in ["XDG_CONFIG_HOME", "HOME"] {
+        let mut command = bed.command();
+        command.env(variable, "/proc/self/cwd/evil").args([
+            "check",
+            "--json",
+            "Bash",
+            "{\"command\":\"npm x\"}",
+        ]);
+        let output = command.output().unwrap();
+        assert!(!text(&output).contains("\"allow\""), "{variable}: {}", text(&output));
+    }
 }
 
 #[test]

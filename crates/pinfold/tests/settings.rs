@@ -326,6 +326,77 @@ fn a_local_file_is_the_person_s_own_unless_it_came_with_the_repository() {
     assert_eq!(bed.rules(), ["deny Bash(rm *)"], "everybody can write it");
 }
 
+/// The control between the rows: nothing of the sort, and the file counts.
+#[test]
+fn a_local_file_that_others_can_write_or_brought_along_needs_trust() {
+    let bed = Bed::new();
+    bed.project(LOCAL, ALLOW);
+    let (file, folder) = (bed.top.join("proj").join(LOCAL), bed.top.join("proj/.pinfold"));
+    // No account is in this group alone.
+    let group = Some(65_533);
+    let is_root = rustix_uid(Path::new("/proc/self")) == 0;
+    for (path, mode) in [(&file, 0o664), (&file, 0o646), (&folder, 0o775), (&folder, 0o757)] {
+        let before = fs::metadata(path).unwrap();
+        if is_root {
+            std::os::unix::fs::chown(path, None, group).unwrap();
+        } else if mode & 0o002 == 0 {
+            eprintln!("not tried, since only the superuser gives files to any group: {path:?} {mode:o}");
+            continue;
+        }
+        assert_eq!(bed.rules().len(), 2, "the control: {path:?}");
+        set_mode(path, mode);
+        assert_eq!(bed.rules(), ["deny Bash(rm *)"], "{path:?} {mode:o}");
+        set_mode(path, before.mode() & 0o777);
+    }
+    for marker in [".hg", ".svn", ".jj", "_darcs"] {
+        assert_eq!(bed.rules().len(), 2, "the control: {marker}");
+        fs::create_dir(bed.top.join("proj").join(marker)).unwrap();
+        assert_eq!(bed.rules(), ["deny Bash(rm *)"], "{marker}");
+        bed.trust();
+        assert_eq!(bed.rules().len(), 2, "{marker}: trusted");
+        assert!(Trust::withdraw(&Ambient::claim(), &bed.locations).unwrap());
+        fs::remove_dir(bed.top.join("proj").join(marker)).unwrap();
+    }
+    fs::hard_link(&file, bed.top.join("proj/second")).unwrap();
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"], "a second name");
+}
+
+#[test]
+fn a_rule_that_the_person_adds_in_a_repository_of_another_kind_counts() {
+    let bed = Bed::new();
+    fs::create_dir(bed.top.join("proj/.hg")).unwrap();
+    bed.add(Layer::Local, Effect::Allow, "Bash(make)").unwrap();
+    assert_eq!(bed.rules(), ["allow Bash(make)"]);
+    bed.project(LOCAL, ALLOW);
+    assert_eq!(bed.rules(), ["deny Bash(rm *)"], "what came otherwise does not");
+}
+
+#[test]
+fn folders_of_the_person_that_lie_in_the_project_are_not_theirs() {
+    let bed = Bed::new();
+    let evil = bed.top.join("proj/evil");
+    fs::create_dir_all(&evil).unwrap();
+    fs::write(evil.join("settings.json"), ALLOW).unwrap();
+    symlink("proj/evil", bed.top.join("link")).unwrap();
+    bed.user(ALLOW);
+    assert_eq!(bed.rules().len(), 2, "the control");
+    for folder in [evil.clone(), bed.top.join("link"), bed.top.join("proj/../proj/evil"), evil.join("none")] {
+        let locations = Locations { user: Some(folder.join("settings.json")), ..bed.locations.clone() };
+        let stops = load(&Ambient::claim(), &locations, &Flags::default()).unwrap_err().to_string();
+        assert!(stops.contains("in the project"), "{folder:?}: {stops}");
+    }
+    bed.project(SHARED, ALLOW).trust();
+    let (trust, own) = (evil.join("trust.json"), bed.locations.trust.clone().unwrap());
+    fs::copy(own, &trust).unwrap();
+    set_mode(&trust, 0o600);
+    fs::remove_file(bed.user_file()).unwrap();
+    assert_eq!(bed.rules().len(), 2, "the control");
+    let locations = Locations { trust: Some(trust), ..bed.locations.clone() };
+    let loaded = load(&Ambient::claim(), &locations, &Flags::default()).unwrap();
+    assert_eq!(rules(&loaded), ["deny Bash(rm *)"]);
+    assert!(loaded.no_trust.unwrap().contains("in the project"));
+}
+
 #[test]
 fn a_local_file_behind_a_link_is_not_the_person_s_own() {
     let bed = Bed::new();

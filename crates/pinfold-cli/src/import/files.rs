@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pinfold::Ambient;
 use pinfold::policy::Layer;
-use pinfold::settings::Locations;
+use pinfold::settings::{Locations, is_persons_own};
 
 use crate::exit::Failure;
 use crate::setup::file;
@@ -96,11 +97,23 @@ pub(super) fn of(agent: &str, locations: &Locations, only: Option<Layer>) -> Res
                 continue;
             }
             if let Some(text) = file::read(&path)? {
+                let layer = believed(layer, locations, &path, &text);
                 found.push(Theirs { layer, path, text });
             }
         }
     }
     Ok(found)
+}
+
+/// The layer that a file is taken into: what may have come with the project is the project's, whatever its name says and
+/// whichever variable leads to it.
+fn believed(layer: Layer, locations: &Locations, path: &Path, text: &str) -> Layer {
+    let is_own = match (layer, locations.project.as_deref()) {
+        (Layer::Local, Some(project)) => is_persons_own(&Ambient::claim(), project, path, text.as_bytes()),
+        (Layer::User, _) => !locations.is_in_project(path),
+        _ => true,
+    };
+    if is_own { layer } else { Layer::Project }
 }
 
 /// A name, or all that end as it does behind its `*`; files that `export` wrote are ours already.

@@ -30,8 +30,7 @@ impl Held {
         let Loaded { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
         let ambient = Ambient::claim();
         let (grants, unreached) = Running::all().grants();
-        let trusted = locations.trust.as_deref();
-        let trust = trusted.and_then(|path| Trust::read(&ambient, path).ok()).unwrap_or_default();
+        let trust = Trust::of(&ambient, locations).unwrap_or_default();
         let counts = record::reader()
             .ok()
             .and_then(|mut reader| Counts::read(&mut reader, locations.project.as_deref()).ok());
@@ -40,7 +39,7 @@ impl Held {
             grants,
             unreached,
             trusted: trust.folders(&ambient),
-            trust: trusted.map(|path| path.display().to_string()),
+            trust: locations.trust.as_deref().map(|path| path.display().to_string()),
             no_trust,
             merged,
         })

@@ -144,10 +144,7 @@ impl Finding<'_> {
     /// A record that cannot be read trusts nobody.
     fn trust(&mut self) -> &Trust {
         let Self { ambient, locations, trust, .. } = self;
-        trust.get_or_insert_with(|| {
-            let read = locations.trust.as_deref().map(|path| Trust::read(ambient, path));
-            read.and_then(Result::ok).unwrap_or_default()
-        })
+        trust.get_or_insert_with(|| Trust::of(ambient, locations).unwrap_or_default())
     }
 
     fn push(&mut self, layer: Layer, shown: Arc<str>, said: Result<Definition, BadSettings>) {

@@ -170,9 +170,9 @@ fn follow(
     before: Option<&[u8]>,
     after: &[u8],
 ) -> Result<(), TrustError> {
-    let (Some(project), Some(record)) = (&file.within, &locations.trust) else { return Ok(()) };
+    let (Some(project), Some(_)) = (&file.within, &locations.trust) else { return Ok(()) };
     let Ok(project) = project.canonicalize() else { return Ok(()) };
-    let trust = Trust::read(ambient, record).unwrap_or_default();
+    let trust = Trust::of(ambient, locations).unwrap_or_default();
     if before.is_none_or(|before| trust.covers(&project, file, before)) {
         Trust::follow(ambient, locations, file, after)?;
     }

@@ -22,6 +22,10 @@ pub(crate) struct Found {
     pub(crate) bytes: Vec<u8>,
     /// The owner, by number.
     pub(super) owner: u32,
+    /// The group, by number.
+    pub(super) group: u32,
+    /// How many names it has.
+    pub(super) links: u64,
     /// Permission bits.
     pub(super) mode: u32,
     /// No link leads to it within its project.
@@ -105,7 +109,8 @@ fn content(file: File, plainly_named: bool) -> Result<Found, FileTrouble> {
     let mut bytes = Vec::new();
     // One more than is taken, so that what is too long is told as that.
     file.take(LONGEST as u64 + 1).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
-    Ok(Found { bytes, owner: metadata.uid(), mode: metadata.mode() & 0o7777, plainly_named })
+    let (owner, group, links) = (metadata.uid(), metadata.gid(), metadata.nlink());
+    Ok(Found { bytes, owner, group, links, mode: metadata.mode() & 0o7777, plainly_named })
 }
 
 fn no_file() -> FileTrouble {

@@ -12,8 +12,8 @@ use pinfold_policy::{BadSetting, BadSettings, Layer, Settings, Source};
 use super::expectations::broken;
 use super::file::{FileTrouble, Found, read, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
+use super::own::is_own;
 use super::plan::Situation;
-use super::tracked::is_tracked;
 use super::trust::Trust;
 use crate::session::Plan;
 
@@ -104,9 +104,12 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn file(&mut self, file: &SettingsFile) {
-        let found = match &file.within {
-            Some(within) => read_within(self.ambient, within, &file.path),
-            None => read(self.ambient, &file.path),
+        let found = match (&file.within, file.layer) {
+            (Some(within), _) => read_within(self.ambient, within, &file.path),
+            (None, Layer::User) => {
+                self.locations.hold_apart(&file.path).and_then(|()| read(self.ambient, &file.path))
+            }
+            (None, _) => read(self.ambient, &file.path),
         };
         let checked = found.and_then(|found| match (file.layer, found) {
             (Layer::Managed, Some(found)) => deployed(self.locations, &file.path, found).map(Some),
@@ -139,23 +142,12 @@ impl Reading<'_> {
 
     fn trust(&mut self) -> Trust {
         let Self { ambient, locations, trust, .. } = self;
-        let read = trust.get_or_insert_with(|| match &locations.trust {
-            None => Ok(Trust::default()),
-            Some(path) => Trust::read(ambient, path).map_err(|e| format!("{}: {e}", path.display())),
+        let read = trust.get_or_insert_with(|| {
+            let shown = locations.trust.as_deref().unwrap_or(Path::new("")).display();
+            Trust::of(ambient, locations).map_err(|e| format!("{shown}: {e}"))
         });
         read.clone().unwrap_or_default()
     }
-}
-
-/// A local file of nobody else: named plainly, owned by this person or the superuser, not open to everybody. Whoever
-/// clones a repository owns its files too, so that what git tracks is not meant here.
-pub(super) fn is_own(project: &Path, file: &SettingsFile, found: &Found) -> bool {
-    let me = rustix::process::geteuid().as_raw();
-    file.layer == Layer::Local
-        && found.plainly_named
-        && (found.owner == me || found.owner == 0)
-        && found.mode & 0o002 == 0
-        && !is_tracked(&project.join(&*file.shown))
 }
 
 /// What an organisation deployed: nobody else could have written the file, or put another in its place.

@@ -1,17 +1,57 @@
-//! Whether git tracks a file: then it came with the repository, whatever its name says.
+//! Whether a repository may hold a file: then it came with the repository, whatever its name says.
 //!
-//! Promise: `false` only when that is certain; whatever cannot be read or understood counts as tracked.
-//! The index is read as bytes; no git is started.
+//! Promise: `false` only when that is certain; whatever cannot be read or understood counts as tracked, and so does all
+//! that lies in a repository of another kind than git's. The index is read as bytes; no git is started.
 //! [gitformat-index(5)](https://git-scm.com/docs/index-format)
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-/// Whether git tracks `path`, both canonical. `false` when no repository holds it.
+/// By what repositories are known whose lists of files are not read here: Mercurial, Subversion, Jujutsu, Sapling, Bazaar,
+/// Darcs, Pijul, Fossil, CVS, Perforce, Plastic, Team Foundation, Got, Monotone, `repo`.
+const OTHER_REPOSITORIES: [&str; 20] = [
+    ".hg",
+    ".svn",
+    "_svn",
+    ".jj",
+    ".sl",
+    ".bzr",
+    "_darcs",
+    ".pijul",
+    ".fslckout",
+    "_FOSSIL_",
+    ".fos",
+    "CVS",
+    ".p4config",
+    ".p4root",
+    ".plastic",
+    "$tf",
+    ".tf",
+    ".got",
+    "_MTN",
+    ".repo",
+];
+
+/// Whether a repository may hold `path`, which is canonical. `false` when none does.
 pub(super) fn is_tracked(path: &Path) -> bool {
+    is_in_another_repository(path) || is_tracked_by_git(path)
+}
+
+/// A repository may hold one of another kind, so that all folders above are looked at.
+fn is_in_another_repository(path: &Path) -> bool {
+    let holds = |folder: &Path| {
+        OTHER_REPOSITORIES.iter().any(|name| {
+            // What cannot be looked at may be there.
+            folder.join(name).symlink_metadata().map_or_else(|e| e.kind() != ErrorKind::NotFound, |_| true)
+        })
+    };
+    path.ancestors().skip(1).any(holds)
+}
+
+fn is_tracked_by_git(path: &Path) -> bool {
     let Some(top) = path.ancestors().skip(1).find(|folder| folder.join(".git").symlink_metadata().is_ok())
     else {
         return false;
@@ -213,6 +253,21 @@ mod tests {
         git(&other, &["rm", "-q", "--cached", WANTED]);
         assert!(!is_tracked(&other.join(WANTED)));
         assert!(is_tracked(&top.join(WANTED)));
+    }
+
+    #[test]
+    fn what_lies_in_a_repository_of_another_kind_counts_as_tracked() {
+        for name in OTHER_REPOSITORIES {
+            let folder = tempfile::tempdir().unwrap();
+            let top = folder.path().canonicalize().unwrap();
+            fill(&top.join("below"));
+            let file = top.join("below").join(WANTED);
+            assert!(!is_tracked(&file), "the control");
+            fs::create_dir(top.join(name)).unwrap();
+            assert!(is_tracked(&file), "{name}");
+            git(&top.join("below"), &["init", "-q"]);
+            assert!(is_tracked(&file), "{name}: a repository of git within");
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file::{FileTrouble, Held, read, read_within, trouble};
-use super::layers::is_own;
 use super::locations::{Locations, SettingsFile};
+use super::own::is_own;
 use crate::agents::{Definition, of_project};
 
 /// The record of trust, as it was when it was read.
@@ -72,6 +72,16 @@ pub struct Widening {
 }
 
 impl Trust {
+    /// The record of these locations. One that lies in the project is a repository's, and trusts nobody.
+    ///
+    /// # Errors
+    /// As those of [`Trust::read`].
+    pub fn of(ambient: &Ambient, locations: &Locations) -> Result<Self, FileTrouble> {
+        let Some(path) = &locations.trust else { return Ok(Self::default()) };
+        locations.hold_apart(path)?;
+        Self::read(ambient, path)
+    }
+
     /// Reads the record. Where there is none nobody is trusted.
     ///
     /// # Errors
@@ -181,6 +191,7 @@ impl Trust {
     ) -> Result<(), TrustError> {
         let path = locations.trust.as_deref().ok_or(TrustError::NoRecord)?;
         let failed = |trouble| TrustError::File { shown: path.display().to_string(), trouble };
+        locations.hold_apart(path).map_err(failed)?;
         let changed = |before: Option<&[u8]>| {
             let mut trust = before.map_or_else(|| Ok(Self::default()), Self::parse)?;
             trust.record.version = VERSION;
