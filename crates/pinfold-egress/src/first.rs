@@ -31,12 +31,12 @@ pub(crate) enum First {
 /// [RFC 8446](https://www.rfc-editor.org/rfc/rfc8446#section-5.1)
 const HANDSHAKE: u8 = 0x16;
 
-/// Reads the bytes that a client has sent so far.
-pub(crate) fn read(bytes: &[u8]) -> First {
+/// Reads the bytes that a client has sent so far to a port.
+pub(crate) fn read(bytes: &[u8], port: u16) -> First {
     match bytes {
         [] => First::More,
         [HANDSHAKE, ..] => hello(bytes),
-        _ => plain(bytes),
+        _ => plain(bytes, port),
     }
 }
 
@@ -73,24 +73,99 @@ const LONGEST_METHOD: usize = 32;
 /// [RFC 9113](https://www.rfc-editor.org/rfc/rfc9113#section-3.4)
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
 
+/// Ports where HTTP is spoken, by registration or by custom: bytes that are neither it nor TLS are not passed there.
+/// [Service names](https://www.iana.org/assignments/service-names-port-numbers)
+const OF_HTTP: [u16; 7] = [80, 591, 8000, 8008, 8080, 8081, 8888];
+
 /// A request begins with a word of capitals, a blank and a target. Nothing else that is in use does, but a protocol that
-/// is shaped like HTTP, which is then held to its rules.
-fn plain(bytes: &[u8]) -> First {
+/// is shaped like HTTP, which is then held to its rules. What a server could take for a request although it is written
+/// otherwise is none of it: it cannot be seen which host it names.
+fn plain(bytes: &[u8], port: u16) -> First {
     if bytes.starts_with(PREFACE) {
         return First::Http2;
     }
     if PREFACE.starts_with(bytes) {
         return First::More;
     }
+    if is_request(bytes) {
+        return First::Http;
+    }
+    match loose(bytes) {
+        First::Other if OF_HTTP.contains(&port) => First::Broken,
+        First::More if bytes.len() >= MOST => First::Broken,
+        first => first,
+    }
+}
+
+/// Whether a text begins exactly as a request does.
+fn is_request(bytes: &[u8]) -> bool {
     let method = bytes.iter().take_while(|b| b.is_ascii_uppercase() || **b == b'-').count();
     match (method, bytes.get(method), bytes.get(method + 1)) {
-        (0 | LONGEST_METHOD.., ..) => First::Other,
-        (_, None, _) | (_, Some(b' '), None) => First::More,
-        (_, Some(b' '), Some(b'/' | b'*' | b'h' | b'H')) => First::Http,
+        (1..LONGEST_METHOD, Some(b' '), Some(b'/' | b'*' | b'h' | b'H')) => true,
         // The target of CONNECT is a host.
-        (_, Some(b' '), Some(_)) if bytes.starts_with(b"CONNECT ") => First::Http,
-        _ => First::Other,
+        (_, Some(b' '), Some(_)) => bytes.starts_with(b"CONNECT "),
+        _ => false,
     }
+}
+
+/// Methods that servers know. Others are requests for some of them.
+/// [Methods](https://www.iana.org/assignments/http-methods)
+const METHODS: [&[u8]; 9] =
+    [b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH"];
+
+/// What a text is that does not begin as a request does, read as the most lenient server would: empty lines and blanks
+/// before it, a method in any case, any blanks between words. Decided from left to right, so that more bytes take nothing
+/// back.
+fn loose(bytes: &[u8]) -> First {
+    let begun = bytes.iter().take_while(|b| is_blank(**b) || **b == b'\n').count();
+    let line = bytes.get(begun..).unwrap_or_default();
+    let (method, rest) = line.split_at(line.iter().take_while(|b| is_of_token(**b)).count());
+    if begun == 0 && !could_be_method(method) {
+        return First::Other;
+    }
+    match (method, rest.first()) {
+        (_, None) => return First::More,
+        ([], Some(_)) => return First::Other,
+        (_, Some(b)) if !is_blank(*b) => return First::Other,
+        (_, Some(_)) => {}
+    }
+    let end = rest.iter().position(|b| b.is_ascii_control() && !is_blank(*b));
+    let words = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+    let is_known = METHODS.iter().any(|known| known.eq_ignore_ascii_case(method));
+    let is_target = matches!(words.trim_ascii_start().first(), Some(b'/' | b'*' | b'h' | b'H'));
+    if (is_known && is_target) || words.windows(VERSION.len()).any(|part| part.eq_ignore_ascii_case(VERSION))
+    {
+        return First::Broken;
+    }
+    match end.and_then(|end| rest.get(end)) {
+        None => First::More,
+        Some(b'\n') => First::Other,
+        Some(_) if is_known || begun > 0 => First::Broken,
+        Some(_) => First::Other,
+    }
+}
+
+/// Whether a word is a method or the beginning of one: of those that servers know in any case, of others in capitals. Any other
+/// word can be all that a client of another protocol says before it is answered.
+fn could_be_method(word: &[u8]) -> bool {
+    let begins =
+        |known: &&[u8]| known.get(..word.len()).is_some_and(|known| known.eq_ignore_ascii_case(word));
+    METHODS.iter().any(begins) || !word.iter().any(u8::is_ascii_lowercase)
+}
+
+/// What stands at the end of a request line.
+const VERSION: &[u8] = b"HTTP/";
+
+/// What some server takes for a blank.
+/// [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112#section-3)
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | 0x0B | 0x0C)
+}
+
+/// What a method can consist of.
+/// [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2)
+fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 #[cfg(test)]
@@ -103,6 +178,11 @@ mod tests {
 
     use super::*;
     use pinfold_policy::host::Name;
+
+    /// On a port of which nothing is known.
+    fn at(bytes: &[u8]) -> First {
+        read(bytes, 4321)
+    }
 
     fn client_hello(name: &str) -> Vec<u8> {
         let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -121,17 +201,17 @@ mod tests {
     fn a_hello_names_its_server_once_it_is_whole() {
         let bytes = client_hello("GitHub.com");
         for cut in 1..bytes.len() {
-            assert_eq!(read(&bytes[..cut]), First::More, "{cut}");
+            assert_eq!(at(&bytes[..cut]), First::More, "{cut}");
         }
         let name = Name::parse("github.com").unwrap();
-        assert_eq!(read(&bytes), First::Tls(Some(Host::Name(name))));
+        assert_eq!(at(&bytes), First::Tls(Some(Host::Name(name))));
         let more = [bytes.as_slice(), b"early data"].concat();
-        assert!(matches!(read(&more), First::Tls(Some(_))));
+        assert!(matches!(at(&more), First::Tls(Some(_))));
     }
 
     #[test]
     fn a_hello_to_an_address_names_nobody() {
-        assert_eq!(read(&client_hello("127.0.0.1")), First::Tls(None));
+        assert_eq!(at(&client_hello("127.0.0.1")), First::Tls(None));
     }
 
     #[test]
@@ -153,27 +233,77 @@ mod tests {
             (b"PING\r\n", First::Other),
             (b"*1\r\n$4\r\nPING\r\n", First::Other),
             (b"\x00\x00\x00\x08\x04\xd2\x16\x2f", First::Other),
-            (b"get / HTTP/1.1", First::Other),
+            (b"get / HTTP/1.1", First::Broken),
+            (b"0032git-upload-pack /p.git\0host=a\0", First::Other),
+            (b"AMQP\0\0\x09\x01", First::Other),
+            (b"EHLO a.example\r\n", First::Other),
+            (b"EHLO a.example", First::More),
+            (b"get key\r\n", First::Other),
+            (b"set key\r\n", First::Other),
+            (b"\r\n", First::More),
+            (b"\r\nPING\r\n", First::Other),
+            (b"{\"a\":1}", First::Other),
+            (b"GET ftp://a/ HTTP/1.1\r\n", First::Broken),
+            (b"\nfoo / http/1.1\r\n", First::Broken),
+            (b"FOO / http/1.1\r\n", First::Http),
+            (b"FOO  / http/1.1\r\n", First::Broken),
+            (b"hello", First::Other),
+            (b"pos", First::More),
+            (b"GET  /\r\n", First::Broken),
+            (b" GET /", First::Broken),
+            (b"GET\t/", First::Broken),
+            (b"\nGET a\0", First::Broken),
             (b"\x16\x03\x01", First::More),
             (b"\x16\x03\x01\x00\x05\x02\x00\x00\x01\x00", First::Broken),
             (b"\x16garbage that is no record", First::Broken),
         ] {
-            assert_eq!(read(bytes), expected, "{}", bytes.escape_ascii());
+            assert_eq!(at(bytes), expected, "{}", bytes.escape_ascii());
         }
     }
 
+    #[test]
+    fn where_http_is_spoken_nothing_else_is_passed() {
+        for other in [&b"SSH-2.0-x\r\n"[..], b"\0\0", b"PING\r\n", b"{}"] {
+            assert_eq!(at(other), First::Other, "the control: {}", other.escape_ascii());
+            for port in OF_HTTP {
+                assert_eq!(read(other, port), First::Broken, "{port}: {}", other.escape_ascii());
+            }
+        }
+        assert_eq!(read(b"GET / HTTP/1.1\r\n", 80), First::Http, "the control");
+    }
+
     proptest! {
+        /// However a request line is written, and wherever it is cut: it is a request of which each is judged, or nothing.
+        #[test]
+        fn no_writing_of_a_request_line_makes_it_something_else(
+            before in "[ \t\r\n\x0B\x0C]{0,4}",
+            method in "(GET|get|Post|PATCH|[A-Z]{1,40}|[a-z0-9!#$%&'*+.^_|~-]{1,40})",
+            blank in "[ \t\r\x0B\x0C]{1,3}",
+            target in "(/|\\*|\\?|x:|http://|evil|\"|\\\\)[a-z./:]{0,12}",
+            version in "(HTTP|http|Http)/[0-9]\\.[0-9]",
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let line = format!("{before}{method}{blank}{target}{blank}{version}\r\nHost: evil\r\n\r\n");
+            // A method of its own in small letters is none of HTTP's; where HTTP is spoken it is not passed either.
+            let is_own = before.is_empty() && !could_be_method(method.as_bytes());
+            let port = if is_own { 8080 } else { 4321 };
+            let whole = read(line.as_bytes(), port);
+            prop_assert!(matches!(whole, First::Http | First::Http2 | First::Broken), "{:?}: {:?}", line, whole);
+            let piece = read(&line.as_bytes()[..cut.index(line.len())], port);
+            prop_assert!(piece == First::More || piece == whole, "{:?}, then {:?}", piece, whole);
+        }
+
         #[test]
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-            let _ = read(&bytes);
-            let _ = read(&[&[HANDSHAKE, 3, 1], bytes.as_slice()].concat());
+            let _ = at(&bytes);
+            let _ = at(&[&[HANDSHAKE, 3, 1], bytes.as_slice()].concat());
         }
 
         /// Bytes come in pieces: what is said of a piece is not taken back when more has come.
         #[test]
         fn more_bytes_take_nothing_back(
             name in "[a-z]{1,9}\\.[a-z]{1,9}",
-            plain in prop::option::of("(GET|PRI|CONNECT|[A-Z-]{0,33})[ ]?[/*h. a]{0,3}(HTTP/[12]\\.[01]\r\n)?"),
+            plain in prop::option::of("[ \n]?(GET|PRI|CONNECT|get|[A-Za-z-]{0,33})[ \0]{0,2}[/*h. a]{0,3}(HTTP/[12]\\.[01]\r\n)?"),
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
             cut in any::<prop::sample::Index>(),
         ) {
@@ -183,7 +313,7 @@ mod tests {
                     bytes[place] = byte;
                 }
             }
-            let (piece, whole) = (read(&bytes[..cut.index(bytes.len() + 1)]), read(&bytes));
+            let (piece, whole) = (at(&bytes[..cut.index(bytes.len() + 1)]), at(&bytes));
             prop_assert!(piece == First::More || piece == whole, "{:?}, then {:?}", piece, whole);
         }
     }

@@ -418,7 +418,7 @@ async fn refuse_in_words(shared: &Shared, inside: TcpStream, no: No) {
                 Some(_) => {}
                 None => continue,
             }
-            match first::read(&bytes) {
+            match first::read(&bytes, 0) {
                 First::Http => return Some(()),
                 First::More => tokio::time::sleep(Duration::from_millis(5)).await,
                 First::Tls(_) | First::Http2 | First::Other | First::Broken => return None,
@@ -468,7 +468,7 @@ async fn meant(
             Ok(_) => {}
             Err(_) => return Err(Unmeant::Lost),
         }
-        match first::read(&bytes) {
+        match first::read(&bytes, ask.port) {
             First::Other => return Ok(Meant::Bytes),
             First::Broken => return refused(Mismatch::Broken),
             First::Http2 => return refused(Mismatch::Http2),

@@ -52,7 +52,7 @@ impl Echo {
             return Response::from_parts(head, body);
         }
         let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-        if !head.headers.get_all(header::CONTENT_ENCODING).iter().all(plain) {
+        if !head.headers.get_all(header::CONTENT_ENCODING).iter().all(plain) || is_coded(&head.headers) {
             let text = "pinfold: the host packed its answer although it was asked not to; what stands in it cannot be seen\n";
             return http::plain(StatusCode::BAD_GATEWAY, text.to_owned());
         }
@@ -107,6 +107,14 @@ impl Echo {
         let possible = (1..longest.min(text.len() + 1)).rev();
         possible.into_iter().find(|len| text.get(text.len() - len..).is_some_and(begins)).unwrap_or(0)
     }
+}
+
+/// Whether the way of an answer is coded by more than its cutting into chunks, once: then the library has not undone it.
+/// [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112#section-7)
+fn is_coded(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let is_plain = codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    !is_plain || codings.next().is_some()
 }
 
 /// Content in which nothing that was sent stands.
@@ -224,6 +232,31 @@ mod tests {
         echo().clean_headers(&mut headers);
         assert_eq!(headers.get("x-echo").unwrap(), "Bearer OTHER!");
         assert_eq!(headers.len(), 1);
+    }
+
+    #[test]
+    fn what_comes_packed_on_its_way_or_by_itself_is_refused() {
+        let said = |headers: &[(&str, &str)]| {
+            let mut said = http::plain(StatusCode::OK, "content".to_owned());
+            for (name, value) in headers {
+                said.headers_mut().append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+            }
+            echo().cleaned(said).status()
+        };
+        for passed in [&[][..], &[("transfer-encoding", "Chunked")], &[("content-encoding", "identity")]] {
+            assert_eq!(said(passed), StatusCode::OK, "the control: {passed:?}");
+        }
+        for packed in [
+            &[("transfer-encoding", "gzip, chunked")][..],
+            &[("transfer-encoding", "gzip"), ("transfer-encoding", "chunked")],
+            &[("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")],
+            &[("transfer-encoding", "chunked;x=1")],
+            &[("transfer-encoding", "deflate")],
+            &[("transfer-encoding", "")],
+            &[("content-encoding", "gzip")],
+        ] {
+            assert_eq!(said(packed), StatusCode::BAD_GATEWAY, "{packed:?}");
+        }
     }
 
     proptest! {

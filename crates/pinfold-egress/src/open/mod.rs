@@ -5,6 +5,7 @@
 
 mod authority;
 mod echo;
+mod fragment;
 mod vault;
 
 use std::sync::Arc;

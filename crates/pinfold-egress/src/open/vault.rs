@@ -13,6 +13,7 @@ use rustls::{ClientConfig, ServerConfig};
 
 use super::authority::Authority;
 use super::echo::{self, Echo, Told};
+use super::fragment::fragments;
 use crate::doorkeeper::Ask;
 use crate::http::{self, Said};
 use crate::tls;
@@ -78,12 +79,14 @@ pub struct Vault {
     verifying: Arc<ClientConfig>,
     /// How the hosts are played, each made when it is first asked for.
     played: Mutex<HashMap<Name, Arc<ServerConfig>>>,
-    /// What must not come back, and what stands inside in its place.
-    told: Mutex<Vec<Told>>,
+    /// What must not come back, and what stands inside in its place: the secrets, and what stands of them in a login.
+    values: Vec<Told>,
+    /// The same for whole logins, as they are made.
+    logins: Mutex<Vec<Told>>,
 }
 
-/// How many different logins are looked for in answers. A program has one or two.
-const MOST_TOLD: usize = 64;
+/// How many different logins are made, since each is looked for in answers. A program has one or two.
+const MOST_LOGINS: usize = 64;
 
 impl fmt::Debug for Vault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,8 +103,12 @@ impl Vault {
     pub fn new(secrets: Vec<Secret>, authority: Arc<Authority>) -> Result<Self, String> {
         let verifying = tls::verifying(None)?;
         let told = secrets.iter().filter(|secret| secret.value.len() >= echo::SHORTEST);
-        let told = told.map(|secret| (secret.value.clone(), secret.placeholder.clone())).collect();
-        Ok(Self { secrets, authority, verifying, played: Mutex::default(), told: Mutex::new(told) })
+        let values = told.flat_map(|secret| {
+            let whole = (secret.value.clone(), secret.placeholder.clone());
+            fragments(&secret.value, &secret.placeholder).chain([whole])
+        });
+        let values = values.collect();
+        Ok(Self { secrets, authority, verifying, played: Mutex::default(), values, logins: Mutex::default() })
     }
 
     /// Whether a connection is opened, since a secret belongs there.
@@ -126,7 +133,8 @@ impl Vault {
 
     /// An answer in which no secret stands.
     pub(crate) fn cleaned(&self, said: Said) -> Said {
-        match Echo::of(self.told().clone()) {
+        let told = self.values.iter().chain(&*self.logins()).cloned().collect();
+        match Echo::of(told) {
             Ok(Some(echo)) => echo.cleaned(said),
             Ok(None) => said,
             Err(_) => {
@@ -136,8 +144,19 @@ impl Vault {
         }
     }
 
-    fn told(&self) -> MutexGuard<'_, Vec<Told>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn logins(&self) -> MutexGuard<'_, Vec<Told>> {
+        self.logins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a login will be looked for in answers. One that is not is not made either.
+    fn remembers(&self, login: Told) -> bool {
+        let mut logins = self.logins();
+        let is_known = logins.contains(&login);
+        let has_room = logins.len() < MOST_LOGINS;
+        if !is_known && has_room {
+            logins.push(login);
+        }
+        is_known || has_room
     }
 
     /// Puts in what belongs into a request, and asks for an answer that can be looked into: whole, and not packed. Whoever
@@ -147,31 +166,36 @@ impl Vault {
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.remove(header::RANGE);
         headers.remove(header::IF_RANGE);
+        headers.remove(header::TE);
         if request.method() == Method::TRACE {
             return;
         }
         for secret in self.secrets.iter().filter(|secret| secret.is_for(ask)) {
-            let login = fill(secret, request.headers_mut());
-            let mut told = self.told();
-            if let Some(login) = login.filter(|login| told.len() < MOST_TOLD && !told.contains(login)) {
-                told.push(login);
-            }
+            fill(secret, request.headers_mut(), |login| self.remembers(login));
         }
     }
 }
 
-/// A header that stands there twice has two readings, and gets nothing. Returns the login in which the secret is hidden, if
-/// it is one.
-fn fill(secret: &Secret, headers: &mut HeaderMap) -> Option<Told> {
+/// A header that stands there twice has two readings, and gets nothing. A login in which the secret is hidden has to be
+/// remembered first.
+fn fill(secret: &Secret, headers: &mut HeaderMap, remembers: impl FnOnce(Told) -> bool) -> Option<()> {
     let mut all = headers.get_all(&secret.header).iter();
     let (Some(said), None) = (all.next(), all.next()) else { return None };
     let said = said.to_str().ok()?.to_owned();
     let placed = secret.placed(&said)?;
     let mut value = HeaderValue::try_from(&placed).ok()?;
     value.set_sensitive(true);
+    if let Some((sent, said)) = login(&placed, &said).filter(|(sent, _)| !sent.contains(&secret.value)) {
+        remembers((sent, said)).then_some(())?;
+    }
     headers.insert(&secret.header, value);
+    Some(())
+}
+
+/// What stands behind the name of a scheme, as it is sent and as it was said.
+fn login(placed: &str, said: &str) -> Option<Told> {
     let ((_, sent), (_, said)) = (placed.split_once(' ')?, said.split_once(' ')?);
-    (!sent.contains(&secret.value)).then(|| (sent.to_owned(), said.to_owned()))
+    Some((sent.to_owned(), said.to_owned()))
 }
 
 #[cfg(test)]
@@ -230,13 +254,45 @@ mod tests {
             for (name, value) in headers {
                 map.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
             }
-            fill(&secret, &mut map);
+            fill(&secret, &mut map, |_| true);
             map.iter().any(|(_, value)| value.to_str().unwrap().contains("s3cret"))
         };
         assert!(filled(&[("authorization", STANDS)]));
         assert!(!filled(&[("authorization", STANDS), ("Authorization", STANDS)]));
         assert!(!filled(&[("x-authorization", STANDS), ("cookie", STANDS)]));
         assert!(!format!("{secret:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn a_login_that_would_not_be_looked_for_is_not_made() {
+        let authority = Arc::new(Authority::new(&[Name::parse("github.com").unwrap()]).unwrap());
+        let long = Secret { value: "s3cret-s3cret".to_owned(), ..secret() };
+        let vault = Vault::new(vec![long], authority).unwrap();
+        let sent = |user: usize| {
+            let mut request = Request::new(());
+            let login = format!("Basic {}", STANDARD.encode(format!("user{user}:{STANDS}")));
+            request.headers_mut().insert(header::AUTHORIZATION, login.parse().unwrap());
+            vault.fill(&ask("github.com", 443), &mut request);
+            let sent = request.headers().get(header::AUTHORIZATION).unwrap().to_str().unwrap().to_owned();
+            (sent != login).then_some(sent)
+        };
+        let mut made = 0;
+        for user in (0..3 * MOST_LOGINS).chain(0..3) {
+            let Some(sent) = sent(user) else { continue };
+            made += 1;
+            let told = http::plain(StatusCode::OK, String::new());
+            let (mut head, body) = told.into_parts();
+            head.headers.insert("x-told", sent.parse().unwrap());
+            // As it is, and cut off behind the secret.
+            head.headers.insert("x-cut", sent[..sent.len() - 3].parse().unwrap());
+            let cleaned = vault.cleaned(hyper::Response::from_parts(head, body));
+            for name in ["x-told", "x-cut"] {
+                let told = cleaned.headers().get(name).unwrap().to_str().unwrap();
+                let hidden = fragments("s3cret-s3cret", "").any(|(part, _)| told.contains(&part));
+                assert!(!hidden, "{user}: {told}");
+            }
+        }
+        assert_eq!(made, MOST_LOGINS + 3, "the first ones are made, and made again");
     }
 
     #[test]
