@@ -201,15 +201,12 @@ fn is_of_a_server(name: &str) -> bool {
     name == "MCP" || name.starts_with("MCP:")
 }
 
-/// A tool of a server, whatever it is called: never one of ours.
+/// A tool of a server, whatever it is called: never one of ours. Which server it is of is not said by a name that it could
+/// have chosen, so that all of them are one.
 fn server(sent: &Sent) -> Result<TheirCall, NotHeard> {
     let (name, input) = (sent.text("tool_name")?, arguments(sent)?);
     let bare = name.strip_prefix("MCP:").unwrap_or(name);
-    let ours = match bare.split_once(':') {
-        Some((server, tool)) => format!("mcp__{server}__{tool}"),
-        // Which server it is of is not said.
-        None => format!("mcp__cursor__{bare}"),
-    };
+    let ours = format!("mcp__{NAME}__{bare}");
     Ok(unknown(&ours, &input, cwd(sent)?, named(sent, name, &input)?))
 }
 
