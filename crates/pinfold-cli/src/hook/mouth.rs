@@ -1,6 +1,9 @@
 //! The one answer of a hook. Whoever comes first says it: the judge, the clock, or a panic.
 
+use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::process::{ExitCode, exit};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -60,13 +63,27 @@ fn last(said: &Said) {
 /// there.
 fn spoken(said: &Said) -> u8 {
     let _ = io::stderr().write_all(said.stderr.as_bytes());
-    let mut out = io::stdout().lock();
     let text = if said.stdout.starts_with('{') { say::one_line(&said.stdout) } else { said.stdout.clone() };
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match written(text.as_bytes()) {
         Ok(()) => said.code,
         Err(e) => {
             let _ = writeln!(io::stderr(), "pinfold: nothing is allowed, since nothing could be said: {e}");
             2
         }
     }
+}
+
+/// Writes to standard output itself: the library's own takes one that cannot be written for one that was, and puts the null
+/// device in the place of one that is closed.
+fn written(text: &[u8]) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let there = out.metadata()?;
+    let null = fs::metadata("/dev/null").map(|null| null.rdev());
+    if there.file_type().is_char_device() && null.is_ok_and(|null| null == there.rdev()) {
+        return Err(io::Error::other("standard output is closed, or is the null device"));
+    }
+    out.write_all(text)
 }
