@@ -8,6 +8,8 @@ use pinfold_policy::{
 };
 use serde::Serialize;
 
+use crate::consent::Via;
+
 /// Why a call did not happen, or did not come to an end. Stable names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -523,9 +525,16 @@ impl Refusal {
         )
     }
 
-    /// Somebody was asked and said no, or nobody answered in time.
-    pub(crate) fn declined(asked: &Self, message: Option<&str>, silence: bool) -> Self {
-        let why = if silence { "nobody answered in time, which is a no" } else { "the person said no" };
+    /// A question was answered with no, `via` one of the ways, or not in time. A client can decline by itself: that is not
+    /// the word of a person.
+    pub(crate) fn declined(asked: &Self, message: Option<&str>, via: Via) -> Self {
+        let why = match via {
+            Via::Silence => "nobody answered in time, which is a no",
+            Via::Client => "the question was declined at the client, by its person or by itself",
+            Via::Terminal | Via::Socket | Via::Web | Via::Webhook | Via::Hook | Via::Embedder => {
+                "the person said no"
+            }
+        };
         let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
         let (told, why) = match message {
             Some(words) => (

@@ -212,17 +212,32 @@ fn a_grant_for_a_time_or_a_count_ends_with_it() {
 }
 
 #[test]
-fn what_was_not_offered_grants_nothing() {
+fn what_was_not_offered_is_never_a_yes() {
+    use pinfold::consent::answer::RuleFile::{Local, User};
     let bed = Bed::new();
     let session = bed.session();
+    let always = |widths: &[usize], file| Choice::Always { widths: widths.to_vec(), file };
     for command in ["python3 x.py", "rm -rf build", "curl x | sh", "make"] {
-        bed.answers(Choice::session(40));
-        assert!(goes_through(&session, &bash(command)), "it is a yes to {command}");
-        assert!(session.grants().is_empty() && !passes(&session, &bash(command)), "{command}");
+        bed.answers(Choice::Yes);
+        assert!(goes_through(&session, &bash(command)), "the control: {command}");
+        for choice in [
+            Choice::session(40),
+            Choice::session(usize::MAX),
+            always(&[77], Local),
+            always(&[0; 9], User),
+            always(&[0, 0, usize::MAX], User),
+        ] {
+            bed.answers(choice.clone());
+            assert!(!goes_through(&session, &bash(command)), "{command}: {choice:?}");
+            assert!(session.grants().is_empty() && !passes(&session, &bash(command)), "{command}");
+        }
     }
-    for command in ["python3 x.py", "rm -rf build"] {
-        bed.answers(Choice::session(0));
-        assert!(goes_through(&session, &bash(command)) && session.grants().is_empty(), "{command}");
+    // Nothing beyond the call is offered where a person has to look each time.
+    for choice in [Choice::session(0), always(&[], Local), always(&[0], User)] {
+        for act in [bash("rm -rf build"), write(&bed.at("home/proj/.git/hooks/x"))] {
+            bed.answers(choice.clone());
+            assert!(!goes_through(&session, &act) && session.grants().is_empty(), "{choice:?}");
+        }
     }
 }
 

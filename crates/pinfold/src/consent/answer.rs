@@ -23,7 +23,7 @@ pub struct Answer {
     pub by: By,
 }
 
-/// What was chosen. What was not offered counts as a plain yes.
+/// What was chosen. What was not offered counts as a no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "lowercase", from = "Said")]
 pub enum Choice {

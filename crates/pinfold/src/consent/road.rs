@@ -9,7 +9,7 @@ use pinfold_policy::{
     ToolCall,
 };
 
-use super::answer::{Answer, Choice, RuleFile, Via};
+use super::answer::{Answer, Choice, RuleFile};
 use super::approver::{Approver, Asking, Heard};
 use super::hooks::Told;
 use super::request::ProcessShown;
@@ -159,7 +159,10 @@ impl Session {
             // It is about something else.
             return Ruling::Question(Box::new(question));
         }
-        let given = Given::of(&question.offer, &answer.choice);
+        let Some(given) = Given::of(&question.offer, &answer.choice) else {
+            let choice = Choice::No { message: Some(NOT_OFFERED.to_owned()) };
+            return self.answer(question, &Answer { choice, ..answer.clone() });
+        };
         if let Err(unrecorded) = self.record_answer(&question, answer, &given) {
             return Ruling::Refusal(unrecorded);
         }
@@ -168,7 +171,7 @@ impl Session {
             Choice::Yes | Choice::Session { .. } | Choice::Always { .. } => None,
         };
         if let Some(message) = no {
-            let refusal = Refusal::declined(question.refusal(), message, answer.by.via == Via::Silence);
+            let refusal = Refusal::declined(question.refusal(), message, answer.by.via);
             return Ruling::Refusal(self.declined(&question, refusal));
         }
         self.stand(&question, answer, given);
@@ -213,27 +216,30 @@ pub(crate) struct Given {
     pub(crate) rules: Vec<Rule>,
 }
 
+/// Why an answer is a no that says otherwise.
+const NOT_OFFERED: &str = "what was answered was not offered, which is a no";
+
 impl Given {
-    /// What was not offered grants nothing.
-    fn of(offer: &Offer, choice: &Choice) -> Self {
+    /// What a choice grants; `None` when it was not offered.
+    fn of(offer: &Offer, choice: &Choice) -> Option<Self> {
         let mut given = Self::default();
         match choice {
             Choice::No { .. } => {}
             Choice::Yes => given.grants.clone_from(&offer.kept),
-            Choice::Session { width, .. } => {
-                given.grants =
-                    offer.session.get(*width).map(|width| width.grants.clone()).unwrap_or_default();
-            }
+            Choice::Session { width, .. } => given.grants.clone_from(&offer.session.get(*width)?.grants),
             Choice::Always { widths, .. } => {
+                if offer.always.is_empty() || widths.len() > offer.always.len() {
+                    return None;
+                }
                 for (i, part) in offer.always.iter().enumerate() {
                     let chosen = widths.get(i).copied().unwrap_or(part.usual);
-                    let Some(width) = part.widths.get(chosen) else { continue };
+                    let width = part.widths.get(chosen)?;
                     given.grants.extend(width.grants.iter().cloned());
                     given.rules.extend(width.rule.clone());
                 }
             }
         }
-        given
+        Some(given)
     }
 }
 
