@@ -200,6 +200,109 @@ fn everything_but_calls_passes_as_it_came() {
     }
 }
 
+/// What a server has beside tools, and what is unknown of it.
+const METHODS: [&str; 8] = [
+    "resources/read",
+    "resources/subscribe",
+    "prompts/get",
+    "completion/complete",
+    "resources/READ",
+    "x/y",
+    "sampling/run",
+    "tasks/made-up",
+];
+
+#[test]
+fn a_server_that_is_denied_is_denied_with_all_its_methods() {
+    let bed = bed();
+    for (options, passes) in [(&ALL[..], true), (&["--disallowedTools", "mcp__s"], false)] {
+        let client = plain(&bed, options);
+        for method in METHODS {
+            let answer = client.request(method, json!({"uri": "a:b", "name": "x"}));
+            assert_eq!(answer["result"]["method"] == method, passes, "{method} {options:?}: {answer}");
+            assert_eq!(answer["error"].is_null(), passes, "{method} {options:?}: {answer}");
+        }
+        for (method, list) in [("resources/list", "resources"), ("prompts/list", "prompts")] {
+            let answer = client.request(method, json!({}));
+            let shown = if passes { json!({"method": method}) } else { json!({list: []}) };
+            assert_eq!(answer["result"], shown, "{options:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_read_as_a_resource_is_judged_recorded_and_scrubbed() {
+    let bed = bed();
+    let secret = ["ghp_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].concat();
+    let folder = bed.folder();
+    fs::create_dir(folder.join("secrets")).expect("a folder");
+    fs::write(folder.join("secrets/key"), "KEYDATA").expect("a file");
+    fs::write(folder.join("plain"), format!("token: {secret}")).expect("a file");
+    bed.give();
+    let client = plain(&bed, &["--disallowedTools", "Read(./secrets/**)"]);
+    let read = |uri: String| client.request("resources/read", json!({"uri": uri}));
+    let plain = read(format!("file://{}/plain", folder.display())).to_string();
+    assert!(plain.contains("token: ") && !plain.contains(&secret), "{plain}");
+    for path in ["secrets/key", "./x/../secrets/key", "%73ecrets/key"] {
+        let answer = read(format!("file://{}/{path}", folder.display()));
+        assert!(answer["error"]["message"].as_str().is_some_and(|why| !why.is_empty()), "{path}: {answer}");
+        assert!(!answer.to_string().contains("KEYDATA"), "{path}: {answer}");
+    }
+    // Of what no protocol says that it only reads, nothing is known: without a rule it is a question.
+    assert!(!client.request("x/y", json!({}))["error"].is_null());
+    assert!(client.close());
+    let record = pinfold_tests::bed::told(
+        &bed.free(pinfold()).args(["log", "--json"]).output().expect("pinfold starts"),
+    );
+    for part in ["mcp__s__resources/read", "mcp__s__x/y"] {
+        assert!(record.contains(part), "{part}: {record}");
+    }
+}
+
+/// A form of a server cannot look like one of ours: in each it stands first who asks.
+#[test]
+fn a_form_of_a_server_says_whose_it_is() {
+    let bed = bed();
+    let wire = Wire::start(&bed, &[]);
+    let form = |id: &str, message: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"elicitation/create","params":{{"message":{message},"requestedSchema":{{}}}}}}"#
+        )
+    };
+    let asked = [
+        form("pinfold-0123", r#""pinfold: use this tool?""#),
+        form("f2", r#""\npinfold: x""#),
+        form("f3", "7"),
+    ];
+    let lines: Vec<&str> = asked.iter().map(String::as_str).collect();
+    for line in wire.has_said(&lines).iter().filter(|line| line.contains("elicitation/create")) {
+        let form: Value = serde_json::from_str(line).expect("JSON");
+        let message = form["params"]["message"].as_str().expect("a text");
+        assert!(message.starts_with("[the server `s` asks, not pinfold]"), "{message}");
+    }
+    // Where a revision asks by the result of a call.
+    let result = json!({"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "input_required", "inputRequests": {
+        "a": {"method": "elicitation/create", "params": {"message": "pinfold: use this tool?"}}}}});
+    let line = result.to_string().replace("\"ID\"", "ID");
+    let heard = Wire::start(&bed, &[]).has_said(&[&line]).concat();
+    assert!(heard.contains("[the server `s` asks, not pinfold] pinfold: use"), "{heard}");
+}
+
+#[test]
+fn a_request_without_a_number_is_not_passed_on() {
+    let bed = bed();
+    let wire = Wire::start(&bed, &[]);
+    for method in ["resources/subscribe", "x/y", "Notifications/x", "tools/call"] {
+        wire.say(
+            json!({"jsonrpc": "2.0", "method": method, "params": {"name": "die"}}).to_string().as_bytes(),
+        );
+    }
+    wire.say(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#);
+    let heard = wire.heard_by_server().join("\n");
+    assert!(heard.contains("notifications/x"), "the control: {heard}");
+    assert!(!heard.contains("x/y") && !heard.contains("subscribe") && !heard.contains("Notif"), "{heard}");
+}
+
 #[test]
 fn a_call_is_judged_with_its_arguments_and_its_server_is_held() {
     let bed = bed();
@@ -473,7 +576,7 @@ fn what_is_not_clear_to_everybody_is_not_passed_on() {
 impl Wire {
     /// In front of a server that answers nothing.
     fn start_mute(bed: &Bed) -> Self {
-        let mut child = proxy(bed, &["--", "--mute"])
+        let mut child = proxy(bed, &[&ALL[..], &["--", "--mute"]].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -140,19 +140,16 @@ fn a_variable_that_leads_into_the_project_makes_nothing_the_person_s() {
     assert!(import(bed.at("mine").to_str().unwrap()).contains("counts at once"), "the control");
     assert_eq!(bed.decided("make"), "allow");
     // Neither does one that leads to settings of ours.
-    bed.put("proj/evil/.config/pinfold/settings.json", "{\"permissions\": {\"allow\": [\"Bash\"]}}");
     bed.put("proj/evil/pinfold/settings.json", "{\"permissions\": {\"allow\": [\"Bash\"]}}");
-    for variable in ["XDG_CONFIG_HOME", "HOME"] {
-        let mut command = bed.command();
-        command.env(variable, "/proc/self/cwd/evil").args([
-            "check",
-            "--json",
-            "Bash",
-            "{\"command\":\"npm x\"}",
-        ]);
-        let output = command.output().unwrap();
-        assert!(!text(&output).contains("\"allow\""), "{variable}: {}", text(&output));
-    }
+    let mut command = bed.command();
+    command.env("XDG_CONFIG_HOME", "/proc/self/cwd/evil").args([
+        "check",
+        "--json",
+        "Bash",
+        "{\"command\":\"npm x\"}",
+    ]);
+    let output = command.output().unwrap();
+    assert!(!output.status.success() && text(&output).contains("in the project"), "{}", text(&output));
 }
 
 #[test]

@@ -36,6 +36,10 @@ fn main() {
                 Some(result) => result,
                 None => continue,
             },
+            "resources/read" if params["uri"].as_str().is_some_and(|uri| uri.starts_with("file://")) => {
+                let path = params["uri"].as_str().unwrap_or_default().replacen("file://", "", 1);
+                json!({"contents": [{"uri": path, "text": fs::read_to_string(&path).unwrap_or_default()}]})
+            }
             method => json!({"method": method}),
         };
         say(&json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use super::asks::{Asked, Asks, QUESTION};
 use super::catalogue::Doubt;
 use super::clean::clean;
-use super::of_client::Client;
+use super::of_client::{Client, OURS};
 use super::requests::{Judged, Waiting};
+use super::theirs::mark_required;
 use super::{Shared, listing};
 use crate::serve::{Room, Wish, about, reply};
 use crate::wire::frame::{self, Id, Message, spliced};
@@ -21,6 +22,13 @@ use crate::wire::strict::{self, is_plain};
 
 /// The fields of a call that its server looks for by name.
 const FIELDS: [&str; 3] = ["name", "arguments", "_meta"];
+
+/// What methods list, by the field of their result.
+const LISTS: [(&str, &str); 3] = [
+    ("prompts/list", "prompts"),
+    ("resources/list", "resources"),
+    ("resources/templates/list", "resourceTemplates"),
+];
 
 /// How the name of every tool of a server begins, for rules.
 const PREFIX: &str = "mcp__";
@@ -41,6 +49,8 @@ pub(crate) struct Call {
     line: Vec<u8>,
     params: Value,
     tool: String,
+    /// It is no tool that is called, but another method of the protocol, by this name.
+    is_method: bool,
 }
 
 /// A call that was let through and waits for its answer.
@@ -52,6 +62,8 @@ pub(crate) struct Sent {
     context: Vec<String>,
     /// A hook wants the agent to stop, and why.
     stop: Option<String>,
+    /// Its result has no place for words of ours.
+    is_method: bool,
 }
 
 impl Call {
@@ -67,7 +79,40 @@ impl Call {
         if fields.get("arguments").is_some_and(|arguments| !arguments.is_object() && !arguments.is_null()) {
             return Err("`arguments` is no object".to_owned());
         }
-        Ok(Self { id: Mutex::new(id), line, params, tool })
+        Ok(Self { id: Mutex::new(id), line, params, tool, is_method: false })
+    }
+
+    /// Understands a request of another method, which is judged like a call.
+    ///
+    /// # Errors
+    /// As those of [`Call::of`].
+    pub(crate) fn of_method(
+        id: Id,
+        line: Vec<u8>,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<Self, String> {
+        let params = params.map_or(Ok(Value::Null), strict::parse)?;
+        if !params.is_object() && !params.is_null() {
+            return Err("`params` is no object".to_owned());
+        }
+        Ok(Self { id: Mutex::new(id), line, params, tool: method.to_owned(), is_method: true })
+    }
+
+    /// Whether it is no call of a tool.
+    pub(crate) fn is_method(&self) -> bool {
+        self.is_method
+    }
+
+    /// What it is called with.
+    fn arguments(&self) -> Value {
+        if self.is_method {
+            // What the protocol itself adds is no argument.
+            let mut params = self.params.clone();
+            params.as_object_mut().and_then(|params| params.remove("_meta"));
+            return params;
+        }
+        self.params.get("arguments").cloned().unwrap_or(Value::Null)
     }
 
     pub(crate) fn id(&self) -> Id {
@@ -117,7 +162,8 @@ impl Call {
             return false;
         }
         let (_, wish) = self.wish(shared);
-        let room = shared.rooms.known(0, &wish).filter(|_| shared.catalogue.is_current());
+        let is_known = self.is_method || shared.catalogue.is_current();
+        let room = shared.rooms.known(0, &wish).filter(|_| is_known);
         room.is_some_and(|room| !room.attended().session().has_hooks())
     }
 
@@ -132,30 +178,38 @@ impl Call {
     pub(crate) fn carry_out(self, shared: &Arc<Shared>, judged: &Judged, aside: Option<&Aside<'_>>) {
         let waiting = Caller { aside, ..Caller::default() };
         let unknown = || Err("what its server has is not known".to_owned());
-        if !shared.catalogue.is_current()
+        if !self.is_method
+            && !shared.catalogue.is_current()
             && let Err(why) = waiting.take_time(unknown(), || listing::refresh(shared, &self.params))
         {
             return self.no(shared, &waiting, format!("the call was not made: {why}"));
         }
         let (client, wish) = self.wish(shared);
-        let asks = wish.asks.then_some(Asks { shared, client: &client, call: &self, judged });
+        // By the newest revision only the answer to a call can be a question.
+        let asks = (wish.asks && !(self.is_method && self.is_newest())).then_some(Asks {
+            shared,
+            client: &client,
+            call: &self,
+            judged,
+        });
         let room = match shared.rooms.enter(0, wish) {
             Ok(room) => room,
             Err(why) => return self.no(shared, &waiting, why),
         };
-        let doubt = shared.catalogue.doubt(&self.tool);
+        let doubt = if self.is_method { None } else { shared.catalogue.doubt(&self.tool) };
         let waits = || !judged.gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
         let caller = Caller { waits: Some(&waits), asks, aside };
-        let arguments = self.params.get("arguments").cloned().unwrap_or(Value::Null);
-        let shape = shared.catalogue.shape(&self.tool);
-        let raw = RawCall { shape, ..RawCall::new(rule_name(&shared.name, &self.tool), arguments) };
+        let shape = if self.is_method { None } else { shared.catalogue.shape(&self.tool) };
+        let raw = RawCall::new(rule_name(&shared.name, &self.tool), self.arguments());
+        let raw = RawCall { shape, is_method: self.is_method, ..raw };
         let attended = room.now();
         let decided = attended.session().decide_doubted(&raw, doubt.as_ref().map(word), caller);
         let Decided { outcome, mut context, stop, retry, told } = decided;
         context.extend(attended.said());
         let permit = match outcome {
             Ok(permit) => permit,
+            Err(refusal) if self.is_method => return self.is_not_passed_on(shared, &refusal.message),
             Err(refusal) => {
                 let no = reply::result(pinfold_tools::refused(&refusal, context, stop, retry), shared.manner);
                 return self.answer(shared, &waiting, serde_json::to_value(no).unwrap_or_default());
@@ -169,8 +223,9 @@ impl Call {
         let (_, _, receipt) = permit.spend();
         let id = self.id();
         let written = told.as_ref().map(|told| &told.raw().input).filter(|input| **input != raw.input);
+        let is_method = self.is_method;
         let line = self.into_line(&id, written);
-        let sent = Sent { receipt, told, room, context, stop };
+        let sent = Sent { receipt, told, room, context, stop, is_method };
         match shared.requests.let_through(&id, Box::new(sent)) {
             Err(sent) => sent.ends_with("the client took the call back", "make it again if it is wanted"),
             Ok(()) if shared.to_server.send_for(&waiting, line).is_err() => shared.server_is_gone(),
@@ -185,20 +240,44 @@ impl Call {
             (Ok(Message::Request { params: Some(params), .. }), None) => Some(params.get().to_owned()),
             (_, written) => {
                 let mut params = self.params;
-                if let (Some(fields), Some(arguments)) = (params.as_object_mut(), written) {
+                if let (true, Some(written)) = (self.is_method, written) {
+                    let meta = params.get("_meta").cloned();
+                    params = written.clone();
+                    if let (Some(fields), Some(meta)) = (params.as_object_mut(), meta) {
+                        fields.insert("_meta".to_owned(), meta);
+                    }
+                } else if let (Some(fields), Some(arguments)) = (params.as_object_mut(), written) {
                     fields.insert("arguments".to_owned(), arguments.clone());
                 }
                 Some(params.to_string())
             }
         };
+        let method = json!(if self.is_method { &self.tool } else { "tools/call" });
         params.map_or(self.line, |params| {
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#).into_bytes()
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#).into_bytes()
         })
     }
 
     /// A no of our own, before anything was judged.
     pub(crate) fn no(&self, shared: &Shared, waiting: &Caller<'_>, why: String) {
+        if self.is_method {
+            return self.is_not_passed_on(shared, &why);
+        }
         self.answer(shared, waiting, serde_json::to_value(reply::error(why)).unwrap_or_default());
+    }
+
+    /// A no to a method that is no call: what is listed by it is an empty list, as tools are, anything else an error.
+    fn is_not_passed_on(&self, shared: &Shared, why: &str) {
+        let id = self.id();
+        if shared.requests.is_over(&id).is_none() {
+            return;
+        }
+        let mut why = Value::from(why);
+        clean(&mut why);
+        match LISTS.iter().find(|(method, _)| *method == self.tool) {
+            Some((_, list)) => shared.answer_client(&Caller::default(), &id, &json!({*list: []})),
+            None => shared.refuse(Some(&id), OURS, why.as_str().unwrap_or_default()),
+        }
     }
 
     fn answer(&self, shared: &Shared, waiting: &Caller<'_>, mut result: Value) {
@@ -249,10 +328,12 @@ impl Sent {
             Err(why) => return self.not_understood(shared, id, &why),
         };
         let mut changed = clean(&mut answer);
+        changed |= mark_required(&mut answer, &shared.name);
         let failed = answer.get("isError") == Some(&Value::Bool(true));
         let failure = || failed_by_server("the server says that it failed");
+        let is_method = self.is_method;
         let said = self.closes(&if failed { Outcome::Failed(failure()) } else { Outcome::Done }, &answer);
-        if !said.is_empty() {
+        if !said.is_empty() && !is_method {
             changed = true;
             let mut said =
                 json!(said.iter().map(|text| json!({"type": "text", "text": text})).collect::<Vec<_>>());
@@ -291,7 +372,7 @@ impl Sent {
 
     /// Records how it ended and tells hooks; what they and we have to say to the model.
     fn closes(self, outcome: &Outcome, answer: &Value) -> Vec<String> {
-        let Self { receipt, told, room, mut context, mut stop } = self;
+        let Self { receipt, told, room, mut context, mut stop, is_method: _ } = self;
         let done = *outcome == Outcome::Done;
         if let Err(error) = receipt.close(outcome) {
             context.push(format!("[the outcome could not be recorded: {error}; tell the person]"));

@@ -16,13 +16,24 @@ pub(crate) fn clean(answer: &mut Value) -> bool {
     !found.is_empty()
 }
 
-fn pieces(answer: &mut Value) -> impl Iterator<Item = &mut Value> {
-    answer.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten()
+/// The pieces of a result: of a call, of a resource, of the messages of a prompt.
+fn pieces(answer: &mut Value) -> Vec<&mut Value> {
+    let mut pieces = Vec::new();
+    for (field, value) in answer.as_object_mut().into_iter().flatten() {
+        let Some(items) = value.as_array_mut() else { continue };
+        match field.as_str() {
+            "content" | "contents" => pieces.extend(items),
+            "messages" => pieces.extend(items.iter_mut().filter_map(|message| message.get_mut("content"))),
+            _ => {}
+        }
+    }
+    pieces
 }
 
 /// Where base64 stands in a piece: in itself, or in the resource that it embeds.
 fn encoded(piece: &mut Value) -> Option<&mut String> {
-    let holder = if piece.get("type")?.as_str()? == "resource" { piece.get_mut("resource")? } else { piece };
+    let is_embedding = piece.get("type").and_then(Value::as_str) == Some("resource");
+    let holder = if is_embedding { piece.get_mut("resource")? } else { piece };
     let field = ENCODED.into_iter().find(|field| holder.get(field).is_some_and(Value::is_string))?;
     match holder.get_mut(field)? {
         Value::String(text) => Some(text),
@@ -31,7 +42,7 @@ fn encoded(piece: &mut Value) -> Option<&mut String> {
 }
 
 fn set_aside(answer: &mut Value, aside: &mut Vec<String>) {
-    for text in pieces(answer).filter_map(encoded) {
+    for text in pieces(answer).into_iter().filter_map(encoded) {
         let is_encoded = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=-_".contains(&b));
         // Its place stays, so that it is found again.
         aside.push(if is_encoded { std::mem::take(text) } else { String::new() });
@@ -39,7 +50,7 @@ fn set_aside(answer: &mut Value, aside: &mut Vec<String>) {
 }
 
 fn put_back(answer: &mut Value, aside: &mut Vec<String>) {
-    for text in pieces(answer).filter_map(encoded) {
+    for text in pieces(answer).into_iter().filter_map(encoded) {
         if let Some(kept) = aside.pop().filter(|kept| !kept.is_empty()) {
             *text = kept;
         }
@@ -67,6 +78,8 @@ mod tests {
             json!({"content": [{"type": "image", "data": format!("{secret} {secret}")}]}),
             json!({"content": "no list", "other": secret}),
             json!({"code": 1, "message": secret}),
+            json!({"contents": [{"uri": "a://b", "text": secret}]}),
+            json!({"messages": [{"role": "user", "content": {"type": "text", "text": secret}}]}),
         ] {
             let mut answer = place.clone();
             assert!(clean(&mut answer), "{place}");
@@ -86,6 +99,13 @@ mod tests {
         let mut answer = json!({"content": pieces});
         assert!(!clean(&mut answer));
         assert_eq!(answer["content"], pieces);
+        for other in [
+            json!({"contents": [{"uri": "a://b", "blob": picture}]}),
+            json!({"messages": [{"role": "user", "content": {"type": "image", "data": picture}}]}),
+        ] {
+            let mut same = other.clone();
+            assert!(!clean(&mut same) && same == other, "{other}");
+        }
         answer["structuredContent"] = json!({"x": secret()});
         assert!(clean(&mut answer));
         assert_eq!(answer["content"], pieces);

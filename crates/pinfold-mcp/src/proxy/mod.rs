@@ -18,6 +18,7 @@ mod of_server;
 mod pins;
 mod pool;
 mod requests;
+mod theirs;
 
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;

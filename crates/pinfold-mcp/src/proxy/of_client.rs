@@ -1,4 +1,4 @@
-//! What the client says: calls are judged, everything else that is in order passes through as it came.
+//! What the client says: calls and other methods are judged; what the protocol itself needs, and answers, pass as they came.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -28,8 +28,12 @@ const CALL: &str = "tools/call";
 const LIST: &str = "tools/list";
 const INITIALIZE: &str = "initialize";
 const CANCELLED: &str = "notifications/cancelled";
-/// How the methods begin by which the result of a call comes later.
-const LATER: &str = "tasks/";
+/// Methods by which the result of a call comes later.
+const LATER: [&str; 5] = ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"];
+/// Methods that the protocol itself needs: they say nothing about what a server may do.
+const OF_PROTOCOL: [&str; 3] = ["ping", "logging/setLevel", "server/discover"];
+/// How notifications are called. A request that is sent as one would be carried out, and nobody would hear of it.
+const NOTIFICATION: &str = "notifications/";
 
 /// What is known of a client.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +79,8 @@ pub(super) fn listen(shared: &Arc<Shared>, mut said: Said) {
 
 /// Has a call judged. `None`: another thread listens by now.
 fn judge(shared: &Arc<Shared>, said: Said, call: Call, judged: Judged) -> Option<Said> {
-    if call.is_brief(shared) && shared.pool.could_take() {
+    // Other methods keep their order, as they do without us.
+    if call.is_method() || call.is_brief(shared) && shared.pool.could_take() {
         return judge_here(shared, said, call, &judged);
     }
     match hand_over(shared, said) {
@@ -122,7 +127,7 @@ fn heard(shared: &Arc<Shared>, line: Vec<u8>) -> Option<(Call, Judged)> {
             if method == CALL {
                 return call(shared, &id, params.as_deref(), line);
             }
-            request(shared, &id, &method, params.as_deref(), line);
+            return request(shared, &id, &method, params.as_deref(), line);
         }
         Ok(Message::Notification { method, params }) => {
             let params = params.map(|params| params.get().to_owned());
@@ -148,7 +153,14 @@ fn heard(shared: &Arc<Shared>, line: Vec<u8>) -> Option<(Call, Judged)> {
     None
 }
 
-fn request(shared: &Arc<Shared>, id: &Id, method: &str, params: Option<&str>, line: Vec<u8>) {
+/// Understands a request that is no call. `None`: it is answered or passed on; else it is to be judged like a call.
+fn request(
+    shared: &Arc<Shared>,
+    id: &Id,
+    method: &str,
+    params: Option<&str>,
+    line: Vec<u8>,
+) -> Option<(Call, Judged)> {
     let waiting = match method {
         LIST => Waiting::List,
         INITIALIZE => {
@@ -156,13 +168,36 @@ fn request(shared: &Arc<Shared>, id: &Id, method: &str, params: Option<&str>, li
             Waiting::Plain
         }
         _ if is_disguised(method) => {
-            return shared.refuse(Some(id), NO_METHOD, "there is no such method");
+            shared.refuse(Some(id), NO_METHOD, "there is no such method");
+            return None;
         }
-        _ if method.starts_with(LATER) => Waiting::Later,
-        _ => Waiting::Plain,
+        _ if LATER.contains(&method) => Waiting::Later,
+        _ if OF_PROTOCOL.contains(&method) => Waiting::Plain,
+        _ => return to_be_judged(shared, id, method, params, line),
     };
     if asks(shared, id, waiting) {
         pass_on(shared, line);
+    }
+    None
+}
+
+/// Whatever else a server may have is judged by its name and what it is called with.
+fn to_be_judged(
+    shared: &Shared,
+    id: &Id,
+    method: &str,
+    params: Option<&str>,
+    line: Vec<u8>,
+) -> Option<(Call, Judged)> {
+    match Call::of_method(id.clone(), line, method, params) {
+        Ok(call) => {
+            let judged = Judged { gone: Arc::new(AtomicBool::new(false)), token: call.token() };
+            asks(shared, id, Waiting::Judged(judged.clone())).then_some((call, judged))
+        }
+        Err(why) => {
+            shared.refuse(Some(id), BAD_PARAMS, &format!("the request is not passed on: {why}"));
+            None
+        }
     }
 }
 
@@ -229,6 +264,9 @@ fn notification(shared: &Shared, method: &str, params: Option<&str>, line: Vec<u
     if is_disguised(method) {
         // A call that nobody wants to know the end of: a server might carry it out.
         return shared.tell("a call without a number was not passed on");
+    }
+    if !method.starts_with(NOTIFICATION) {
+        return shared.tell("a request without a number was not passed on");
     }
     if method == CANCELLED
         && let Some(id) = params.and_then(of_request)

@@ -8,8 +8,10 @@ use pinfold_render::visible;
 use super::calls::later;
 use super::of_client::{OURS, of_request};
 use super::requests::{NotTaken, Waiting};
+use super::theirs::{FORM, mark};
 use super::{Event, Shared, listing};
-use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome};
+use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome, spliced};
+use crate::wire::strict;
 
 /// What a server says when it takes a question back.
 const CANCELLED: &str = "notifications/cancelled";
@@ -43,8 +45,21 @@ fn heard(shared: &Arc<Shared>, line: Vec<u8>) {
         return;
     }
     match frame::parse(&line) {
-        Ok(Message::Request { id, .. }) => match shared.requests.server_asks(&id) {
-            Ok(()) => shared.to_client(line),
+        Ok(Message::Request { id, method, params }) => match shared.requests.server_asks(&id) {
+            Ok(()) => {
+                let form = params.filter(|_| method == FORM).and_then(|params| {
+                    let mut form = strict::parse(params.get()).ok()?;
+                    mark(&mut form, &shared.name);
+                    Some(spliced(&line, params, &form.to_string()))
+                });
+                match form {
+                    Some(form) => shared.to_client(form),
+                    None if method == FORM => {
+                        shared.tell("a form of the server was not passed on: it is not understood");
+                    }
+                    None => shared.to_client(line),
+                }
+            }
             Err(NotTaken::Twice) => shared.tell("the server asked twice under one number"),
             Err(NotTaken::TooMany) => {
                 let no = format!(

@@ -36,6 +36,8 @@ fn unsaid_host<'a>(trial: &Trial<'_>, nothing: &Asked<'a>) -> Asked<'a> {
 pub(super) fn tool<'a>(trial: &Trial<'_>, nothing: Asked<'a>) -> Asked<'a> {
     let name = trial.case.call.name();
     let (rules, lasting) = match trial.case.call {
+        // A name that a rule would read as more than itself, or that is none of a tool, stands for nothing but this call.
+        ToolCall::Mcp(call) if !is_name(&call.server) || !is_name(&call.tool) => (Vec::new(), false),
         ToolCall::Mcp(call) => {
             let server = plain(&call.server).and_then(|server| parsed("MCP", &format!("mcp__{server}__*")));
             (vec![bare(name), server], true)
@@ -49,6 +51,13 @@ pub(super) fn tool<'a>(trial: &Trial<'_>, nothing: Asked<'a>) -> Asked<'a> {
     let session = rules.iter().map(granting).collect();
     let rules = if lasting { rules } else { Vec::new() };
     Asked { part: name.to_owned(), session, rules, ..nothing }
+}
+
+/// Whether a name of a server or a tool is written as
+/// [the protocol](https://modelcontextprotocol.io/specification/draft/server/tools#tool-names) wants it, in which nothing is
+/// a pattern.
+fn is_name(name: &str) -> bool {
+    name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
 }
 
 fn of_others(call: &ForeignCall, name: &str) -> (Vec<Option<Rule>>, bool) {

@@ -190,6 +190,26 @@ fn worlds() -> impl Iterator<Item = World> {
 }
 
 #[test]
+fn a_name_that_is_none_of_a_tool_is_granted_nothing_beyond_the_call() {
+    let offer = |tool: &str| World::new(tool, json!({}), Policy::default()).offer();
+    let plain = offer("mcp__q__read-file.v2_x");
+    assert!(!plain.session.is_empty() && !plain.always.is_empty(), "the control");
+    for tool in [
+        "mcp__q__*",
+        "mcp__q__a)(b",
+        "mcp__q__a*",
+        "mcp__q__?",
+        "mcp__q__a b",
+        "mcp__q__ä",
+        "mcp__q__a/b",
+        "mcp__*__x",
+    ] {
+        let offer = offer(tool);
+        assert!(offer.session.is_empty() && offer.always.is_empty(), "{tool}");
+    }
+}
+
+#[test]
 fn what_is_offered_lets_the_very_call_through() {
     let mut tried = 0;
     for world in worlds() {

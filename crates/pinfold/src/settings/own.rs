@@ -63,14 +63,14 @@ pub fn will_be_own(ambient: &Ambient, project: &Path, path: &Path, before: Optio
 }
 
 impl Locations {
-    /// Whether a place lies in the project by its real path, where nothing is the person's own because of its name. A
-    /// project that holds the person's home has it beneath it and is none of others.
+    /// Whether a place lies in the project by its real path, where nothing is the person's own because of its name. What
+    /// holds a home has the person's own beneath it: it is no project, and is not granted unless that is said twice.
     #[must_use]
     pub fn is_in_project(&self, place: &Path) -> bool {
         let Some(Ok(project)) = self.project.as_deref().map(Path::canonicalize) else { return false };
-        let home = home_of_account().or_else(|| self.home.clone());
-        let home = home.and_then(|home| home.canonicalize().ok());
-        !home.is_some_and(|home| home.starts_with(&project)) && really(place).starts_with(&project)
+        let homes = home_of_account().into_iter().chain(self.home.clone());
+        let mut homes = homes.filter_map(|home| home.canonicalize().ok());
+        !homes.any(|home| home.starts_with(&project)) && really(place).starts_with(&project)
     }
 
     /// That a folder of the person's own is not one of the project's.
