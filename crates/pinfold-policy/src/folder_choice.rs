@@ -89,7 +89,7 @@ impl FolderChoice {
     /// [`NoProject`].
     pub fn check(&self, folder: &Path) -> Result<(), NoProject> {
         match self.objection(folder) {
-            Some(no) if !self.only_judged && !(self.said_twice && no.can_be_meant()) => Err(no),
+            Some(no) if !(self.only_judged || self.said_twice && no.can_be_meant()) => Err(no),
             _ => Ok(()),
         }
     }

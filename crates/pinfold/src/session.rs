@@ -252,13 +252,14 @@ impl Session {
             is_a_project(&choice, line.roots())?;
         }
         for place in &plan.also_writable {
-            line = match (place.is_file(), place.parent(), place.file_name()) {
-                (true, Some(folder), Some(name)) => line.with_name(Workspace::open(ambient, folder)?, name),
-                _ => {
-                    let opened = Workspace::open(ambient, place)?;
-                    is_a_project(&choice, [opened.path().to_owned()])?;
-                    line.with_root(opened)
-                }
+            line = if let (true, Some(folder), Some(name)) =
+                (place.is_file(), place.parent(), place.file_name())
+            {
+                line.with_name(Workspace::open(ambient, folder)?, name)
+            } else {
+                let opened = Workspace::open(ambient, place)?;
+                is_a_project(&choice, [opened.path().to_owned()])?;
+                line.with_root(opened)
             };
         }
         if let Some(shells) = &plan.shells

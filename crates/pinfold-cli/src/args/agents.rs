@@ -48,6 +48,7 @@ pub(crate) struct Agents {
 #[command(after_long_help = "Example (what Claude Code sends):\n  \
                        echo '{\"hook_event_name\":\"PreToolUse\",\"cwd\":\"/tmp\",\"session_id\":\"s\",\"tool_name\":\"Bash\",\n    \
                        \"tool_input\":{\"command\":\"ls\"},\"tool_use_id\":\"t\"}' | pinfold hook claude")]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Hook {
     /// The agent
     #[arg(value_name = "AGENT", value_parser = agents())]

@@ -78,13 +78,11 @@ impl Locations {
         let Some(folder) = file.parent() else { return Ok(()) };
         // The usual place, under a home that no variable names, may be a link into a project of the person's.
         let is_usual = home_of_account().is_some_and(|home| file.starts_with(home.join(USUAL)));
-        match self.is_in_project(folder) && !is_usual {
-            true => Err(trouble(
-                format!("{} lies in the project, where others write", really(folder).display()),
-                "let HOME and the XDG variables name folders outside of the project",
-            )),
-            false => Ok(()),
+        if !self.is_in_project(folder) || is_usual {
+            return Ok(());
         }
+        let what = format!("{} lies in the project, where others write", really(folder).display());
+        Err(trouble(what, "let HOME and the XDG variables name folders outside of the project"))
     }
 }
 
