@@ -130,8 +130,12 @@ fn an_agent_keeps_its_state_from_run_to_run() {
             run(bed, &["--sandbox", "default-write"], "claude", "echo more >> ~/.claude/history.jsonl");
         assert!(everywhere.status.success(), "{}", told(&everywhere));
         let outside = bed.outside().display().to_string();
-        let elsewhere =
-            run(bed, &["--folder", &outside, "--agent", "claude"], "claude", "cat ~/.claude/history.jsonl");
+        let elsewhere = run(
+            bed,
+            &["--folder", &outside, "--allow-home", "--agent", "claude"],
+            "claude",
+            "cat ~/.claude/history.jsonl",
+        );
         assert_eq!(said(&elsewhere), "before", "{}", told(&elsewhere));
         assert_eq!(fs::read_to_string(bed.home().join(".claude/history.jsonl")).expect("it"), "before\n");
     });
@@ -198,7 +202,7 @@ fn a_program_that_a_run_could_have_written_is_no_agent_by_its_name() {
         fs::rename(bed.outside().join("bin/claude"), bed.outside().join("bin/away")).expect("moved");
         fs::rename(bed.outside().join("bin/linked"), bed.outside().join("bin/claude")).expect("moved");
         bed.give();
-        let inside = folder.join("claude").display().to_string();
+        let (granted, inside) = (folder.display().to_string(), folder.join("claude").display().to_string());
         let cases = [
             ("./claude", SEARCH_PATH.to_owned()),
             (inside.as_str(), SEARCH_PATH.to_owned()),
@@ -208,7 +212,8 @@ fn a_program_that_a_run_could_have_written_is_no_agent_by_its_name() {
             ("claude", format!("{}:{SEARCH_PATH}", bed.outside().join("bin").display())),
         ];
         for (word, path) in cases {
-            let mut command = bed.run(Tier::Full, &[]);
+            // A folder with programs of the PATH is granted to a person who says so twice.
+            let mut command = bed.run(Tier::Full, &["--folder", &granted, "--allow-home"]);
             let output = command.env("PATH", &path).args([word, "cat ~/.claude/.credentials.json"]).output();
             let output = output.expect("pinfold can be started");
             assert!(
@@ -223,7 +228,12 @@ fn a_program_that_a_run_could_have_written_is_no_agent_by_its_name() {
         assert_eq!(said(&named), "login-of-claude", "{}", told(&named));
         // Nor one in another place that can be written.
         let bin = bed.outside().join("bin").display().to_string();
-        let other = run(bed, &["--add-dir", &bin], "codex", "cat ~/.codex/auth.json");
+        let other = run(
+            bed,
+            &["--folder", &granted, "--allow-home", "--add-dir", &bin],
+            "codex",
+            "cat ~/.codex/auth.json",
+        );
         assert_eq!(said(&other), "", "{}", told(&other));
     });
 }

@@ -524,7 +524,8 @@ fn a_run_inside_a_run_starts_although_others_are_to_be_waited_for() {
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
             let bed = waiting(who);
             let inner = ["run", "--allow-degraded", "--", "echo", "inside"];
-            let output = bed.run(tier, &[]).arg(pinfold()).args(inner).output().expect("a run");
+            let output =
+                bed.run(tier, &["--open", "landlock"]).arg(pinfold()).args(inner).output().expect("a run");
             let text = told(&output);
             assert!(output.status.success() && text.contains("inside"), "{who}, {tier}: {text}");
             let input =

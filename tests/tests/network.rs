@@ -18,7 +18,9 @@ use serde_json::{Value, json};
 /// Whether a refusal names the interpreter by its file, whatever the link to it is called, with the script that it runs.
 fn is_the_case(refused: &Value) -> bool {
     let program = refused["program"].as_str().unwrap_or_default();
-    program.starts_with("python3") && program.ends_with(" (case.py)")
+    let by_file = program.starts_with("python3") && program.ends_with(" (case.py)");
+    // Of a look-up only the name of the thread is known.
+    by_file || program == "python3" && refused["tried"] == "look up"
 }
 
 #[test]

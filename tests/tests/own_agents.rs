@@ -206,8 +206,7 @@ fn a_run_that_needs_a_person_goes_on_once_one_is_there() {
 fn the_shell_of_a_child_is_held_to_its_folder_by_the_kernel() {
     for who in Who::present() {
         // No look at the words says where these lead.
-        let command =
-            "sh -c 'd=..; s=state; echo x > $d/b/stolen; echo x > own; cat ~/.local/$s/pinfold/agents/*'";
+        let command = "sh -c 'd=$(printf ..); s=$(printf state); echo x > $d/b/stolen; echo x > own; cat ~/.local/$s/pinfold/agents/*'";
         let bash = json!({"tool": "Bash", "input": {"command": command}});
         let start = json!({"tool": "run_agent", "input": {"name": "worker", "folder": "a", "task": "go"}});
         let turns = [

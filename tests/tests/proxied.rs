@@ -109,7 +109,9 @@ fn refusals_are_named_and_said_in_words() {
             let refused = said["refused"].as_array().expect("a list");
             let found = refused.iter().find(|one| one["tried"] == tried && one["place"] == place.as_str());
             let found = found.unwrap_or_else(|| panic!("{tried} {place} is not named: {said:#}"));
-            assert_eq!((found["why"].as_str(), found["program"].as_str()), (Some(why), Some("python3")));
+            assert_eq!(found["why"], why);
+            // By its file, or by the name of the thread where the resolver tells of it.
+            assert!(found["program"].as_str().is_some_and(|name| name.starts_with("python3")), "{found:#}");
         }
     });
 }
@@ -135,7 +137,7 @@ fn within_another_run_no_host_is_reached_and_that_is_said() {
     everybody(|world| {
         let inner = pinfold_tests::product::pinfold().display().to_string();
         let fetch = format!("http://allowed.test:{}/", world.port("http"));
-        let mut command = world.bed.run(TIER, &["--ask", "nobody"]);
+        let mut command = world.bed.run(TIER, &["--ask", "nobody", "--open", "landlock"]);
         command.args([inner.as_str(), "run", "--allow-degraded", "--", "curl", "-fsS", "-m", "20", &fetch]);
         let output = command.output().expect("pinfold");
         assert!(!output.status.success(), "{}", told(&output));

@@ -312,7 +312,7 @@ impl Boundary {
     /// is looked at once more.
     pub fn settle(&self, changed: Option<&Changed>) -> RunReport {
         let mut report = match changed {
-            Some(Changed(changes)) => self.noted(changes),
+            Some(Changed(noted)) => self.noted(noted),
             None => self.compared(),
         };
         report.git_config =
@@ -328,17 +328,19 @@ impl Boundary {
         for directory in changes.directories().filter(|directory| directory.is_dir()) {
             Snapshot::of(directory, &mut seen, &self.guards, self.home());
         }
-        let mut changed: BTreeSet<PathBuf> = changes.changed().cloned().collect();
-        changed.extend(seen.files().cloned());
+        let mut files: BTreeSet<PathBuf> = changes.changed().cloned().collect();
+        files.extend(seen.files().cloned());
         let mut repositories: BTreeSet<PathBuf> =
-            changes.repositories().filter(|at| layout::is_repository(at)).cloned().collect();
+            changes.repositories().filter(|at| layout::may_be_repository(at)).cloned().collect();
         repositories.extend(seen.repositories().cloned());
+        // What lies in one of them is told of with it.
+        files.retain(|file| !repositories.iter().any(|at| file != at && file.starts_with(at)));
         let more = changes.more();
         let note =
             (more > 0).then(|| format!("{more} further changes of files that run later are not listed"));
         RunReport {
             new_repositories: self.strange(repositories.into_iter().collect()),
-            changed_autorun: changed.into_iter().collect(),
+            changed_autorun: files.into_iter().collect(),
             unfinished: changes.unfinished().cloned().collect(),
             notes: note.into_iter().collect(),
             ..RunReport::default()
@@ -691,7 +693,7 @@ fn for_asking(grant: &Grant) -> Grant {
         cache_home: None,
         caches: CacheChoice::None,
         temp: Temp::Directory(grant.folder.clone()),
-        secrets: Default::default(),
+        secrets: pinfold_policy::settings::Secrets::default(),
         ..grant.clone()
     }
 }

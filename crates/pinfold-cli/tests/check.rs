@@ -95,7 +95,9 @@ fn why_tells_every_step_and_what_the_record_has() {
     let (_, text) = bed.run(&["why", "~/.ssh/id_rsa"]);
     assert!(text.contains("Read ") && text.contains("Write "), "{text}");
 
-    assert_eq!(bed.run(&["call", "Write", r#"{"file_path":"/srv/x","content":""}"#]).0, Some(3));
+    std::fs::create_dir(bed.folder.path().join("p")).unwrap();
+    let input = r#"{"file_path":"/srv/x","content":""}"#;
+    assert_eq!(bed.run(&["call", "--folder", "p", "Write", input]).0, Some(3));
     let (code, text) = bed.run(&["why", "last"]);
     assert!(code == Some(4) && text.contains("it would be the same now\n"), "{text}");
     let (_, text) = bed.run(&["why", "--json", "last"]);

@@ -20,6 +20,7 @@ impl Bed {
 
     /// What pinfold itself recorded about some calls.
     fn calls(&self) {
+        fs::create_dir_all(self.at("beside")).unwrap();
         for (flags, tool, input) in [
             (&[][..], "Write", r#"{"file_path":"a.txt","content":"hi"}"#),
             (&[], "Write", r#"{"file_path":"/srv/x","content":"hi"}"#),
@@ -27,7 +28,7 @@ impl Bed {
             (&[], "Bash", r#"{"command":"make"}"#),
             (&["--read-only"], "Write", r#"{"file_path":"b.txt","content":"hi"}"#),
             (&["--permission-mode", "default"], "Write", r#"{"file_path":"c.txt","content":"hi"}"#),
-            (&["--add-dir", ".."], "Write", r#"{"file_path":"../d.txt","content":"hi"}"#),
+            (&["--add-dir", "../beside"], "Write", r#"{"file_path":"../beside/d.txt","content":"hi"}"#),
             (&[], "NoSuchTool", "{}"),
         ] {
             self.ends(&[&["call"], flags, &[tool, input]].concat());
@@ -94,7 +95,7 @@ fn what_a_change_of_policy_does_is_told() {
     assert_eq!(bed.differs(&["--add", "allow Write(//srv/**)"]), ["ask -> allow /srv/x"]);
     assert_eq!(bed.differs(&["--add", "deny Read"]), ["allow -> deny a.txt"]);
     assert_eq!(bed.differs(&["--add", "ask Read", "--tool", "Write"]), Vec::<String>::new());
-    let strict = ["allow -> ask a.txt", "allow -> ask ../d.txt"];
+    let strict = ["allow -> ask a.txt", "allow -> ask ../beside/d.txt"];
     assert_eq!(bed.differs(&["--permission-mode", "default"]), strict);
     let file = bed.at("new.json");
     fs::write(&file, r#"{"permissions": {"defaultMode": "default"}}"#).unwrap();

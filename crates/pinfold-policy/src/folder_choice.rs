@@ -3,7 +3,7 @@
 //! One check for every way in. It compares resolved paths and looks at nothing.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Directories of the kernel.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -107,9 +107,19 @@ impl FolderChoice {
             let is_home = home.as_path() == folder;
             return Some(if is_home { NoProject::Home } else { NoProject::AboveHome(home.clone()) });
         }
-        let holds = self.programs.iter().find(|place| place.starts_with(folder));
+        let is_of_others = |place: &&PathBuf| {
+            place.strip_prefix(folder).is_ok_and(|below| !below.components().any(is_of_the_project))
+        };
+        let holds = self.programs.iter().find(is_of_others);
         holds.map(|place| NoProject::HoldsPrograms(place.clone()))
     }
+}
+
+/// Directories of a project in which its own programs stand, and which are put on the `PATH` while a person works there.
+const OF_THE_PROJECT: [&str; 5] = [".direnv", ".tox", ".venv", "node_modules", "venv"];
+
+fn is_of_the_project(component: Component<'_>) -> bool {
+    OF_THE_PROJECT.iter().any(|name| component.as_os_str() == *name)
 }
 
 #[cfg(test)]
@@ -119,7 +129,13 @@ mod tests {
     fn choice() -> FolderChoice {
         FolderChoice {
             homes: vec!["/home/ana".into(), "/root".into(), "/".into()],
-            programs: vec!["/usr/local/bin".into(), "/home/ana/.local/bin".into(), "/opt/tool/bin".into()],
+            programs: vec![
+                "/srv/site/.venv/bin".into(),
+                "/srv/site/node_modules/.bin".into(),
+                "/usr/local/bin".into(),
+                "/home/ana/.local/bin".into(),
+                "/opt/tool/bin".into(),
+            ],
             ..FolderChoice::default()
         }
     }

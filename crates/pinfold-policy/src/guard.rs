@@ -11,6 +11,7 @@ mod table;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -282,7 +283,6 @@ impl Guards {
 /// Bytes up to the start of a component, as the path of a directory.
 fn path_of(bytes: &[u8]) -> Option<&Path> {
     let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
-    use std::os::unix::ffi::OsStrExt;
     bytes.get(..end).map(|bytes| Path::new(std::ffi::OsStr::from_bytes(bytes)))
 }
 

@@ -89,7 +89,11 @@ impl McpCall {
         let comes = has(&[Role::Source, Role::Plain]);
         let claim = |argument: &Argument| {
             let operation = operation(class, argument.role, goes, comes);
-            PathClaim::new(Some(argument.path.clone()), operation, argument.supposed.map_or(Origin::Foreign, Origin::Supposed))
+            PathClaim::new(
+                Some(argument.path.clone()),
+                operation,
+                argument.supposed.map_or(Origin::Foreign, Origin::Supposed),
+            )
         };
         paths.iter().map(claim).collect()
     }

@@ -3,14 +3,13 @@
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::attendant::Attendant;
 use crate::command::Command;
 use crate::linux::door::{Doors, Relayed};
 use crate::linux::init::{self, Report, Stage};
-use crate::linux::plan::{Before, Plan};
+use crate::linux::plan::{Before, Carried, Plan};
 use crate::placeholder::Placeholders;
 use crate::profile::{Network, Profile};
 use crate::self_test::Probe;
@@ -121,9 +120,7 @@ pub struct Confined {
     tier: Tier,
     reaches_sockets: bool,
     /// Calls are carried out here, or not at all.
-    mediated: bool,
-    /// See [`Backing`].
-    carried: Vec<PathBuf>,
+    mediated: Option<Carried>,
     /// What a relay takes connections from, until somebody has taken them.
     doors: Option<Doors>,
     /// The port of the proxy, where that is all that can be reached.
@@ -220,8 +217,7 @@ pub fn start(
                 deadline,
                 tier,
                 reaches_sockets: false,
-                mediated: plan.mediated,
-                carried: plan.carried.clone(),
+                mediated: plan.mediated.clone(),
                 doors: plan.relayed.as_ref().map(|_| Doors::default()),
                 proxied: match profile.network {
                     Network::Proxied(port) => Some(port),
@@ -398,13 +394,14 @@ impl Confined {
                 (_, Some(Report { stage: Stage::Closed, index, errno })) => {
                     let view = Some(errno.cast_unsigned()).filter(|view| *view != 0 && index == 1);
                     let backing = Backing {
-                        mediated: self.mediated,
-                        carried: std::mem::take(&mut self.carried),
+                        mediated: self.mediated.is_some(),
+                        carried: self.mediated.clone().unwrap_or_default(),
                         mounts: self.tier == Tier::Full,
                     };
                     let watch = fd.map(|fd| Watch::new(fd, view, self.proxied.map(Proxied::new), backing));
                     self.watch = watch.transpose().map_err(wrap)?.map(WatchHandle);
-                    if self.mediated && !self.watch.as_ref().is_some_and(|watch| watch.0.mediates(index == 1))
+                    if self.mediated.is_some()
+                        && !self.watch.as_ref().is_some_and(|watch| watch.0.mediates(index == 1))
                     {
                         let _ = end_all(&self.process, self.tier);
                         let report = Report { stage: Stage::Seccomp, index: 0, errno: libc::EBUSY };

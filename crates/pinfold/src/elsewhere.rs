@@ -63,7 +63,7 @@ fn beyond(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Optio
         _ if !named.is_path => return None,
         Resolution::Outside(place) => match guarded(place) {
             Some(hit) => format!("`{shown}` names a guarded place: {}", hit.why),
-            None if named.reads || is_private(shared, place.real()) => return None,
+            None if named.reads => return None,
             None => {
                 format!("`{shown}` names a place outside the folder, and it is not known what is done there")
             }
@@ -73,11 +73,6 @@ fn beyond(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Optio
         Resolution::Unresolved(lost) => format!("it is not known where `{shown}` leads: {}", lost.why),
     };
     Some(Bar { id: "outside-place", why, lifted_by: Some(named.word.clone()) })
-}
-
-/// Whether a place is one of those that only the shells of this session see.
-fn is_private(shared: &Shared, real: &Path) -> bool {
-    shared.shells.as_ref().is_some_and(|shells| shells.private().iter().any(|place| real.starts_with(place)))
 }
 
 fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<Bar> {

@@ -531,6 +531,7 @@ impl Refusal {
         let why = match via {
             Via::Silence => "nobody answered in time, which is a no",
             Via::Client => "the question was declined at the client, by its person or by itself",
+            Via::Judge => "the judge said no",
             Via::Terminal | Via::Socket | Via::Web | Via::Webhook | Via::Hook | Via::Embedder => {
                 "the person said no"
             }

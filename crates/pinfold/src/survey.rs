@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Access, Claims, Disguise, Effect, Facts, GuardHit, Kind, McpClass, Operation, Origin, PathClaim, PathFact, PathText,
-    Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
+    Access, Claims, Disguise, Effect, Facts, GuardHit, Kind, McpClass, Operation, Origin, PathClaim,
+    PathFact, PathText, Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
 };
 
 use crate::accounts;

@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -94,6 +94,14 @@ pub(crate) fn is_git_dir(directory: &Path) -> bool {
 pub(crate) fn is_repository(place: &Path) -> bool {
     let is_named = place.file_name().is_some_and(|name| name == ".git");
     if is_named { fs::symlink_metadata(place).is_ok() } else { is_git_dir(place) }
+}
+
+/// The same, where what cannot be looked at counts as one.
+pub(crate) fn may_be_repository(place: &Path) -> bool {
+    let looked = fs::symlink_metadata(place.join("HEAD"));
+    let absent =
+        |error: &std::io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    is_repository(place) || looked.is_err_and(|error| !absent(&error))
 }
 
 /// A bare repository at `directory`.
@@ -203,7 +211,8 @@ pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
 /// Whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof
 /// of [`at`], and nothing in what is the worktree's own that git would run.
 pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> bool {
-    let Some(Found::Repository(found)) = dot_git.parent().map(at) else { return false };
+    let parent = dot_git.parent().filter(|_| dot_git.file_name().is_some_and(|name| name == ".git"));
+    let Some(Found::Repository(found)) = parent.map(at) else { return false };
     found.tie == Tie::Worktree
         && repositories.contains(&found.common)
         && UNFINISHED

@@ -190,7 +190,7 @@ fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut Places) {
 /// Files of the working tree that the configuration makes git run or read: `core.hooksPath`, includes, programs
 /// given by path. Outside the folder they are read-only anyway.
 fn named_by_config(git_dir: &Path, config: &Config, home: Option<&Path>, places: &mut Places) {
-    for place in config_names(git_dir, config, home) {
+    for place in config_names((git_dir, git_dir.parent().unwrap_or(git_dir)), config, home) {
         hold(&place, NAMED, places);
     }
 }
@@ -199,10 +199,14 @@ pub(crate) const NAMED: &str = "git's configuration names it";
 pub(crate) const NAMED_BY_PERSON: &str = "your configuration of git names it";
 
 /// What the configuration of a git directory names for git to run or read, resolved.
-pub(crate) fn config_names(git_dir: &Path, config: &Config, home: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn config_names(
+    (git_dir, worktree): (&Path, &Path),
+    config: &Config,
+    home: Option<&Path>,
+) -> Vec<PathBuf> {
     let top = match config.last("core", None, "worktree") {
-        Some(worktree) => git_dir.join(worktree),
-        None => git_dir.parent().unwrap_or(git_dir).to_owned(),
+        Some(named) => git_dir.join(named),
+        None => worktree.to_owned(),
     };
     let is_around = |real: &PathBuf| *real == top || git_dir.starts_with(real);
     let named = config.entries().iter().filter_map(|entry| names(entry, git_dir, &top, home));

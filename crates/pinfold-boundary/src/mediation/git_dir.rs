@@ -33,26 +33,22 @@ const STAYS: &str = "a git directory stays where it is";
 pub(crate) fn part(below: &Path) -> GitPart {
     let names: Vec<&[u8]> = below.components().map(|component| component.as_os_str().as_bytes()).collect();
     match names.as_slice() {
-        [] => GitPart::Pinned(STAYS),
-        [b"hooks", ..] => GitPart::Held(RUNS),
+        // Of a directory without a telling name `refs` is a part of what it is known by.
+        [] | [b"refs" | b"modules" | b"worktrees"] => GitPart::Pinned(STAYS),
+        [b"HEAD"] => GitPart::Kept(STAYS),
         [b"info"] => GitPart::Pinned(RUNS),
         // What `git update-server-info` writes for dumb transports, at the end of every `git gc`.
         [b"info", name] if name.starts_with(b"refs") => GitPart::Free,
-        [b"info", ..] => GitPart::Held(RUNS),
+        [b"hooks" | b"info", ..] => GitPart::Held(RUNS),
         [b"config"] => GitPart::Config,
         [b"config.worktree"] => GitPart::Held("git runs programs that are named there"),
         [b"commondir"] => GitPart::Held("it would lead git to another configuration"),
         [b"remotes" | b"branches", ..] => GitPart::Held("it names where git fetches from and pushes to"),
-        // What a directory without a telling name is known by.
-        [b"HEAD"] => GitPart::Kept(STAYS),
-        [b"refs"] => GitPart::Pinned(STAYS),
         [b"objects"] | [b"objects", b"info"] => GitPart::Pinned("git's object store stays where it is"),
         [b"objects", b"info", b"alternates" | b"http-alternates"] => {
             GitPart::Held("it names other object stores")
         }
-        [b"modules"] => GitPart::Pinned(STAYS),
         [b"modules", ..] => GitPart::Module,
-        [b"worktrees"] => GitPart::Pinned(STAYS),
         [b"worktrees", ..] => GitPart::Worktree,
         _ => GitPart::Free,
     }

@@ -136,7 +136,7 @@ impl Mediator {
     /// Held as a part of a git directory, or since it would make one.
     fn by_git_dir(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
-        if let Some((git_dir, below)) = self.git_dir(boundary, place) {
+        if let Some((git_dir, below)) = git_dir_of(boundary, place) {
             return self.in_git_dir(boundary, attempt, &git_dir, &below);
         }
         let (name, parent) = (place.file_name()?, place.parent()?);
@@ -180,7 +180,9 @@ impl Mediator {
             GitPart::Held(why) => Some(why.to_owned()),
             GitPart::Pinned(why) => {
                 let moves = moves_away(attempt) || attempt.intent == Intent::Symlink;
-                (moves || hides(attempt)).then(|| why.to_owned())
+                // Of `info` the mode is a part of what is held.
+                let held = attempt.intent == Intent::Metadata && below.ends_with("info");
+                (moves || held || hides(attempt)).then(|| why.to_owned())
             }
             GitPart::Kept(why) => {
                 let takes = moves_away(attempt)
@@ -203,21 +205,7 @@ impl Mediator {
     /// The part of a git directory, with the directories of submodules and worktrees in it told apart.
     fn part(&self, boundary: &Boundary, git_dir: &Path, below: &Path) -> GitPart {
         match git_dir::part(below) {
-            GitPart::Module => {
-                // The innermost one that is there; whatever is no module yet is not made.
-                let inner = |below: &Path| git_dir.join(below);
-                let modules = below.ancestors().filter(|at| at.components().count() > 1);
-                let module = modules.map(inner).find(|at| layout::is_git_dir(at));
-                let rest = module
-                    .as_ref()
-                    .and_then(|module| git_dir.join(below).strip_prefix(module).ok().map(Path::to_owned));
-                match (module, rest) {
-                    (Some(module), Some(rest)) => self.part(boundary, &module, &rest),
-                    _ => GitPart::Held(
-                        "submodules are set up by the person: git runs what stands in their git directories",
-                    ),
-                }
-            }
+            GitPart::Module => self.module(boundary, git_dir, below),
             GitPart::Worktree => {
                 let mut names = below.components();
                 let worktree: PathBuf = git_dir.join(names.by_ref().take(2).collect::<PathBuf>());
@@ -225,32 +213,27 @@ impl Mediator {
                     return GitPart::Free;
                 }
                 let ours = layout::worktree_top(&worktree).is_none_or(|top| boundary.is_within_granted(&top));
-                git_dir::linked(names.as_path(), ours)
+                match git_dir::linked(names.as_path(), ours) {
+                    GitPart::Module => self.module(boundary, &worktree, names.as_path()),
+                    part => part,
+                }
             }
             part => part,
         }
     }
 
-    /// The git directory that a place lies in, with the path in it.
-    fn git_dir(&self, boundary: &Boundary, place: &Path) -> Option<(PathBuf, PathBuf)> {
-        let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
-        let known = boundary
-            .git_dirs()
-            .iter()
-            .filter(|dir| place.starts_with(dir))
-            .max_by_key(|dir| dir.as_os_str().len());
-        if let Some(known) = known {
-            return split(known);
+    /// The part of the innermost submodule that is there; whatever is none yet is not made.
+    fn module(&self, boundary: &Boundary, git_dir: &Path, below: &Path) -> GitPart {
+        const SET_UP: &str =
+            "submodules are set up by the person: git runs what stands in their git directories";
+        let modules = below.ancestors().filter(|at| at.components().count() > 1);
+        let module = modules.map(|below| git_dir.join(below)).find(|at| layout::is_git_dir(at));
+        let place = git_dir.join(below);
+        let within = |module: &PathBuf| place.strip_prefix(module).ok().map(Path::to_owned);
+        match module.as_ref().and_then(|module| Some((module, within(module)?))) {
+            Some((module, rest)) => self.part(boundary, module, &rest),
+            None => GitPart::Held(SET_UP),
         }
-        let named = place.ancestors().filter(|at| at.file_name().is_some_and(|name| name == ".git")).last();
-        if let Some(dot_git) =
-            named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
-        {
-            return split(dot_git);
-        }
-        // A bare one has any name: it is told by what is in it.
-        let parts = place.ancestors().take_while(|at| boundary.is_within_granted(at));
-        parts.filter(|at| layout::is_git_dir(at)).last().and_then(split)
     }
 
     /// Held by its name.
@@ -293,7 +276,7 @@ impl Mediator {
         if !is_directory || is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to) {
             return None;
         }
-        let git_dir = |place: &Path| self.git_dir(boundary, place).map(|(git_dir, _)| git_dir);
+        let git_dir = |place: &Path| git_dir_of(boundary, place).map(|(git_dir, _)| git_dir);
         let into = git_dir(to);
         if into.is_some() {
             let within = git_dir(from) == into;
@@ -358,11 +341,9 @@ impl Mediator {
         if makes && layout::is_part_of_bare(name) && !layout::is_git_dir(parent) {
             self.changes.repository(parent);
         }
-        let in_git = self.git_dir(boundary, place);
+        let in_git = git_dir_of(boundary, place);
         if let Some((git_dir, below)) = &in_git {
-            if attempt.intent == Intent::MakeDir
-                && layout::UNFINISHED.iter().any(|state| below.ends_with(state))
-            {
+            if makes && layout::UNFINISHED.iter().any(|state| below.ends_with(state)) {
                 self.changes.begun(&git_dir.join(below));
             }
             return;
@@ -375,6 +356,28 @@ impl Mediator {
             self.changes.file(place);
         }
     }
+}
+
+/// The git directory that a place lies in, with the path in it.
+fn git_dir_of(boundary: &Boundary, place: &Path) -> Option<(PathBuf, PathBuf)> {
+    let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
+    let known = boundary
+        .git_dirs()
+        .iter()
+        .filter(|dir| place.starts_with(dir))
+        .max_by_key(|dir| dir.as_os_str().len());
+    if let Some(known) = known {
+        return split(known);
+    }
+    let named = place.ancestors().filter(|at| at.file_name().is_some_and(|name| name == ".git")).last();
+    if let Some(dot_git) =
+        named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
+    {
+        return split(dot_git);
+    }
+    // A bare one has any name: it is told by what is in it.
+    let parts = place.ancestors().take_while(|at| boundary.is_within_granted(at));
+    parts.filter(|at| layout::is_git_dir(at)).last().and_then(split)
 }
 
 /// Whether a call takes a name away.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::made::Made;
 use crate::git::config::Config;
-use crate::git::layout::{self, Found, Repository};
+use crate::git::layout::{self, Found, Repository, Tie};
 use crate::git::person::Person;
 use crate::git::protect::{NAMED, NAMED_BY_PERSON, config_names, person_names};
 
@@ -56,7 +56,11 @@ impl Trees {
         let closed = || Tree { closed: Some(UNREADABLE), ..Tree::default() };
         let repository = match layout::at(top) {
             Found::Repository(repository) => repository,
-            // What `.git` leads to is not read by git either, or is outside and nobody's here.
+            // Nothing is granted for it, but git acts by what is written there.
+            Found::Unproven { named, .. } if layout::is_git_dir(&named) => {
+                Repository { tie: Tie::Separate, top: top.to_owned(), git_dir: named.clone(), common: named }
+            }
+            // What `.git` leads to is not read by git either.
             Found::Nothing | Found::Unproven { .. } | Found::Odd(_) => return Tree::default(),
         };
         let mut held = Vec::new();
@@ -65,7 +69,11 @@ impl Trees {
                 .or_else(|_| Config::read_roughly(&git_dir.join("config")))
             {
                 Ok(config) => {
-                    held.extend(config_names(git_dir, &config, home).into_iter().map(|at| (at, NAMED)))
+                    held.extend(
+                        config_names((git_dir, &repository.top), &config, home)
+                            .into_iter()
+                            .map(|at| (at, NAMED)),
+                    );
                 }
                 Err(error) if is_unreadable(&git_dir.join("config"), &error) => return closed(),
                 Err(_) => {}

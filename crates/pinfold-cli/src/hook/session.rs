@@ -12,9 +12,7 @@ use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::rule::Effect;
 use pinfold::policy::settings::Flags;
-use pinfold::policy::{
-    FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellHold, WayIn,
-};
+use pinfold::policy::{FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellHold, WayIn};
 use pinfold::settings::{Locations, Situation, project_root};
 use pinfold::{Ambient, Deeds, OWN_PLACES, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};

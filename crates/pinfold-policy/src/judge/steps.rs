@@ -287,7 +287,11 @@ fn unresolved_read(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -> Optio
         Standing::Unresolved(why) if is_read_by_command(claim) && !why.missing && !is_held(case) => {
             Some(Reason::Unresolved(why.clone()))
         }
-        Standing::Unresolved(_) | Standing::Inside | Standing::Outside { .. } | Standing::OfTheShell => None,
+        Standing::Unresolved(_)
+        | Standing::Inside
+        | Standing::Outside { .. }
+        | Standing::OfTheShell
+        | Standing::Suspected => None,
     }
 }
 

@@ -181,6 +181,8 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
     self_test(plan, true)?;
     let listener = install_filter(plan).map_err(at(Stage::Seccomp))?;
     closed(to, listener.as_ref())?;
+    // Held here too, it would keep this process waiting for an answer of a supervisor that is gone.
+    drop(listener);
     self_test(plan, false)?;
     reached(Stage::Ready, to)
 }
@@ -225,7 +227,7 @@ fn install_filter(plan: &mut Plan) -> io::Result<Option<Listener>> {
     if plan.watched {
         match sys::install_filter(plan.filter.code(), true) {
             // A program above watches already, and there can be only one.
-            Err(e) if e.raw_os_error() == Some(libc::EBUSY) && !plan.mediated => {}
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) && plan.mediated.is_none() => {}
             other => return other,
         }
     }
@@ -277,7 +279,12 @@ fn mounts(plan: &mut Plan) -> Result<(), Failed> {
 }
 
 fn landlock(plan: &Plan) -> io::Result<Option<Ruleset>> {
-    let Some(version) = plan.landlock else { return Ok(None) };
+    let version = match plan.landlock {
+        Some(version) => version,
+        // Mounts hold the line too.
+        None if plan.namespaces != 0 => return Ok(None),
+        None => return Err(io::Error::from_raw_os_error(libc::ENOSYS)),
+    };
     let ruleset = match Ruleset::new(version, plan.handles) {
         // Nothing that this version could hold was asked for.
         Err(e) if e.raw_os_error() == Some(libc::ENOMSG) => return Ok(None),

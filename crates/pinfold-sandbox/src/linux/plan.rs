@@ -36,8 +36,6 @@ pub(crate) struct Plan {
     pub(crate) landlock: Option<u32>,
     pub(crate) handles: Handles,
     pub(crate) writable: Vec<CString>,
-    /// Places of the run's own that it cannot write by itself.
-    pub(crate) carried: Vec<PathBuf>,
     pub(crate) readable: Vec<CString>,
     /// Where sockets can be made, which no supervisor binds.
     pub(crate) bindable: Vec<CString>,
@@ -45,7 +43,7 @@ pub(crate) struct Plan {
     /// Whether somebody will answer the questions of the filter.
     pub(crate) watched: bool,
     /// Whether nothing works without them.
-    pub(crate) mediated: bool,
+    pub(crate) mediated: Option<Carried>,
     pub(crate) self_test: Vec<Probe>,
     pub(crate) candidates: Vec<CString>,
     pub(crate) argv: Strings,
@@ -95,11 +93,10 @@ impl Plan {
             handles: handles(profile, full),
             writable: c_paths(&by_itself)?,
             bindable: bindable(profile, &carried)?,
-            carried,
             readable: if full { Vec::new() } else { readable(profile)? },
             filter: Filter::new(profile, backing),
             watched,
-            mediated: profile.mediated.is_some(),
+            mediated: profile.mediated.is_some().then_some(carried),
             self_test: Probe::all(profile, full),
             candidates: candidates(&command.program, &profile.environment, &profile.cwd)?,
             argv: Strings::new(c_strings(std::iter::once(command.program).chain(command.args))?),
@@ -154,6 +151,9 @@ fn handles(profile: &Profile, full: bool) -> Handles {
     }
 }
 
+/// Places of a run's own that its processes cannot write by themselves.
+pub(crate) type Carried = Vec<PathBuf>;
+
 /// Places that Landlock grants.
 #[derive(Default)]
 struct Granted {
@@ -161,7 +161,7 @@ struct Granted {
     by_itself: Vec<PathBuf>,
     /// Places of the run's own in which shared ones are mounted. A grant of such a place would reach those too, so that the
     /// supervisor does there what the process would do.
-    carried: Vec<PathBuf>,
+    carried: Carried,
 }
 
 fn granted(profile: &Profile, scratch: &[PathBuf]) -> Granted {

@@ -260,6 +260,7 @@ impl Reader<'_> {
         }))
     }
 
+    #[expect(clippy::many_single_char_names, reason = "arguments of system calls have no names of their own")]
     fn with_directories(&self, number: i64) -> io::Result<Option<FileCall>> {
         let [a, b, c, d, e, _] = *self.args;
         Ok(Some(match number {
@@ -286,13 +287,15 @@ impl Reader<'_> {
                 let length = b.cast_signed().try_into().map_err(|_| invalid())?;
                 FileCall::Truncate { at: PathArg { base: Base::Cwd, path: self.path(a)? }, length }
             }
-            libc::SYS_faccessat => FileCall::Access { at: self.at(a, b)?, mode: int(c) },
-            libc::SYS_faccessat2 => FileCall::Access { at: self.at(a, b)?, mode: int(c) },
+            libc::SYS_faccessat | libc::SYS_faccessat2 => {
+                FileCall::Access { at: self.at(a, b)?, mode: int(c) }
+            }
             libc::SYS_flock if int(b) & libc::LOCK_EX != 0 => FileCall::Lock { fd: int(a) },
             _ => return self.attributes(number),
         }))
     }
 
+    #[expect(clippy::many_single_char_names, reason = "arguments of system calls have no names of their own")]
     fn attributes(&self, number: i64) -> io::Result<Option<FileCall>> {
         let [a, b, c, d, e, _] = *self.args;
         let path = |address, follow| {
@@ -352,8 +355,8 @@ impl Reader<'_> {
             return Err(too_big());
         }
         let [flags, mode, resolve] = memory::words(self.pid, how)?;
-        let more = memory::bytes(self.pid, how.wrapping_add(KNOWN as u64), size - KNOWN)?;
-        if more.iter().any(|byte| *byte != 0) {
+        let rest = memory::bytes(self.pid, how.wrapping_add(KNOWN as u64), size - KNOWN)?;
+        if rest.iter().any(|byte| *byte != 0) {
             return Err(too_big());
         }
         let (Ok(flags), Ok(mode)) = (u32::try_from(flags), u32::try_from(mode)) else {

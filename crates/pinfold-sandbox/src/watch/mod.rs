@@ -161,7 +161,7 @@ impl Watch {
                 self.callers.forget_umasks();
                 self.answer(&question, Answer::GoOn)
             }
-            _ if self.is_plain_reading(&question, watcher) => self.answer(&question, Answer::GoOn),
+            _ if is_plain_reading(&question, watcher) => self.answer(&question, Answer::GoOn),
             _ => self.files(&question, watcher),
         }
     }
@@ -203,23 +203,6 @@ impl Watch {
         self.answer(question, if refused { Answer::Fail(libc::EACCES) } else { Answer::GoOn })
     }
 
-    /// Whether a call opens a file for reading alone that nobody looks at. Most calls are such: nothing else is asked about
-    /// them.
-    fn is_plain_reading(&self, question: &libc::seccomp_notif, watcher: &dyn Watcher) -> bool {
-        const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
-        let address = match i64::from(question.data.nr) {
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_open => question.data.args[0],
-            libc::SYS_openat => question.data.args[1],
-            _ => return false,
-        };
-        let reads = FileCall::open_flags(question).is_some_and(|flags| flags & CHANGES == 0);
-        // A path that cannot be read leads the kernel nowhere either.
-        reads
-            && memory::path(question.pid.cast_signed(), address)
-                .map_or(true, |path| !watcher.looks_at_reading(&path))
-    }
-
     fn files(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
         let pid = question.pid.cast_signed();
         let call = match FileCall::read(question) {
@@ -254,7 +237,7 @@ impl Watch {
         }
         match reply {
             Reply::Refuse => self.answer(question, Answer::Fail(refusal(&found.call))),
-            Reply::MeetWall if self.backing.mediated && self.has_no_wall(&found) => {
+            Reply::MeetWall if self.backing.mediated && has_no_wall(&found) => {
                 let errno = if self.backing.mounts { libc::EROFS } else { libc::EACCES };
                 self.answer(question, Answer::Fail(errno))
             }
@@ -272,11 +255,6 @@ impl Watch {
                 self.answer(question, Answer::GoOn)
             }
         }
-    }
-
-    /// Calls that neither Landlock nor, for an open file, a mount keeps from what lies outside.
-    fn has_no_wall(&self, found: &FileQuestion) -> bool {
-        found.is_about_attributes() || matches!(found.call, FileCall::Truncate { .. } | FileCall::Lock { .. })
     }
 
     /// Whether a call changes something in a place of the run's own that it cannot write by itself.
@@ -394,6 +372,28 @@ impl Watch {
         let waits = sys::still_asking(self.fd(), question.id);
         if waits { holding.hold(&self.listener, question.id, call) } else { None }
     }
+}
+
+/// Whether a call opens a file for reading alone that nobody looks at. Most calls are such: nothing else is asked about
+/// them.
+fn is_plain_reading(question: &libc::seccomp_notif, watcher: &dyn Watcher) -> bool {
+    const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
+    let address = match i64::from(question.data.nr) {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_open => question.data.args[0],
+        libc::SYS_openat => question.data.args[1],
+        _ => return false,
+    };
+    let reads = FileCall::open_flags(question).is_some_and(|flags| flags & CHANGES == 0);
+    // A path that cannot be read leads the kernel nowhere either.
+    reads
+        && memory::path(question.pid.cast_signed(), address)
+            .map_or(true, |path| !watcher.looks_at_reading(&path))
+}
+
+/// Calls that neither Landlock nor, for an open file, a mount keeps from what lies outside.
+fn has_no_wall(found: &FileQuestion) -> bool {
+    found.is_about_attributes() || matches!(found.call, FileCall::Truncate { .. } | FileCall::Lock { .. })
 }
 
 /// Whether a call that could not be read would change attributes.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold::audit::Memory;
+use pinfold::policy::FolderChoice;
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_tools::{Ended, Reply, call};
 use serde_json::{Value, json};
@@ -51,6 +52,8 @@ impl Bed {
 }
 
 pub(crate) fn session(root: &Path) -> Session {
-    let plan = Plan { home: Some(root.join("home")), ..Plan::for_folder(root) };
+    // The home lies in the folder here.
+    let folder_choice = FolderChoice { said_twice: true, ..FolderChoice::default() };
+    let plan = Plan { home: Some(root.join("home")), folder_choice, ..Plan::for_folder(root) };
     Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
 }
