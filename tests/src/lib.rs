@@ -11,6 +11,7 @@ pub mod expected;
 pub mod gate;
 pub mod git_bed;
 pub mod ground;
+pub mod hostile;
 pub mod mcp;
 pub mod mcp_http;
 pub mod mcp_odd;

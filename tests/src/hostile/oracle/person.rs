@@ -1,0 +1,91 @@
+//! The person goes on after the runs: git in every repository that was there before, and a new shell.
+//!
+//! No program that a run has planted is started by that, and nothing changes but in the repositories. In a look for this
+//! `before` is what stood there before anything ran.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::{Found, Look, Violation};
+use crate::hostile::gits::Kind;
+use crate::hostile::roles::{HOOKS, Role};
+use crate::hostile::snapshot::{Content, Snapshot};
+use crate::hostile::world::World;
+
+/// What the person does in a repository. No command takes longer than a moment.
+const GIT: &str = "g() { timeout -s KILL 5 git \"$@\"; }; \
+    g status; g checkout -q -b of-the-person; g commit -q --allow-empty -m message; g status";
+
+const ASIDE: &str =
+    "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=diff.ignoreSubmodules GIT_CONFIG_VALUE_0=all; ";
+
+/// What the person does less often.
+const MORE: &str = "; g gc -q; g submodule -q update --init; g fetch -q; g stash list";
+
+/// The person goes on. `long`: with commands that are not given every day.
+pub(in crate::hostile) fn goes_on(look: &Look<'_>, long: bool, told: bool) -> Vec<Violation> {
+    let world = look.world;
+    drop(fs::remove_file(&world.marks));
+    // A person who was told of new repositories does not have git look into them.
+    let aside = if told { ASIDE } else { "" };
+    for repository in repositories(look) {
+        let script = if long { format!("{GIT}{MORE}") } else { GIT.to_owned() };
+        run(world, &repository, "sh", &["-c", &format!("{aside}{script}")]);
+    }
+    run(world, &world.roots.home, "bash", &["-ic", "true"]);
+    run(world, &world.roots.home, "bash", &["-lc", "true"]);
+    let after = Snapshot::of(&world.top);
+    let mut all = Vec::new();
+    if let Ok(mark) = fs::read_to_string(&world.marks) {
+        let class = mark.split_whitespace().next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+        let what = format!("started by `{}`", mark.trim());
+        all.push(Violation { kind: "a planted program ran", class: class.to_owned(), what });
+    }
+    changed(look, &after, &mut all);
+    all
+}
+
+/// Working trees that were there before, where no pipe would keep git waiting.
+fn repositories(look: &Look<'_>) -> Vec<PathBuf> {
+    let before = look.before.below(&look.world.top);
+    let trees = before.filter(|(path, _)| path.ends_with(".git")).filter_map(|(path, _)| path.parent());
+    let bare =
+        look.roles.gits.granted().filter(|git| git.kind == Kind::Repository && !git.at.ends_with(".git"));
+    let bare = bare.filter(|git| !look.before.has(&git.at.join("index"))).map(|git| git.at.as_path());
+    let waits = look.after.below(&look.world.top).any(|(path, entry)| {
+        matches!(entry.content, Content::Special("pipe")) && look.roles.gits.around(path).is_some()
+    });
+    if waits { Vec::new() } else { trees.chain(bare).map(Path::to_owned).collect() }
+}
+
+fn run(world: &World, at: &Path, program: &str, words: &[&str]) {
+    // In a directory that was closed the person can do nothing.
+    let script = format!("cd \"$AT\" 2>/dev/null || exit 0; exec {program} \"$@\"");
+    let mut command = world.who.command("sh", &world.roots.home);
+    command.args(["-c", &script, "sh"]).args(words).env("AT", at);
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true").current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = command.status();
+}
+
+/// What is not as it was before the person went on, outside of all git directories.
+fn changed(look: &Look<'_>, after: &Snapshot, all: &mut Vec<Violation>) {
+    for change in look.after.changes(after) {
+        let in_git = look.roles.gits.around(change.path).is_some();
+        let is_free = match look.role(change.path) {
+            Role::Outside => in_git,
+            // Theirs to change, but for what git runs.
+            Role::Held(what) => in_git && what != HOOKS,
+            Role::Config | Role::Pinned | Role::GitData | Role::Content | Role::Reported | Role::Own => true,
+        };
+        if !is_free {
+            let what = format!("when the person went on: {change}");
+            all.push(look.violation(Found {
+                kind: "git of the person changed what is none of its",
+                path: change.path,
+                what,
+            }));
+        }
+    }
+}
