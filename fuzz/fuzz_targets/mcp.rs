@@ -67,7 +67,7 @@ fn call(input: &Value, shape: Option<&Shape>) {
     for name in ["mcp__s__read_file", "mcp__s__move", "mcp__s__frobnicate"] {
         let claims = |shape: Option<&Shape>| -> Option<Vec<PathClaim>> {
             let call = McpCall::parse(name, input, shape)?.ok()?;
-            let _ = (call.unnamed_claims(call.class()), call.odd());
+            let _ = call.odd();
             Some(call.claims(call.class()))
         };
         // With a schema it may be no call any more: then it is refused.
