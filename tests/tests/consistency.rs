@@ -20,7 +20,14 @@
 //!   exception to the third part too.
 //! - `granted`: a place that was granted by name is not taken away by a tool. A mount holds it too; with Landlock alone a
 //!   process can take it away where its folder can be written as well.
+//! - `other-name`: a pattern with wildcards denies a link, or it lies in a hidden directory (with Landlock alone); what it
+//!   leads to has a name of its own, by which it is denied or not.
 //! - `dangling`: nothing is created through a link that leads nowhere.
+//!
+//! # Exceptions to the first part: the tool may, the process cannot
+//! - `unread`: what a rule denies reading a process does not change either.
+//! - `above`: where calls are not judged one by one, and something is denied that is not there, the first missing
+//!   directory above it cannot be made.
 //!
 //! Directories that a run covers with private ones (`/tmp`) hold other files inside, and are left out.
 
@@ -31,10 +38,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold::audit::Discard;
-use pinfold::policy::{Decision, Guards};
+use pinfold::policy::{
+    Bases, Decision, DeniedPaths, Effect, Guards, Layer, Policy, Rule, Source, SourcedRule,
+};
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_boundary::{Boundary, CacheChoice, Grant, Private, SandboxMode, Standing, Witness};
-use pinfold_sandbox::{Command, End, Signalling, Tier, probe, start, strongest};
+use pinfold_sandbox::{Command, End, Signalling, Strength, Tier, probe, start, strongest};
 use pinfold_tests::ground::new_place;
 use pinfold_tests::missing::left_out;
 use pinfold_tools::within;
@@ -152,6 +161,9 @@ struct World {
     allow_write: Vec<usize>,
     deny_read: Vec<usize>,
     allow_read: bool,
+    rules: Vec<usize>,
+    /// The supervisor carries calls out; else mounts and Landlock are all there is.
+    mediated: bool,
     asked: Vec<Vec<usize>>,
 }
 
@@ -159,6 +171,30 @@ struct World {
 const OPENED: [&str; 4] = ["outside/file", "home/.bashrc", "w/.vscode", "w/a"];
 /// What `--deny-read` may name.
 const DENIED: [&str; 3] = ["w/a", "outside/file", "outside/dir"];
+
+/// What rules may deny; `OUT`, `ADDED` and `HOME` are places of the bed.
+const RULES: [&str; 20] = [
+    "Read(./a/**)",
+    "Read(./a)",
+    "Read(./src/b)",
+    "Read(./src/*.json)",
+    "Read(**/.env)",
+    "Read(.env.example)",
+    "Read(./new)",
+    "Read(//HOME/notes)",
+    "Read(//OUT/dir/**)",
+    "Read(//OUT/f*)",
+    "Edit(./b)",
+    "Edit(./b/**)",
+    "Edit(./src/hooks/**)",
+    "Edit(*.json)",
+    "Edit(**/a)",
+    "Edit(./src/*)",
+    "Edit(//ADDED/**)",
+    "Edit(//HOME/.bashrc)",
+    "Write(./a/b)",
+    "Edit",
+];
 
 fn worlds() -> impl Strategy<Value = World> {
     let name = || 0..NAMES.len();
@@ -180,9 +216,10 @@ fn worlds() -> impl Strategy<Value = World> {
         prop::collection::vec((prop::collection::vec(name(), 1..4), thing), 0..14),
         (any::<bool>(), prop::collection::vec(0..OPENED.len(), 0..2)),
         (prop::collection::vec(0..DENIED.len(), 0..2), any::<bool>()),
+        (prop::collection::vec(0..RULES.len(), 0..4), prop::bool::weighted(0.7)),
         prop::collection::vec(prop::collection::vec(name(), 1..4), 40),
     )
-        .prop_map(|((mode, in_tmp, repositories, configured_hooks), tree, write, read, asked)| World {
+        .prop_map(|((mode, in_tmp, repositories, configured_hooks), tree, write, read, ruled, asked)| World {
             mode,
             in_tmp,
             repositories,
@@ -192,6 +229,8 @@ fn worlds() -> impl Strategy<Value = World> {
             allow_write: write.1,
             deny_read: read.0,
             allow_read: read.1,
+            rules: ruled.0,
+            mediated: ruled.1,
             asked,
         })
 }
@@ -292,6 +331,7 @@ impl Bed {
             allow_write: named(&world.allow_write, &OPENED),
             deny_read: named(&world.deny_read, &DENIED),
             allow_read: world.allow_read.then(|| self.at("home/.aws")).into_iter().collect(),
+            denied: self.policy(world, Policy::default()).denied_paths(),
             home: Some(self.at("home")),
             private: Private::existing(&self.private),
             // The process inside is this program, wherever it was built.
@@ -309,10 +349,30 @@ impl Bed {
         }
     }
 
+    fn policy(&self, world: &World, policy: Policy) -> Policy {
+        let places = [("OUT", "outside"), ("ADDED", "added"), ("HOME", "home")];
+        let real = |text: &str| {
+            places.iter().fold(text.to_owned(), |text, (name, at)| {
+                text.replace(&format!("//{name}"), &format!("/{}", self.at(at).display()))
+            })
+        };
+        let chosen = world.rules.iter().filter_map(|n| RULES.get(*n));
+        let rules = chosen.map(|text| SourcedRule {
+            effect: Effect::Deny,
+            rule: Rule::parse(&real(text)).expect("a rule of the table"),
+            source: Source::plain(Layer::Project),
+        });
+        let folder = self.folder.clone();
+        policy.with_rules(rules, &Bases { cwd: folder.clone(), project: folder, home: vec![self.at("home")] })
+    }
+
     /// Every path to ask about: random ones and those that the policy speaks of.
     fn asked(&self, world: &World) -> Vec<PathBuf> {
         let fixed = [
             "w/new",
+            "w/src/hooks",
+            "w/src/hooks/x",
+            "w/src/x.json",
             "w/.git/HEAD",
             "w/.git/refs/heads/x",
             "w/.git/hooks/x",
@@ -447,9 +507,12 @@ fn exception(
 
 fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
     let bed = Bed::build(world);
-    let boundary =
-        Boundary::compile(&bed.grant(world), &Guards::default(), tier).expect("the grant compiles");
+    let grant = bed.grant(world);
+    let strength = Strength { mediated: world.mediated && Strength::from(tier).mediated, tier };
+    let boundary = Boundary::compile(&grant, &Guards::default(), strength).expect("the grant compiles");
     let plan = Plan { home: Some(bed.at("home")), ..Plan::for_folder(&bed.folder) };
+    let plan = Plan { policy: bed.policy(world, plan.policy.clone()), ..plan };
+    let denied = &grant.denied;
     let session =
         Session::open(&Ambient::claim(), within(plan, &boundary), Arc::new(Discard)).expect("a session");
     let mut asked = bed.asked(world);
@@ -470,9 +533,21 @@ fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
         if exception_to_both(&boundary, tier, *act, &real).is_some() {
             continue;
         }
-        if verdict.decision == Decision::Allow {
+        let unread = act.changes() && denied.reading(&real).is_some();
+        let above = !strength.mediated
+            && matches!(standing, Standing::ReadOnly(_))
+            && grant.denied.read_patterns().chain(grant.denied.write_patterns()).any(|pattern| {
+                pattern.place().starts_with(&real) && pattern.place().symlink_metadata().is_err()
+            });
+        let renamed = |rule: fn(&DeniedPaths, &Path) -> bool| rule(denied, path) && !rule(denied, &real);
+        // With Landlock alone a link in a hidden directory can be followed.
+        let linked = || tier == Tier::Landlock && matches!(boundary.standing(path), Standing::Hidden(_));
+        let other_name = path != &real && linked()
+            || renamed(|denied, at| denied.reading(at).is_some())
+            || renamed(|denied, at| denied.writing(at).is_some());
+        if verdict.decision == Decision::Allow && !unread && !above {
             prop_assert!(can, "1. the tool is allowed, the process cannot: {}", about());
-        } else if can {
+        } else if can && verdict.decision != Decision::Allow && !other_name {
             let why = exception(world, &boundary, tier, *act, path, &real);
             prop_assert!(why.is_some(), "2. the process can, the tool is not allowed: {}", about());
         }

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_policy::host::Hosts;
-use pinfold_policy::{FolderChoice, Guard, Guards, Held, NoProject};
+use pinfold_policy::{DeniedPaths, FolderChoice, Guard, Guards, Held, NoProject, SourcedRule};
 use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Mediation, Profile, Strength, Temp, Tier};
 
 use crate::agents;
 use crate::caches::{self, Arrange, Caches};
 use crate::credentials;
+use crate::denied;
 use crate::environment::{self, Filtered};
 use crate::folder::{Findings, Holder};
 use crate::git::layout;
@@ -83,6 +84,7 @@ pub struct Boundary {
     profile: Profile,
     places: Places,
     guards: Guards,
+    denied: DeniedPaths,
     home: Option<PathBuf>,
     granted: Vec<PathBuf>,
     read_only: bool,
@@ -117,6 +119,10 @@ impl Boundary {
         guards: &Guards,
         strength: impl Into<Strength>,
     ) -> Result<Self, CompileError> {
+        if grant.denied.writes_nowhere().is_some() && grant.mode != SandboxMode::ReadOnly {
+            let reads_only = Grant { mode: SandboxMode::ReadOnly, ..grant.clone() };
+            return Self::compile(&reads_only, guards, strength);
+        }
         let Strength { tier, mediated } = strength.into();
         let mediated = mediated && grant.openings.allow_mediation();
         known_caches(&grant.caches)?;
@@ -157,6 +163,7 @@ impl Boundary {
         visible.extend(sockets.iter().cloned());
         visible.extend(drawing.granted.iter().chain([&cwd]).cloned());
         lists::apply(grant, home.as_deref(), &cwd, &mut visible, &mut drawing)?;
+        denied::apply(grant, &cwd, &mut drawing)?;
         Ok(drawing.finish(grant, guards.clone(), home, cwd, Seen { visible, sockets }, tier))
     }
 
@@ -211,6 +218,26 @@ impl Boundary {
         self.own.iter().any(|own| real.starts_with(own))
     }
 
+    /// The rule that denies reading a resolved path.
+    pub(crate) fn denies_reading(&self, real: &Path) -> Option<&SourcedRule> {
+        self.denied.reading(real).map(Arc::as_ref)
+    }
+
+    /// The rule that denies changing a resolved path. What may not be read is not made, moved or given another name either.
+    pub(crate) fn denies_changing(&self, real: &Path) -> Option<&SourcedRule> {
+        self.denied.writing(real).map(Arc::as_ref).or_else(|| self.denies_reading(real))
+    }
+
+    /// Whether a rule denies any path.
+    pub(crate) fn has_denied_paths(&self) -> bool {
+        !self.denied.is_empty()
+    }
+
+    /// Whether something in a granted folder is hidden.
+    pub(crate) fn hides_within_granted(&self) -> bool {
+        self.places.hidden().any(|place| self.granted.iter().any(|granted| place.starts_with(granted)))
+    }
+
     /// Why a place may not be read, although nothing hid it at the start.
     pub(crate) fn unreadable(&self, real: &Path) -> Option<String> {
         if self.readable.iter().any(|place| real.starts_with(place)) {
@@ -222,7 +249,7 @@ impl Boundary {
 
     /// Names by which a path is looked at that is opened for reading.
     pub(crate) fn read_names(&self) -> ReadNames {
-        ReadNames::new(&self.guards, self.places.hidden(), std::iter::empty())
+        ReadNames::new(&self.guards, self.places.hidden(), self.denied.read_patterns())
     }
 
     /// Whether a person opened the place by name, or one above it: nothing is protected there.
@@ -388,10 +415,14 @@ pub(crate) struct Drawing {
     /// Guarded places that may be read.
     readable: Vec<PathBuf>,
     /// What lies inside is judged when it is named: nothing is searched for.
-    mediated: bool,
+    pub(crate) mediated: bool,
 }
 
 impl Drawing {
+    pub(crate) fn granted(&self) -> Vec<PathBuf> {
+        self.granted.clone()
+    }
+
     /// A guarded place is opened as it is; any other directory is treated like the folder.
     fn allow_write(&mut self, path: PathBuf, guards: &Guards, home: Option<&Path>) {
         if guards.write(&path, home, false).is_some() || !path.is_dir() {
@@ -559,6 +590,7 @@ impl Drawing {
             profile,
             places: self.places,
             guards,
+            denied: grant.denied.clone(),
             home,
             granted: self.granted,
             read_only: grant.mode == SandboxMode::ReadOnly,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use pinfold_policy::FolderChoice;
+use pinfold_policy::{DeniedPaths, FolderChoice};
 use pinfold_policy::declared::KernelLists;
 use pinfold_policy::settings::Secrets;
 use pinfold_sandbox::{Limits, Openings, Temp};
@@ -82,6 +82,8 @@ pub struct Grant {
     pub deny_read: Vec<PathBuf>,
     /// Declared path scopes of the terminal, resolved. They narrow everything else that is granted here.
     pub lists: KernelLists,
+    /// Paths that rules deny. They are denied whatever else is granted here.
+    pub denied: DeniedPaths,
     /// The person's home directory, if there is one.
     pub home: Option<PathBuf>,
     /// Where copies are kept that the command may change, and temporary files where no memory can be mounted.

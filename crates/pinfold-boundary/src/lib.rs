@@ -25,6 +25,7 @@ mod agents;
 mod boundary;
 mod caches;
 mod credentials;
+mod denied;
 mod environment;
 mod folder;
 mod git;

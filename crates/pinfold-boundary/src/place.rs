@@ -166,6 +166,14 @@ impl Places {
         }
     }
 
+    /// Takes back what can be written at a path and beneath it.
+    pub(crate) fn close(&mut self, path: &Path, why: &str) {
+        let beneath = self.list.iter_mut().filter(|(at, _)| at.starts_with(path));
+        for (_, place) in beneath.filter(|(_, place)| place.hold == Hold::Writable) {
+            (place.hold, place.why) = (Hold::ReadOnly, why.to_owned().into());
+        }
+    }
+
     /// Whether a place is seen although something may be covered above it.
     fn shows(&self, path: &Path) -> bool {
         let decides = |place: &&Place| matches!(place.hold, Hold::Visible | Hold::Writable | Hold::Covered);

@@ -49,6 +49,7 @@ pub mod claim;
 pub mod command;
 pub mod decision;
 pub mod declared;
+mod denied;
 pub mod fact;
 mod folder_choice;
 pub mod foreign;
@@ -86,6 +87,7 @@ pub use call::{BadCall, RawCall, ToolCall};
 pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim, Supposition};
 pub use decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ScopedTool, Surroundings, ToolScopes};
+pub use denied::{DeniedPaths, DeniedPattern};
 pub use fact::{
     CommandFact, DeclaredHit, Disguise, Facts, GuardHit, Kind, NamedFact, PathFact, ShellFact, ShellHold,
     Standing, Why,

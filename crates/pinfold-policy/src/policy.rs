@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::denied::DeniedPaths;
 use crate::declared::{Declared, ScopedTool, Surroundings};
 use crate::host::Hosts;
 use crate::mode::{BashMode, Immune, Mode, Reads};
@@ -111,6 +112,11 @@ impl Policy {
             Effect::Ask => &self.ask,
             Effect::Deny => &self.deny,
         }
+    }
+
+    /// What deny rules close to every process.
+    pub fn denied_paths(&self) -> DeniedPaths {
+        DeniedPaths::new(Arc::clone(&self.deny))
     }
 
     /// Whether a search passes over a resolved path that it meets: a rule denies reading it, or a declared scope

@@ -223,6 +223,12 @@ impl RuleSet {
         self.rules.get(found.index)
     }
 
+    /// Every pattern for paths, with the tool that its rule names.
+    pub(crate) fn path_patterns(&self) -> impl Iterator<Item = (ToolName, &Anchored, &Arc<SourcedRule>)> {
+        let with_rule = |rule: &PathRule| self.rules.get(rule.index);
+        self.path_rules().filter_map(move |rule| Some((rule.tool, &rule.pattern, with_rule(rule)?)))
+    }
+
     fn path_rules(&self) -> impl Iterator<Item = &PathRule> {
         let mut found = Vec::new();
         let mut waiting = vec![&self.paths];

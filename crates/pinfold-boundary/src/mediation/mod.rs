@@ -273,7 +273,8 @@ impl Mediator {
         if boundary.holds_beneath(from) || is_directory && self.is_foreign_git_dir(from) {
             return Some(STAYS.to_owned());
         }
-        if !is_directory || is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to) {
+        let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
+        if !is_directory || free && !boundary.has_denied_paths() {
             return None;
         }
         let git_dir = |place: &Path| git_dir_of(boundary, place).map(|(git_dir, _)| git_dir);
@@ -316,10 +317,15 @@ impl Mediator {
                 directory.strip_prefix(to).map_or_else(|_| directory.to_owned(), |below| from.join(below));
             self.holds(boundary, at, guard, &stands_in).then_some(())
         };
-        if held(entry).is_some() || held(&there).is_some() || kind.is_dir() && self.is_foreign_git_dir(entry)
+        let denied = |at: &Path| boundary.denies_changing(at).is_some();
+        if denied(entry)
+            || denied(&there)
+            || held(entry).is_some()
+            || held(&there).is_some()
+            || kind.is_dir() && self.is_foreign_git_dir(entry)
         {
             Visit::Found
-        } else if kind.is_dir() && is_skipped(name) {
+        } else if kind.is_dir() && is_skipped(name) && !boundary.has_denied_paths() {
             Visit::Skip
         } else {
             Visit::Enter

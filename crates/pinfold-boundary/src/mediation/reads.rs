@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use pinfold_policy::{Guards, Held};
+use pinfold_policy::{DeniedPattern, Guards, Held};
 
 /// Names by which a path is worth a look. Most paths have none of them, and nothing else is asked about those.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(crate) struct ReadNames {
     suffixes: Vec<Vec<u8>>,
     /// A pattern is too wide to be told by names.
     any: bool,
+    /// What a pattern matches may be named from within a directory that it matches.
+    relative: bool,
 }
 
 impl ReadNames {
@@ -22,15 +24,29 @@ impl ReadNames {
     pub(crate) fn new<'p>(
         guards: &Guards,
         hidden: impl Iterator<Item = &'p Path>,
-        patterns: impl Iterator<Item = Vec<u8>>,
+        denied: impl Iterator<Item = DeniedPattern<'p>>,
     ) -> Self {
         let mut all = Self::default();
         for guard in guards.read_list().iter().filter(|guard| guard.held() != Held::Asked) {
             all.add_pattern(guard.pattern().as_bytes());
         }
-        patterns.for_each(|pattern| all.add_pattern(&pattern));
+        denied.for_each(|pattern| all.add_denied(&pattern));
         all.names.extend(hidden.filter_map(Path::file_name).map(OsStr::to_owned));
         all
+    }
+
+    /// All opens are looked at.
+    #[must_use]
+    pub(crate) fn all(self) -> Self {
+        Self { any: true, ..self }
+    }
+
+    fn add_denied(&mut self, pattern: &DeniedPattern<'_>) {
+        let text = pattern.text();
+        self.add_pattern(&text);
+        // What is there now is hidden, and nobody works in it.
+        let appears_later = || !pattern.is_whole() || pattern.place().symlink_metadata().is_err();
+        self.relative |= text.ends_with(b"*") && appears_later();
     }
 
     /// The last component of a pattern tells it; a wild one by what follows its star, or the one before.
@@ -61,7 +77,9 @@ impl ReadNames {
 
     /// Whether a path, as a caller wrote it, is worth a look.
     pub(crate) fn matches(&self, path: &OsStr) -> bool {
+        let bytes = path.as_bytes();
         self.any
+            || self.relative && (!bytes.starts_with(b"/") || bytes.starts_with(b"/proc/"))
             || path.as_bytes().split(|byte| *byte == b'/').any(|component| {
                 self.names.contains(OsStr::from_bytes(component))
                     || self.suffixes.iter().any(|suffix| component.ends_with(suffix))
@@ -79,9 +97,9 @@ mod tests {
 
     #[test]
     fn a_path_is_worth_a_look_by_any_of_its_names() {
-        let patterns = ["/w/secrets/**", "**/*.pem", "**/key-??"].map(|p| p.as_bytes().to_vec());
         let mut names =
-            ReadNames::new(&Guards::default(), [Path::new("/h/private")].into_iter(), patterns.into_iter());
+            ReadNames::new(&Guards::default(), [Path::new("/h/private")].into_iter(), std::iter::empty());
+        ["/w/secrets/**", "**/*.pem", "**/key-??"].iter().for_each(|p| names.add_pattern(p.as_bytes()));
         assert!(names.any, "a pattern without a plain name is worth every look");
         names.any = false;
         for (path, expected) in [

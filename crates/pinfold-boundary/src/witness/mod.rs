@@ -12,7 +12,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{GuardKind, Held};
+use pinfold_policy::{GuardKind, Held, SourcedRule};
 use pinfold_sandbox::{
     self as sandbox, Attempt, Done, Entrances, Intent, Profile, Reply, Temp, Tier, Watcher,
 };
@@ -37,14 +37,21 @@ pub struct Witness<'a> {
     /// None where the kernel decides.
     mediator: Option<Mediator>,
     reads: ReadNames,
+    /// Landlock grants reading to what was there at the start beside what is hidden: what appears later in the folder is
+    /// opened by the supervisor.
+    opens_for_reading: bool,
 }
 
 impl<'a> Witness<'a> {
     /// A witness for a run within `boundary`, held by `tier`.
     pub fn new(boundary: &'a Boundary, tier: Tier) -> Self {
         let mediated = boundary.profile().mediated.is_some();
-        let reads =
-            if boundary.profile().watches_reading { boundary.read_names() } else { ReadNames::default() };
+        let opens_for_reading = mediated && tier == Tier::Landlock && boundary.hides_within_granted();
+        let reads = match boundary.profile().watches_reading {
+            true if opens_for_reading => boundary.read_names().all(),
+            true => boundary.read_names(),
+            false => ReadNames::default(),
+        };
         Self {
             boundary,
             tier,
@@ -53,6 +60,7 @@ impl<'a> Witness<'a> {
             more: 0,
             mediator: mediated.then(|| Mediator::new(boundary)),
             reads,
+            opens_for_reading,
         }
     }
 
@@ -87,8 +95,8 @@ impl<'a> Witness<'a> {
                 program: program(attempt.pid),
                 times: 1,
                 why: no.why,
-                rule: None,
-                source: None,
+                rule: no.rule.as_ref().map(|(rule, _)| rule.clone()),
+                source: no.rule.map(|(_, source)| source),
                 instead: no.instead,
                 to_allow: no.to_allow.into(),
             };
@@ -101,7 +109,11 @@ impl<'a> Witness<'a> {
         match attempt.intent {
             Intent::Socket => return Ruling::Refused(self.socket(&attempt.place)),
             Intent::Connect => return self.connection(&attempt.place).map_or(Ruling::Free, Ruling::Refused),
-            Intent::Read => return self.reading(attempt).map_or(Ruling::Free, Ruling::Refused),
+            Intent::Read => {
+                let ours = self.opens_for_reading && self.boundary.is_within_granted(&attempt.place);
+                let free = if ours { Ruling::Allowed } else { Ruling::Free };
+                return self.reading(attempt).map_or(free, Ruling::Refused);
+            }
             _ => {}
         }
         let place = attempt.place.as_path();
@@ -110,6 +122,9 @@ impl<'a> Witness<'a> {
             return Ruling::Free;
         }
         let mediated = self.mediator.is_some();
+        if let Some(rule) = self.denied(attempt) {
+            return Ruling::Refused(No::denied(rule));
+        }
         match (self.boundary.standing(place), &mut self.mediator) {
             (Standing::Writable, _) if self.boundary.is_own(place) => Ruling::Free,
             (Standing::Writable, Some(_)) if matches!(attempt.intent, Intent::Access | Intent::Lock) => {
@@ -136,11 +151,21 @@ impl<'a> Witness<'a> {
         }
     }
 
+    /// The rule that denies a change that would be made.
+    fn denied(&self, attempt: &Attempt) -> Option<&SourcedRule> {
+        let asks = matches!(attempt.intent, Intent::Access | Intent::Lock);
+        let rule = self.boundary.denies_changing(&attempt.place)?;
+        (!asks && would_be_done(attempt)).then_some(rule)
+    }
+
     /// What is hidden is refused by a wall. What appears later is no less hidden, and only seen here.
     fn reading(&self, attempt: &Attempt) -> Option<No> {
         let place = attempt.place.as_path();
         if self.is_private(place) || fs::symlink_metadata(place).is_err() {
             return None;
+        }
+        if let Some(rule) = self.boundary.denies_reading(place) {
+            return Some(No::denied(rule));
         }
         if let Standing::Hidden(held) = self.boundary.standing(place) {
             return Some(No::unreadable(held.why()));
@@ -168,6 +193,7 @@ impl<'a> Witness<'a> {
             to_allow: "start with --allow-host NAME:PORT",
             by_us: false,
             negotiable: false,
+            rule: None,
         })
     }
 
@@ -187,6 +213,7 @@ impl<'a> Witness<'a> {
             to_allow: TO_ALLOW_OUTSIDE,
             by_us: self.tier == Tier::Landlock && attempt.intent == Intent::Metadata,
             negotiable: self.negotiates && is_negotiable(self.boundary, attempt),
+            rule: None,
         }
     }
 

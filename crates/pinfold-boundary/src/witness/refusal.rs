@@ -7,6 +7,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use pinfold_policy::SourcedRule;
 use pinfold_sandbox::{Intent, Tier};
 use serde::Serialize;
 
@@ -60,6 +61,8 @@ pub(super) struct No {
     pub(super) by_us: bool,
     /// Somebody may let it pass.
     pub(super) negotiable: bool,
+    /// The rule that says so, and where it stands.
+    pub(super) rule: Option<(String, String)>,
 }
 
 impl No {
@@ -71,6 +74,7 @@ impl No {
             to_allow: "make it yourself outside the run",
             by_us: true,
             negotiable: false,
+            rule: None,
         }
     }
 
@@ -82,6 +86,19 @@ impl No {
             to_allow: "change it yourself, or start with --allow-write",
             by_us: false,
             negotiable: false,
+            rule: None,
+        }
+    }
+
+    /// By a deny rule.
+    pub(super) fn denied(rule: &SourcedRule) -> Self {
+        Self {
+            why: "a rule denies it".to_owned(),
+            instead: "leave it alone, and tell the person what it is needed for",
+            to_allow: "change the rule",
+            by_us: true,
+            negotiable: false,
+            rule: Some((rule.rule.to_string(), rule.source.to_string())),
         }
     }
 
@@ -92,6 +109,7 @@ impl No {
             to_allow: "start with --allow-read and its path",
             by_us: false,
             negotiable: false,
+            rule: None,
         }
     }
 
@@ -102,6 +120,7 @@ impl No {
             to_allow: "start with --allow-host NAME if it has to be reached",
             by_us: false,
             negotiable: false,
+            rule: None,
         }
     }
 
@@ -112,6 +131,7 @@ impl No {
             to_allow: "start with --allow-socket and its path; abstract names cannot be allowed",
             by_us: true,
             negotiable: false,
+            rule: None,
         }
     }
 
@@ -123,6 +143,7 @@ impl No {
             to_allow: "run it where the full tier can be had (`pinfold doctor`)",
             by_us: true,
             negotiable: false,
+            rule: None,
         }
     }
 
@@ -134,6 +155,7 @@ impl No {
             to_allow: "nothing allows that",
             by_us: true,
             negotiable: false,
+            rule: None,
         }
     }
 
@@ -147,6 +169,7 @@ impl No {
             },
             by_us: true,
             negotiable: false,
+            rule: None,
         }
     }
 }

@@ -89,6 +89,7 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         secrets,
         sockets: from_here(&run.allow_socket).into_iter().chain(sockets).collect(),
         lists: plan.policy.declared.kernel_lists(),
+        denied: plan.policy.denied_paths(),
         openings: openings(&run.open),
         limits: self::limits(&run.limits),
         ..Grant::default()

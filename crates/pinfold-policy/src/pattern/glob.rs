@@ -31,6 +31,11 @@ impl Glob {
         Self { pieces }
     }
 
+    /// The pattern.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        self.pieces.iter().map(|piece| &*piece.text).collect::<Vec<_>>().join(&b'*')
+    }
+
     /// The bytes in front of the first wildcard.
     pub(crate) fn literal_prefix(&self) -> &[u8] {
         let Some(first) = self.pieces.first() else { return &[] };

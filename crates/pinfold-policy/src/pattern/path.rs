@@ -240,6 +240,23 @@ impl Anchored {
         at.iter().enumerate().filter(|(_, here)| **here).any(|(i, _)| i == own.len() || lies_below(i))
     }
 
+    /// Whether it is a place and all that lies beneath it.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.rest.iter().all(|segment| *segment == Segment::Any)
+    }
+
+    /// The pattern as text, from the root of the file system on.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let rest = self.rest.iter().map(|segment| match segment {
+            Segment::Up => b"..".to_vec(),
+            Segment::Any => b"**".to_vec(),
+            Segment::Name(name) => name.to_vec(),
+            Segment::Glob(glob) => glob.text(),
+        });
+        let names = self.leading.iter().map(|name| name.to_vec()).chain(rest);
+        names.flat_map(|name| [b"/".to_vec(), name].concat()).collect()
+    }
+
     /// The last name of the pattern, when every match ends with it.
     pub(crate) fn last_name(&self) -> Option<&[u8]> {
         match self.rest.last() {

@@ -114,6 +114,7 @@ impl Shells {
             home: plan.home.clone(),
             temp: Temp::Directory(scratch.temp()),
             lists: plan.policy.declared.kernel_lists(),
+            denied: plan.policy.denied_paths(),
             environment_wishes,
             ..grant
         };
@@ -242,6 +243,8 @@ impl Shells {
         grant.private = Private::existing(scratch.path());
         grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
         if let Some(session) = session.upgrade() {
+            // Rules may have come since.
+            grant.denied = session.policy().denied_paths();
             grant.negotiable = session.may_let_processes_out();
             grant.asks_about_hosts = session.may_let_processes_reach();
         }

@@ -1,0 +1,112 @@
+//! Paths that deny rules close to every process, as a sandbox needs them: the same rules that calls are judged by.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::pattern::{Anchored, Below, Reached, names};
+use crate::rule::SourcedRule;
+use crate::rules::RuleSet;
+use crate::tool::ToolName;
+
+/// The deny rules about paths, compiled. A rule on `Read` closes its paths for reading, one on `Edit` or `Write` for writing;
+/// one on another tool is about that tool alone.
+///
+/// A rule without a path (`deny: ["Edit"]`) is not in here but in [`DeniedPaths::writes_nowhere`].
+#[derive(Debug, Clone, Default)]
+pub struct DeniedPaths {
+    rules: Arc<RuleSet>,
+}
+
+/// The same rules, wherever their patterns are measured from.
+impl PartialEq for DeniedPaths {
+    fn eq(&self, other: &Self) -> bool {
+        self.rules == other.rules
+    }
+}
+
+/// One pattern of a rule, measured from the root of the file system.
+#[derive(Debug, Clone, Copy)]
+pub struct DeniedPattern<'a> {
+    pattern: &'a Anchored,
+    rule: &'a Arc<SourcedRule>,
+}
+
+impl DeniedPaths {
+    pub(crate) fn new(rules: Arc<RuleSet>) -> Self {
+        Self { rules }
+    }
+
+    /// Whether no rule denies a path.
+    pub fn is_empty(&self) -> bool {
+        !self.rules.has_paths()
+    }
+
+    /// The rule that denies reading a resolved path.
+    pub fn reading(&self, real: &Path) -> Option<&Arc<SourcedRule>> {
+        self.rules.path(real, true).into_iter().find(|found| reads(found.tool)).map(|found| found.rule)
+    }
+
+    /// The rule that denies writing a resolved path.
+    pub fn writing(&self, real: &Path) -> Option<&Arc<SourcedRule>> {
+        self.rules.path(real, true).into_iter().find(|found| writes(found.tool)).map(|found| found.rule)
+    }
+
+    /// A rule that denies writing anything.
+    pub fn writes_nowhere(&self) -> Option<&Arc<SourcedRule>> {
+        self.rules.tool(ToolName::Edit.as_str())
+    }
+
+    /// Every pattern that denies reading.
+    pub fn read_patterns(&self) -> impl Iterator<Item = DeniedPattern<'_>> {
+        self.patterns(reads)
+    }
+
+    /// Every pattern that denies writing.
+    pub fn write_patterns(&self) -> impl Iterator<Item = DeniedPattern<'_>> {
+        self.patterns(writes)
+    }
+
+    fn patterns(&self, meant: fn(ToolName) -> bool) -> impl Iterator<Item = DeniedPattern<'_>> {
+        let meant = self.rules.path_patterns().filter(move |(tool, ..)| meant(*tool));
+        meant.map(|(_, pattern, rule)| DeniedPattern { pattern, rule })
+    }
+}
+
+fn reads(tool: ToolName) -> bool {
+    tool == ToolName::Read
+}
+
+fn writes(tool: ToolName) -> bool {
+    matches!(tool, ToolName::Edit | ToolName::Write)
+}
+
+impl<'a> DeniedPattern<'a> {
+    /// The deepest directory or file that every match lies in or is.
+    pub fn place(&self) -> PathBuf {
+        let root = PathBuf::from("/");
+        let names = self.pattern.leading.iter().map(|name| std::ffi::OsStr::from_bytes(name));
+        names.fold(root, |path, name| path.join(name))
+    }
+
+    /// Whether [`DeniedPattern::place`] is denied as a whole, with all that lies beneath it. Else it is what matches below it.
+    pub fn is_whole(&self) -> bool {
+        self.pattern.is_whole()
+    }
+
+    /// Whether something below a directory may match.
+    pub fn may_match_below(&self, directory: &Path) -> bool {
+        let names: Vec<&[u8]> = names(directory).collect();
+        self.pattern.may_meet(&names, Reached { below: Below::Yes, ..Reached::default() }, true)
+    }
+
+    /// The pattern from the root of the file system on, with `*`, `?` and `**`.
+    pub fn text(&self) -> Vec<u8> {
+        self.pattern.text()
+    }
+
+    /// The rule.
+    pub fn rule(&self) -> &'a SourcedRule {
+        self.rule
+    }
+}
