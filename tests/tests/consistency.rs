@@ -219,19 +219,21 @@ fn worlds() -> impl Strategy<Value = World> {
         (prop::collection::vec(0..RULES.len(), 0..4), prop::bool::weighted(0.7)),
         prop::collection::vec(prop::collection::vec(name(), 1..4), 40),
     )
-        .prop_map(|((mode, in_tmp, repositories, configured_hooks), tree, write, read, ruled, asked)| World {
-            mode,
-            in_tmp,
-            repositories,
-            configured_hooks,
-            tree,
-            add: write.0,
-            allow_write: write.1,
-            deny_read: read.0,
-            allow_read: read.1,
-            rules: ruled.0,
-            mediated: ruled.1,
-            asked,
+        .prop_map(|((mode, in_tmp, repositories, configured_hooks), tree, write, read, ruled, asked)| {
+            World {
+                mode,
+                in_tmp,
+                repositories,
+                configured_hooks,
+                tree,
+                add: write.0,
+                allow_write: write.1,
+                deny_read: read.0,
+                allow_read: read.1,
+                rules: ruled.0,
+                mediated: ruled.1,
+                asked,
+            }
         })
 }
 

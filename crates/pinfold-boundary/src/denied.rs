@@ -95,8 +95,7 @@ fn search(denied: &DeniedPaths, drawing: &mut Drawing) {
     let writing = if drawing.mediated { Vec::new() } else { writing };
     let mut found: Vec<(PathBuf, Hold, String)> = Vec::new();
     for place in places_of_search(reading.iter().chain(&writing), drawing) {
-        let may_match =
-            |at: &Path| reading.iter().chain(&writing).any(|pattern| pattern.may_match_below(at));
+        let may_match = |at: &Path| reading.iter().chain(&writing).any(|pattern| pattern.may_match_below(at));
         let walked = walk(&place, |entry, kind| {
             let rule = match (denied.reading(entry), denied.writing(entry)) {
                 (Some(rule), _) => Some((Hold::Hidden, rule, "reading")),

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::denied::DeniedPaths;
 use crate::declared::{Declared, ScopedTool, Surroundings};
+use crate::denied::DeniedPaths;
 use crate::host::Hosts;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::pattern::Bases;

@@ -40,7 +40,7 @@ const OF_THE_WATCH: &[&str] = &[
 
 const OF_LANDLOCK: &[&str] = &[
     "`/tmp` is shared with the machine and read-only but for a private directory at `TMPDIR`",
-    "files that appear beside a hidden credential after the start cannot be read inside",
+    "files that appear beside a hidden place after the start cannot be run inside, nor read outside the folder",
     "names in a hidden directory can be listed, though nothing in it can be read",
     "processes outside can be seen in `/proc`, though not read, and before Linux 6.12 be signalled",
     "descendants that outlive a killed supervisor are not ended",

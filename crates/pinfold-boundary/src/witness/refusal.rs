@@ -93,9 +93,9 @@ impl No {
     /// By a deny rule.
     pub(super) fn denied(rule: &SourcedRule) -> Self {
         Self {
-            why: "a rule denies it".to_owned(),
+            why: format!("{} denies it", crate::denied::named(rule)),
             instead: "leave it alone, and tell the person what it is needed for",
-            to_allow: "change the rule",
+            to_allow: "change or remove the rule",
             by_us: true,
             negotiable: false,
             rule: Some((rule.rule.to_string(), rule.source.to_string())),

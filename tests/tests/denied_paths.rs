@@ -1,0 +1,182 @@
+//! Deny rules about paths bind processes: of a run and of the `Bash` tool, on both tiers, for every user. The cases stand in
+//! `tests/denied/cases.txt`; each wins with nothing around it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+use pinfold_tests::bed::{Bed, told};
+use pinfold_tests::product::pinfold;
+use pinfold_tests::{Tier, Who};
+use serde_json::json;
+
+/// Files for reading, and files for writing.
+const READ: [&str; 3] = ["secrets/x", "key.pem", "deep/er/k.pem"];
+const WRITTEN: [&str; 2] = ["conf/a", "locked.txt"];
+
+struct Case {
+    name: String,
+    deny: Vec<String>,
+    sh: String,
+    says: Option<String>,
+}
+
+fn cases() -> Vec<Case> {
+    let text = include_str!("../denied/cases.txt");
+    let blocks = text.split("\n[").skip(1);
+    let case = |block: &str| {
+        let value = |key: &str| block.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned);
+        Case {
+            name: block.split(']').next().expect("a name").to_owned(),
+            deny: value("deny: ").expect("a rule").split("; ").map(str::to_owned).collect(),
+            sh: value("sh: ").expect("a script"),
+            says: value("says: "),
+        }
+    };
+    blocks.map(case).collect()
+}
+
+/// A bed with files and settings in it.
+fn bed(who: Who, deny: &[String]) -> Bed {
+    let bed = Bed::new(who);
+    let put = |at: &Path, text: &str| {
+        fs::create_dir_all(at.parent().expect("a directory")).expect("it can be made");
+        fs::write(at, text).expect("it can be written");
+    };
+    for name in READ {
+        put(&bed.folder().join(name), "TOP-SECRET KEEP\n");
+    }
+    for name in WRITTEN {
+        put(&bed.folder().join(name), "KEEP\n");
+    }
+    for name in ["private/x", "notes/n"] {
+        put(&bed.home().join(name), "TOP-SECRET\n");
+    }
+    let settings = json!({"permissions": {"allow": ["Bash"], "deny": deny}});
+    put(&bed.home().join(".config/pinfold/settings.json"), &settings.to_string());
+    bed.give();
+    bed
+}
+
+/// What was got past the rules.
+fn harm(bed: &Bed, printed: &str) -> Option<String> {
+    let kept = |name: &&&str| fs::read_to_string(bed.folder().join(name)).is_ok_and(|t| t.contains("KEEP"));
+    if printed.contains("TOP-SECRET") {
+        return Some("it was read".to_owned());
+    }
+    READ.iter().chain(&WRITTEN).find(|name| !kept(name)).map(|name| format!("`{name}` was changed"))
+}
+
+fn script(bed: &Bed, case: &Case) -> String {
+    case.sh.replace("$H", &bed.home().display().to_string())
+}
+
+#[test]
+fn each_case_wins_when_nothing_holds_it() {
+    for case in cases() {
+        let bed = bed(Who::present()[0], &case.deny);
+        let free = bed.free("sh").args(["-c", &script(&bed, &case)]).output().expect("a shell");
+        assert!(harm(&bed, &told(&free)).is_some(), "{}: harmless: {}", case.name, told(&free));
+    }
+}
+
+fn a_process_of_a_run_is_held(tier: Tier) {
+    for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
+        for case in cases() {
+            let bed = bed(who, &case.deny);
+            let output = bed.sh(tier, &script(&bed, &case));
+            let printed = told(&output);
+            // The report names what was tried, and a rule is no content.
+            let harm = harm(&bed, &String::from_utf8_lossy(&output.stdout));
+            assert_eq!(harm, None, "{}, {who}, {tier}: {printed}", case.name);
+            let says = case.says.as_deref().filter(|says| !says.starts_with("Read") || tier != Tier::Full);
+            assert!(
+                says.is_none_or(|says| printed.contains(says)),
+                "{}, {who}, {tier}: {printed}",
+                case.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_process_of_a_run_is_held_on_the_full_tier() {
+    a_process_of_a_run_is_held(Tier::Full);
+}
+
+#[test]
+fn a_process_of_a_run_is_held_on_the_landlock_tier() {
+    a_process_of_a_run_is_held(Tier::LandlockOnly);
+}
+
+#[test]
+fn the_bash_tool_is_held() {
+    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
+        for case in cases() {
+            let bed = bed(who, &case.deny);
+            // Words are denied by words; what they do not say is left to the kernel.
+            fs::write(bed.folder().join("script"), script(&bed, &case)).expect("a script");
+            bed.give();
+            for command in [script(&bed, &case), "sh ./script".to_owned()] {
+                let input = json!({ "command": command }).to_string();
+                let mut call = bed.free(pinfold());
+                call.args(["call", "--allow-bash", "Bash", &input]);
+                let output = call.output().expect("pinfold can be started");
+                let harm = harm(&bed, &String::from_utf8_lossy(&output.stdout));
+                assert_eq!(harm, None, "{}, {who}: {command}: {}", case.name, told(&output));
+            }
+        }
+    }
+}
+
+/// The control: beside what is denied everything goes on, for names that come later too.
+#[test]
+fn what_no_rule_denies_is_read_and_written() {
+    for tier in Tier::ALL {
+        for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
+            let deny = ["Read(./secrets/**)", "Edit(./locked.txt)", "Read(**/*.pem)"];
+            let bed = bed(who, &deny.map(str::to_owned));
+            // With Landlock alone what appears beside a hidden place can be read and not run.
+            let runs = if tier == Tier::Full { "./run" } else { "sh run" };
+            let script = "set -e; echo new > fresh; cat fresh; mkdir d; echo more > d/f; cat d/f; mv d e; cat e/f; \
+                          cat locked.txt; echo changed > conf/a; cat conf/a; printf '#!/bin/sh\necho ran\n' > run; \
+                          chmod 755 run; $RUN; git init -q r; git -C r status --short; rm -r e fresh";
+            let output = bed.sh(tier, &script.replace("$RUN", runs));
+            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(printed, "new\nmore\nmore\nKEEP\nchanged\nran\n", "{who}, {tier}: {}", told(&output));
+        }
+    }
+}
+
+/// Made from outside while the run goes on: nothing could hide it.
+#[test]
+fn what_appears_during_the_run_is_looked_at_when_it_is_read() {
+    for tier in Tier::ALL {
+        for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
+            let bed = bed(who, &["Read(./later/**)", "Read(*.key)"].map(str::to_owned));
+            let script = "touch started; until [ -e free/there ]; do sleep 0.02; done; cat later/x; cat $PWD/later/x; \
+                          cat a.key; cd later; cat x; cat ../free/there";
+            let mut running = bed.run(tier, &[]);
+            running.args(["sh", "-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let running = running.spawn().expect("pinfold can be started");
+            let folder = bed.folder();
+            while !folder.join("started").exists() {
+                sleep(Duration::from_millis(10));
+            }
+            for directory in ["later", "made"] {
+                fs::create_dir(folder.join(directory)).expect("it is new");
+            }
+            for name in ["later/x", "a.key"] {
+                fs::write(folder.join(name), "TOP-SECRET\n").expect("it is new");
+            }
+            fs::write(folder.join("made/there"), "there\n").expect("it is new");
+            bed.give();
+            fs::rename(folder.join("made"), folder.join("free")).expect("it is there");
+            let output = running.wait_with_output().expect("it ends");
+            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(printed, "there\n", "{who}, {tier}: {}", told(&output));
+        }
+    }
+}
