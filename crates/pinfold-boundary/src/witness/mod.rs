@@ -110,7 +110,9 @@ impl<'a> Witness<'a> {
             Intent::Socket => return Ruling::Refused(self.socket(&attempt.place)),
             Intent::Connect => return self.connection(&attempt.place).map_or(Ruling::Free, Ruling::Refused),
             Intent::Read => {
-                let ours = self.opens_for_reading && self.boundary.is_within_granted(&attempt.place);
+                let ours = self.opens_for_reading
+                    && self.boundary.is_within_granted(&attempt.place)
+                    && fs::symlink_metadata(&attempt.place).is_ok_and(|found| found.is_file());
                 let free = if ours { Ruling::Allowed } else { Ruling::Free };
                 return self.reading(attempt).map_or(free, Ruling::Refused);
             }

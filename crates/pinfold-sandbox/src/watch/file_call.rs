@@ -125,6 +125,11 @@ impl OpenCall {
         self.has(libc::O_TMPFILE)
     }
 
+    /// Whether it only names a file, and neither reads nor writes it.
+    pub(super) fn only_names(&self) -> bool {
+        self.has(libc::O_PATH)
+    }
+
     /// Whether it only makes the file if it is missing, and writes nothing.
     pub(super) fn only_makes(&self) -> bool {
         self.creates() && self.flags & (libc::O_ACCMODE | libc::O_TRUNC) == 0

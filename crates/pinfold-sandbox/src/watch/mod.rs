@@ -241,10 +241,7 @@ impl Watch {
                 let errno = if self.backing.mounts { libc::EROFS } else { libc::EACCES };
                 self.answer(question, Answer::Fail(errno))
             }
-            // Nothing but the kernel does these.
-            Reply::CarryOut if matches!(found.call, FileCall::Access { .. } | FileCall::Lock { .. }) => {
-                self.answer(question, Answer::GoOn)
-            }
+            Reply::CarryOut if is_left_to_the_kernel(&found.call) => self.answer(question, Answer::GoOn),
             Reply::CarryOut if self.backing.mediated => self.carry_out(question, found, attempts, watcher),
             Reply::GoOn
                 if self.backing.mediated && (found.is_about_attributes() || self.is_carried(&found)) =>
@@ -389,6 +386,15 @@ fn is_plain_reading(question: &libc::seccomp_notif, watcher: &dyn Watcher) -> bo
     reads
         && memory::path(question.pid.cast_signed(), address)
             .map_or(true, |path| !watcher.looks_at_reading(&path))
+}
+
+/// Calls that nothing but the kernel does, and that give no way to a content.
+fn is_left_to_the_kernel(call: &FileCall) -> bool {
+    match call {
+        FileCall::Access { .. } | FileCall::Lock { .. } => true,
+        FileCall::Open(open) => open.only_names(),
+        _ => false,
+    }
 }
 
 /// Calls that neither Landlock nor, for an open file, a mount keeps from what lies outside.
