@@ -19,6 +19,7 @@ const WRITTEN: [&str; 2] = ["conf/a", "locked.txt"];
 struct Case {
     name: String,
     deny: Vec<String>,
+    before: Option<String>,
     sh: String,
     says: Option<String>,
 }
@@ -31,6 +32,7 @@ fn cases() -> Vec<Case> {
         Case {
             name: block.split(']').next().expect("a name").to_owned(),
             deny: value("deny: ").expect("a rule").split("; ").map(str::to_owned).collect(),
+            before: value("before: "),
             sh: value("sh: ").expect("a script"),
             says: value("says: "),
         }
@@ -60,6 +62,15 @@ fn bed(who: Who, deny: &[String]) -> Bed {
     bed
 }
 
+fn bed_of(who: Who, case: &Case) -> Bed {
+    let bed = bed(who, &case.deny);
+    if let Some(before) = &case.before {
+        let done = bed.free("sh").args(["-c", before]).status().expect("a shell");
+        assert!(done.success(), "{}: {before}", case.name);
+    }
+    bed
+}
+
 /// What was got past the rules.
 fn harm(bed: &Bed, printed: &str) -> Option<String> {
     let kept = |name: &&&str| fs::read_to_string(bed.folder().join(name)).is_ok_and(|t| t.contains("KEEP"));
@@ -76,7 +87,7 @@ fn script(bed: &Bed, case: &Case) -> String {
 #[test]
 fn each_case_wins_when_nothing_holds_it() {
     for case in cases() {
-        let bed = bed(Who::present()[0], &case.deny);
+        let bed = bed_of(Who::present()[0], &case);
         let free = bed.free("sh").args(["-c", &script(&bed, &case)]).output().expect("a shell");
         assert!(harm(&bed, &told(&free)).is_some(), "{}: harmless: {}", case.name, told(&free));
     }
@@ -85,7 +96,7 @@ fn each_case_wins_when_nothing_holds_it() {
 fn a_process_of_a_run_is_held(tier: Tier) {
     for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
         for case in cases() {
-            let bed = bed(who, &case.deny);
+            let bed = bed_of(who, &case);
             let output = bed.sh(tier, &script(&bed, &case));
             let printed = told(&output);
             // The report names what was tried, and a rule is no content.
@@ -115,7 +126,7 @@ fn a_process_of_a_run_is_held_on_the_landlock_tier() {
 fn the_bash_tool_is_held() {
     for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
         for case in cases() {
-            let bed = bed(who, &case.deny);
+            let bed = bed_of(who, &case);
             // Words are denied by words; what they do not say is left to the kernel.
             fs::write(bed.folder().join("script"), script(&bed, &case)).expect("a script");
             bed.give();

@@ -4,6 +4,7 @@
 //! [`Boundary::denies`](crate::Boundary). Patterns with wildcards are searched for, in the folder first; of a
 //! search that ends early a note tells.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,11 +13,14 @@ use pinfold_policy::{DeniedPaths, DeniedPattern, SourcedRule};
 use crate::boundary::{CompileError, Drawing};
 use crate::git::protect;
 use crate::grant::Grant;
-use crate::mediation::{Visit, Walked, walk};
 use crate::place::{Hold, Standing};
+use crate::scan::is_skipped;
 
 /// Places that are hidden or held one by one; each is a mount. More are left to the supervisor.
 const MOST: usize = 1_000;
+
+/// Names that are looked at: about a fifth of a second's worth.
+const MOST_LOOKED_AT: usize = 200_000;
 
 /// Draws the rules of a grant into a boundary.
 ///
@@ -93,34 +97,84 @@ fn search(denied: &DeniedPaths, drawing: &mut Drawing) {
     let writing: Vec<_> = denied.write_patterns().filter(|pattern| !pattern.is_whole()).collect();
     // The supervisor judges every change by the rules themselves.
     let writing = if drawing.mediated { Vec::new() } else { writing };
-    let mut found: Vec<(PathBuf, Hold, String)> = Vec::new();
-    for place in places_of_search(reading.iter().chain(&writing), drawing) {
-        let may_match = |at: &Path| reading.iter().chain(&writing).any(|pattern| pattern.may_match_below(at));
-        let walked = walk(&place, |entry, kind| {
-            let rule = match (denied.reading(entry), denied.writing(entry)) {
-                (Some(rule), _) => Some((Hold::Hidden, rule, "reading")),
-                (None, Some(rule)) if !writing.is_empty() => Some((Hold::ReadOnly, rule, "changing")),
-                (None, _) => None,
-            };
-            // What a link leads to has a name of its own, by which it is denied or not.
-            if let Some((hold, rule, what)) = rule.filter(|_| !kind.is_symlink()) {
-                found.push((entry.to_owned(), hold, format!("{} denies {what} it", named(rule))));
-                return if found.len() > MOST { Visit::Found } else { Visit::Skip };
-            }
-            if kind.is_dir() && may_match(entry) { Visit::Enter } else { Visit::Skip }
-        });
-        if walked != Walked::Everything {
+    let mut search = Search { denied, reading, writing, found: Vec::new(), looked_at: 0 };
+    for place in places_of_search(search.patterns(), drawing) {
+        if !search.below(&place) {
             drawing.findings.notes.push(format!(
                 "`{}` was searched in part for what deny rules match; the rest is looked at when it is opened",
                 place.display()
             ));
         }
     }
-    for (place, hold, why) in found {
+    for (place, hold, why) in search.found {
         if drawing.places.standing(&place) == Standing::Writable {
             pin_above(&place, drawing);
         }
         drawing.places.add(place, hold, why);
+    }
+}
+
+/// A search for what patterns match.
+struct Search<'p> {
+    denied: &'p DeniedPaths,
+    reading: Vec<DeniedPattern<'p>>,
+    writing: Vec<DeniedPattern<'p>>,
+    found: Vec<(PathBuf, Hold, String)>,
+    looked_at: usize,
+}
+
+impl<'p> Search<'p> {
+    fn patterns(&self) -> impl Iterator<Item = &DeniedPattern<'p>> {
+        self.reading.iter().chain(&self.writing)
+    }
+
+    /// Searches below a directory, what is near it first, and directories of dependencies last. False when it ended early.
+    fn below(&mut self, place: &Path) -> bool {
+        let mut ahead = VecDeque::from([place.to_owned()]);
+        let mut last = Vec::new();
+        while let Some(directory) = ahead.pop_front().or_else(|| last.pop()) {
+            let Ok(entries) = fs::read_dir(&directory) else {
+                // Its owner can make it readable again.
+                let why = "a rule denies what may be in it, and it cannot be looked at".to_owned();
+                self.found.push((directory, Hold::Hidden, why));
+                continue;
+            };
+            for entry in entries.flatten() {
+                self.looked_at += 1;
+                if self.looked_at > MOST_LOOKED_AT || self.found.len() >= MOST {
+                    return false;
+                }
+                let Ok(kind) = entry.file_type() else { continue };
+                let at = entry.path();
+                if self.matches(&at, kind)
+                    || !kind.is_dir()
+                    || !self.patterns().any(|p| p.may_match_below(&at))
+                {
+                    continue;
+                }
+                if is_skipped(&entry.file_name()) {
+                    last.push(at);
+                } else {
+                    ahead.push_back(at);
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether a rule denies an entry. What a link leads to has a name of its own, by which it is denied or not.
+    fn matches(&mut self, entry: &Path, kind: fs::FileType) -> bool {
+        if kind.is_symlink() {
+            return false;
+        }
+        let found = match (self.denied.reading(entry), self.denied.writing(entry)) {
+            (Some(rule), _) => Some((Hold::Hidden, rule, "reading")),
+            (None, Some(rule)) if !self.writing.is_empty() => Some((Hold::ReadOnly, rule, "changing")),
+            (None, _) => None,
+        };
+        let Some((hold, rule, what)) = found else { return false };
+        self.found.push((entry.to_owned(), hold, format!("{} denies {what} it", named(rule))));
+        true
     }
 }
 
