@@ -225,7 +225,8 @@ impl Boundary {
 
     /// The rule that denies changing a resolved path. What may not be read is not made, moved or given another name either.
     pub(crate) fn denies_changing(&self, real: &Path) -> Option<&SourcedRule> {
-        self.denied.writing(real).map(Arc::as_ref).or_else(|| self.denies_reading(real))
+        let by_path = self.denied.writing(real).or_else(|| self.denied.reading(real));
+        by_path.or_else(|| self.denied.writes_nowhere()).map(Arc::as_ref)
     }
 
     /// Whether a rule denies any path.

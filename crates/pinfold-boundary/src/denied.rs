@@ -28,6 +28,11 @@ const MOST_LOOKED_AT: usize = 200_000;
 /// When a rule leaves nothing to work in.
 pub(crate) fn apply(grant: &Grant, cwd: &Path, drawing: &mut Drawing) -> Result<(), CompileError> {
     let denied = &grant.denied;
+    if let Some(rule) = denied.reads_nowhere() {
+        let note =
+            format!("{} binds tools and words alone: processes read what no path rule denies", named(rule));
+        drawing.findings.notes.push(note);
+    }
     if denied.is_empty() {
         return Ok(());
     }

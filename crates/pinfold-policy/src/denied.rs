@@ -57,6 +57,11 @@ impl DeniedPaths {
         self.rules.tool(ToolName::Edit.as_str())
     }
 
+    /// A rule that denies reading anything. No process can be held to it: programs are files.
+    pub fn reads_nowhere(&self) -> Option<&Arc<SourcedRule>> {
+        self.rules.tool(ToolName::Read.as_str())
+    }
+
     /// Every pattern that denies reading.
     pub fn read_patterns(&self) -> impl Iterator<Item = DeniedPattern<'_>> {
         self.patterns(reads)
