@@ -19,6 +19,7 @@ const WRITTEN: [&str; 2] = ["conf/a", "locked.txt"];
 struct Case {
     name: String,
     deny: Vec<String>,
+    guards: Option<String>,
     before: Option<String>,
     sh: String,
     says: Option<String>,
@@ -31,7 +32,8 @@ fn cases() -> Vec<Case> {
         let value = |key: &str| block.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned);
         Case {
             name: block.split(']').next().expect("a name").to_owned(),
-            deny: value("deny: ").expect("a rule").split("; ").map(str::to_owned).collect(),
+            deny: value("deny: ").iter().flat_map(|rules| rules.split("; ")).map(str::to_owned).collect(),
+            guards: value("guards: "),
             before: value("before: "),
             sh: value("sh: ").expect("a script"),
             says: value("says: "),
@@ -41,7 +43,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// A bed with files and settings in it.
-fn bed(who: Who, deny: &[String]) -> Bed {
+fn bed(who: Who, deny: &[String], guards: Option<&str>) -> Bed {
     let bed = Bed::new(who);
     let put = |at: &Path, text: &str| {
         fs::create_dir_all(at.parent().expect("a directory")).expect("it can be made");
@@ -56,14 +58,15 @@ fn bed(who: Who, deny: &[String]) -> Bed {
     for name in ["private/x", "notes/n"] {
         put(&bed.home().join(name), "TOP-SECRET\n");
     }
-    let settings = json!({"permissions": {"allow": ["Bash"], "deny": deny}});
+    let settings = json!({"permissions": {"allow": ["Bash"], "deny": deny},
+                          "sandbox": {"denyRead": guards.into_iter().collect::<Vec<_>>()}});
     put(&bed.home().join(".config/pinfold/settings.json"), &settings.to_string());
     bed.give();
     bed
 }
 
 fn bed_of(who: Who, case: &Case) -> Bed {
-    let bed = bed(who, &case.deny);
+    let bed = bed(who, &case.deny, case.guards.as_deref());
     if let Some(before) = &case.before {
         let done = bed.free("sh").args(["-c", before]).status().expect("a shell");
         assert!(done.success(), "{}: {before}", case.name);
@@ -148,7 +151,7 @@ fn what_no_rule_denies_is_read_and_written() {
     for tier in Tier::ALL {
         for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
             let deny = ["Read(./secrets/**)", "Edit(./locked.txt)", "Read(**/*.pem)"];
-            let bed = bed(who, &deny.map(str::to_owned));
+            let bed = bed(who, &deny.map(str::to_owned), None);
             // With Landlock alone what appears beside a hidden place can be read and not run.
             let runs = if tier == Tier::Full { "./run" } else { "sh run" };
             let script = "set -e; echo new > fresh; cat fresh; mkdir d; echo more > d/f; cat d/f; mv d e; cat e/f; \
@@ -166,7 +169,7 @@ fn what_no_rule_denies_is_read_and_written() {
 fn what_appears_during_the_run_is_looked_at_when_it_is_read() {
     for tier in Tier::ALL {
         for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
-            let bed = bed(who, &["Read(./later/**)", "Read(*.key)"].map(str::to_owned));
+            let bed = bed(who, &["Read(./later/**)", "Read(*.key)"].map(str::to_owned), None);
             let script = "touch started; until [ -e free/there ]; do sleep 0.02; done; cat later/x; cat $PWD/later/x; \
                           cat a.key; cd later; cat x; cat ../free/there";
             let mut running = bed.run(tier, &[]);

@@ -163,7 +163,7 @@ impl Boundary {
         visible.extend(sockets.iter().cloned());
         visible.extend(drawing.granted.iter().chain([&cwd]).cloned());
         lists::apply(grant, home.as_deref(), &cwd, &mut visible, &mut drawing)?;
-        denied::apply(grant, &cwd, &mut drawing)?;
+        denied::apply(grant, guards, home.as_deref(), &cwd, &mut drawing)?;
         Ok(drawing.finish(grant, guards.clone(), home, cwd, Seen { visible, sockets }, tier))
     }
 
@@ -422,6 +422,10 @@ pub(crate) struct Drawing {
 impl Drawing {
     pub(crate) fn granted(&self) -> Vec<PathBuf> {
         self.granted.clone()
+    }
+
+    pub(crate) fn readable(&self) -> &[PathBuf] {
+        &self.readable
     }
 
     /// A guarded place is opened as it is; any other directory is treated like the folder.

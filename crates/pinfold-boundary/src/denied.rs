@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{DeniedPaths, DeniedPattern, SourcedRule};
+use pinfold_policy::{DeniedPaths, DeniedPattern, Guard, GuardKind, Guards, SourcedRule};
 
 use crate::boundary::{CompileError, Drawing};
 use crate::git::protect;
@@ -26,14 +26,21 @@ const MOST_LOOKED_AT: usize = 200_000;
 ///
 /// # Errors
 /// When a rule leaves nothing to work in.
-pub(crate) fn apply(grant: &Grant, cwd: &Path, drawing: &mut Drawing) -> Result<(), CompileError> {
+pub(crate) fn apply(
+    grant: &Grant,
+    guards: &Guards,
+    home: Option<&Path>,
+    cwd: &Path,
+    drawing: &mut Drawing,
+) -> Result<(), CompileError> {
     let denied = &grant.denied;
     if let Some(rule) = denied.reads_nowhere() {
         let note =
             format!("{} binds tools and words alone: processes read what no path rule denies", named(rule));
         drawing.findings.notes.push(note);
     }
-    if denied.is_empty() {
+    let guarded = guards.read_list().iter().any(is_wild).then_some(Guarded { guards, home });
+    if denied.is_empty() && guarded.is_none() {
         return Ok(());
     }
     for pattern in denied.read_patterns().filter(DeniedPattern::is_whole) {
@@ -42,8 +49,25 @@ pub(crate) fn apply(grant: &Grant, cwd: &Path, drawing: &mut Drawing) -> Result<
     for pattern in denied.write_patterns().filter(DeniedPattern::is_whole) {
         hold(&pattern.place(), pattern.rule(), drawing);
     }
-    search(denied, drawing);
+    search(denied, guarded, drawing);
     Ok(())
+}
+
+/// Patterns of settings (`sandbox.denyRead`, `guards.read`) that count at any depth. The others are looked up by their names.
+#[derive(Clone, Copy)]
+struct Guarded<'g> {
+    guards: &'g Guards,
+    home: Option<&'g Path>,
+}
+
+fn is_wild(guard: &Guard) -> bool {
+    guard.kind() == GuardKind::Place && guard.pattern().starts_with("**/")
+}
+
+impl<'g> Guarded<'g> {
+    fn reading(&self, entry: &Path) -> Option<&'g Guard> {
+        self.guards.read(entry, self.home, false).filter(|guard| guard.kind() == GuardKind::Place)
+    }
 }
 
 /// Why a place is closed: one clause.
@@ -97,13 +121,15 @@ fn pin_above(place: &Path, drawing: &mut Drawing) {
 }
 
 /// Hides and holds what patterns with wildcards match now.
-fn search(denied: &DeniedPaths, drawing: &mut Drawing) {
+fn search(denied: &DeniedPaths, guarded: Option<Guarded<'_>>, drawing: &mut Drawing) {
     let reading: Vec<_> = denied.read_patterns().filter(|pattern| !pattern.is_whole()).collect();
     let writing: Vec<_> = denied.write_patterns().filter(|pattern| !pattern.is_whole()).collect();
     // The supervisor judges every change by the rules themselves.
     let writing = if drawing.mediated { Vec::new() } else { writing };
-    let mut search = Search { denied, reading, writing, found: Vec::new(), looked_at: 0 };
-    for place in places_of_search(search.patterns(), drawing) {
+    let places = places_of_search(reading.iter().chain(&writing), guarded.is_some(), drawing);
+    let readable = drawing.readable().to_vec();
+    let mut search = Search { denied, guarded, readable, reading, writing, found: Vec::new(), looked_at: 0 };
+    for place in places {
         if !search.below(&place) {
             drawing.findings.notes.push(format!(
                 "`{}` was searched in part for what deny rules match; the rest is looked at when it is opened",
@@ -122,15 +148,19 @@ fn search(denied: &DeniedPaths, drawing: &mut Drawing) {
 /// A search for what patterns match.
 struct Search<'p> {
     denied: &'p DeniedPaths,
+    guarded: Option<Guarded<'p>>,
+    /// What the person opened for reading: no guard counts there.
+    readable: Vec<PathBuf>,
     reading: Vec<DeniedPattern<'p>>,
     writing: Vec<DeniedPattern<'p>>,
     found: Vec<(PathBuf, Hold, String)>,
     looked_at: usize,
 }
 
-impl<'p> Search<'p> {
-    fn patterns(&self) -> impl Iterator<Item = &DeniedPattern<'p>> {
-        self.reading.iter().chain(&self.writing)
+impl Search<'_> {
+    fn may_match_below(&self, directory: &Path) -> bool {
+        let mut patterns = self.reading.iter().chain(&self.writing);
+        self.guarded.is_some() || patterns.any(|pattern| pattern.may_match_below(directory))
     }
 
     /// Searches below a directory, what is near it first, and directories of dependencies last. False when it ended early.
@@ -151,10 +181,7 @@ impl<'p> Search<'p> {
                 }
                 let Ok(kind) = entry.file_type() else { continue };
                 let at = entry.path();
-                if self.matches(&at, kind)
-                    || !kind.is_dir()
-                    || !self.patterns().any(|p| p.may_match_below(&at))
-                {
+                if self.matches(&at, kind) || !kind.is_dir() || !self.may_match_below(&at) {
                     continue;
                 }
                 if is_skipped(&entry.file_name()) {
@@ -177,9 +204,16 @@ impl<'p> Search<'p> {
             (None, Some(rule)) if !self.writing.is_empty() => Some((Hold::ReadOnly, rule, "changing")),
             (None, _) => None,
         };
-        let Some((hold, rule, what)) = found else { return false };
-        self.found.push((entry.to_owned(), hold, format!("{} denies {what} it", named(rule))));
+        let found = found.map(|(hold, rule, what)| (hold, format!("{} denies {what} it", named(rule))));
+        let Some((hold, why)) = found.or_else(|| self.guards(entry)) else { return false };
+        self.found.push((entry.to_owned(), hold, why));
         true
+    }
+
+    fn guards(&self, entry: &Path) -> Option<(Hold, String)> {
+        let guard = self.guarded?.reading(entry)?;
+        let readable = self.readable.iter().any(|place| entry.starts_with(place));
+        (!readable).then(|| (Hold::Hidden, guard.why().to_owned()))
     }
 }
 
@@ -187,10 +221,11 @@ impl<'p> Search<'p> {
 /// the whole file system never.
 fn places_of_search<'p>(
     patterns: impl Iterator<Item = &'p DeniedPattern<'p>>,
+    anywhere: bool,
     drawing: &Drawing,
 ) -> Vec<PathBuf> {
     let granted = drawing.granted();
-    let mut all: Vec<PathBuf> = Vec::new();
+    let mut all: Vec<PathBuf> = if anywhere { granted.clone() } else { Vec::new() };
     for pattern in patterns {
         let place = pattern.place();
         let within = granted.iter().filter(|folder| folder.starts_with(&place));
