@@ -87,14 +87,8 @@ impl<'a> Machine<'a> {
         runs::lay_out(&world, program);
         let first = Snapshot::of(&world.top);
         let roles = Roles::of(&world, &first);
-        let mut course = Course {
-            world: &world,
-            roles: &roles,
-            held: self.held,
-            now: first.clone(),
-            killed: false,
-            told: false,
-        };
+        let mut course =
+            Course { world: &world, roles: &roles, held: self.held, now: first.clone(), killed: false };
         let mut outcome = Outcome::default();
         for (number, stage) in program.stages.iter().enumerate() {
             let ran = runs::stage(&world, program, number, self.held, self.actor);
@@ -111,7 +105,7 @@ impl<'a> Machine<'a> {
         }
         if person != Person::Away {
             let look = Look { before: &first, ..course.look(&course.now, &[], &[]) };
-            outcome.violations.extend(person_goes_on(&look, person == Person::Thorough, course.told));
+            outcome.violations.extend(person_goes_on(&look, person == Person::Thorough));
         }
         outcome.violations.sort();
         outcome.violations.dedup_by(|a, b| a.signature() == b.signature());
@@ -126,8 +120,6 @@ struct Course<'a> {
     held: Held,
     now: Snapshot,
     killed: bool,
-    /// New repositories were reported.
-    told: bool,
 }
 
 impl Course<'_> {
@@ -147,10 +139,6 @@ impl Course<'_> {
             |ran: &&Ran| ran.report.is_none() && ran.code.is_some_and(|code| NOT_STARTED.contains(&code));
         outcome.not_started += ran.iter().filter(refused).count();
         self.killed |= ran.iter().any(|ran| ran.killed || ran.hung);
-        // A killed run reports nothing, and the person knows that.
-        self.told |= ran
-            .iter()
-            .any(|ran| ran.report.as_ref().is_none_or(|report| !report.new_repositories.is_empty()));
         self.now = after;
     }
 }

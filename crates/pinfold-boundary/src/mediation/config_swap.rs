@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use pinfold_sandbox::{Attempt, Detail, Intent};
 
 use super::Why;
+use super::nested::is_plain;
 use crate::git::config::{Config, MAX_SIZE};
 use crate::git::settle::differs_harmlessly;
 
@@ -37,6 +38,19 @@ impl ConfigSwap {
                 None
             }
         }
+    }
+
+    /// Says why a first or further configuration of a new repository is refused.
+    pub(super) fn judge_new(&mut self, attempt: &Attempt) -> Option<Why> {
+        self.looked_at = None;
+        let from = match &attempt.detail {
+            Detail::From(from) if *from == attempt.place.with_file_name("config.lock") => from,
+            _ => return Some(NAMES_PROGRAMS.to_owned()),
+        };
+        let plain = |content: &Vec<u8>| Config::read_from(content.as_slice()).is_ok_and(|new| is_plain(&new));
+        let Some(content) = read(from).filter(plain) else { return Some(NAMES_PROGRAMS.to_owned()) };
+        self.looked_at = Some((from.clone(), attempt.place.clone(), content));
+        None
     }
 
     /// The content that was looked at, for the rename that it was looked at for.

@@ -8,6 +8,7 @@ mod changes;
 mod config_swap;
 mod git_dir;
 mod made;
+mod nested;
 mod reads;
 mod subtree;
 mod trees;
@@ -26,6 +27,7 @@ pub(crate) use changes::Changes;
 use config_swap::ConfigSwap;
 use git_dir::GitPart;
 use made::Made;
+use nested::Nested;
 pub(crate) use reads::ReadNames;
 pub(crate) use subtree::{Visit, Walked, walk};
 use trees::Trees;
@@ -168,7 +170,11 @@ impl Mediator {
             return Some(LINK_OUT.to_owned());
         }
         if self.made.contains(git_dir) {
-            return None;
+            return match nested::judge(&self.made, attempt, git_dir, below) {
+                Nested::Free => None,
+                Nested::Refused(why) => Some(why),
+                Nested::Config => self.swap.judge_new(attempt),
+            };
         }
         if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
             && !from.starts_with(git_dir)
@@ -306,11 +312,12 @@ impl Mediator {
         kind: fs::FileType,
     ) -> Visit {
         let name = entry.file_name().unwrap_or_default();
-        if name == ".git" {
-            return if self.made.contains(entry) { Visit::Skip } else { Visit::Found };
-        }
         // Its own name, and the one that it would have; where it stands it is new or old.
         let there = entry.strip_prefix(from).map_or_else(|_| entry.to_owned(), |below| to.join(below));
+        if name == ".git" {
+            let stays = self.made.contains(entry) && !nested::moves_in(&self.made, entry, &there);
+            return if stays { Visit::Skip } else { Visit::Found };
+        }
         let held = |at: &Path| {
             let (guard, directory) = named_guard(boundary, at)?;
             let stands_in =

@@ -17,21 +17,16 @@ use crate::hostile::world::World;
 const GIT: &str = "g() { timeout -s KILL 5 git \"$@\"; }; \
     g status; g checkout -q -b of-the-person; g commit -q --allow-empty -m message; g status";
 
-const ASIDE: &str =
-    "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=diff.ignoreSubmodules GIT_CONFIG_VALUE_0=all; ";
-
 /// What the person does less often.
 const MORE: &str = "; g gc -q; g submodule -q update --init; g fetch -q; g stash list";
 
 /// The person goes on. `long`: with commands that are not given every day.
-pub(in crate::hostile) fn goes_on(look: &Look<'_>, long: bool, told: bool) -> Vec<Violation> {
+pub(in crate::hostile) fn goes_on(look: &Look<'_>, long: bool) -> Vec<Violation> {
     let world = look.world;
     drop(fs::remove_file(&world.marks));
-    // A person who was told of new repositories does not have git look into them.
-    let aside = if told { ASIDE } else { "" };
     for repository in repositories(look) {
         let script = if long { format!("{GIT}{MORE}") } else { GIT.to_owned() };
-        run(world, &repository, "sh", &["-c", &format!("{aside}{script}")]);
+        run(world, &repository, "sh", &["-c", &script]);
     }
     run(world, &world.roots.home, "bash", &["-ic", "true"]);
     run(world, &world.roots.home, "bash", &["-lc", "true"]);

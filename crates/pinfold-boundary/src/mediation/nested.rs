@@ -1,0 +1,203 @@
+//! A repository that the run makes inside another one that was there before: once it is added to that, `git status` outside
+//! looks into it, and runs what its configuration names.
+//!
+//! git puts a configuration there by renaming `config.lock`. One that names no program takes its place, in a file of the
+//! supervisor's own; nothing else does, and hooks are not made.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Component, Path};
+
+use pinfold_sandbox::{Attempt, Detail, Intent};
+
+use super::Why;
+use super::made::Made;
+use crate::git::config::{Config, Entry};
+
+const RUNS: &str =
+    "git outside would run what a repository inside another one names there; it is for the person to set up";
+
+/// What a place in the git directory of such a repository is.
+#[derive(Debug, PartialEq, Eq)]
+enum Part {
+    /// It leads to no program.
+    Free,
+    /// A hook, or another way to a configuration.
+    Closed,
+    /// A configuration.
+    Config,
+}
+
+/// What becomes of a change in the git directory of a repository that this run made.
+pub(super) enum Nested {
+    /// It is judged by nothing else.
+    Free,
+    Refused(Why),
+    /// A configuration takes the place of another, if it [is plain](is_plain).
+    Config,
+}
+
+/// Judges a change at `below` in `git_dir`, which this run made.
+pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path) -> Nested {
+    let changes = !matches!(attempt.intent, Intent::Metadata | Intent::Remove | Intent::MoveFrom);
+    let part = part(below);
+    let moves_directory = matches!(attempt.intent, Intent::MoveTo)
+        && !is_data(below)
+        && source(attempt).is_some_and(|from| fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()));
+    let makes_directory = attempt.intent == Intent::MakeDir;
+    let minds = changes && (moves_directory || part != Part::Free && !makes_directory);
+    if !minds || !is_nested(made, git_dir) {
+        return Nested::Free;
+    }
+    let replaces = matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
+    if part == Part::Config && replaces && !moves_directory {
+        return Nested::Config;
+    }
+    Nested::Refused(RUNS.to_owned())
+}
+
+/// Whether a directory lies in a working tree that was there before the run, in the folder or around it.
+pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
+    let Some(top) = git_dir.parent() else { return false };
+    let tops = top.ancestors().skip(1).map(|above| above.join(".git"));
+    tops.into_iter().any(|above| fs::symlink_metadata(&above).is_ok() && !made.contains(&above))
+}
+
+/// Where what is moved comes from.
+fn source(attempt: &Attempt) -> Option<&Path> {
+    match &attempt.detail {
+        Detail::From(from) | Detail::SecondNameOf(from) | Detail::Exchange(from) => Some(from),
+        _ => None,
+    }
+}
+
+/// Objects and references, in which names mean nothing.
+fn is_data(below: &Path) -> bool {
+    below.components().next().is_some_and(|first| {
+        ["objects", "refs", "logs", "rr-cache"].iter().any(|name| first.as_os_str() == *name)
+    })
+}
+
+fn part(below: &Path) -> Part {
+    if is_data(below) {
+        return Part::Free;
+    }
+    let name = below.file_name().unwrap_or_default();
+    let is_sample = Path::new(name).extension() == Some(OsStr::new("sample"));
+    let hook = below.components().any(|component| component == Component::Normal(OsStr::new("hooks")));
+    match name.to_str() {
+        Some("config") => Part::Config,
+        Some("config.worktree" | "commondir") => Part::Closed,
+        _ if hook && !is_sample => Part::Closed,
+        _ => Part::Free,
+    }
+}
+
+/// Whether git runs nothing and reads nothing else because of a configuration: it has no keys but those that git sets by itself
+/// when it makes, clones and follows repositories
+/// ([git-config(1)](https://git-scm.com/docs/git-config)).
+pub(super) fn is_plain(config: &Config) -> bool {
+    config.entries().iter().all(is_plain_entry)
+}
+
+fn is_plain_entry(entry: &Entry) -> bool {
+    let keys: &[&str] = match (entry.section.as_str(), entry.subsection.is_some()) {
+        ("core", false) => &[
+            "autocrlf",
+            "bare",
+            "eol",
+            "filemode",
+            "ignorecase",
+            "logallrefupdates",
+            "precomposeunicode",
+            "protecthfs",
+            "protectntfs",
+            "repositoryformatversion",
+            "safecrlf",
+            "sparsecheckout",
+            "sparsecheckoutcone",
+            "symlinks",
+            "worktree",
+        ],
+        ("extensions", false) => &[
+            "compatobjectformat",
+            "noop",
+            "objectformat",
+            "partialclone",
+            "preciousobjects",
+            "refstorage",
+            "relativeworktrees",
+        ],
+        ("remote", true) => &[
+            "fetch",
+            "mirror",
+            "partialclonefilter",
+            "promisor",
+            "prune",
+            "push",
+            "pushurl",
+            "tagopt",
+            "url",
+        ],
+        ("branch", true) => &["description", "merge", "pushremote", "rebase", "remote"],
+        ("submodule", true) => &["active", "branch", "url"],
+        ("submodule", false) => &["active", "recurse"],
+        ("user", false) => &["email", "name"],
+        ("init", false) => &["defaultbranch"],
+        ("pull", false) => &["ff", "rebase"],
+        ("push", false) => &["autosetupremote", "default", "followtags"],
+        ("commit" | "tag", false) => &["gpgsign"],
+        ("advice" | "color", _) => return true,
+        _ => &[],
+    };
+    keys.contains(&entry.key.as_str())
+}
+
+/// Whether what is moved takes a repository that this run made into a working tree that was there before.
+pub(super) fn moves_in(made: &Made, from: &Path, to: &Path) -> bool {
+    is_nested(made, to) && !is_nested(made, from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_told_by_its_name() {
+        for (path, expected) in [
+            ("config", Part::Config),
+            ("config.lock", Part::Free),
+            ("config.worktree", Part::Closed),
+            ("commondir", Part::Closed),
+            ("hooks", Part::Closed),
+            ("hooks/post-checkout", Part::Closed),
+            ("hooks/post-checkout.sample", Part::Free),
+            ("index", Part::Free),
+            ("refs/heads/config", Part::Free),
+            ("refs/heads/hooks/x", Part::Free),
+            ("modules/refs/config", Part::Config),
+            ("modules/a/hooks/x", Part::Closed),
+            ("worktrees/w/config.worktree", Part::Closed),
+        ] {
+            assert_eq!(part(Path::new(path)), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_plain_configuration_names_no_program() {
+        for (text, expected) in [
+            ("[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"o\"]\n\turl = /x\n", true),
+            ("[branch \"main\"]\n\tremote = o\n\tmerge = refs/heads/main\n[user]\n\tname = N\n", true),
+            ("[core]\n\tfsmonitor = ./x\n", false),
+            ("[core]\n\thooksPath = ../h\n", false),
+            ("[filter \"x\"]\n\tclean = ./x\n", false),
+            ("[include]\n\tpath = ../x\n", false),
+            ("[includeIf \"gitdir:x\"]\n\tpath = ../x\n", false),
+            ("[diff \"x\"]\n\ttextconv = ./x\n", false),
+            ("[extensions]\n\tworktreeConfig = true\n", false),
+            ("[submodule \"s\"]\n\tupdate = !./x\n", false),
+        ] {
+            assert_eq!(is_plain(&Config::parse(text).unwrap()), expected, "{text}");
+        }
+    }
+}
