@@ -1046,7 +1046,8 @@ pub(crate) enum Ended {
     Signalled(c_int),
 }
 
-/// Reaps a child (-1: any); `None` when `wait` is false and none has ended.
+/// Reaps a child (-1: any); `None` when `wait` is false and none has ended. A child that asked to be traced by its parent
+/// (`PTRACE_TRACEME`) is reported here at each of its stops, which are no ends: it goes on without a tracer.
 ///
 /// [waitpid(2)](https://man7.org/linux/man-pages/man2/waitpid.2.html)
 pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, Ended)>> {
@@ -1061,9 +1062,22 @@ pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, Ended)>> {
             Ok(pid) if libc::WIFSIGNALED(status) => {
                 return Ok(Some((pid, Ended::Signalled(libc::WTERMSIG(status)))));
             }
-            Ok(pid) => return Ok(Some((pid, Ended::Exited(libc::WEXITSTATUS(status))))),
+            Ok(pid) if libc::WIFEXITED(status) => {
+                return Ok(Some((pid, Ended::Exited(libc::WEXITSTATUS(status)))));
+            }
+            Ok(pid) => let_go(pid, libc::WSTOPSIG(status)),
         }
     }
+}
+
+/// Ends the tracing of a stopped child. The signal that it stopped for takes effect as if it were not traced, but for the
+/// trap by which the kernel tells a tracer of `execve`.
+///
+/// [ptrace(2)](https://man7.org/linux/man-pages/man2/ptrace.2.html)
+fn let_go(pid: Pid, signal: c_int) {
+    let signal = if signal == libc::SIGTRAP { 0 } else { c_long::from(signal) };
+    // SAFETY: takes numbers. An error says that it was killed meanwhile, or is not traced by this process.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0 as c_long, signal) };
 }
 
 /// Whether this child has been stopped since it was last asked, and by which signal.
