@@ -116,7 +116,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let names = recorded.name().map(|run| format!("{run}:n"));
     let means = Means { names, decides: attempts.about_hosts(), published };
     let way_out = way_out(&boundary, &mut confined, means).map_err(lost)?;
-    if boundary.hosts().is_some() && way_out.is_none() {
+    if boundary.reaches_hosts() && boundary.hosts().is_some() && way_out.is_none() {
         warn(
             "no host is reached: nobody watches here, or the kernel hands out no sockets (Linux 5.14 is needed)",
         );
@@ -133,7 +133,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     }
     let came = Came { tier, watched, refused: &tried.refused, more: tried.more, left: &left, ended: &ended };
     let name = recorded.end(&came);
-    Report::new(name.as_deref(), tier, watched, tried, left).with_agent(given).tell(run, &ended, told_to);
+    Report::new(name.as_deref(), tier, watched, tried, left).with_agent(given).tell(run, told_to);
     match ended {
         Ok(End::Code(code)) => {
             let printed = too_much.then_some("ended: it printed too much (--max-output)");
@@ -153,7 +153,9 @@ fn way_out(boundary: &Boundary, confined: &mut Confined, means: Means) -> io::Re
     if boundary.hosts().is_none() {
         return Ok(None);
     }
-    network::make_room();
+    if boundary.reaches_hosts() {
+        network::make_room();
+    }
     WayOut::open(boundary, confined, means)
 }
 

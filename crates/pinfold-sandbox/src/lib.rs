@@ -49,6 +49,7 @@ mod linux;
 mod placeholder;
 mod probe;
 mod profile;
+mod program;
 mod self_test;
 mod start;
 mod strength;
@@ -64,6 +65,7 @@ pub use profile::{
     Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Mediation, Network, Openings, Profile,
     StandIn, Temp, Writes,
 };
+pub use program::{UNSEEN_PROGRAM, program_of};
 pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};
 pub use strength::{Strength, Tier};
 pub use watch::{

@@ -316,12 +316,15 @@ impl Confined {
         self.tier
     }
 
-    /// Lets the declared sockets be reached, where that can be held.
+    /// Lets the declared sockets be reached, where that can be held; where none is, those that are tried are named.
     fn open_sockets(&mut self, profile: &Profile) -> io::Result<()> {
         let held = self.tier == Tier::Full && profile.network != Network::Host && !profile.sockets.is_empty();
         if let (true, Some(watch)) = (held, &mut self.watch) {
             let local = Local::new(profile.sockets.clone(), profile.hidden.clone())?;
             self.reaches_sockets = watch.0.open(local);
+        }
+        if let (false, Some(watch)) = (profile.openings.unix_sockets, &mut self.watch) {
+            watch.0.close_sockets();
         }
         Ok(())
     }

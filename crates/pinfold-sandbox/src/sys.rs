@@ -693,6 +693,20 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::R
         .map(drop)
 }
 
+/// One end of a pair of sockets for streams whose other end is gone. It is connected, so that the kernel connects and listens with it no
+/// more, and nobody is there.
+///
+/// [socketpair(2)](https://man7.org/linux/man-pages/man2/socketpair.2.html)
+pub(crate) fn lone_socket(nonblocking: bool) -> io::Result<OwnedFd> {
+    let flags = libc::SOCK_CLOEXEC | if nonblocking { libc::SOCK_NONBLOCK } else { 0 };
+    let mut ends: [c_int; 2] = [-1; 2];
+    // SAFETY: `ends` has room for both.
+    check_int(unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_STREAM | flags, 0, ends.as_mut_ptr()) })?;
+    let [one, other] = ends;
+    drop(owned(other.into())?);
+    owned(one.into())
+}
+
 /// Whether questions can be answered with descriptors: asked about a question that nobody has asked.
 pub(crate) fn hands_over(listener: BorrowedFd<'_>) -> bool {
     let answered = answer_with(listener, 0, listener, true);

@@ -5,6 +5,7 @@
 //! that have no wall are refused.
 
 mod refusal;
+mod sockets;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -22,8 +23,8 @@ use crate::git::layout;
 use crate::mediation::{Changes, Mediator, ReadNames};
 use crate::place::Standing;
 pub use refusal::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, word};
-pub(crate) use refusal::{MOST, program};
-use refusal::{No, OF_THE_KERNEL};
+pub(crate) use refusal::{MOST, shown_program};
+use refusal::{No, OF_THE_KERNEL, program};
 
 /// Watches one run.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub struct Witness<'a> {
     tier: Tier,
     /// What lies outside is held for somebody to decide.
     negotiates: bool,
-    refused: BTreeMap<(Intent, PathBuf), Refused>,
+    refused: BTreeMap<(Intent, PathBuf, String), Refused>,
     more: u64,
     /// None where the kernel decides.
     mediator: Option<Mediator>,
@@ -74,7 +75,8 @@ impl<'a> Witness<'a> {
 
     fn remember(&mut self, attempt: &Attempt, no: No) -> Reply {
         let reply = if no.by_us { Reply::Refuse } else { Reply::MeetWall };
-        let key = (attempt.intent, attempt.place.clone());
+        let program = program(attempt.pid);
+        let key = (attempt.intent, attempt.place.clone(), program.clone());
         if let Some(known) = self.refused.get_mut(&key) {
             known.times += 1;
         } else if self.refused.len() >= MOST {
@@ -84,13 +86,13 @@ impl<'a> Witness<'a> {
                 id: None,
                 tried: word(attempt.intent),
                 place: attempt.place.clone(),
-                program: program(attempt.pid),
+                program,
                 times: 1,
                 why: no.why,
                 rule: None,
                 source: None,
                 instead: no.instead,
-                to_allow: no.to_allow.into(),
+                to_allow: no.to_allow,
             };
             self.refused.insert(key, refused);
         }
@@ -100,7 +102,8 @@ impl<'a> Witness<'a> {
     fn judge(&mut self, attempt: &Attempt) -> Ruling {
         match attempt.intent {
             Intent::Socket => return Ruling::Refused(self.socket(&attempt.place)),
-            Intent::Connect => return self.connection(&attempt.place).map_or(Ruling::Free, Ruling::Refused),
+            Intent::Connect => return self.connection(attempt).map_or(Ruling::Free, Ruling::Refused),
+            Intent::Bind => return Ruling::Refused(No::brokers(&attempt.place, false)),
             Intent::Read => return self.reading(attempt).map_or(Ruling::Free, Ruling::Refused),
             _ => {}
         }
@@ -149,33 +152,52 @@ impl<'a> Witness<'a> {
     }
 
     /// Where hosts can be reached, whoever listens decides; where nobody listens nobody else says it.
-    fn connection(&self, place: &Path) -> Option<No> {
+    fn connection(&self, attempt: &Attempt) -> Option<No> {
         const NAMES: u16 = 53;
+        let place = attempt.place.as_path();
         if place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@") {
-            return Some(No::undeclared());
+            return (!sockets::is_name_service(place)).then(|| {
+                match self.boundary.profile().sockets.is_empty() {
+                    true => No::brokers(place, self.sockets_are_declarable()),
+                    false => No::undeclared(place),
+                }
+            });
         }
-        let Entrances { ports, .. } = match &self.boundary.profile().network {
-            sandbox::Network::Relayed(entrances) => entrances,
+        let ports = match &self.boundary.profile().network {
+            sandbox::Network::Relayed(Entrances { ports, .. }) => ports,
             sandbox::Network::Proxied(_) => return Some(No::unproxied()),
-            sandbox::Network::Off | sandbox::Network::Host => return Some(No::network()),
+            sandbox::Network::Off => return Some(No::network("NAME")),
+            sandbox::Network::Host => return None,
         };
         let to: SocketAddr = place.to_str()?.parse().ok()?;
         // Port 0 is how programs find out which way there would be.
         let is_open = [0, NAMES].contains(&to.port()) || ports.contains(&to.port());
-        (!is_open).then(|| No {
-            why: "no rule allows any host at this port".to_owned(),
-            instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
-            to_allow: "start with --allow-host NAME:PORT",
-            by_us: false,
-            negotiable: false,
+        // Every address is local there: a server inside that listens on all of them answers.
+        if is_open || is_listened_on(attempt.pid, to.port()) {
+            return None;
+        }
+        Some(match ports.is_empty() {
+            true if self.boundary.network_is_off() => No::network(&to.to_string()),
+            true => No { why: "no rule allows this host".into(), ..No::network(&to.to_string()) },
+            false => No {
+                why: "no rule allows any host at this port".into(),
+                instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
+                to_allow: "start with --allow-host NAME:PORT".into(),
+                by_us: false,
+                negotiable: false,
+            },
         })
+    }
+
+    fn sockets_are_declarable(&self) -> bool {
+        self.tier == Tier::Full && self.boundary.profile().network != sandbox::Network::Host
     }
 
     fn socket(&self, kind: &Path) -> No {
         match (kind.to_str(), &self.boundary.profile().network) {
-            (Some("unix"), _) => No::brokers(self.tier),
+            (Some("unix"), _) => No::brokers(kind, self.sockets_are_declarable()),
             (Some("internet"), sandbox::Network::Proxied(_)) => No::unproxied(),
-            (Some("internet"), _) => No::network(),
+            (Some("internet"), _) => No::network("NAME"),
             _ => No::uncommon(),
         }
     }
@@ -184,7 +206,7 @@ impl<'a> Witness<'a> {
         No {
             why: "it lies outside the folder".into(),
             instead: INSTEAD_OUTSIDE,
-            to_allow: TO_ALLOW_OUTSIDE,
+            to_allow: TO_ALLOW_OUTSIDE.into(),
             by_us: self.tier == Tier::Landlock && attempt.intent == Intent::Metadata,
             negotiable: self.negotiates && is_negotiable(self.boundary, attempt),
         }
@@ -280,6 +302,17 @@ impl Watcher for Witness<'_> {
         self.reads.matches(path)
     }
 
+    fn unfound(&mut self, attempt: &Attempt) {
+        let no = match self.boundary.standing(&attempt.place) {
+            Standing::Hidden(held) if would_be_done(attempt) => match attempt.intent {
+                Intent::Read => No::unreadable(held.why()),
+                _ => No::held(held.why()),
+            },
+            Standing::Hidden(_) | Standing::Outside | Standing::Writable | Standing::ReadOnly(_) => return,
+        };
+        self.remember(attempt, no);
+    }
+
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         self.mediator.as_mut()?.content_for(attempts)
     }
@@ -326,6 +359,6 @@ fn would_be_done(attempt: &Attempt) -> bool {
         | Intent::Metadata
         | Intent::Lock
         | Intent::Access => fs::symlink_metadata(&attempt.place).is_ok(),
-        Intent::Connect | Intent::Socket => true,
+        Intent::Connect | Intent::Bind | Intent::Socket => true,
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use pinfold_boundary::{Refused, RunReport};
-use pinfold_sandbox::{End, Tier};
+use pinfold_sandbox::Tier;
 use pinfold_tools::{LetThrough, Tried};
 use rustix::fs::OFlags;
 use serde::Serialize;
@@ -98,11 +98,10 @@ impl Report {
     }
 
     /// Prints it, or writes it where the person wants it.
-    pub(super) fn tell(mut self, run: &Run, ended: &io::Result<End>, to: Option<File>) {
+    pub(super) fn tell(mut self, run: &Run, to: Option<File>) {
         let text = if run.json {
             serde_json::to_string(&self).unwrap_or_default() + "\n"
         } else {
-            self.drop_idle_sockets(ended);
             if run.quiet {
                 self.left.environment_removed.clear();
             }
@@ -123,14 +122,6 @@ impl Report {
 
     fn is_quiet(&self) -> bool {
         self.refused.is_empty() && self.let_through.is_empty() && self.left.is_quiet()
-    }
-
-    /// Programs ask the name service for a socket whenever they print a user's name, and do without: not worth a
-    /// line unless something went wrong.
-    fn drop_idle_sockets(&mut self, ended: &io::Result<End>) {
-        if matches!(ended, Ok(End::Code(0))) {
-            self.refused.retain(|r| r.refused.place != Path::new("unix"));
-        }
     }
 
     fn text(&self) -> String {

@@ -8,6 +8,7 @@
 use libc::{c_int, c_long, sock_filter};
 
 use crate::profile::{Network, Profile, Writes};
+use crate::sys;
 use crate::watch::FCHMODAT2;
 
 /// What happens to a call.
@@ -346,7 +347,15 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     let routes = [(0, libc::AF_NETLINK.cast_unsigned()), (2, libc::NETLINK_ROUTE.cast_unsigned())];
     tests.push((Test::Both(routes), route));
     rules.push(Rule { number: libc::SYS_socket, tests, otherwise: SEEN_AND_REFUSED });
+    // Elsewhere none can be reached, and those that are tried are named.
+    let declared =
+        !profile.sockets.is_empty() && backing == Backing::Namespaces && profile.network != Network::Host;
+    let names_sockets = !profile.openings.unix_sockets && !declared;
+    if names_sockets && !matches!(profile.network, Network::Proxied(_)) {
+        rules.push(always(libc::SYS_bind, SEEN));
+    }
     match profile.network {
+        Network::Host if names_sockets => rules.push(always(libc::SYS_connect, SEEN)),
         Network::Host => {}
         // Where no network of its own keeps a process from the real one, no `connect` is ever the kernel's to carry out.
         Network::Proxied(_) => rules.push(always(libc::SYS_connect, SEEN_AND_REFUSED)),
@@ -367,7 +376,7 @@ fn of_handed_sockets() -> Vec<Rule> {
         options.iter().map(move |option| (both(option), Action::Allow))
     });
     vec![
-        always(libc::SYS_bind, EACCES),
+        always(libc::SYS_bind, SEEN_AND_REFUSED),
         always(libc::SYS_listen, EACCES),
         sending(libc::SYS_sendto, 3),
         sending(libc::SYS_sendmsg, 2),

@@ -87,6 +87,10 @@ impl Watcher for Attempts<'_> {
         self.witness.looks_at_reading(path)
     }
 
+    fn unfound(&mut self, attempt: &Attempt) {
+        self.witness.unfound(attempt);
+    }
+
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         self.witness.content_for(attempts)
     }
