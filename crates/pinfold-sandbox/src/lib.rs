@@ -69,6 +69,6 @@ pub use program::{UNSEEN_PROGRAM, program_of};
 pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};
 pub use strength::{Strength, Tier};
 pub use watch::{
-    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Opening, Reply, Sync, Taker, Time,
+    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Limit, Opening, Reply, Sync, Taker, Time,
     Watcher,
 };

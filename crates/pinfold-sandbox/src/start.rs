@@ -15,7 +15,7 @@ use crate::profile::{Network, Profile};
 use crate::self_test::Probe;
 use crate::strength::Tier;
 use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
-use crate::watch::{Backing, Blind, Local, Proxied, Taker, Watch, Watcher};
+use crate::watch::{Backing, Blind, Local, Proxied, Taker, Watch, WatchedLimits, Watcher};
 
 /// Signals that a supervisor passes on, instead of ending or stopping by them.
 const PASSED_ON: [libc::c_int; 10] = [
@@ -325,6 +325,9 @@ impl Confined {
         }
         if let (false, Some(watch)) = (profile.openings.unix_sockets, &mut self.watch) {
             watch.0.close_sockets();
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.0.watch_limits(WatchedLimits::new(profile.limits, self.init, self.tier == Tier::Full));
         }
         Ok(())
     }

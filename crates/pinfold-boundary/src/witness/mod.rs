@@ -4,6 +4,7 @@
 //! out. Elsewhere the walls decide, and this only judges by the same [`Boundary`] what the kernel will say; a few names
 //! that have no wall are refused.
 
+mod limits;
 mod refusal;
 mod sockets;
 
@@ -15,13 +16,16 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::{GuardKind, Held};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Done, Entrances, Intent, Profile, Reply, Temp, Tier, Watcher,
+    self as sandbox, Attempt, Done, Entrances, Intent, Limit, Profile, Reply, Temp, Tier, Watcher,
 };
 
 use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::mediation::{Changes, Mediator, ReadNames};
 use crate::place::Standing;
+use crate::way_out::is_listened_on;
+pub use limits::LimitMet;
+use limits::LimitsMet;
 pub use refusal::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, word};
 pub(crate) use refusal::{MOST, shown_program};
 use refusal::{No, OF_THE_KERNEL, program};
@@ -38,6 +42,7 @@ pub struct Witness<'a> {
     /// None where the kernel decides.
     mediator: Option<Mediator>,
     reads: ReadNames,
+    limits: LimitsMet,
 }
 
 impl<'a> Witness<'a> {
@@ -54,6 +59,7 @@ impl<'a> Witness<'a> {
             more: 0,
             mediator: mediated.then(|| Mediator::new(boundary)),
             reads,
+            limits: LimitsMet::default(),
         }
     }
 
@@ -62,6 +68,11 @@ impl<'a> Witness<'a> {
     #[must_use]
     pub fn negotiating(self) -> Self {
         Self { negotiates: true, ..self }
+    }
+
+    /// The limits that were met.
+    pub fn limits_met(&self) -> Vec<LimitMet> {
+        self.limits.all()
     }
 
     /// What was refused, how many further ones are not in the list, and what was changed.
@@ -311,6 +322,10 @@ impl Watcher for Witness<'_> {
             Standing::Hidden(_) | Standing::Outside | Standing::Writable | Standing::ReadOnly(_) => return,
         };
         self.remember(attempt, no);
+    }
+
+    fn limit_met(&mut self, limit: Limit, pid: i32) {
+        self.limits.add(limit, pid);
     }
 
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {

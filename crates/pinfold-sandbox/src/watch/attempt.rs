@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::held::Held;
+use super::limits::Limit;
 
 /// What a call would do to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,6 +119,11 @@ pub trait Watcher {
     /// of paths that [`Self::looks_at_reading`] names, and nothing depends on it.
     fn unfound(&mut self, attempt: &Attempt) {
         let _ = attempt;
+    }
+
+    /// Hears of a call that is about to meet a limit of the run, which the kernel keeps.
+    fn limit_met(&mut self, limit: Limit, pid: i32) {
+        let _ = (limit, pid);
     }
 
     /// What is put in place of the content of a file that is renamed: the supervisor writes it to a new file, which gets the

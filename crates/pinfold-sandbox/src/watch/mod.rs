@@ -21,6 +21,7 @@ mod directories;
 mod file_call;
 mod file_question;
 mod held;
+mod limits;
 mod memory;
 mod proxied;
 mod rights;
@@ -47,6 +48,8 @@ use file_call::{FileCall, PathArg};
 use file_question::{CarriedOut, FileQuestion};
 pub use held::Held;
 use held::Holding;
+pub use limits::Limit;
+pub(crate) use limits::Watched as WatchedLimits;
 pub(crate) use proxied::Proxied;
 pub use proxied::Taker;
 use rights::Rights;
@@ -78,6 +81,8 @@ pub(crate) struct Watch {
     holding: Option<Holding>,
     /// None where no socket of this machine can be reached.
     local: Option<Local>,
+    /// None where no limit is looked at.
+    limits: Option<WatchedLimits>,
     /// No socket of this machine can be reached, and those who try get one that reaches nothing.
     closed_sockets: bool,
     /// None where a run has a network of its own, or the one of the machine.
@@ -107,6 +112,7 @@ impl Watch {
             waiting: WaitingOpens::default(),
             holding: view.map(Holding::new),
             local: None,
+            limits: None,
             closed_sockets: false,
             proxied,
         })
@@ -118,6 +124,11 @@ impl Watch {
         let copies = sys::copied_from(sys::own_pid(), self.fd().as_raw_fd()).is_ok();
         self.local = (copies && self.holding.is_some()).then_some(local);
         self.local.is_some()
+    }
+
+    /// Tells of limits that are met.
+    pub(crate) fn watch_limits(&mut self, limits: Option<WatchedLimits>) {
+        self.limits = limits;
     }
 
     /// Names the sockets of this machine that are tried, where descriptors can be handed out; elsewhere their kind is named.
@@ -169,6 +180,14 @@ impl Watch {
             libc::SYS_connect | libc::SYS_socket | libc::SYS_bind => self.network(&question, watcher),
             libc::SYS_umask => {
                 self.callers.forget_umasks();
+                self.answer(&question, Answer::GoOn)
+            }
+            _ if limits::concerns(number) => {
+                let met = self.limits.as_mut().and_then(|limits| limits.met_by(&question));
+                // Else its number may mean another process by now.
+                if let Some(limit) = met.filter(|_| sys::still_asking(self.fd(), question.id)) {
+                    watcher.limit_met(limit, question.pid.cast_signed());
+                }
                 self.answer(&question, Answer::GoOn)
             }
             _ if is_plain_reading(&question, watcher) => self.answer(&question, Answer::GoOn),
