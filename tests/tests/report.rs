@@ -48,13 +48,15 @@ struct Case {
     /// No part of the report as data.
     never: Option<String>,
     /// Limits that were met: which, its value, its option, and the beginning of the name of the program.
-    limits: Option<Vec<(String, u64, String, Option<String>)>>,
+    limits: Option<Vec<Limit>>,
     /// Part of the report as text.
     #[serde(default)]
     contains_text: String,
     /// Files that changed and run later.
     changed: Option<Vec<String>>,
 }
+
+type Limit = (String, u64, String, Option<String>);
 
 /// What the Python of the cases imports, as `kit`.
 const KIT: &str = "

@@ -208,7 +208,7 @@ mod tests {
         assert!(is_placeholder(&held) && before.changed_files(&look()).is_empty());
         assert!(look().changed_files(&before).is_empty());
         fs::write(held.join("x"), "").unwrap();
-        assert_eq!(before.changed_files(&look()), [held.clone()], "the control");
+        assert_eq!(before.changed_files(&look()), vec![held.clone()], "the control");
     }
 
     #[test]

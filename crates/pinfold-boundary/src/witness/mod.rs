@@ -166,38 +166,33 @@ impl<'a> Witness<'a> {
     fn connection(&self, attempt: &Attempt) -> Option<No> {
         const NAMES: u16 = 53;
         let place = attempt.place.as_path();
-        if place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@") {
+        let Some(to) = place.to_str().and_then(|text| text.parse::<SocketAddr>().ok()) else {
             return (!sockets::is_name_service(place)).then(|| {
-                match self.boundary.profile().sockets.is_empty() {
-                    true => No::brokers(place, self.sockets_are_declarable()),
-                    false => No::undeclared(place),
+                if self.boundary.profile().sockets.is_empty() {
+                    No::brokers(place, self.sockets_are_declarable())
+                } else {
+                    No::undeclared(place)
                 }
             });
-        }
+        };
         let ports = match &self.boundary.profile().network {
             sandbox::Network::Relayed(Entrances { ports, .. }) => ports,
             sandbox::Network::Proxied(_) => return Some(No::unproxied()),
-            sandbox::Network::Off => return Some(No::network("NAME")),
+            sandbox::Network::Off => return Some(No::network(&to.to_string())),
             sandbox::Network::Host => return None,
         };
-        let to: SocketAddr = place.to_str()?.parse().ok()?;
         // Port 0 is how programs find out which way there would be.
         let is_open = [0, NAMES].contains(&to.port()) || ports.contains(&to.port());
         // Every address is local there: a server inside that listens on all of them answers.
         if is_open || is_listened_on(attempt.pid, to.port()) {
             return None;
         }
-        Some(match ports.is_empty() {
-            true if self.boundary.network_is_off() => No::network(&to.to_string()),
-            true => No { why: "no rule allows this host".into(), ..No::network(&to.to_string()) },
-            false => No {
-                why: "no rule allows any host at this port".into(),
-                instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
-                to_allow: "start with --allow-host NAME:PORT".into(),
-                by_us: false,
-                negotiable: false,
-            },
-        })
+        if !ports.is_empty() {
+            return Some(No::port());
+        }
+        let off = No::network(&to.to_string());
+        let is_off = self.boundary.network_is_off();
+        Some(if is_off { off } else { No { why: "no rule allows this host".into(), ..off } })
     }
 
     fn sockets_are_declarable(&self) -> bool {

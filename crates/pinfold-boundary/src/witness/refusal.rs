@@ -102,6 +102,17 @@ impl No {
         }
     }
 
+    /// At a port that no rule names.
+    pub(super) fn port() -> Self {
+        Self {
+            why: "no rule allows any host at this port".into(),
+            instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
+            to_allow: "start with --allow-host NAME:PORT".into(),
+            by_us: false,
+            negotiable: false,
+        }
+    }
+
     pub(super) fn undeclared(place: &Path) -> Self {
         Self {
             why: "this socket of a program on this machine was not declared".into(),

@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::absolute;
 use super::attempt::{Attempt, Detail, Intent, Watcher};
@@ -79,7 +79,7 @@ fn named(pid: Pid, at: u64, len: u64) -> Option<PathBuf> {
         None => Some("@".into()),
         Some(_) => {
             let path = OsStr::from_bytes(name.split(|byte| *byte == 0).next().unwrap_or_default());
-            Some(absolute(pid, libc::AT_FDCWD, path).unwrap_or_else(|| path.into()))
+            Some(absolute(pid, libc::AT_FDCWD, path).unwrap_or_else(|| Path::new(".").join(path)))
         }
     }
 }

@@ -320,7 +320,9 @@ impl Watch {
         let attempts = unfound::attempts(question.pid.cast_signed(), call);
         // Else its number may mean another process by now.
         if sys::still_asking(self.fd(), question.id) {
-            attempts.iter().for_each(|attempt| watcher.unfound(attempt));
+            for attempt in &attempts {
+                watcher.unfound(attempt);
+            }
         }
     }
 
