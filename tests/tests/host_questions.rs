@@ -100,11 +100,9 @@ fn a_yes_is_for_the_program_that_waits_and_a_no_is_said_in_words() {
         let (text, report) = said(child);
         assert_eq!(text.matches("other.test: 1 x HTTP/1.1 200 OK hello from outside").count(), 2, "{text}");
         let through = &report["let_through"][0];
-        assert_eq!(
-            (&through["did"], &through["program"]),
-            (&json!("reach"), &json!("python3")),
-            "{report:#}"
-        );
+        let program = through["program"].as_str().expect("a program");
+        assert_eq!(through["did"], json!("reach"), "{report:#}");
+        assert!(program.starts_with("python3") && program.ends_with("(ask.py)"), "{report:#}");
         assert_eq!(through["place"], json!(http(world, "other.test")));
 
         // Another process asks again.
@@ -205,7 +203,8 @@ fn what_nobody_waits_for_any_more_is_not_asked() {
         let why = one["why"].as_str().expect("a reason");
         let ends = ["the process that tried it has ended", "whoever wanted it does not wait any more"];
         assert!(ends.contains(&why), "{report:#}");
-        assert_eq!(one["program"], "python3");
+        let program = one["program"].as_str().expect("a program");
+        assert!(program.starts_with("python3"), "{report:#}");
     });
 }
 

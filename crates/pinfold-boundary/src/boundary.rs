@@ -95,6 +95,7 @@ pub struct Boundary {
     /// Hosts that can be reached, where not all can and not none.
     hosts: Option<HostList>,
     asks_about_hosts: bool,
+    network_is_off: bool,
     /// What stands inside in the place of secrets, and where these are.
     secrets: Option<Kept>,
     findings: Findings,
@@ -268,8 +269,8 @@ impl Boundary {
         self.secrets.as_ref()
     }
 
-    /// Hosts that can be reached, where not all can and not none. Somebody has to open the way:
-    /// [`WayOut`](crate::WayOut).
+    /// Hosts that can be reached, where not all can; with none of them it is heard which ones are looked up, where that can
+    /// be had. The supervisor has to open the way: [`WayOut`](crate::WayOut).
     pub fn hosts(&self) -> Option<&HostList> {
         self.hosts.as_ref()
     }
@@ -277,6 +278,16 @@ impl Boundary {
     /// Whether somebody is asked about hosts of which the list says nothing.
     pub fn asks_about_hosts(&self) -> bool {
         self.asks_about_hosts
+    }
+
+    /// Whether no host is reached whatever rules say.
+    pub(crate) fn network_is_off(&self) -> bool {
+        self.network_is_off
+    }
+
+    /// Whether any host can be reached, or can be after an answer.
+    pub fn reaches_hosts(&self) -> bool {
+        way_out::reaches_hosts(&self.profile.network)
     }
 
     /// Whether nothing but private places can be written.
@@ -602,6 +613,7 @@ impl Drawing {
             named: self.opened,
             readable: self.readable,
             own,
+            network_is_off: grant.network == Network::Off,
             asks_about_hosts: grant.asks_about_hosts && hosts.is_some() && grant.network != Network::Off,
             hosts,
             secrets,
@@ -623,33 +635,28 @@ impl Drawing {
                 .push("only the full tier has ports inside to be published; here none is".to_owned());
         }
         match (&grant.network, tier) {
-            // A network that leads nowhere, with somebody outside who can call.
-            (Network::Off, Tier::Full) if grant.publishes => {
-                let hosts = Hosts::default();
-                let entrances = Entrances { callers: MOST_CALLERS, ..way_out::entrances(&hosts, false) };
-                (sandbox::Network::Relayed(entrances), Some(hosts.into()))
-            }
+            // A network that leads nowhere, in which it is heard what is looked up; perhaps with somebody outside who can call.
+            (Network::Off, Tier::Full) => names_alone(grant, Hosts::default()),
             (Network::Off, _) => (sandbox::Network::Off, None),
             (Network::Host, _) => (sandbox::Network::Host, None),
-            (Network::Hosts(hosts), Tier::Full)
-                if grant.asks_about_hosts || grant.publishes || !hosts.said().is_empty() =>
-            {
+            (Network::Hosts(hosts), Tier::Full) if grant.asks_about_hosts || !hosts.said().is_empty() => {
                 let callers = if grant.publishes { MOST_CALLERS } else { 0 };
                 let entrances =
                     Entrances { callers, ..way_out::entrances(hosts.said(), grant.asks_about_hosts) };
                 (sandbox::Network::Relayed(entrances), Some(hosts.clone()))
             }
-            (Network::Hosts(hosts), _) if hosts.said().is_empty() && !grant.asks_about_hosts => {
+            (Network::Hosts(hosts), Tier::Full) => names_alone(grant, Hosts::clone(hosts.said())),
+            (Network::Hosts(hosts), Tier::Landlock) if hosts.said().is_empty() && !grant.asks_about_hosts => {
                 (sandbox::Network::Off, None)
             }
-            (Network::Hosts(_), _) if grant.openings.unix_sockets || grant.openings.io_uring => {
+            (Network::Hosts(_), Tier::Landlock) if grant.openings.unix_sockets || grant.openings.io_uring => {
                 let note = "no host is reached: with `--open unix-sockets` or `--open io-uring` only the full tier can hold a run \
                             to some hosts";
                 self.findings.notes.push(note.to_owned());
                 (sandbox::Network::Off, None)
             }
-            (Network::Hosts(hosts), Tier::Full | Tier::Landlock) => {
-                let Entrances { proxy, .. } = way_out::entrances(hosts.said(), false);
+            (Network::Hosts(hosts), Tier::Landlock) => {
+                let proxy = way_out::proxy_port(&hosts.said().reachable_ports());
                 (sandbox::Network::Proxied(proxy), Some(hosts.clone()))
             }
         }
@@ -715,6 +722,14 @@ impl Drawing {
 /// Whether `open` was named for reading and is not merely a granted folder.
 fn grant_names(open: &Path, granted: &[PathBuf]) -> bool {
     !granted.iter().any(|g| g == open)
+}
+
+/// No host is reached, and refusals can say which ones were looked up: an address alone tells nobody what is needed. The list
+/// stays as it is, since no port is there for what it may allow later.
+fn names_alone(grant: &Grant, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
+    let callers = if grant.publishes { MOST_CALLERS } else { 0 };
+    let entrances = Entrances { callers, ..Entrances::default() };
+    (sandbox::Network::Relayed(entrances), Some(hosts.into()))
 }
 
 fn unfinished(git_dirs: &[PathBuf]) -> Vec<PathBuf> {

@@ -56,4 +56,4 @@ pub use private::Private;
 pub use report::RunReport;
 pub use start::{NotStarted, Started};
 pub use way_out::{Decides, Means, WayOut, Wish};
-pub use witness::{Changed, INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, Witness, word};
+pub use witness::{Changed, INSTEAD_OUTSIDE, LimitMet, Refused, TO_ALLOW_OUTSIDE, Witness, word};

@@ -20,6 +20,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::boundary::Drawing;
 use crate::grant::Grant;
 use crate::place::Hold;
+use crate::way_out;
 
 /// The variables by which programs are told whom to believe.
 /// Where one takes the place of the system's file, the system's authorities are in the file that it names.
@@ -78,7 +79,8 @@ impl Drawing {
     ) -> Option<Kept> {
         self.hide_sources(grant);
         if grant.secrets.0.is_empty()
-            || matches!(profile.network, sandbox::Network::Off | sandbox::Network::Host)
+            || profile.network == sandbox::Network::Host
+            || !way_out::reaches_hosts(&profile.network)
         {
             if !grant.secrets.0.is_empty() {
                 let note = "the secrets of `network.secrets` are not used: no host can be reached here";

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::Guards;
+use pinfold_sandbox::is_placeholder;
 
 use crate::folder::guard_of;
 use crate::git::layout;
@@ -131,8 +132,11 @@ impl Snapshot {
         Seen::Other
     }
 
-    /// Notes a file whatever its name.
+    /// Notes a file whatever its name, but for what only holds a name for the length of a run, this one or another.
     pub(crate) fn file(&mut self, path: &Path) {
+        if is_placeholder(path) {
+            return;
+        }
         if let Ok(meta) = fs::symlink_metadata(path) {
             let state = State {
                 place: (meta.dev(), meta.ino()),
@@ -187,6 +191,25 @@ fn is_in_build_directory(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_holds_a_name_for_another_run_is_no_change() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let held = folder.path().join(".envrc");
+        let look = || {
+            let mut seen = Snapshot::default();
+            seen.file(&held);
+            seen
+        };
+        let before = look();
+        fs::create_dir(&held).unwrap();
+        fs::set_permissions(&held, fs::Permissions::from_mode(0o1755)).unwrap();
+        assert!(is_placeholder(&held) && before.changed_files(&look()).is_empty());
+        assert!(look().changed_files(&before).is_empty());
+        fs::write(held.join("x"), "").unwrap();
+        assert_eq!(before.changed_files(&look()), vec![held.clone()], "the control");
+    }
 
     #[test]
     fn every_build_file_is_known_for_one() {

@@ -6,6 +6,7 @@ mod keeper;
 mod program;
 mod refusals;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use crate::secrets::Kept;
 use crate::witness::Refused;
 pub use asked::{Decides, Wish};
 use keeper::Keeper;
+pub(crate) use program::is_listened_on;
 
 /// Ports on which the relay is asked as a proxy, the first that no rule names. Nobody inside may listen below 1024, so
 /// that none of them is in anybody's way.
@@ -32,8 +34,22 @@ pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> Entrances {
     let further: Vec<u16> =
         hosts.usual_ports().filter(|port| asks && !ports.contains(port)).take(room).collect();
     ports.extend(further);
-    let proxy = PROXY_PORTS.clone().find(|port| !ports.contains(port)).unwrap_or(PROXY_PORTS.start);
-    Entrances { ports: ports.into_iter().collect(), proxy, callers: 0 }
+    let proxy = proxy_port(&ports);
+    Entrances { ports: ports.into_iter().collect(), proxy: Some(proxy), callers: 0 }
+}
+
+/// The port of the proxy where these are taken.
+pub(crate) fn proxy_port(taken: &BTreeSet<u16>) -> u16 {
+    PROXY_PORTS.clone().find(|port| !taken.contains(port)).unwrap_or(PROXY_PORTS.start)
+}
+
+/// Whether any host can be reached from inside: elsewhere it is only heard which ones are looked up.
+pub(crate) fn reaches_hosts(network: &Network) -> bool {
+    match network {
+        Network::Off => false,
+        Network::Relayed(entrances) => !entrances.ports.is_empty(),
+        Network::Proxied(_) | Network::Host => true,
+    }
 }
 
 /// What programs are told that use a proxy. One by HTTP for all of it: some cannot even start where a proxy of another
@@ -45,10 +61,10 @@ pub(crate) fn proxy_variables(network: &Network) -> Vec<(&'static str, String)> 
     /// Without it node asks no proxy.
     const NODE: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
     let (proxy, direct, more) = match network {
-        Network::Relayed(entrances) => (entrances.proxy, "localhost,127.0.0.1,::1", None),
+        Network::Relayed(Entrances { proxy: Some(proxy), .. }) => (*proxy, "localhost,127.0.0.1,::1", None),
         // Nothing is reached but by the proxy.
         Network::Proxied(proxy) => (*proxy, "", Some(NODE)),
-        Network::Off | Network::Host => return Vec::new(),
+        Network::Relayed(Entrances { proxy: None, .. }) | Network::Off | Network::Host => return Vec::new(),
     };
     let proxied = PROXIED.map(|name| (name, format!("http://127.0.0.1:{proxy}")));
     let direct = DIRECT.map(|name| (name, direct.to_owned()));
@@ -83,11 +99,15 @@ impl WayOut {
         let Some(hosts) = boundary.hosts() else { return Ok(None) };
         let limits = Limits::default();
         let Some(doors) = doors(confined, means.published, limits) else { return Ok(None) };
-        let keeper = Keeper::new(hosts.clone(), confined.pid(), means.names);
+        let keeper = Keeper::new(hosts.clone(), boundary.network_is_off(), confined.pid(), means.names);
         let keeper = Arc::new(match means.decides {
             Some(decides) => keeper.asking(decides),
             None => keeper,
         });
+        if !boundary.reaches_hosts() && doors.inward.published.is_empty() {
+            let relay = Relay::start_when_asked(doors, Arc::clone(&keeper) as Arc<_>, limits)?;
+            return Ok(Some(Self { relay, keeper }));
+        }
         // Read only now: the command was forked from this process, and has none of it.
         let vault = boundary.secrets().map(Kept::open).transpose()?;
         let relay = Relay::start_with(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 mod leash;
+mod limits;
 mod output;
 mod own_terminal;
 mod private;
@@ -116,7 +117,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let names = recorded.name().map(|run| format!("{run}:n"));
     let means = Means { names, decides: attempts.about_hosts(), published };
     let way_out = way_out(&boundary, &mut confined, means).map_err(lost)?;
-    if boundary.hosts().is_some() && way_out.is_none() {
+    if boundary.reaches_hosts() && boundary.hosts().is_some() && way_out.is_none() {
         warn(
             "no host is reached: nobody watches here, or the kernel hands out no sockets (Linux 5.14 is needed)",
         );
@@ -131,19 +132,25 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     if let Some(way_out) = way_out {
         way_out.close(&mut tried.refused, &mut tried.more);
     }
-    let came = Came { tier, watched, refused: &tried.refused, more: tried.more, left: &left, ended: &ended };
+    let met = limits::met(&run.limits, &tried.limits, ended.as_ref().ok().copied(), too_much);
+    let reached = limits::describe(&met);
+    let message = how_it_ended(&ended, reached.as_deref());
+    let came = Came {
+        tier,
+        watched,
+        refused: &tried.refused,
+        more: tried.more,
+        left: &left,
+        limits: reached,
+        ended: &ended,
+    };
     let name = recorded.end(&came);
-    Report::new(name.as_deref(), tier, watched, tried, left).with_agent(given).tell(run, &ended, told_to);
+    let report = Report::new(name.as_deref(), tier, watched, tried, left).with_agent(given).with_limits(met);
+    report.tell(run, told_to);
+    message.iter().for_each(warn);
     match ended {
-        Ok(End::Code(code)) => {
-            let printed = too_much.then_some("ended: it printed too much (--max-output)");
-            printed.or_else(|| limit_reached(run, code)).into_iter().for_each(warn);
-            Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
-        }
-        Ok(End::TimedOut) => {
-            warn("the time was over; everything was ended");
-            Ok(ExitCode::from(TIMED_OUT))
-        }
+        Ok(End::Code(code)) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
+        Ok(End::TimedOut) => Ok(ExitCode::from(TIMED_OUT)),
         Err(error) => Err(lost(error)),
     }
 }
@@ -153,23 +160,22 @@ fn way_out(boundary: &Boundary, confined: &mut Confined, means: Means) -> io::Re
     if boundary.hosts().is_none() {
         return Ok(None);
     }
-    network::make_room();
+    if boundary.reaches_hosts() {
+        network::make_room();
+    }
     WayOut::open(boundary, confined, means)
 }
 
-/// Which limit ended the command, if one did: by its own signal, which shells count from 128.
-/// [signal(7)](https://man7.org/linux/man-pages/man7/signal.7.html)
-fn limit_reached(run: &Run, code: i32) -> Option<&'static str> {
-    const PROCESSOR_TIME: i32 = 128 + 24;
-    const FILE_SIZE: i32 = 128 + 25;
-    match code {
-        PROCESSOR_TIME if run.limits.cpu_time.is_some() => {
-            Some("ended: its processor time was over (--cpu-time)")
+/// What is said of a command that did not end well after a limit was reached.
+fn how_it_ended(ended: &io::Result<End>, reached: Option<&str>) -> Option<String> {
+    match ended {
+        Ok(End::TimedOut) => {
+            Some(format!("timed out; all processes were killed: {}", reached.unwrap_or_default()))
         }
-        FILE_SIZE if run.limits.max_file_size.is_some() => {
-            Some("ended: a file grew too large (--max-file-size)")
+        Ok(End::Code(0)) | Err(_) => None,
+        Ok(End::Code(code)) => {
+            reached.map(|reached| format!("ended with exit code {code} after a limit was reached: {reached}"))
         }
-        _ => None,
     }
 }
 

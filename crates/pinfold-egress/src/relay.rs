@@ -3,7 +3,7 @@
 //! Inside, every address is local, so that whatever a program connects to arrives here, and the address that it
 //! connected to is the local address of the socket.
 
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -11,11 +11,13 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use pinfold_policy::host::{Host, Name};
+use rustix::event::{PollFd, PollFlags};
 use rustix::net::SocketFlags;
 use rustix::process::{Resource, getrlimit};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::runtime::Runtime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -185,7 +187,8 @@ impl Unmet {
 #[derive(Debug)]
 pub struct Relay {
     names: Arc<Mutex<Synthetic>>,
-    end: Option<oneshot::Sender<()>>,
+    /// Closed, it ends the relay.
+    end: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -218,38 +221,104 @@ impl Relay {
         limits: Limits,
         vault: Option<Vault>,
     ) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let names = Arc::<Mutex<Synthetic>>::default();
-        let shared = Arc::new(Shared {
-            keeper,
-            upstream: Upstream::default(),
-            limits,
-            vault,
-            names: Arc::clone(&names),
-            room: Arc::new(Semaphore::new(limits.connections)),
-            changes: watch::Sender::new(()),
-            over: watch::Sender::new(false),
-        });
-        let doors = {
-            let _entered = runtime.enter();
-            open(doors, &shared)?
-        };
-        let (end, ended) = oneshot::channel::<()>();
-        let run = move || {
-            runtime.block_on(async {
-                // An error says that the other side was dropped, which is how it ends.
-                let _ = ended.await;
-                let _ = timeout(LAST_LOOK, look_last(doors, &shared)).await;
-            });
-            runtime.shutdown_background();
-        };
-        let thread = std::thread::Builder::new().name("pinfold-relay".to_owned()).spawn(run)?;
+        let shared = shared(keeper, limits, vault);
+        let names = Arc::clone(&shared.names);
+        let serving = Serving::new(doors, shared)?;
+        Self::spawn(names, move |end| serving.run(end))
+    }
+
+    /// Starts once anything arrives. For doors at which nothing does in most runs: until then it costs a thread that waits.
+    ///
+    /// # Errors
+    /// When no thread or pipe is to be had.
+    pub fn start_when_asked(doors: Doors, keeper: Arc<dyn Doorkeeper>, limits: Limits) -> io::Result<Self> {
+        let shared = shared(keeper, limits, None);
+        let names = Arc::clone(&shared.names);
+        Self::spawn(names, move |end| {
+            // Without the means for it nothing is heard, and nothing gets out either.
+            if doors.wait(&end)
+                && let Ok(serving) = Serving::new(doors, shared)
+            {
+                serving.run(end);
+            }
+        })
+    }
+
+    fn spawn(
+        names: Arc<Mutex<Synthetic>>,
+        run: impl FnOnce(PipeReader) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (ended, end) = io::pipe()?;
+        let thread = std::thread::Builder::new().name("pinfold-relay".to_owned());
+        let thread = thread.spawn(move || run(ended))?;
         Ok(Self { names, end: Some(end), thread: Some(thread) })
     }
 
     /// The name that an address inside stands for.
     pub fn name(&self, address: IpAddr) -> Option<Name> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner).name(address).cloned()
+    }
+}
+
+fn shared(keeper: Arc<dyn Doorkeeper>, limits: Limits, vault: Option<Vault>) -> Arc<Shared> {
+    Arc::new(Shared {
+        keeper,
+        upstream: Upstream::default(),
+        limits,
+        vault,
+        names: Arc::default(),
+        room: Arc::new(Semaphore::new(limits.connections)),
+        changes: watch::Sender::new(()),
+        over: watch::Sender::new(false),
+    })
+}
+
+/// Doors that are watched, and the runtime that watches them.
+struct Serving {
+    runtime: Runtime,
+    doors: JoinSet<()>,
+    shared: Arc<Shared>,
+}
+
+impl Serving {
+    fn new(doors: Doors, shared: Arc<Shared>) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let doors = {
+            let _entered = runtime.enter();
+            open(doors, &shared)?
+        };
+        Ok(Self { runtime, doors, shared })
+    }
+
+    /// Serves until the other end of the pipe is closed.
+    fn run(self, end: PipeReader) {
+        let Self { runtime, doors, shared } = self;
+        runtime.block_on(async {
+            // Without a look at it nobody could end the relay: then it ends now.
+            if let Ok(end) = tokio::net::unix::pipe::Receiver::from_owned_fd(end.into()) {
+                let _ = end.readable().await;
+            }
+            let _ = timeout(LAST_LOOK, look_last(doors, &shared)).await;
+        });
+        runtime.shutdown_background();
+    }
+}
+
+impl Doors {
+    /// Waits until anything arrives at a door (true), or the other end of the pipe is closed.
+    fn wait(&self, end: &PipeReader) -> bool {
+        let mut fds = vec![PollFd::new(end, PollFlags::IN)];
+        let listeners = self.ports.iter().chain(&self.names_by_connection).chain(&self.proxies);
+        fds.extend(listeners.map(|door| PollFd::new(door, PollFlags::IN)));
+        fds.extend(self.names.iter().map(|door| PollFd::new(door, PollFlags::IN)));
+        fds.extend(self.unheard.iter().map(|door| PollFd::new(door, PollFlags::IN)));
+        loop {
+            match rustix::event::poll(&mut fds, None) {
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return false,
+                Ok(_) => return fds.iter().skip(1).any(|door| !door.revents().is_empty()),
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::input::PathText;
 /// What a process is about to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessCall {
-    /// What the kernel calls the program.
+    /// The name of its executable, of an interpreter with its script.
     pub program: String,
     /// Its command line, which it can change.
     pub command_line: String,

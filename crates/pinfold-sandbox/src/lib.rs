@@ -49,6 +49,7 @@ mod linux;
 mod placeholder;
 mod probe;
 mod profile;
+mod program;
 mod self_test;
 mod start;
 mod strength;
@@ -64,9 +65,10 @@ pub use profile::{
     Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Mediation, Network, Openings, Profile,
     StandIn, Temp, Writes,
 };
+pub use program::{UNSEEN_PROGRAM, program_of};
 pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};
 pub use strength::{Strength, Tier};
 pub use watch::{
-    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Opening, Reply, Sync, Taker, Time,
+    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Limit, Opening, Reply, Sync, Taker, Time,
     Watcher,
 };

@@ -145,10 +145,11 @@ pub enum Network {
 /// Where connections are taken inside, whatever address they are meant for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entrances {
-    /// Ports, beside the one for names (53). Nobody else inside can listen there.
+    /// Ports, beside the one for names (53). Nobody else inside can listen there. With none no host is reached: it is only
+    /// heard which ones are looked up.
     pub ports: Vec<u16>,
-    /// The port on the loopback interface where a relay is asked as a proxy.
-    pub proxy: u16,
+    /// The port on the loopback interface where a relay is asked as a proxy, if it is.
+    pub proxy: Option<u16>,
     /// How many sockets of each version are made inside by which somebody outside can connect to servers there.
     pub callers: u8,
 }

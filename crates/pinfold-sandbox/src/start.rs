@@ -15,7 +15,7 @@ use crate::profile::{Network, Profile};
 use crate::self_test::Probe;
 use crate::strength::Tier;
 use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
-use crate::watch::{Backing, Blind, Local, Proxied, Taker, Watch, Watcher};
+use crate::watch::{Backing, Blind, Local, Proxied, Taker, Watch, WatchedLimits, Watcher};
 
 /// Signals that a supervisor passes on, instead of ending or stopping by them.
 const PASSED_ON: [libc::c_int; 10] = [
@@ -316,12 +316,18 @@ impl Confined {
         self.tier
     }
 
-    /// Lets the declared sockets be reached, where that can be held.
+    /// Lets the declared sockets be reached, where that can be held; where none is, those that are tried are named.
     fn open_sockets(&mut self, profile: &Profile) -> io::Result<()> {
         let held = self.tier == Tier::Full && profile.network != Network::Host && !profile.sockets.is_empty();
         if let (true, Some(watch)) = (held, &mut self.watch) {
             let local = Local::new(profile.sockets.clone(), profile.hidden.clone())?;
             self.reaches_sockets = watch.0.open(local);
+        }
+        if let (false, Some(watch)) = (profile.openings.unix_sockets, &mut self.watch) {
+            watch.0.close_sockets();
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.0.watch_limits(WatchedLimits::new(profile.limits, self.init, self.tier == Tier::Full));
         }
         Ok(())
     }

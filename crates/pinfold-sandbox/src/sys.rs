@@ -70,14 +70,14 @@ pub(crate) unsafe fn fork(namespaces: u64) -> io::Result<Forked> {
 /// # Safety
 /// For a process that has one thread. `child` shares its memory, so it may only make system calls; what it returns is its
 /// exit status. A handler of a signal that it lets through would run in that memory too.
-pub(crate) unsafe fn borrow_until_exec<F: FnMut() -> c_int>(child: &mut F) -> io::Result<Pid> {
+pub(crate) unsafe fn borrow_until_exec<F: FnMut() -> c_int>(child: &mut F, flags: c_int) -> io::Result<Pid> {
     extern "C" fn enter<F: FnMut() -> c_int>(child: *mut c_void) -> c_int {
         // SAFETY: `child` is the closure given below, and its owner waits until we are done with it.
         unsafe { (*child.cast::<F>())() }
     }
     const STACK: usize = 16 * 1024;
     let mut stack = MaybeUninit::<[u8; STACK]>::uninit();
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | flags;
     // SAFETY: the stack grows down from its end, which the C library aligns; it and the closure live until the kernel
     // lets this process go on, and by then the child uses neither.
     let pid = unsafe {
@@ -86,6 +86,10 @@ pub(crate) unsafe fn borrow_until_exec<F: FnMut() -> c_int>(child: &mut F) -> io
     };
     check_int(pid)
 }
+
+/// By this flag, which changes nothing for a process that nobody traces, the filter knows the start of the command: nobody
+/// answers questions then. Of other starts it hides that they met a limit, and not the limit.
+pub(crate) const UNASKED: c_int = libc::CLONE_UNTRACED;
 
 /// Ends this process at once, with no destructors and no buffers flushed.
 pub(crate) fn exit_now(code: c_int) -> ! {
@@ -693,6 +697,20 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::R
         .map(drop)
 }
 
+/// One end of a pair of sockets for streams whose other end is gone. It is connected, so that the kernel connects and listens with it no
+/// more, and nobody is there.
+///
+/// [socketpair(2)](https://man7.org/linux/man-pages/man2/socketpair.2.html)
+pub(crate) fn lone_socket(nonblocking: bool) -> io::Result<OwnedFd> {
+    let flags = libc::SOCK_CLOEXEC | if nonblocking { libc::SOCK_NONBLOCK } else { 0 };
+    let mut ends: [c_int; 2] = [-1; 2];
+    // SAFETY: `ends` has room for both.
+    check_int(unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_STREAM | flags, 0, ends.as_mut_ptr()) })?;
+    let [one, other] = ends;
+    drop(owned(other.into())?);
+    owned(one.into())
+}
+
 /// Whether questions can be answered with descriptors: asked about a question that nobody has asked.
 pub(crate) fn hands_over(listener: BorrowedFd<'_>) -> bool {
     let answered = answer_with(listener, 0, listener, true);
@@ -1046,7 +1064,8 @@ pub(crate) enum Ended {
     Signalled(c_int),
 }
 
-/// Reaps a child (-1: any); `None` when `wait` is false and none has ended.
+/// Reaps a child (-1: any); `None` when `wait` is false and none has ended. A child that asked to be traced by its parent
+/// (`PTRACE_TRACEME`) is reported here at each of its stops, which are no ends: it goes on without a tracer.
 ///
 /// [waitpid(2)](https://man7.org/linux/man-pages/man2/waitpid.2.html)
 pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, Ended)>> {
@@ -1061,9 +1080,22 @@ pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, Ended)>> {
             Ok(pid) if libc::WIFSIGNALED(status) => {
                 return Ok(Some((pid, Ended::Signalled(libc::WTERMSIG(status)))));
             }
-            Ok(pid) => return Ok(Some((pid, Ended::Exited(libc::WEXITSTATUS(status))))),
+            Ok(pid) if libc::WIFEXITED(status) => {
+                return Ok(Some((pid, Ended::Exited(libc::WEXITSTATUS(status)))));
+            }
+            Ok(pid) => let_go(pid, libc::WSTOPSIG(status)),
         }
     }
+}
+
+/// Ends the tracing of a stopped child. The signal that it stopped for takes effect as if it were not traced, but for the
+/// trap by which the kernel tells a tracer of `execve`.
+///
+/// [ptrace(2)](https://man7.org/linux/man-pages/man2/ptrace.2.html)
+fn let_go(pid: Pid, signal: c_int) {
+    let signal = if signal == libc::SIGTRAP { 0 } else { c_long::from(signal) };
+    // SAFETY: takes numbers. An error says that it was killed meanwhile, or is not traced by this process.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0 as c_long, signal) };
 }
 
 /// Whether this child has been stopped since it was last asked, and by which signal.

@@ -331,3 +331,27 @@ fn a_hundred_runs_side_by_side_leave_nothing_behind() {
     });
     assert_eq!(fs::read_dir(&bed.folder).unwrap().count(), 0);
 }
+
+#[test]
+fn a_stop_of_a_traced_command_is_no_end() {
+    #[cfg(target_arch = "x86_64")]
+    const PTRACE: &str = "101";
+    #[cfg(target_arch = "aarch64")]
+    const PTRACE: &str = "117";
+    for tier in TIERS {
+        for (then, expected, says) in [
+            ("$SIG{USR1} = sub { print 'heard ' }; kill 'USR1', $$; print 'after'; exit 7", 7, "heard after"),
+            ("exec 'sh', '-c', 'echo after; exit 9'", 9, "after\n"),
+            ("kill 'TERM', $$; sleep 60", 128 + 15, ""),
+        ] {
+            let bed = Bed::new();
+            for (traced, is_traced) in [("", "0"), ("syscall(PTRACE, 0, 0, 0, 0); ", "1")] {
+                let traced = traced.replace("PTRACE", PTRACE);
+                let script =
+                    format!("exec perl -e \"\\$| = 1; {}\"", format!("{traced}{then}").replace('$', "\\$"));
+                let (end, said) = bed.run(tier, &bed.profile(), &script);
+                assert_eq!((end, said.as_str()), (End::Code(expected), says), "{tier}, {is_traced}: {then}");
+            }
+        }
+    }
+}

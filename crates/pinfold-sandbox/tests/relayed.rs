@@ -14,7 +14,7 @@ use kit::{Bed, TIERS};
 use pinfold_sandbox::{Blind, Command, Confined, End, Entrances, Network, Profile, Signalling, Tier, start};
 
 fn relayed(bed: &Bed, ports: &[u16]) -> Profile {
-    let network = Network::Relayed(Entrances { ports: ports.to_vec(), proxy: 808, callers: 0 });
+    let network = Network::Relayed(Entrances { ports: ports.to_vec(), proxy: Some(808), callers: 0 });
     Profile { network, ..bed.profile() }
 }
 
@@ -105,7 +105,7 @@ def tried(*args):
 assert tried(socket.AF_INET, socket.SOCK_STREAM) == 'open'
 assert tried(socket.AF_INET6, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) == 'open'
 for args in [(socket.AF_INET, socket.SOCK_RAW, 1), (socket.AF_INET6, socket.SOCK_RAW, 58), (socket.AF_PACKET, socket.SOCK_RAW),
-             (socket.AF_VSOCK, socket.SOCK_STREAM), (socket.AF_UNIX, socket.SOCK_STREAM), (socket.AF_NETLINK, socket.SOCK_RAW, 16)]:
+             (socket.AF_VSOCK, socket.SOCK_STREAM), (socket.AF_UNIX, socket.SOCK_DGRAM), (socket.AF_NETLINK, socket.SOCK_RAW, 16)]:
     assert tried(*args) in ('EACCES', 'EPERM'), args
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
     udp.settimeout(5)

@@ -258,14 +258,67 @@ fn nothing_is_reached_that_the_caller_has_no_right_to() {
 #[test]
 fn without_a_network_of_its_own_or_mounts_none_is_reached() {
     let daemons = Daemons::new();
-    let script = "python3 -c 'import socket\ntry:\n    socket.socket(socket.AF_UNIX)\nexcept OSError as e: print(e.errno)'";
+    let script = "python3 -c 'import os, socket; print(socket.socket(socket.AF_UNIX).connect_ex(os.environ[\"DECLARED\"]))'";
     for tier in TIERS {
         let network = if tier == Tier::Full { Network::Host } else { Network::Off };
         let (_, said) = daemons.bed.run(tier, &Profile { network, ..daemons.profile() }, script);
         assert_eq!(said.trim(), "13", "{tier}");
     }
     let (_, said) = daemons.bed.run(Tier::Full, &daemons.profile(), script);
-    assert_eq!(said, "", "the control");
+    assert_eq!(said.trim(), "0", "the control");
+}
+
+#[test]
+fn where_none_is_declared_none_is_reached_and_each_is_named() {
+    let daemons = Daemons::new();
+    let networks = [(Tier::Full, Network::Off), (Tier::Full, Network::Host), (Tier::Landlock, Network::Off)];
+    for (tier, network) in networks {
+        let profile = Profile { sockets: Vec::new(), network, ..daemons.profile() };
+        for (name, named) in ATTACKS {
+            let mut seen = Seen::default();
+            daemons.clear();
+            let script = format!("python3 inside.py {name}");
+            let (_, said) = daemons.bed.run_watched(tier, &profile, &script, &mut seen);
+            let abstract_names = tier == Tier::Landlock || profile.network == Network::Host;
+            assert_eq!(daemons.others(), 0, "{name} got out, {tier}, {abstract_names}: {said}");
+            // Links stay in the paths that are named.
+            let named = match name {
+                "by_link" => "/led",
+                "by_folder_link" => "/folder/other",
+                "by_dots" => "/other",
+                "link_swapped" => "/swapped",
+                "from_another_directory" => "/s",
+                _ => named,
+            };
+            let named = daemons.variables().fold(named.to_owned(), |named, (word, value)| {
+                named.replace(word, &value.display().to_string())
+            });
+            let is_seen = named.is_empty() || seen.0.iter().any(|one| one.ends_with(&named));
+            assert!(is_seen, "{name}, {tier}: {named}: {:?}: {said}", seen.0);
+        }
+    }
+}
+
+#[test]
+fn what_is_handed_out_in_place_of_a_socket_is_of_no_use() {
+    let daemons = Daemons::new();
+    let script = r#"python3 -c '
+import os, socket
+def tried(what, *words):
+    try: return what(*words)
+    except OSError as error: return error.errno
+own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+print(own.gettimeout(), os.get_inheritable(own.fileno()), own.type == socket.SOCK_STREAM)
+print(tried(own.connect, os.environ["OTHER"]), tried(own.bind, "named"), tried(own.bind, chr(0) + "named"), tried(own.listen))
+print(tried(own.sendto, b"x", socket.MSG_NOSIGNAL, os.environ["OTHER"]), tried(own.send, b"x", socket.MSG_NOSIGNAL))
+print(os.path.exists("named"))
+'"#;
+    for tier in TIERS {
+        let profile = Profile { sockets: Vec::new(), ..daemons.profile() };
+        let (_, said) = daemons.bed.run(tier, &profile, script);
+        assert_eq!(said, "0.0 False True\n13 13 13 22\n106 32\nFalse\n", "{tier}");
+        assert_eq!(daemons.others(), 0);
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What the kernel refused, in the shape that a no has in every layer.
 
+use std::path::Path;
+
 use pinfold::audit::kept_text;
 use pinfold::{Denial, DeniedBy, Retry};
 use pinfold_boundary::Refused;
@@ -10,7 +12,8 @@ pub fn denial(id: String, refused: &Refused) -> Denial {
     Denial {
         id: refused.id.clone().unwrap_or(id),
         layer: match *tried {
-            "open socket" => DeniedBy::Socket,
+            "open socket" | "bind socket" => DeniedBy::Socket,
+            "connect" if is_local(place) => DeniedBy::Socket,
             "reach" | "look up" | "send" | "hold" => DeniedBy::Proxy,
             _ => DeniedBy::Kernel,
         },
@@ -26,6 +29,11 @@ pub fn denial(id: String, refused: &Refused) -> Denial {
         times: *times,
         to_allow: to_allow(refused),
     }
+}
+
+/// Whether a connection is one to a program on this machine, by a path or an abstract name.
+fn is_local(place: &Path) -> bool {
+    place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@")
 }
 
 /// What could be added so that it passes, from the narrowest to the widest.

@@ -41,9 +41,9 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The program, as the kernel calls it.
+    /// The program, by its executable.
     pub fn program(&self) -> String {
-        self.caller.as_ref().map_or_else(|| program::UNSEEN.to_owned(), program::name)
+        program::name(self.caller.as_ref())
     }
 }
 

@@ -19,6 +19,8 @@ use crate::witness::Refused;
 #[derive(Debug)]
 pub(super) struct Keeper {
     hosts: HostList,
+    /// Why a host is not reached of which no rule says anything.
+    unnamed: &'static str,
     /// What held when somebody asked last.
     last: Mutex<Arc<Hosts>>,
     /// What held when connections were looked at last.
@@ -30,9 +32,11 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(hosts: HostList, init: i32, names: Option<String>) -> Self {
+    /// `off`: whatever rules say, nothing is reached.
+    pub(super) fn new(hosts: HostList, off: bool, init: i32, names: Option<String>) -> Self {
         let said = hosts.said();
         Self {
+            unnamed: if off { "the network is off" } else { "no rule allows this host" },
             last: Mutex::new(Arc::clone(said)),
             looked_at: Mutex::new(Arc::clone(said)),
             hosts,
@@ -88,8 +92,8 @@ fn named(host: &Host, port: u16) -> String {
     Connection { host: host.clone(), port, is_usual: false }.to_string()
 }
 
-/// Why a host is not reached of which the list says this.
-fn why(reach: Reach<'_>, add: &str) -> Option<Unreached> {
+/// Why a host is not reached of which the list says this; `unnamed` where it says nothing.
+fn why(reach: Reach<'_>, add: &str, unnamed: &'static str) -> Option<Unreached> {
     let ruled = |why: &'static str, rule: &Located<HostRule>, to_allow: &'static str| Unreached {
         why: why.into(),
         rule: Some(rule.clone()),
@@ -105,7 +109,7 @@ fn why(reach: Reach<'_>, add: &str) -> Option<Unreached> {
             Some(ruled("a rule wants it asked about, and nobody can be asked here", rule, to_allow))
         }
         Reach::Unnamed => Some(Unreached {
-            why: "no rule allows this host".into(),
+            why: unnamed.into(),
             rule: None,
             to_allow: format!("start with --allow-host {add}").into(),
         }),
@@ -139,7 +143,7 @@ impl Doorkeeper for Keeper {
             return true;
         }
         let worst = all().find(|reach| *reach != Reach::Unnamed).unwrap_or(Reach::Unnamed);
-        if let Some(why) = why(worst, name.as_str()).filter(|_| !is_reverse) {
+        if let Some(why) = why(worst, name.as_str(), self.unnamed).filter(|_| !is_reverse) {
             let who = match asker {
                 Asker::Datagram(port) => Who::Asking(port),
                 Asker::Connection(port) => Who::At(port),
@@ -155,7 +159,7 @@ impl Doorkeeper for Keeper {
         let rule = self.rule_for(&ask.host, ask.port);
         let reach = hosts.host(&ask.host, ask.port);
         let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && Asked::could_be(&ask.host);
-        let Some(why) = why(reach, &rule) else { return Opened::Yes };
+        let Some(why) = why(reach, &rule, self.unnamed) else { return Opened::Yes };
         match &self.asked {
             Some(asked) if could_be_asked => {
                 asked.take(ask, hosts.is_usual(ask.port), self.refusing(place, why))
@@ -227,7 +231,7 @@ impl Doorkeeper for Keeper {
     fn too_late(&self, ask: &Ask) {
         let hosts = self.renewed();
         let rule = self.rule_for(&ask.host, ask.port);
-        if let Some(why) = why(hosts.host(&ask.host, ask.port), &rule) {
+        if let Some(why) = why(hosts.host(&ask.host, ask.port), &rule, self.unnamed) {
             self.refuse("reach", named(&ask.host, ask.port), why, Who::At(ask.from));
         }
     }

@@ -1,15 +1,15 @@
 //! Which program a connection belongs to, as the kernel has it.
 
+use std::ffi::OsStr;
 use std::fs;
 
-use pinfold_sandbox::Caller;
+use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
+
+use crate::witness::shown_program;
 
 /// The tables of sockets, of both versions.
 const CONNECTIONS: [&str; 2] = ["tcp", "tcp6"];
 const DATAGRAMS: [&str; 2] = ["udp", "udp6"];
-
-/// What a program is called that cannot be seen.
-pub(super) const UNSEEN: &str = "a program";
 
 /// Who wanted a connection.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +23,9 @@ pub(super) enum Who<'a> {
 }
 
 impl Who<'_> {
-    /// The program, as the kernel calls it. `init` is the first process inside.
+    /// The program, by its executable. `init` is the first process inside.
     pub(super) fn program(self, init: i32) -> String {
-        let named = |caller: Option<Caller>| caller.map_or_else(|| UNSEEN.to_owned(), |caller| name(&caller));
+        let named = |caller: Option<Caller>| name(caller.as_ref());
         match self {
             Self::At(port) => named(owner(init, port, CONNECTIONS)),
             Self::Asking(port) => named(owner(init, port, DATAGRAMS)),
@@ -34,9 +34,9 @@ impl Who<'_> {
     }
 }
 
-/// What the kernel calls the program, which the program itself can change.
-pub(super) fn name(caller: &Caller) -> String {
-    caller.program.to_string_lossy().escape_debug().to_string()
+/// The program of a caller, if that can be seen.
+pub(super) fn name(caller: Option<&Caller>) -> String {
+    shown_program(caller.map_or(OsStr::new(UNSEEN_PROGRAM), |caller| &caller.program))
 }
 
 /// Who inside owns the connection from this port; `None` where that cannot be seen. `init` is the first process inside.
@@ -91,6 +91,19 @@ fn numbers(folder: &str) -> impl Iterator<Item = i32> {
 /// Whether any of these connections still belongs to a process.
 pub(super) fn any_is_open(init: i32, ports: &[u16]) -> bool {
     own_ports(init, CONNECTIONS).any(|(own, _)| ports.contains(&own))
+}
+
+/// Whether a server listens on a port, in the network of a process.
+pub(crate) fn is_listened_on(pid: i32, port: u16) -> bool {
+    /// `TCP_LISTEN`, the fourth field.
+    const LISTENS: &str = "0A";
+    let listens = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let own = fields.nth(1).and_then(|own| u16::from_str_radix(own.rsplit_once(':')?.1, 16).ok());
+        own == Some(port) && fields.nth(1) == Some(LISTENS)
+    };
+    let tables = CONNECTIONS.map(|table| fs::read_to_string(format!("/proc/{pid}/net/{table}")));
+    tables.iter().flatten().any(|text| text.lines().skip(1).any(listens))
 }
 
 /// The ports of all sockets inside that belong to a process, with the numbers of the sockets.

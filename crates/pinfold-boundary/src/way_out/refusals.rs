@@ -8,8 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pinfold_egress::No;
 use pinfold_policy::host::HostRule;
 use pinfold_policy::source::Located;
+use pinfold_sandbox::UNSEEN_PROGRAM;
 
-use super::program::{self, Who};
+use super::program::Who;
 use crate::witness::{MOST, Refused};
 
 /// What whoever runs inside can do instead.
@@ -101,7 +102,7 @@ impl Refusals {
             id: id.clone(),
             tried,
             place: PathBuf::from(place),
-            program: program.unwrap_or_else(|| program::UNSEEN.to_owned()),
+            program: program.unwrap_or_else(|| UNSEEN_PROGRAM.to_owned()),
             times: 1,
             why: why.clone().into_owned(),
             rule: rule.as_ref().map(|rule| rule.value.to_string()),

@@ -4,7 +4,9 @@
 //! out. Elsewhere the walls decide, and this only judges by the same [`Boundary`] what the kernel will say; a few names
 //! that have no wall are refused.
 
+mod limits;
 mod refusal;
+mod sockets;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,16 +16,19 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::{GuardKind, Held, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Done, Entrances, Intent, Profile, Reply, Temp, Tier, Watcher,
+    self as sandbox, Attempt, Done, Entrances, Intent, Limit, Profile, Reply, Temp, Tier, Watcher,
 };
 
 use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::mediation::{Changes, Mediator, ReadNames};
 use crate::place::Standing;
+use crate::way_out::is_listened_on;
+pub use limits::LimitMet;
+use limits::LimitsMet;
 pub use refusal::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, word};
-pub(crate) use refusal::{MOST, program};
-use refusal::{No, OF_THE_KERNEL};
+pub(crate) use refusal::{MOST, shown_program};
+use refusal::{No, OF_THE_KERNEL, program};
 
 /// Watches one run.
 #[derive(Debug)]
@@ -32,7 +37,7 @@ pub struct Witness<'a> {
     tier: Tier,
     /// What lies outside is held for somebody to decide.
     negotiates: bool,
-    refused: BTreeMap<(Intent, PathBuf), Refused>,
+    refused: BTreeMap<(Intent, PathBuf, String), Refused>,
     more: u64,
     /// None where the kernel decides.
     mediator: Option<Mediator>,
@@ -40,6 +45,7 @@ pub struct Witness<'a> {
     /// Landlock grants reading to what was there at the start beside what is hidden: what appears later in the folder is
     /// opened by the supervisor.
     opens_for_reading: bool,
+    limits: LimitsMet,
 }
 
 impl<'a> Witness<'a> {
@@ -61,6 +67,7 @@ impl<'a> Witness<'a> {
             mediator: mediated.then(|| Mediator::new(boundary)),
             reads,
             opens_for_reading,
+            limits: LimitsMet::default(),
         }
     }
 
@@ -69,6 +76,11 @@ impl<'a> Witness<'a> {
     #[must_use]
     pub fn negotiating(self) -> Self {
         Self { negotiates: true, ..self }
+    }
+
+    /// The limits that were met.
+    pub fn limits_met(&self) -> Vec<LimitMet> {
+        self.limits.all()
     }
 
     /// What was refused, how many further ones are not in the list, and what was changed.
@@ -82,7 +94,8 @@ impl<'a> Witness<'a> {
 
     fn remember(&mut self, attempt: &Attempt, no: No) -> Reply {
         let reply = if no.by_us { Reply::Refuse } else { Reply::MeetWall };
-        let key = (attempt.intent, attempt.place.clone());
+        let program = program(attempt.pid);
+        let key = (attempt.intent, attempt.place.clone(), program.clone());
         if let Some(known) = self.refused.get_mut(&key) {
             known.times += 1;
         } else if self.refused.len() >= MOST {
@@ -92,13 +105,13 @@ impl<'a> Witness<'a> {
                 id: None,
                 tried: word(attempt.intent),
                 place: attempt.place.clone(),
-                program: program(attempt.pid),
+                program,
                 times: 1,
                 why: no.why,
                 rule: no.rule.as_ref().map(|(rule, _)| rule.clone()),
                 source: no.rule.map(|(_, source)| source),
                 instead: no.instead,
-                to_allow: no.to_allow.into(),
+                to_allow: no.to_allow,
             };
             self.refused.insert(key, refused);
         }
@@ -108,7 +121,8 @@ impl<'a> Witness<'a> {
     fn judge(&mut self, attempt: &Attempt) -> Ruling {
         match attempt.intent {
             Intent::Socket => return Ruling::Refused(self.socket(&attempt.place)),
-            Intent::Connect => return self.connection(&attempt.place).map_or(Ruling::Free, Ruling::Refused),
+            Intent::Connect => return self.connection(attempt).map_or(Ruling::Free, Ruling::Refused),
+            Intent::Bind => return Ruling::Refused(No::brokers(&attempt.place, false)),
             Intent::Read => {
                 let ours = self.opens_for_reading
                     && self.boundary.is_within_granted(&attempt.place)
@@ -176,34 +190,47 @@ impl<'a> Witness<'a> {
     }
 
     /// Where hosts can be reached, whoever listens decides; where nobody listens nobody else says it.
-    fn connection(&self, place: &Path) -> Option<No> {
+    fn connection(&self, attempt: &Attempt) -> Option<No> {
         const NAMES: u16 = 53;
-        if place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@") {
-            return Some(No::undeclared());
-        }
-        let Entrances { ports, .. } = match &self.boundary.profile().network {
-            sandbox::Network::Relayed(entrances) => entrances,
-            sandbox::Network::Proxied(_) => return Some(No::unproxied()),
-            sandbox::Network::Off | sandbox::Network::Host => return Some(No::network()),
+        let place = attempt.place.as_path();
+        let Some(to) = place.to_str().and_then(|text| text.parse::<SocketAddr>().ok()) else {
+            return (!sockets::is_name_service(place)).then(|| {
+                if self.boundary.profile().sockets.is_empty() {
+                    No::brokers(place, self.sockets_are_declarable())
+                } else {
+                    No::undeclared(place)
+                }
+            });
         };
-        let to: SocketAddr = place.to_str()?.parse().ok()?;
+        let ports = match &self.boundary.profile().network {
+            sandbox::Network::Relayed(Entrances { ports, .. }) => ports,
+            sandbox::Network::Proxied(_) => return Some(No::unproxied()),
+            sandbox::Network::Off => return Some(No::network(&to.to_string())),
+            sandbox::Network::Host => return None,
+        };
         // Port 0 is how programs find out which way there would be.
         let is_open = [0, NAMES].contains(&to.port()) || ports.contains(&to.port());
-        (!is_open).then(|| No {
-            why: "no rule allows any host at this port".to_owned(),
-            instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
-            to_allow: "start with --allow-host NAME:PORT",
-            by_us: false,
-            negotiable: false,
-            rule: None,
-        })
+        // Every address is local there: a server inside that listens on all of them answers.
+        if is_open || is_listened_on(attempt.pid, to.port()) {
+            return None;
+        }
+        if !ports.is_empty() {
+            return Some(No::port());
+        }
+        let off = No::network(&to.to_string());
+        let is_off = self.boundary.network_is_off();
+        Some(if is_off { off } else { No { why: "no rule allows this host".into(), ..off } })
+    }
+
+    fn sockets_are_declarable(&self) -> bool {
+        self.tier == Tier::Full && self.boundary.profile().network != sandbox::Network::Host
     }
 
     fn socket(&self, kind: &Path) -> No {
         match (kind.to_str(), &self.boundary.profile().network) {
-            (Some("unix"), _) => No::brokers(self.tier),
+            (Some("unix"), _) => No::brokers(kind, self.sockets_are_declarable()),
             (Some("internet"), sandbox::Network::Proxied(_)) => No::unproxied(),
-            (Some("internet"), _) => No::network(),
+            (Some("internet"), _) => No::network("NAME"),
             _ => No::uncommon(),
         }
     }
@@ -212,7 +239,7 @@ impl<'a> Witness<'a> {
         No {
             why: "it lies outside the folder".into(),
             instead: INSTEAD_OUTSIDE,
-            to_allow: TO_ALLOW_OUTSIDE,
+            to_allow: TO_ALLOW_OUTSIDE.into(),
             by_us: self.tier == Tier::Landlock && attempt.intent == Intent::Metadata,
             negotiable: self.negotiates && is_negotiable(self.boundary, attempt),
             rule: None,
@@ -309,6 +336,23 @@ impl Watcher for Witness<'_> {
         self.reads.matches(path)
     }
 
+    fn unfound(&mut self, attempt: &Attempt) {
+        let rule = self.boundary.denies_reading(&attempt.place);
+        let no = match self.boundary.standing(&attempt.place) {
+            Standing::Hidden(held) if would_be_done(attempt) => match (rule, attempt.intent) {
+                (Some(rule), _) => No::denied(rule),
+                (None, Intent::Read) => No::unreadable(held.why()),
+                (None, _) => No::held(held.why()),
+            },
+            Standing::Hidden(_) | Standing::Outside | Standing::Writable | Standing::ReadOnly(_) => return,
+        };
+        self.remember(attempt, no);
+    }
+
+    fn limit_met(&mut self, limit: Limit, pid: i32) {
+        self.limits.add(limit, pid);
+    }
+
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         self.mediator.as_mut()?.content_for(attempts)
     }
@@ -355,6 +399,6 @@ fn would_be_done(attempt: &Attempt) -> bool {
         | Intent::Metadata
         | Intent::Lock
         | Intent::Access => fs::symlink_metadata(&attempt.place).is_ok(),
-        Intent::Connect | Intent::Socket => true,
+        Intent::Connect | Intent::Bind | Intent::Socket => true,
     }
 }

@@ -2,13 +2,10 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::SourcedRule;
-use pinfold_sandbox::{Intent, Tier};
+use pinfold_sandbox::{Intent, program_of};
 use serde::Serialize;
 
 /// How many different refusals are remembered; more are only counted.
@@ -56,7 +53,7 @@ pub(super) const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 pub(super) struct No {
     pub(super) why: String,
     pub(super) instead: &'static str,
-    pub(super) to_allow: &'static str,
+    pub(super) to_allow: Cow<'static, str>,
     /// No wall stands there: the watch itself has to say no.
     pub(super) by_us: bool,
     /// Somebody may let it pass.
@@ -71,7 +68,7 @@ impl No {
         Self {
             why: why.to_owned(),
             instead,
-            to_allow: "make it yourself outside the run",
+            to_allow: "make it yourself outside the run".into(),
             by_us: true,
             negotiable: false,
             rule: None,
@@ -83,7 +80,7 @@ impl No {
         Self {
             why: why.to_owned(),
             instead: "leave it as it is, and tell the person what would have to change there",
-            to_allow: "change it yourself, or start with --allow-write",
+            to_allow: "change it yourself, or start with --allow-write".into(),
             by_us: false,
             negotiable: false,
             rule: None,
@@ -95,7 +92,7 @@ impl No {
         Self {
             why: format!("{} denies it", crate::denied::named(rule)),
             instead: "leave it alone, and tell the person what it is needed for",
-            to_allow: "change or remove the rule",
+            to_allow: "change or remove the rule".into(),
             by_us: true,
             negotiable: false,
             rule: Some((rule.rule.to_string(), rule.source.to_string())),
@@ -106,29 +103,41 @@ impl No {
         Self {
             why: why.to_owned(),
             instead: "do without it, and tell the person what it is needed for",
-            to_allow: "start with --allow-read and its path",
+            to_allow: "start with --allow-read and its path".into(),
             by_us: false,
             negotiable: false,
             rule: None,
         }
     }
 
-    pub(super) fn network() -> Self {
+    pub(super) fn network(host: &str) -> Self {
         Self {
             why: "the network is off".into(),
             instead: "do without it, and tell the person what would have to be fetched",
-            to_allow: "start with --allow-host NAME if it has to be reached",
+            to_allow: format!("start with --allow-host {host} if it has to be reached").into(),
             by_us: false,
             negotiable: false,
             rule: None,
         }
     }
 
-    pub(super) fn undeclared() -> Self {
+    /// At a port that no rule names.
+    pub(super) fn port() -> Self {
+        Self {
+            why: "no rule allows any host at this port".into(),
+            instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
+            to_allow: "start with --allow-host NAME:PORT".into(),
+            by_us: false,
+            negotiable: false,
+            rule: None,
+        }
+    }
+
+    pub(super) fn undeclared(place: &Path) -> Self {
         Self {
             why: "this socket of a program on this machine was not declared".into(),
             instead: "do without it, or tell the person which program has to be reached and for what",
-            to_allow: "start with --allow-socket and its path; abstract names cannot be allowed",
+            to_allow: allow_socket(place),
             by_us: true,
             negotiable: false,
             rule: None,
@@ -140,7 +149,7 @@ impl No {
         Self {
             why: "without a network of its own a run reaches hosts by the proxy alone".into(),
             instead: "use a program, or an option, that goes by HTTP_PROXY and HTTPS_PROXY",
-            to_allow: "run it where the full tier can be had (`pinfold doctor`)",
+            to_allow: "run it where the full tier can be had (`pinfold doctor`)".into(),
             by_us: true,
             negotiable: false,
             rule: None,
@@ -152,25 +161,37 @@ impl No {
         Self {
             why: "sockets of this kind are closed".into(),
             instead: "do without it, and tell the person what it was for",
-            to_allow: "nothing allows that",
+            to_allow: "nothing allows that".into(),
             by_us: true,
             negotiable: false,
             rule: None,
         }
     }
 
-    pub(super) fn brokers(tier: Tier) -> Self {
+    /// `place`: a path or an abstract name, or the kind of the socket where no more is known. `declarable`: single ones can be
+    /// declared here.
+    pub(super) fn brokers(place: &Path, declarable: bool) -> Self {
         Self {
             why: "sockets to programs on this machine are closed".into(),
             instead: "do without it; a server of your own can listen on 127.0.0.1",
-            to_allow: match tier {
-                Tier::Full => "start with --allow-socket and the path of the one that it needs",
-                Tier::Landlock => "start with --open unix-sockets if it cannot do without",
-            },
+            to_allow: if declarable { allow_socket(place) } else { OPEN_SOCKETS.into() },
             by_us: true,
             negotiable: false,
             rule: None,
         }
+    }
+}
+
+/// How the person can let all sockets of this machine be used.
+const OPEN_SOCKETS: &str = "start with --open unix-sockets if it cannot do without";
+
+fn allow_socket(place: &Path) -> Cow<'static, str> {
+    if place.is_absolute() {
+        format!("start with --allow-socket {}", place.to_string_lossy().escape_debug()).into()
+    } else if place.as_os_str().as_encoded_bytes().starts_with(b"@") {
+        format!("{OPEN_SOCKETS}: abstract names cannot be allowed one by one").into()
+    } else {
+        "start with --allow-socket and the path of the one that it needs".into()
     }
 }
 
@@ -190,34 +211,17 @@ pub fn word(intent: Intent) -> &'static str {
         Intent::Lock => "lock",
         Intent::Access => "ask about",
         Intent::Connect => "connect",
+        Intent::Bind => "bind socket",
         Intent::Socket => "open socket",
     }
 }
 
-/// The name of the program that a process runs: that of its executable, since a name that the kernel keeps beside it is
-/// cut short, belongs to one thread, and is the program's own to change. Of an interpreter also the script.
+/// The name of the program that a process runs, in characters that can be shown.
 pub(crate) fn program(pid: i32) -> String {
-    let executable = fs::read_link(format!("/proc/{pid}/exe")).ok();
-    let name =
-        executable.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let name = name.map(|name| name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned());
-    let name = name.unwrap_or_else(|| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default());
-    let script = INTERPRETERS.iter().any(|known| name.starts_with(known)).then(|| script(pid)).flatten();
-    match script {
-        Some(script) => format!("{} ({})", name.trim_end().escape_debug(), script.escape_debug()),
-        None => name.trim_end().escape_debug().to_string(),
-    }
+    shown_program(&program_of(pid))
 }
 
-/// Programs whose name says little beside that of their script.
-const INTERPRETERS: [&str; 9] = ["bun", "deno", "java", "node", "perl", "php", "python", "ruby", "uv"];
-
-/// The script that an interpreter was started with: its first argument, unless that is an option.
-fn script(pid: i32) -> Option<String> {
-    const ENOUGH: u64 = 4096;
-    let mut text = Vec::new();
-    fs::File::open(format!("/proc/{pid}/cmdline")).ok()?.take(ENOUGH).read_to_end(&mut text).ok()?;
-    let argument =
-        text.split(|byte| *byte == 0).nth(1).filter(|word| !word.is_empty() && !word.starts_with(b"-"))?;
-    Some(Path::new(OsStr::from_bytes(argument)).file_name()?.to_string_lossy().into_owned())
+/// The name of a program in characters that can be shown.
+pub(crate) fn shown_program(name: &OsStr) -> String {
+    name.to_string_lossy().escape_debug().to_string()
 }

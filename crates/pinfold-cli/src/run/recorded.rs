@@ -39,6 +39,8 @@ pub(super) struct Came<'a> {
     pub(super) refused: &'a [Refused],
     pub(super) more: u64,
     pub(super) left: &'a RunReport,
+    /// The limits that were reached, in words.
+    pub(super) limits: Option<String>,
     pub(super) ended: &'a io::Result<End>,
 }
 
@@ -121,7 +123,7 @@ impl Recorded {
         };
         let told = EndTold {
             end,
-            reason: None,
+            reason: came.limits.as_deref().map(kept_text),
             command: self.unsaid(),
             tier: Some(came.tier.to_string()),
             watched: came.watched,

@@ -7,12 +7,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use pinfold_boundary::{Refused, RunReport};
-use pinfold_sandbox::{End, Tier};
+use pinfold_sandbox::Tier;
 use pinfold_tools::{LetThrough, Tried};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
 use super::agent::Given;
+use super::limits::Met;
 use crate::args::Run;
 use crate::say::warn;
 
@@ -30,6 +31,9 @@ pub(super) struct Report {
     let_through: Vec<LetThrough>,
     /// Refusals that are not in the list.
     more: u64,
+    /// Limits that processes met, or that ended the command.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limits: Vec<Met>,
     #[serde(flatten)]
     left: RunReport,
 }
@@ -84,13 +88,27 @@ const SHOWN: usize = 20;
 impl Report {
     /// `run` is its name in the record.
     pub(super) fn new(run: Option<&str>, tier: Tier, watched: bool, tried: Tried, left: RunReport) -> Self {
-        let Tried { refused, let_through, more } = tried;
+        let Tried { refused, let_through, more, limits: _ } = tried;
         let id = |n: u64| run.map(|run| format!("{run}:k{n}"));
         let refused = (1..)
             .zip(refused)
             .map(|(n, refused)| Named { id: refused.id.clone().or_else(|| id(n)), refused })
             .collect();
-        Self { tier: tier.to_string(), watched, agent: None, refused, let_through, more, left }
+        Self {
+            tier: tier.to_string(),
+            watched,
+            agent: None,
+            refused,
+            let_through,
+            more,
+            limits: Vec::new(),
+            left,
+        }
+    }
+
+    /// The same with the limits that were met.
+    pub(super) fn with_limits(self, limits: Vec<Met>) -> Self {
+        Self { limits, ..self }
     }
 
     pub(super) fn with_agent(self, agent: Option<Given>) -> Self {
@@ -98,11 +116,10 @@ impl Report {
     }
 
     /// Prints it, or writes it where the person wants it.
-    pub(super) fn tell(mut self, run: &Run, ended: &io::Result<End>, to: Option<File>) {
+    pub(super) fn tell(mut self, run: &Run, to: Option<File>) {
         let text = if run.json {
             serde_json::to_string(&self).unwrap_or_default() + "\n"
         } else {
-            self.drop_idle_sockets(ended);
             if run.quiet {
                 self.left.environment_removed.clear();
             }
@@ -122,15 +139,10 @@ impl Report {
     }
 
     fn is_quiet(&self) -> bool {
-        self.refused.is_empty() && self.let_through.is_empty() && self.left.is_quiet()
-    }
-
-    /// Programs ask the name service for a socket whenever they print a user's name, and do without: not worth a
-    /// line unless something went wrong.
-    fn drop_idle_sockets(&mut self, ended: &io::Result<End>) {
-        if matches!(ended, Ok(End::Code(0))) {
-            self.refused.retain(|r| r.refused.place != Path::new("unix"));
-        }
+        self.refused.is_empty()
+            && self.let_through.is_empty()
+            && self.limits.is_empty()
+            && self.left.is_quiet()
     }
 
     fn text(&self) -> String {
@@ -160,6 +172,13 @@ impl Report {
         let more = unlisted as u64 + self.more;
         if more > 0 {
             let _ = writeln!(text, "  and {more} more (--json lists them)");
+        }
+        if !self.limits.is_empty() {
+            text.push_str("limits reached:\n");
+        }
+        for met in &self.limits {
+            let often = if met.times() > 1 { format!(" ({} times)", met.times()) } else { String::new() };
+            let _ = writeln!(text, "  {}: {}{often}", met.program(), met.describe());
         }
         text.push_str(&self.left.to_string());
         text.extend(removed(&self.left.environment_removed));

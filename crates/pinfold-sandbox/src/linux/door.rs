@@ -92,21 +92,22 @@ impl Relayed {
         let mut ports = entrances.ports.clone();
         ports.sort_unstable();
         ports.dedup();
-        let taken = |port: &u16| [0, NAMES, entrances.proxy].contains(port);
+        let taken = |port: &u16| [0, NAMES].contains(port) || entrances.proxy == Some(*port);
         let too_many = ports.len() > MOST_PORTS || entrances.callers > MOST_CALLERS;
-        if too_many || ports.iter().any(taken) || [0, NAMES].contains(&entrances.proxy) {
+        if too_many
+            || ports.iter().any(taken)
+            || entrances.proxy.is_some_and(|port| [0, NAMES].contains(&port))
+        {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         let of = |kind, port, addresses: [IpAddr; 2]| {
             addresses.map(|address| Door { kind, address: SocketAddr::new(address, port) })
         };
-        let doors = [
-            of(Kind::Names, NAMES, ANY),
-            of(Kind::NamesByConnection, NAMES, ANY),
-            of(Kind::Proxy, entrances.proxy, LOOPBACK),
-            of(Kind::Unheard, 0, ANY),
-        ];
-        let doors = doors.into_iter().chain(ports.into_iter().map(|port| of(Kind::Port, port, ANY)));
+        let doors =
+            [of(Kind::Names, NAMES, ANY), of(Kind::NamesByConnection, NAMES, ANY), of(Kind::Unheard, 0, ANY)];
+        let proxy = entrances.proxy.map(|port| of(Kind::Proxy, port, LOOPBACK));
+        let doors =
+            doors.into_iter().chain(proxy).chain(ports.into_iter().map(|port| of(Kind::Port, port, ANY)));
         let callers = (0..entrances.callers).flat_map(|_| of(Kind::Caller, 0, ANY));
         Ok(Self {
             v4: all_local(libc::AF_INET),
@@ -154,17 +155,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_listened_on_is_refused() {
-        let new =
-            |ports: &[u16], proxy| Relayed::new(&Entrances { ports: ports.to_vec(), proxy, callers: 0 });
+        let new = |ports: &[u16], proxy| {
+            Relayed::new(&Entrances { ports: ports.to_vec(), proxy: Some(proxy), callers: 0 })
+        };
         assert_eq!(new(&[443, 80, 443], 808).unwrap().doors.len(), 2 * (4 + 2));
         for (ports, proxy) in [(&[53][..], 808), (&[808], 808), (&[0], 808), (&[443], 53), (&[443], 0)] {
             assert!(new(ports, proxy).is_err(), "{ports:?} {proxy}");
         }
+        assert_eq!(Relayed::new(&Entrances::default()).unwrap().doors.len(), 2 * 3, "names alone are heard");
         let many: Vec<u16> = (1000..).take(MOST_PORTS + 1).collect();
         assert!(new(&many, 808).is_err());
         let all = Entrances {
             ports: many.into_iter().take(MOST_PORTS).collect(),
-            proxy: 808,
+            proxy: Some(808),
             callers: MOST_CALLERS,
         };
         // Each is told by a number of one byte.

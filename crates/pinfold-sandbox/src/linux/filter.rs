@@ -8,6 +8,7 @@
 use libc::{c_int, c_long, sock_filter};
 
 use crate::profile::{Network, Profile, Writes};
+use crate::sys;
 use crate::watch::FCHMODAT2;
 
 /// What happens to a call.
@@ -149,6 +150,7 @@ fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
     rules.extend(controls(profile, backing));
     rules.extend(always_closed());
     rules.extend(closed_unless_opened(profile));
+    rules.extend(limited(profile));
     if backing == Backing::Landlock {
         rules.extend(without_namespaces());
     }
@@ -346,7 +348,15 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     let routes = [(0, libc::AF_NETLINK.cast_unsigned()), (2, libc::NETLINK_ROUTE.cast_unsigned())];
     tests.push((Test::Both(routes), route));
     rules.push(Rule { number: libc::SYS_socket, tests, otherwise: SEEN_AND_REFUSED });
+    // Elsewhere none can be reached, and those that are tried are named.
+    let declared =
+        !profile.sockets.is_empty() && backing == Backing::Namespaces && profile.network != Network::Host;
+    let names_sockets = !profile.openings.unix_sockets && !declared;
+    if names_sockets && !matches!(profile.network, Network::Proxied(_)) {
+        rules.push(always(libc::SYS_bind, SEEN));
+    }
     match profile.network {
+        Network::Host if names_sockets => rules.push(always(libc::SYS_connect, SEEN)),
         Network::Host => {}
         // Where no network of its own keeps a process from the real one, no `connect` is ever the kernel's to carry out.
         Network::Proxied(_) => rules.push(always(libc::SYS_connect, SEEN_AND_REFUSED)),
@@ -367,7 +377,7 @@ fn of_handed_sockets() -> Vec<Rule> {
         options.iter().map(move |option| (both(option), Action::Allow))
     });
     vec![
-        always(libc::SYS_bind, EACCES),
+        always(libc::SYS_bind, SEEN_AND_REFUSED),
         always(libc::SYS_listen, EACCES),
         sending(libc::SYS_sendto, 3),
         sending(libc::SYS_sendmsg, 2),
@@ -487,9 +497,16 @@ fn always_closed() -> Vec<Rule> {
 fn closed_unless_opened(profile: &Profile) -> Vec<Rule> {
     let open = profile.openings;
     let mut rules = Vec::new();
-    if !open.user_namespaces {
-        rules.extend(namespaces_and_mounts());
+    // Whether a further process can be started is looked at where the number is limited.
+    let starts = if profile.limits.processes.is_some() { SEEN } else { Action::Allow };
+    if open.user_namespaces {
+        let tests = vec![(UNASKED, Action::Allow)];
+        rules.push(Rule { number: libc::SYS_clone, tests, otherwise: starts });
+    } else {
+        rules.extend(namespaces_and_mounts(starts));
     }
+    #[cfg(target_arch = "x86_64")]
+    rules.extend([libc::SYS_fork, libc::SYS_vfork].map(|number| always(number, starts)));
     if !open.io_uring {
         let calls = [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
         rules.extend(calls.map(|number| always(number, ENOSYS)));
@@ -507,7 +524,20 @@ fn closed_unless_opened(profile: &Profile) -> Vec<Rule> {
     rules
 }
 
-fn namespaces_and_mounts() -> Vec<Rule> {
+/// The start of the command itself.
+const UNASKED: Test = Test::AnyOf(0, sys::UNASKED.cast_unsigned());
+
+/// Calls that ask for memory, where that is limited. The kernel keeps the limit and tells nobody who met it.
+fn limited(profile: &Profile) -> Vec<Rule> {
+    if profile.limits.memory.is_none() {
+        return Vec::new();
+    }
+    let writable = vec![(Test::AnyOf(2, libc::PROT_WRITE.cast_unsigned()), SEEN)];
+    let writing = |number| Rule { number, tests: writable.clone(), otherwise: Action::Allow };
+    vec![writing(libc::SYS_mmap), writing(libc::SYS_mprotect), always(libc::SYS_mremap, SEEN)]
+}
+
+fn namespaces_and_mounts(starts: Action) -> Vec<Rule> {
     const NEW: u32 = (libc::CLONE_NEWCGROUP
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWNET
@@ -517,7 +547,11 @@ fn namespaces_and_mounts() -> Vec<Rule> {
         | libc::CLONE_NEWUTS) as u32;
     const NEWTIME: u32 = 0x80;
     let mut rules = vec![
-        Rule { number: libc::SYS_clone, tests: vec![(Test::AnyOf(0, NEW), EPERM)], otherwise: Action::Allow },
+        Rule {
+            number: libc::SYS_clone,
+            tests: vec![(Test::AnyOf(0, NEW), EPERM), (UNASKED, Action::Allow)],
+            otherwise: starts,
+        },
         // Its flags are in memory. The C library falls back to clone.
         always(libc::SYS_clone3, ENOSYS),
         Rule {

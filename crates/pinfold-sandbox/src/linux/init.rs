@@ -111,8 +111,9 @@ pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
     if let Err(failed) = prepare(plan, supervisor) {
         give_up(supervisor, &failed);
     }
+    let flags = if plan.counts_processes() { sys::UNASKED } else { 0 };
     // SAFETY: a fresh fork has one thread; `command` only makes system calls, and gives handlers of signals up first.
-    match unsafe { sys::borrow_until_exec(&mut || give_up(supervisor, &command(plan, terminal))) } {
+    match unsafe { sys::borrow_until_exec(&mut || give_up(supervisor, &command(plan, terminal)), flags) } {
         Err(error) => give_up(supervisor, &Failed { stage: Stage::Fork, index: 0, error }),
         Ok(command) => {
             // A command that could not be started has said so before.

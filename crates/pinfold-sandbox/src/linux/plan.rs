@@ -62,6 +62,11 @@ pub(crate) struct Before {
 }
 
 impl Plan {
+    /// Whether the filter has the supervisor look at each start of a process.
+    pub(crate) fn counts_processes(&self) -> bool {
+        self.limits.iter().any(|(resource, _)| *resource == libc::RLIMIT_NPROC)
+    }
+
     /// Writes the plan. Opens and changes nothing but what `command` hands over.
     pub(crate) fn new(
         profile: &Profile,

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::held::Held;
+use super::limits::Limit;
 
 /// What a call would do to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +36,8 @@ pub enum Intent {
     /// Connect to an address of another machine, where there is no way to it; or to a socket of this machine that was
     /// not declared.
     Connect,
+    /// Give a socket of this machine a name, at which others could connect to it.
+    Bind,
     /// Make a socket of a kind that is closed.
     Socket,
 }
@@ -68,8 +71,8 @@ pub struct Attempt {
     pub pid: i32,
     /// What it would do.
     pub intent: Intent,
-    /// Where: an absolute path, the links of its parent followed. For a socket its family, for a connection its
-    /// address: `ADDRESS:PORT`, the path of a socket, or `@` and its abstract name.
+    /// Where: an absolute path, the links of its parent followed. For a socket its family, for a connection or a name its
+    /// address: `ADDRESS:PORT`, the path of a socket (with its links), or `@` and its abstract name.
     pub place: PathBuf,
     /// More about it.
     pub detail: Detail,
@@ -110,6 +113,17 @@ pub trait Watcher {
     fn looks_at_reading(&self, path: &std::ffi::OsStr) -> bool {
         let _ = path;
         false
+    }
+
+    /// Hears of a call that failed, since a path of it leads nowhere for the caller. The place is where it leads outside. Asked
+    /// of paths that [`Self::looks_at_reading`] names, and nothing depends on it.
+    fn unfound(&mut self, attempt: &Attempt) {
+        let _ = attempt;
+    }
+
+    /// Hears of a call that is about to meet a limit of the run, which the kernel keeps.
+    fn limit_met(&mut self, limit: Limit, pid: i32) {
+        let _ = (limit, pid);
     }
 
     /// What is put in place of the content of a file that is renamed: the supervisor writes it to a new file, which gets the

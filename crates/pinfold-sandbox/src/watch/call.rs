@@ -23,7 +23,7 @@ pub struct Caller {
     pub pid: i32,
     /// The process, as numbered outside.
     pub process: i32,
-    /// What the kernel calls the program, which the program itself can change.
+    /// The name of its executable, as [`program_of`](crate::program_of) tells it.
     pub program: OsString,
     /// Its command line, which it can change as well; cut off where it is very long.
     pub command_line: Vec<OsString>,

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::call::{Call, Caller, Deed, Opening};
 use super::rights::without_capabilities;
+use crate::program::program_of;
 use crate::sys::{self, Answer, Pid};
 
 /// Calls that wait at one time. Each is a process or thread that does nothing else.
@@ -92,15 +93,7 @@ impl Caller {
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         let process = field("Tgid:")?.parse().ok()?;
         let umask = u32::from_str_radix(field("Umask:")?, 8).ok()?;
-        let mut program = fs::read(format!("/proc/{pid}/comm")).ok()?;
-        program.pop_if(|last| *last == b'\n');
-        Some(Self {
-            pid,
-            process,
-            program: OsStringExt::from_vec(program),
-            command_line: command_line(pid),
-            umask,
-        })
+        Some(Self { pid, process, program: program_of(pid), command_line: command_line(pid), umask })
     }
 }
 

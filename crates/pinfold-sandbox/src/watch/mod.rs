@@ -15,15 +15,18 @@ mod attempt;
 mod call;
 mod caller;
 mod carry_out;
+mod closed_sockets;
 mod connect;
 mod directories;
 mod file_call;
 mod file_question;
 mod held;
+mod limits;
 mod memory;
 mod proxied;
 mod rights;
 mod understand;
+mod unfound;
 mod waiting;
 mod walk;
 
@@ -41,10 +44,12 @@ pub(crate) use connect::Local;
 use connect::{Asked, answer_if_there};
 use directories::Directories;
 pub(crate) use file_call::FCHMODAT2;
-use file_call::FileCall;
+use file_call::{FileCall, PathArg};
 use file_question::{CarriedOut, FileQuestion};
 pub use held::Held;
 use held::Holding;
+pub use limits::Limit;
+pub(crate) use limits::Watched as WatchedLimits;
 pub(crate) use proxied::Proxied;
 pub use proxied::Taker;
 use rights::Rights;
@@ -76,6 +81,10 @@ pub(crate) struct Watch {
     holding: Option<Holding>,
     /// None where no socket of this machine can be reached.
     local: Option<Local>,
+    /// None where no limit is looked at.
+    limits: Option<WatchedLimits>,
+    /// No socket of this machine can be reached, and those who try get one that reaches nothing.
+    closed_sockets: bool,
     /// None where a run has a network of its own, or the one of the machine.
     proxied: Option<Proxied>,
 }
@@ -103,6 +112,8 @@ impl Watch {
             waiting: WaitingOpens::default(),
             holding: view.map(Holding::new),
             local: None,
+            limits: None,
+            closed_sockets: false,
             proxied,
         })
     }
@@ -113,6 +124,16 @@ impl Watch {
         let copies = sys::copied_from(sys::own_pid(), self.fd().as_raw_fd()).is_ok();
         self.local = (copies && self.holding.is_some()).then_some(local);
         self.local.is_some()
+    }
+
+    /// Tells of limits that are met.
+    pub(crate) fn watch_limits(&mut self, limits: Option<WatchedLimits>) {
+        self.limits = limits;
+    }
+
+    /// Names the sockets of this machine that are tried, where descriptors can be handed out; elsewhere their kind is named.
+    pub(crate) fn close_sockets(&mut self) {
+        self.closed_sockets = self.local.is_none() && sys::hands_over(self.fd());
     }
 
     /// Lets connections to the proxy be taken. False where there is none, or where no descriptor can be handed out.
@@ -156,9 +177,17 @@ impl Watch {
         };
         let number = i64::from(question.data.nr);
         match number {
-            libc::SYS_connect | libc::SYS_socket => self.network(&question, watcher),
+            libc::SYS_connect | libc::SYS_socket | libc::SYS_bind => self.network(&question, watcher),
             libc::SYS_umask => {
                 self.callers.forget_umasks();
+                self.answer(&question, Answer::GoOn)
+            }
+            _ if limits::concerns(number) => {
+                let met = self.limits.as_mut().and_then(|limits| limits.met_by(&question));
+                // Else its number may mean another process by now.
+                if let Some(limit) = met.filter(|_| sys::still_asking(self.fd(), question.id)) {
+                    watcher.limit_met(limit, question.pid.cast_signed());
+                }
                 self.answer(&question, Answer::GoOn)
             }
             _ if is_plain_reading(&question, watcher) => self.answer(&question, Answer::GoOn),
@@ -172,7 +201,23 @@ impl Watch {
 
     fn network(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
         let asked = Asked { listener: &self.listener, question };
-        let connects = i64::from(question.data.nr) == libc::SYS_connect;
+        let number = i64::from(question.data.nr);
+        let connects = number == libc::SYS_connect;
+        if self.closed_sockets {
+            let intent = if connects { Intent::Connect } else { Intent::Bind };
+            match number {
+                libc::SYS_socket if closed_sockets::makes(question) => {
+                    return closed_sockets::hand_out(&asked);
+                }
+                libc::SYS_socket => {}
+                _ if closed_sockets::refuse(&asked, intent, watcher)? => return Ok(()),
+                _ => {}
+            }
+        }
+        if number == libc::SYS_bind {
+            let answer = if self.proxied.is_some() { Answer::Fail(libc::EACCES) } else { Answer::GoOn };
+            return self.answer(question, answer);
+        }
         if let Some(proxied) = &mut self.proxied {
             match connects {
                 true => return proxied.connect(&asked, watcher),
@@ -214,7 +259,10 @@ impl Watch {
         let about_attributes = matches!(call, FileCall::Change { .. });
         let found = match self.find(pid, &call) {
             Ok(places) => FileQuestion { call, places },
-            Err(error) => return self.not_found(question, about_attributes, &error),
+            Err(error) => {
+                self.tell_of_hidden(question, &call, watcher);
+                return self.not_found(question, about_attributes, &error);
+            }
         };
         // Else its number may mean another process by now.
         if !sys::still_asking(self.fd(), question.id) {
@@ -258,6 +306,21 @@ impl Watch {
     fn is_carried(&self, found: &FileQuestion) -> bool {
         let within = |place: &Place| self.backing.carried.iter().any(|own| place.real().starts_with(own));
         found.changes() && found.places.iter().any(within)
+    }
+
+    /// Tells of a call whose path leads nowhere for the caller alone.
+    fn tell_of_hidden(&self, question: &libc::seccomp_notif, call: &FileCall, watcher: &mut dyn Watcher) {
+        let is_worth_it = |(arg, _): &(&PathArg, Intent)| watcher.looks_at_reading(&arg.path);
+        if !unfound::named(call).iter().any(is_worth_it) {
+            return;
+        }
+        let attempts = unfound::attempts(question.pid.cast_signed(), call);
+        // Else its number may mean another process by now.
+        if sys::still_asking(self.fd(), question.id) {
+            for attempt in &attempts {
+                watcher.unfound(attempt);
+            }
+        }
     }
 
     /// A path that leads nowhere fails in the kernel as it did here; where nothing but the supervisor would hold what it

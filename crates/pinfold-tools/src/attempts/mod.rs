@@ -20,8 +20,8 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 
 use pinfold::WeakSession;
-use pinfold_boundary::{Boundary, Changed, Decides, Refused, Witness};
-use pinfold_sandbox::{Attempt, Done, Held, Reply, Tier, Watcher};
+use pinfold_boundary::{Boundary, Changed, Decides, LimitMet, Refused, Witness};
+use pinfold_sandbox::{Attempt, Done, Held, Limit, Reply, Tier, Watcher};
 
 use attest::Attester;
 pub use told::LetThrough;
@@ -46,6 +46,8 @@ pub struct Tried {
     pub let_through: Vec<LetThrough>,
     /// How many further ones are in neither list.
     pub more: u64,
+    /// Limits that were met.
+    pub limits: Vec<LimitMet>,
 }
 
 impl<'a> Attempts<'a> {
@@ -69,8 +71,9 @@ impl<'a> Attempts<'a> {
 
     /// What was tried, once the run is over; and what was changed, for [`Boundary::settle`].
     pub fn finish(self) -> (Tried, Option<Changed>) {
+        let limits = self.witness.limits_met();
         let (refused, more, changed) = self.witness.finish();
-        let mut tried = Tried { refused, let_through: Vec::new(), more };
+        let mut tried = Tried { refused, let_through: Vec::new(), more, limits };
         if let Some(desk) = self.desk {
             desk.told().add_to(&mut tried);
         }
@@ -85,6 +88,14 @@ impl Watcher for Attempts<'_> {
 
     fn looks_at_reading(&self, path: &OsStr) -> bool {
         self.witness.looks_at_reading(path)
+    }
+
+    fn unfound(&mut self, attempt: &Attempt) {
+        self.witness.unfound(attempt);
+    }
+
+    fn limit_met(&mut self, limit: Limit, pid: i32) {
+        self.witness.limit_met(limit, pid);
     }
 
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {

@@ -189,7 +189,7 @@ impl Running {
             Ok(End::Code(code)) => How::Code(code),
             Err(error) => return Err(lost(&error)),
         };
-        let Tried { mut refused, let_through, mut more } = tried;
+        let Tried { mut refused, let_through, mut more, limits: _ } = tried;
         if let Some(way_out) = way_out {
             way_out.close(&mut refused, &mut more);
         }

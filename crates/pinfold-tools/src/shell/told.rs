@@ -64,8 +64,7 @@ pub(crate) fn line(text: &mut String, line: &str) {
 
 /// Where, which line, what instead.
 fn refused(text: &mut String, ending: &Ending) {
-    let worth = |r: &&Refused| !(ending.how == How::Code(0) && is_idle(r));
-    let all: Vec<&Refused> = ending.refused.iter().filter(worth).collect();
+    let all = &ending.refused;
     if all.is_empty() {
         return;
     }
@@ -92,11 +91,6 @@ fn let_through(text: &mut String, ending: &Ending) {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         line(text, &format!("[let through outside the folder: {}{more}]", names.join(", ")));
     }
-}
-
-/// Programs ask the name service for a socket whenever they print a user's name, and do without.
-fn is_idle(refused: &Refused) -> bool {
-    refused.place.as_os_str() == "unix"
 }
 
 fn listed<'a>(text: &mut String, what: &str, paths: impl ExactSizeIterator<Item = &'a std::path::PathBuf>) {

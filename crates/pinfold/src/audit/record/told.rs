@@ -305,7 +305,7 @@ pub struct RunDenial {
 pub struct EndTold {
     /// How: `code`, `time`, `lost` or `not-started`; `closed` for a session.
     pub end: &'static str,
-    /// Why a session of another agent ended, in its words.
+    /// Why a session of another agent ended, in its words; of a run the limits that were reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The command, where the start does not say it.
