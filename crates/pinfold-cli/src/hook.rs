@@ -89,12 +89,8 @@ fn begun(opened: &Opened, source: &str) -> Answer {
 
 /// A call is about to be made.
 fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCall, number: u64) -> Answer {
-    let doubt = call.doubt.as_ref().map(|doubt| HookWord {
-        decision: Decision::Ask,
-        reason: doubt.clone(),
-        by: format!("what is known of {}", dialect.name()),
-        only: Vec::new(),
-    });
+    let by = || format!("what is known of {}", dialect.name());
+    let doubt = call.doubt.as_ref().map(|doubt| HookWord::doubt(doubt.clone(), by(), None));
     let asks = if opened.asks { Asks::Them } else { Asks::Us };
     let mut raw = call.raw.clone();
     if let (None, Some((folder, _))) = (&raw.cwd, &opened.not_granted) {
