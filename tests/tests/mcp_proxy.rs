@@ -898,7 +898,8 @@ fn a_line_without_end_ends_the_proxy() {
     let piece = vec![b'x'; 1 << 20];
     let taken = (0..400).take_while(|_| input.write_all(&piece).is_ok()).count();
     until("it has ended", || wire.child.try_wait().expect("it was started").is_some());
-    assert!((256..400).contains(&taken), "{taken} MiB");
+    // What a pipe and its reader hold beyond it is no more than a piece or two.
+    assert!((256..260).contains(&taken), "{taken} MiB");
 }
 
 #[test]
