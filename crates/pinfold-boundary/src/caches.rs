@@ -34,8 +34,13 @@ const fn cache(name: &'static str, variable: Option<&'static str>, usual: &'stat
     CacheProfile { name, variable, earlier: None, usual, fixed: &[], movable: true }
 }
 
-const fn earlier(profile: CacheProfile, variable: &'static str) -> CacheProfile {
-    CacheProfile { earlier: Some(variable), ..profile }
+/// One whose variable had another name before.
+const fn renamed(
+    name: &'static str,
+    (variable, earlier): (&'static str, &'static str),
+    usual: &'static str,
+) -> CacheProfile {
+    CacheProfile { earlier: Some(earlier), ..cache(name, Some(variable), usual) }
 }
 
 const PROFILES: [CacheProfile; 18] = [
@@ -50,12 +55,9 @@ const PROFILES: [CacheProfile; 18] = [
     cache("npm", Some("npm_config_cache"), ".npm"),
     // npm 11.2 warns of variables `npm_config_…` that are not its own (https://github.com/npm/cli/issues/8153).
     // node-gyp 11.4 reads this one (https://github.com/nodejs/node-gyp/pull/3196).
-    earlier(
-        cache("node-gyp", Some("npm_package_config_node_gyp_devdir"), ".cache/node-gyp"),
-        "npm_config_devdir",
-    ),
+    renamed("node-gyp", ("npm_package_config_node_gyp_devdir", "npm_config_devdir"), ".cache/node-gyp"),
     // pnpm 11 reads no others.
-    earlier(cache("pnpm", Some("pnpm_config_store_dir"), ".local/share/pnpm/store"), "npm_config_store_dir"),
+    renamed("pnpm", ("pnpm_config_store_dir", "npm_config_store_dir"), ".local/share/pnpm/store"),
     cache("yarn", Some("YARN_CACHE_FOLDER"), ".cache/yarn"),
     cache("yarn", Some("YARN_GLOBAL_FOLDER"), ".yarn/berry"),
     cache("bun", Some("BUN_INSTALL_CACHE_DIR"), ".bun/install/cache"),
@@ -176,8 +178,8 @@ impl Arrange<'_> {
     }
 
     fn one(&self, profile: &CacheProfile, slot: &Path, caches: &mut Caches) {
-        let variables = [profile.variable, profile.earlier].into_iter().flatten();
-        let set = variables.filter_map(|v| self.environment.iter().find(|(name, _)| name == v)).next();
+        let mut variables = [profile.variable, profile.earlier].into_iter().flatten();
+        let set = variables.find_map(|v| self.environment.iter().find(|(name, _)| name == v));
         let usual = set.map_or_else(|| self.home.join(profile.usual), |(_, value)| PathBuf::from(value));
         // Nearly all of them are missing, and resolving looks at every directory on the way.
         let shared = if usual.is_dir() { fs::canonicalize(&usual).ok() } else { None };
