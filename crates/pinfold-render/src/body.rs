@@ -86,11 +86,10 @@ fn deed(request: &Request) -> Vec<Block<'_>> {
 
 /// The definition of a tool, as a difference.
 fn definition(definition: &Hunk) -> Vec<Block<'_>> {
-    let words = match definition.before.is_empty() {
-        true => "what its server says of the tool, which it did not have before; a yes takes this as known:",
-        false => {
-            "what its server says of the tool now, which is not what it said before; a yes takes this as known:"
-        }
+    let words = if definition.before.is_empty() {
+        "what its server says of the tool, which it did not have before; a yes takes this as known:"
+    } else {
+        "what its server says of the tool now, which is not what it said before; a yes takes this as known:"
     };
     [note(words)].into_iter().chain(diff::hunk(definition)).collect()
 }

@@ -2,6 +2,7 @@
 //! says, so that two of them can be laid beside each other.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use pinfold::audit::Hash;
 use serde_json::{Map, Value};
@@ -71,7 +72,7 @@ impl Definition {
             return format!("known by its hash alone: {}\n", self.hash);
         };
         let mut lines = String::new();
-        write(&mut lines, &mut String::new(), text);
+        write_lines(&mut lines, &mut String::new(), text);
         lines
     }
 }
@@ -142,7 +143,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 /// Writes `at: value`, a line for each value and for each line of a text: no text can look like another field.
-fn write(lines: &mut String, at: &mut String, value: &Value) {
+fn write_lines(lines: &mut String, at: &mut String, value: &Value) {
     let length = at.len();
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -150,14 +151,15 @@ fn write(lines: &mut String, at: &mut String, value: &Value) {
                 let separator = if at.is_empty() { "" } else { "." };
                 at.push_str(separator);
                 at.push_str(&named(name));
-                write(lines, at, value);
+                write_lines(lines, at, value);
                 at.truncate(length);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             for (number, item) in items.iter().enumerate() {
-                at.push_str(&format!("[{number}]"));
-                write(lines, at, item);
+                // Writing into a text does not fail.
+                let _ = write!(at, "[{number}]");
+                write_lines(lines, at, item);
                 at.truncate(length);
             }
         }

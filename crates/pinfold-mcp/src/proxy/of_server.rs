@@ -138,7 +138,7 @@ fn answered(shared: &Arc<Shared>, waiting: Waiting, id: &Id, line: &[u8], outcom
             let _ = asker.send(said);
         }
         (Waiting::Judged(_) | Waiting::Plain | Waiting::Greeting | Waiting::List, _) => {
-            shared.to_client(line.to_vec())
+            shared.to_client(line.to_vec());
         }
     }
 }

@@ -130,7 +130,9 @@ impl Pins {
             return Ok(words.iter().filter(is_new).map(|(place, _)| place.clone()).collect());
         }
         let mut first = Definitions::default();
-        words.iter().for_each(|(place, said)| first.insert(place, said));
+        for (place, said) in words {
+            first.insert(place, said);
+        }
         self.greeting = Some(first);
         self.keep().map(|()| Vec::new())
     }
