@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold_tests::mcp::{Answers, Client, LAST_WITH_HANDSHAKE, NEWEST};
-use pinfold_tests::processes::{PATIENCE, unique_sleep, until, with_word};
+use pinfold_tests::processes::{PATIENCE, signal, unique_sleep, until, with_word};
 use pinfold_tests::product::{offered, pinfold};
 use pinfold_tests::record::sessions;
 use pinfold_tests::{Bed, Who};
@@ -326,8 +326,7 @@ fn a_call_is_judged_with_its_arguments_and_its_server_is_held() {
     assert_eq!(told, ["start mcp proxy s", "end"]);
     let mut client = allowed(&bed, &[]);
     assert!(!client.call("write_file", write(&inside)).is_error());
-    let pid = client.child().id().to_string();
-    assert!(Command::new("kill").arg(pid).status().expect("kill can be started").success());
+    signal(client.child(), "TERM");
     until("its end is recorded", || sessions(&bed.home()).len() == 4);
     drop(client);
     let record = bed.home().join(".local/state/pinfold/record");

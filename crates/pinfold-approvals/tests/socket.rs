@@ -329,6 +329,7 @@ fn the_directory_is_ours_alone_or_it_is_not_used() {
         assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "it is somebody else's");
     } else {
         println!("not tried: a directory of somebody else, since only root can give one away");
+        fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     }
     assert!(!path.exists(), "nothing is made there");
     // The other home is used instead.
