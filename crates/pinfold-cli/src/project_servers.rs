@@ -28,7 +28,7 @@ fn in_file(file: ServerFile, shown: &str, tool: &str, locations: &Locations) -> 
         Some(format!("`{shown}` of the project may declare its server, and cannot be read: {why}"))
     };
     let text = match look_at(&Ambient::claim(), locations, shown) {
-        Ok(None) | Ok(Some((_, true))) => return None,
+        Ok(None | Some((_, true))) => return None,
         Ok(Some((text, false))) => text,
         Err(trouble) => return cannot(&trouble.to_string()),
     };

@@ -1,6 +1,8 @@
 //! MCP servers that a project declares for an agent. A repository chooses their names, also those of servers that the
 //! person has allowed.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::jsonc;
@@ -69,7 +71,7 @@ impl ServerFile {
     }
 
     fn parse(&self, text: &str) -> Result<Value, String> {
-        let all = if self.path.ends_with(".toml") {
+        let all = if Path::new(self.path).extension().is_some_and(|extension| extension == "toml") {
             toml::from_str(text).map_err(|e| e.message().to_owned())?
         } else if text.trim().is_empty() {
             Value::Object(serde_json::Map::new())
