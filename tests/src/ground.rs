@@ -34,8 +34,8 @@ fn ground() -> &'static Path {
     static GROUND: OnceLock<PathBuf> = OnceLock::new();
     GROUND.get_or_init(|| {
         let usable = |at: &PathBuf| place_in(at, "pinfold-try.").is_ok();
-        let found =
-            candidates().into_iter().filter(|at| !COVERED.iter().any(|c| at.starts_with(c))).find(usable);
+        let covered = |at: &PathBuf| COVERED.iter().any(|c| at.starts_with(c));
+        let found = candidates().into_iter().filter(|at| !covered(at) && !is_in_a_project(at)).find(usable);
         found.unwrap_or_else(|| {
             left_out("attacks on what is visible outside", "no place to write but the temporary directory");
             env::temp_dir()
@@ -53,6 +53,14 @@ fn candidates() -> Vec<PathBuf> {
     }
     let build = env::current_exe().ok().and_then(|exe| Some(exe.ancestors().nth(3)?.to_owned()));
     build.into_iter().chain(env::home_dir()).collect()
+}
+
+/// Whether a place belongs to a project: what a test does in a folder there would be done to that project, such as this
+/// checkout, whose build directory is the first place that comes to mind.
+fn is_in_a_project(at: &Path) -> bool {
+    let Ok(at) = at.canonicalize() else { return false };
+    at.ancestors()
+        .any(|folder| [".git", ".pinfold"].iter().any(|name| folder.join(name).symlink_metadata().is_ok()))
 }
 
 fn place_in(at: &Path, prefix: &str) -> io::Result<TempDir> {

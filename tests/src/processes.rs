@@ -1,10 +1,12 @@
 //! Processes as they are seen from outside: found by a word on their command line, waited for, signalled.
 
 use std::fs;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long anything may take before a test gives up. Never what a passing test waits for.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -73,6 +75,27 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
 /// # Panics
 /// When there is no such process.
 pub fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
-    assert!(sent.is_ok_and(|s| s.success()), "the process is there to be signalled");
+    send(child.id(), name);
+}
+
+/// The same to a process by its number. Not by the program `kill`: a minimal system has none.
+///
+/// # Panics
+/// When there is no such process.
+pub fn send(pid: u32, name: &str) {
+    let signal = match name {
+        "CONT" => Signal::CONT,
+        "HUP" => Signal::HUP,
+        "INT" => Signal::INT,
+        "KILL" => Signal::KILL,
+        "QUIT" => Signal::QUIT,
+        "STOP" => Signal::STOP,
+        "TERM" => Signal::TERM,
+        "TSTP" => Signal::TSTP,
+        "WINCH" => Signal::WINCH,
+        other => panic!("no signal of the tests: {other}"),
+    };
+    let process = Pid::from_raw(pid.cast_signed()).expect("a process has a number");
+    let sent = kill_process(process, signal);
+    assert!(sent.is_ok(), "{name} to {pid}: {sent:?}");
 }

@@ -5,14 +5,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold_tests::missing::all_there;
-use pinfold_tests::processes::{PATIENCE, is_stopped, unique_sleep, until, with_word};
+use pinfold_tests::processes::{PATIENCE, is_stopped, send, unique_sleep, until, with_word};
 use pinfold_tests::product::offered;
 use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who};
@@ -396,8 +395,7 @@ fn is_asker(pid: u32) -> bool {
 }
 
 fn kill(signal: &str, pid: u32) {
-    let sent = Command::new("kill").args(["-s", signal, &pid.to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()), "{signal} to {pid}");
+    send(pid, signal);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::process::Output;
 use pinfold_tests::bed::{snapshot, told};
 use pinfold_tests::git_bed::{GitBed, Section, sections};
 use pinfold_tests::missing::all_there;
+use pinfold_tests::product::pinfold;
 use pinfold_tests::{Tier, Who};
 
 /// What a person does in a repository after the agent is done. Runs hooks, the file system monitor, filters.
@@ -140,6 +141,23 @@ fn a_run_that_writes_nothing_leaves_nothing(name: &str) {
         assert_eq!(after, before, "{}", layout.name);
         let whole = snapshot(&bed.tree()).into_iter().filter(|l| l.contains("/.git")).count();
         assert!(whole > 0, "{}: the snapshot sees git directories", layout.name);
+    });
+}
+
+/// Not even what it is held by stays, where the kernel can hand calls over.
+#[test]
+fn a_run_that_is_killed_leaves_nothing_in_its_folder() {
+    each("plain", |bed, _| {
+        let before = snapshot(&bed.folder());
+        let script = format!(
+            "'{}' run --folder \"$F\" -- sh -c 'echo > \"$F/started\"; sleep 60' & run=$!
+             for i in $(seq 300); do [ -e \"$F/started\" ] && break; sleep 0.1; done
+             rm \"$F/started\" && kill -9 $run; wait $run; echo $?",
+            pinfold().display()
+        );
+        let killed = bed.free(&script);
+        assert!(told(&killed).contains("137"), "{}", told(&killed));
+        assert_eq!(snapshot(&bed.folder()), before);
     });
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pinfold_tests::bed::snapshot;
 use pinfold_tests::mcp::{Answers, Client, LAST_WITH_HANDSHAKE, NEWEST};
-use pinfold_tests::processes::{unique_sleep, until, with_word};
+use pinfold_tests::processes::{signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::record::sessions;
 use pinfold_tests::{Bed, Who};
@@ -409,8 +409,7 @@ fn a_session_is_in_the_record_from_its_beginning_to_its_end() {
     // Some agents do not end what they started by closing its input, but by a signal.
     let mut client = plain(&bed, &[]);
     assert!(!client.call("Read", json!({"file_path": "a"})).is_error());
-    let pid = client.child().id().to_string();
-    assert!(Command::new("kill").arg(pid).status().expect("kill can be started").success());
+    signal(client.child(), "TERM");
     until("its end is recorded", || sessions(&bed.home()).len() == 4);
     assert!(client.close(), "it ends tidily");
 }

@@ -98,6 +98,7 @@ fn command(id: &str, command: &str) -> Request {
             background: false,
             says: Some("Publish the package".to_owned()),
         },
+        definition: None,
         why: vec![WhyAsked {
             part: command.to_owned(),
             step: "rule-ask".to_owned(),

@@ -185,6 +185,25 @@ fn a_crowd_is_sent_away_and_does_not_stay() {
     drop(crowd);
 }
 
+/// One that writes before it reads is told why as well: its write does not fail because of what it has not read yet.
+#[test]
+fn whoever_is_sent_away_reads_why_also_when_they_write_first() {
+    let house = house();
+    let crowd: Vec<UnixStream> = (0..32).map(|_| house.raw()).collect();
+    // They are all in.
+    until(|| Client::connect(&house.place, "test").err());
+    for pause in [0, 1, 20, 200] {
+        let mut stream = house.raw();
+        thread::sleep(Duration::from_millis(pause));
+        stream.write_all(b"{\"v\":1,\"as\":\"").unwrap();
+        thread::sleep(Duration::from_millis(pause));
+        stream.write_all(&[b'x'; 4096]).unwrap();
+        let last = BufReader::new(stream).lines().map_while(Result::ok).last().unwrap_or_default();
+        assert!(last.contains("\"code\":\"busy\""), "{pause} ms: {last:?}");
+    }
+    drop(crowd);
+}
+
 #[test]
 fn a_first_line_that_comes_byte_by_byte_does_not_hold_a_place() {
     let house = house();
@@ -310,6 +329,7 @@ fn the_directory_is_ours_alone_or_it_is_not_used() {
         assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "it is somebody else's");
     } else {
         println!("not tried: a directory of somebody else, since only root can give one away");
+        fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     }
     assert!(!path.exists(), "nothing is made there");
     // The other home is used instead.

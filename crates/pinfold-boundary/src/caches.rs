@@ -20,6 +20,8 @@ struct CacheProfile {
     name: &'static str,
     /// The variable with which the person moves it, if there is one; also used to move it into a private place.
     variable: Option<&'static str>,
+    /// The variable of earlier versions: it tells where the person keeps it, and is not set.
+    earlier: Option<&'static str>,
     /// Below the home directory.
     usual: &'static str,
     /// Below the cache: read-only although the layer is writable, since it is run or read outside a build.
@@ -29,20 +31,33 @@ struct CacheProfile {
 }
 
 const fn cache(name: &'static str, variable: Option<&'static str>, usual: &'static str) -> CacheProfile {
-    CacheProfile { name, variable, usual, fixed: &[], movable: true }
+    CacheProfile { name, variable, earlier: None, usual, fixed: &[], movable: true }
+}
+
+/// One whose variable had another name before.
+const fn renamed(
+    name: &'static str,
+    (variable, earlier): (&'static str, &'static str),
+    usual: &'static str,
+) -> CacheProfile {
+    CacheProfile { earlier: Some(earlier), ..cache(name, Some(variable), usual) }
 }
 
 const PROFILES: [CacheProfile; 18] = [
     CacheProfile {
         name: "cargo",
         variable: Some("CARGO_HOME"),
+        earlier: None,
         usual: ".cargo",
         fixed: &["bin", "config.toml", "config", "env"],
         movable: false,
     },
     cache("npm", Some("npm_config_cache"), ".npm"),
-    cache("node-gyp", Some("npm_config_devdir"), ".cache/node-gyp"),
-    cache("pnpm", Some("npm_config_store_dir"), ".local/share/pnpm/store"),
+    // npm 11.2 warns of variables `npm_config_…` that are not its own (https://github.com/npm/cli/issues/8153).
+    // node-gyp 11.4 reads this one (https://github.com/nodejs/node-gyp/pull/3196).
+    renamed("node-gyp", ("npm_package_config_node_gyp_devdir", "npm_config_devdir"), ".cache/node-gyp"),
+    // pnpm 11 reads no others.
+    renamed("pnpm", ("pnpm_config_store_dir", "npm_config_store_dir"), ".local/share/pnpm/store"),
     cache("yarn", Some("YARN_CACHE_FOLDER"), ".cache/yarn"),
     cache("yarn", Some("YARN_GLOBAL_FOLDER"), ".yarn/berry"),
     cache("bun", Some("BUN_INSTALL_CACHE_DIR"), ".bun/install/cache"),
@@ -55,6 +70,7 @@ const PROFILES: [CacheProfile; 18] = [
     CacheProfile {
         name: "gradle",
         variable: Some("GRADLE_USER_HOME"),
+        earlier: None,
         usual: ".gradle",
         fixed: &["init.d", "init.gradle", "init.gradle.kts", "gradle.properties"],
         movable: true,
@@ -62,6 +78,7 @@ const PROFILES: [CacheProfile; 18] = [
     CacheProfile {
         name: "maven",
         variable: None,
+        earlier: None,
         usual: ".m2",
         fixed: &["settings.xml", "settings-security.xml"],
         movable: false,
@@ -161,7 +178,8 @@ impl Arrange<'_> {
     }
 
     fn one(&self, profile: &CacheProfile, slot: &Path, caches: &mut Caches) {
-        let set = profile.variable.and_then(|v| self.environment.iter().find(|(name, _)| name == v));
+        let mut variables = [profile.variable, profile.earlier].into_iter().flatten();
+        let set = variables.find_map(|v| self.environment.iter().find(|(name, _)| name == v));
         let usual = set.map_or_else(|| self.home.join(profile.usual), |(_, value)| PathBuf::from(value));
         // Nearly all of them are missing, and resolving looks at every directory on the way.
         let shared = if usual.is_dir() { fs::canonicalize(&usual).ok() } else { None };
@@ -281,6 +299,48 @@ mod tests {
         assert!(caches.layers.is_empty());
         let moved: Vec<_> = caches.variables.iter().map(|(name, _)| name.to_str().unwrap()).collect();
         assert!(moved.contains(&"npm_config_cache") && !moved.contains(&"CARGO_HOME"), "{moved:?}");
+    }
+
+    /// npm warns of each that it does not know, in every command.
+    #[test]
+    fn no_variable_is_one_that_npm_takes_for_its_own() {
+        let (_bed, at) = bed();
+        fs::remove_dir(at.join("home/.npm")).unwrap();
+        let caches = arrange(&at, &CacheChoice::All, true);
+        let of_npm: Vec<_> = caches
+            .variables
+            .iter()
+            .map(|(name, _)| name.to_str().unwrap())
+            .filter(|name| name.to_lowercase().starts_with("npm_config_"))
+            .collect();
+        assert_eq!(of_npm, ["npm_config_cache"]);
+    }
+
+    #[test]
+    fn a_place_that_an_earlier_variable_names_is_the_cache() {
+        let (_bed, at) = bed();
+        let store = at.join("home/store");
+        fs::create_dir(&store).unwrap();
+        for variable in ["pnpm_config_store_dir", "npm_config_store_dir"] {
+            let environment = [(variable.into(), store.clone().into())];
+            let only = CacheChoice::Only(vec!["pnpm".into()]);
+            let (home, cache_home, folder) = (at.join("home"), at.join("cache"), at.join("work"));
+            let arrange = Arrange {
+                choice: &only,
+                agent: None,
+                home: &home,
+                cache_home: &cache_home,
+                folder: &folder,
+                environment: &environment,
+                layered: true,
+            };
+            let caches = arrange.arrange();
+            assert_eq!(
+                caches.layers.first().map(|layer| layer.shared.clone()),
+                Some(store.clone()),
+                "{variable}"
+            );
+        }
     }
 
     #[test]

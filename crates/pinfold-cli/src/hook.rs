@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::args::Hook;
 use crate::exit::{Failure, USAGE};
+use crate::project_servers;
 use crate::say;
 use mouth::Mouth;
 use session::Opened;
@@ -89,12 +90,11 @@ fn begun(opened: &Opened, source: &str) -> Answer {
 
 /// A call is about to be made.
 fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCall, number: u64) -> Answer {
-    let doubt = call.doubt.as_ref().map(|doubt| HookWord {
-        decision: Decision::Ask,
-        reason: doubt.clone(),
-        by: format!("what is known of {}", dialect.name()),
-        only: Vec::new(),
-    });
+    let by = || format!("what is known of {}", dialect.name());
+    let of_project =
+        || project_servers::doubt(dialect.name(), &call.raw.tool, &opened.folder, &opened.locations);
+    let doubt = call.doubt.clone().or_else(of_project);
+    let doubt = doubt.map(|doubt| HookWord::doubt(doubt, by(), None));
     let asks = if opened.asks { Asks::Them } else { Asks::Us };
     let mut raw = call.raw.clone();
     if let (None, Some((folder, _))) = (&raw.cwd, &opened.not_granted) {

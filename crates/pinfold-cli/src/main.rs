@@ -23,6 +23,7 @@ mod man;
 mod mcp;
 mod network;
 mod permissions;
+mod project_servers;
 mod record;
 mod rules;
 mod run;

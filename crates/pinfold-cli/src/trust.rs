@@ -1,5 +1,6 @@
 //! `pinfold trust`: a person says that a project's own settings may widen what an agent can do.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use pinfold::Ambient;
@@ -7,6 +8,7 @@ use pinfold::settings::{Locations, Trust, TrustError, Widening};
 
 use crate::args::TrustArgs;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
+use crate::project_servers;
 use crate::say;
 use crate::settings;
 use crate::surroundings;
@@ -16,7 +18,10 @@ pub(crate) fn trust(wanted: &TrustArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(REFUSED, "trust is not given from inside a run").mend("say it outside"));
     }
     let locations = settings::locations(wanted.folder.as_deref())?;
-    if wanted.withdraw { withdraw(&locations) } else { grant(&locations, wanted.yes) }
+    let here = surroundings::current_dir()?;
+    let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
+    let folder = folder.canonicalize().unwrap_or(folder);
+    if wanted.withdraw { withdraw(&locations) } else { grant(&locations, &folder, wanted.yes) }
 }
 
 fn withdraw(locations: &Locations) -> Result<ExitCode, Failure> {
@@ -25,8 +30,10 @@ fn withdraw(locations: &Locations) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(DONE))
 }
 
-fn grant(locations: &Locations, yes: bool) -> Result<ExitCode, Failure> {
-    let widening = Widening::of(&Ambient::claim(), locations).map_err(|e| failed(&e))?;
+fn grant(locations: &Locations, folder: &Path, yes: bool) -> Result<ExitCode, Failure> {
+    let ambient = Ambient::claim();
+    let mut widening = Widening::of(&ambient, locations).map_err(|e| failed(&e))?;
+    project_servers::widen(&mut widening, &ambient, locations, folder).map_err(|e| failed(&e))?;
     let project =
         locations.project.as_deref().map(|project| project.display().to_string()).unwrap_or_default();
     if widening.what.is_empty() {

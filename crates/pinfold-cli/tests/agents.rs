@@ -24,7 +24,8 @@ impl Bed {
     /// Not below /tmp, which is a place of its own for shells.
     fn new() -> Self {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        for name in ["home/.config/pinfold", "ws/sub", "out"] {
+        // A project of its own: not this checkout, in whose build directory it lies.
+        for name in [".pinfold", "home/.config/pinfold", "ws/sub", "out"] {
             fs::create_dir_all(dir.path().join(name)).unwrap();
         }
         Self { dir }

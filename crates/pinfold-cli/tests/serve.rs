@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// A home, a folder, a place outside, and a server.
@@ -83,9 +84,10 @@ impl Bed {
         guest
     }
 
-    fn end(&mut self, signal: &str) -> std::process::ExitStatus {
+    fn end(&mut self, signal: Signal) -> std::process::ExitStatus {
         let mut server = self.server.take().unwrap();
-        Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap();
+        let process = Pid::from_raw(server.id().cast_signed()).unwrap();
+        kill_process(process, signal).unwrap();
         server.wait().unwrap()
     }
 }
@@ -313,14 +315,14 @@ fn it_is_for_one_person_and_ends_tidily() {
     let second = bed.refused(&[]);
     assert_eq!(second.status.code(), Some(2), "{second:?}");
     let mut guest = bed.guest("call");
-    for signal in ["-TERM", "-INT"] {
-        assert_eq!(bed.end(signal).code(), Some(0), "{signal}");
+    for signal in [Signal::TERM, Signal::INT] {
+        assert_eq!(bed.end(signal).code(), Some(0), "{signal:?}");
         assert!(fs::symlink_metadata(bed.socket()).is_err(), "the socket goes with it");
         bed.serve(&[]);
     }
     assert!(guest.hear().is_none(), "the connection has ended");
     // Killed, it leaves its socket behind, which the next one takes away.
-    bed.end("-KILL");
+    bed.end(Signal::KILL);
     assert!(fs::symlink_metadata(bed.socket()).is_ok());
     bed.serve(&[]);
     assert_eq!(bed.guest("call").write("again")["ended"], "done");

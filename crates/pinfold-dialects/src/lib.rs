@@ -40,10 +40,12 @@ pub mod export;
 pub mod import;
 mod json;
 pub mod jsonc;
+mod project_servers;
 mod shims;
 mod table;
 
 pub use agents::{DIALECTS, Dialect, Folder, dialect};
 pub use answer::{Answer, Said};
 pub use event::{Ended, Event, Moment, NotHeard, TheirCall};
+pub use project_servers::{ProjectServer, ServerFile, all_server_files, server_files};
 pub use shims::shim;

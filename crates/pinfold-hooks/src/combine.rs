@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pinfold::consent::{Afterwards, Before, OnQuestion};
-use pinfold::policy::{Decision, HookWord, RuleSet};
+use pinfold::policy::{Decision, HookWord, RuleSet, WordOrigin};
 
 use crate::answer::Answer;
 
@@ -65,6 +65,7 @@ fn word_of(said: &Said, only: Vec<Arc<RuleSet>>) -> HookWord {
         reason: said.answer.reason.clone().unwrap_or_default(),
         by: said.by.clone(),
         only,
+        origin: WordOrigin::Hook,
     }
 }
 

@@ -241,6 +241,12 @@ impl BadCall {
         }
     }
 
+    /// Whether the tool may just have other fields than are known: one is missing, or one is not known. A field that is known
+    /// and holds something else is no such form.
+    pub fn is_another_form(&self) -> bool {
+        matches!(&self.what, What::Field(bad) if bad.is_extra() || bad.found == BadField::MISSING)
+    }
+
     /// What would have been understood.
     pub fn hint(&self) -> String {
         match &self.what {

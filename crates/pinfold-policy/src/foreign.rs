@@ -47,6 +47,11 @@ pub enum ForeignCall {
         /// Whether it is to have a shell.
         wants_shell: bool,
     },
+    /// A tool that is known, called in a form that is not: what it would do is for a person to see.
+    Unread {
+        /// The tool of ours whose rules it follows.
+        like: ToolName,
+    },
     /// A tool that nothing is known about.
     Unknown {
         /// Its name.
@@ -88,6 +93,7 @@ impl ForeignCall {
     /// Whether it reaches hosts that nothing in the call names.
     pub(crate) fn reaches_hosts(&self) -> bool {
         matches!(self, Self::Known { name, .. } if REACHES_HOSTS.contains(name))
+            || matches!(self, Self::Unread { like: ToolName::WebFetch })
     }
 
     /// Understands a call of a tool that is known not to be ours; `None`: the name is not known.
@@ -135,6 +141,7 @@ impl ForeignCall {
             Self::Code { .. } => "code_execution",
             Self::Skill { .. } => "Skill",
             Self::Agent { .. } => "Agent",
+            Self::Unread { like } => like.as_str(),
             Self::Unknown { name } => name,
         }
     }
@@ -142,7 +149,7 @@ impl ForeignCall {
     /// The tool of ours whose rules it follows.
     pub(crate) fn ruled_as(&self) -> Option<ToolName> {
         match self {
-            Self::File { like, .. } => Some(*like),
+            Self::File { like, .. } | Self::Unread { like } => Some(*like),
             Self::Known { .. }
             | Self::Code { .. }
             | Self::Skill { .. }
@@ -155,7 +162,7 @@ impl ForeignCall {
     pub fn level(&self) -> Level {
         match self {
             Self::Known { level, .. } => *level,
-            Self::File { like, .. } => like.level(),
+            Self::File { like, .. } | Self::Unread { like } => like.level(),
             Self::Code { .. } | Self::Skill { .. } | Self::Agent { .. } | Self::Unknown { .. } => {
                 Level::Dangerous
             }
@@ -180,7 +187,7 @@ fn path(input: &Value) -> Result<Option<PathText>, BadField> {
 }
 
 fn missing(field: &str) -> BadField {
-    BadField::new(field, "a string", "nothing")
+    BadField::new(field, "a string", BadField::MISSING)
 }
 
 /// The first of `names` that is there, as text.

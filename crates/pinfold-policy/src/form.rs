@@ -19,6 +19,7 @@ pub struct BadField {
 impl BadField {
     /// What is found where no field of that name belongs.
     const UNKNOWN: &'static str = "a field that is not known";
+    pub(crate) const MISSING: &'static str = "nothing";
 
     /// Whether the field should not be there at all.
     pub(crate) fn is_extra(&self) -> bool {
@@ -219,7 +220,7 @@ impl Reader<'_> {
             Some((key, value)) => T::read(value).map_err(|bad| bad.below(key)),
             None => T::absent()
                 .or_else(|| if self.needed == Needed::ForTheVerdict { T::blank() } else { None })
-                .ok_or_else(|| BadField::new(name, "a value", "nothing")),
+                .ok_or_else(|| BadField::new(name, "a value", BadField::MISSING)),
         }
     }
 

@@ -28,6 +28,49 @@ pub struct HookWord {
     pub by: String,
     /// A yes counts only for parts that one of these covers as allow rules; without any, for every part.
     pub only: Vec<Arc<RuleSet>>,
+    /// Who speaks.
+    pub origin: WordOrigin,
+}
+
+/// Who speaks in a word that stands before the rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum WordOrigin {
+    /// A hook of the settings.
+    #[default]
+    Hook,
+    /// The way in itself: something about the call is not known, or has changed. With the definition of the tool,
+    /// where that is what has changed.
+    Doubt(Option<Box<Redefinition>>),
+}
+
+/// The definition of a tool that is another one than a person said yes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redefinition {
+    /// What was known of it, a line for each thing that it says; empty for a tool that was not there.
+    pub before: String,
+    /// What its server says now.
+    pub after: String,
+}
+
+impl HookWord {
+    /// A doubt, about which a person is asked: `by`, for messages.
+    pub fn doubt(reason: String, by: String, definition: Option<Redefinition>) -> Self {
+        let origin = WordOrigin::Doubt(definition.map(Box::new));
+        Self { decision: Decision::Ask, reason, by, only: Vec::new(), origin }
+    }
+
+    /// Whether no hook says it.
+    pub fn is_doubt(&self) -> bool {
+        matches!(self.origin, WordOrigin::Doubt(_))
+    }
+
+    /// The definition of the tool, where that is what has changed.
+    pub fn definition(&self) -> Option<&Redefinition> {
+        match &self.origin {
+            WordOrigin::Doubt(definition) => definition.as_deref(),
+            WordOrigin::Hook => None,
+        }
+    }
 }
 
 impl Eq for HookWord {}

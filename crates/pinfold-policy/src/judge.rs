@@ -58,11 +58,12 @@ pub(crate) enum Part<'a> {
 type Opine = fn(&Case<'_>, Part<'_>) -> Option<Opinion>;
 
 /// The order of precedence. The first step with an opinion decides; nothing else is looked at.
-const STEPS: [(&str, Opine); 13] = [
+const STEPS: [(&str, Opine); 14] = [
     ("deny-rule", steps::deny_rules),
     ("unresolved", steps::unresolved),
     ("hook-deny", steps::hook_denies),
     ("safeguard", steps::safeguards),
+    ("doubt", steps::doubts),
     ("hook-ask", steps::hook_asks),
     ("ask-rule", steps::ask_rules_that_hold),
     ("bypass-mode", steps::bypass_mode),

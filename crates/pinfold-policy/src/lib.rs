@@ -97,7 +97,7 @@ pub use foreign::ForeignCall;
 pub use form::BadField;
 pub use grant::{Class, Grant, Grants};
 pub use guard::{Guard, GuardKind, Guards, Held};
-pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher};
+pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher, Redefinition, WordOrigin};
 pub use host::{Host, HostRule, Hosts, Name, Reach};
 pub use input::PathText;
 pub use judge::{Case, judge, path_decision, restricts_place};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pinfold_policy::{
     Access, Bases, Case, Claims, Decision, Effect, Facts, Grants, HookWord, Interaction, Kind, Layer, Mode,
     PathClaim, PathFact, Policy, RawCall, Rule, RuleSet, Scope, ShellFact, ShellHold, Source, SourcedRule,
-    Standing, ToolCall, judge,
+    Standing, ToolCall, WordOrigin, judge,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -72,7 +72,7 @@ fn only(rule: &str) -> Vec<Arc<RuleSet>> {
 }
 
 fn word(decision: Decision, only: Vec<Arc<RuleSet>>) -> HookWord {
-    HookWord { decision, reason: "it says so".into(), by: "a hook".into(), only }
+    HookWord { decision, reason: "it says so".into(), by: "a hook".into(), only, origin: WordOrigin::Hook }
 }
 
 const COMMANDS: &[&str] = &[

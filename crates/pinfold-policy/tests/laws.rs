@@ -164,7 +164,7 @@ fn some_grants() -> impl Strategy<Value = Vec<Grant>> {
 }
 
 /// Steps whose word no grant can change: a no of somebody, and what needs a person each time.
-const ABOVE_GRANTS: [&str; 5] = ["deny-rule", "unresolved", "hook-deny", "safeguard", "hook-ask"];
+const ABOVE_GRANTS: [&str; 6] = ["deny-rule", "unresolved", "hook-deny", "safeguard", "doubt", "hook-ask"];
 
 fn a_line() -> impl Strategy<Value = String> {
     let part = proptest::sample::select(COMMANDS);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pinfold::consent::{Act, Asker, Change, Deed, Request, WhyAsked};
+use pinfold::consent::{Act, Asker, Change, Deed, Hunk, Request, WhyAsked};
 
 use crate::block::{Block, Kind, Tone};
 use crate::diff;
@@ -30,6 +30,7 @@ impl<'a> Body<'a> {
         }
         let mut blocks = deed(request);
         let asker = &request.asker;
+        blocks.extend(request.definition.iter().flat_map(definition));
         blocks.extend(process(asker));
         blocks.extend(kept(request));
         let what = blocks.len();
@@ -81,6 +82,16 @@ fn deed(request: &Request) -> Vec<Block<'_>> {
             vec![Block::inline("tool", &request.tool).tone(Tone::Strong), Block::lines("input", input)]
         }
     }
+}
+
+/// The definition of a tool, as a difference.
+fn definition(definition: &Hunk) -> Vec<Block<'_>> {
+    let words = if definition.before.is_empty() {
+        "what its server says of the tool, which it did not have before; a yes takes this as known:"
+    } else {
+        "what its server says of the tool now, which is not what it said before; a yes takes this as known:"
+    };
+    [note(words)].into_iter().chain(diff::hunk(definition)).collect()
 }
 
 fn change(change: &Change) -> Vec<Block<'_>> {
@@ -187,5 +198,6 @@ fn length(request: &Request) -> usize {
     let process = process.map_or(0, |process| process.program.len() + process.command_line.len());
     let asker = request.asker.folder.len() + request.asker.agents.iter().map(String::len).sum::<usize>();
     let kept = request.offer.kept.iter().map(|place| place.len() + 64).sum::<usize>();
-    deed + kept + why.sum::<usize>() + process + asker + request.id.len() + request.tool.len()
+    let definition = request.definition.as_ref().map_or(0, |it| it.before.len() + it.after.len() + 64);
+    deed + definition + kept + why.sum::<usize>() + process + asker + request.id.len() + request.tool.len()
 }

@@ -174,10 +174,16 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) }).map(drop)
 }
 
+/// What names a limit: C libraries differ in its sign.
+#[cfg(target_env = "musl")]
+pub(crate) type LimitedResource = c_int;
+#[cfg(not(target_env = "musl"))]
+pub(crate) type LimitedResource = c_uint;
+
 /// [setrlimit(2)](https://man7.org/linux/man-pages/man2/setrlimit.2.html): soft and hard limit alike, never
 /// above the hard limit that there is. For processor time the hard one is a second later, so that its end is
 /// told by a signal of its own.
-pub(crate) fn limit(resource: c_uint, value: u64) -> io::Result<()> {
+pub(crate) fn limit(resource: LimitedResource, value: u64) -> io::Result<()> {
     let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `now` is a valid `rlimit` for the kernel to fill.
     check_int(unsafe { libc::getrlimit(resource, &raw mut now) })?;
@@ -376,21 +382,32 @@ pub(crate) fn set_mount(at: BorrowedFd<'_>, attributes: Attributes, whole: bool)
     check(rc).map(drop)
 }
 
+/// A request of [ioctl(2)](https://man7.org/linux/man-pages/man2/ioctl.2.html): 32 bits, whose type C libraries differ in.
+#[allow(
+    clippy::cast_possible_wrap,
+    clippy::cast_lossless,
+    reason = "the bits count, in a type that differs by target"
+)]
+const fn ioctl_request(bits: u32) -> libc::Ioctl {
+    bits as libc::Ioctl
+}
+
 /// Brings the loopback interface of this network namespace up.
 ///
 /// [netdevice(7)](https://man7.org/linux/man-pages/man7/netdevice.7.html)
 pub(crate) fn loopback_up() -> io::Result<()> {
+    const SIOCSIFFLAGS: libc::Ioctl = ioctl_request(0x8914);
     // SAFETY: takes numbers only.
     let rc = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
     let socket = owned(check_int(rc)?.into())?;
     // SAFETY: all zero is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([*from]);
     }
     request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(0);
     // SAFETY: SIOCSIFFLAGS reads one `ifreq`, which `request` is.
-    check_int(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }).map(drop)
+    check_int(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCSIFFLAGS, &raw const request) }).map(drop)
 }
 
 /// Sends one request about routes in this network namespace and waits for its answer. `message` asks for one
@@ -648,7 +665,7 @@ pub(crate) fn install_filter(program: &[libc::sock_filter], watched: bool) -> io
 
 /// Asks that answering a question wakes the asker on the same processor: a third of the cost (Linux 6.6).
 pub(crate) fn wake_in_step(listener: BorrowedFd<'_>) {
-    const SECCOMP_IOCTL_NOTIF_SET_FLAGS: c_ulong = 0x4008_2104;
+    const SECCOMP_IOCTL_NOTIF_SET_FLAGS: libc::Ioctl = ioctl_request(0x4008_2104);
     const SYNC_WAKE_UP: c_ulong = 1;
     // SAFETY: takes a number; an older kernel answers with an error, which changes nothing.
     unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
@@ -656,7 +673,7 @@ pub(crate) fn wake_in_step(listener: BorrowedFd<'_>) {
 
 /// The next question of a watched process. Blocks: poll first.
 pub(crate) fn next_question(listener: BorrowedFd<'_>) -> io::Result<libc::seccomp_notif> {
-    const SECCOMP_IOCTL_NOTIF_RECV: c_ulong = 0xc050_2100;
+    const SECCOMP_IOCTL_NOTIF_RECV: libc::Ioctl = ioctl_request(0xc050_2100);
     // SAFETY: all zero is what the kernel demands of the structure it fills.
     let mut question: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     // SAFETY: `question` is valid for writing.
@@ -666,7 +683,7 @@ pub(crate) fn next_question(listener: BorrowedFd<'_>) -> io::Result<libc::seccom
 
 /// Whether the asker still waits, so that its process number still means the same process.
 pub(crate) fn still_asking(listener: BorrowedFd<'_>, id: u64) -> bool {
-    const SECCOMP_IOCTL_NOTIF_ID_VALID: c_ulong = 0x4008_2102;
+    const SECCOMP_IOCTL_NOTIF_ID_VALID: libc::Ioctl = ioctl_request(0x4008_2102);
     // SAFETY: reads one 64-bit word.
     unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
 }
@@ -684,7 +701,7 @@ pub(crate) enum Answer {
 
 /// Answers a question.
 pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::Result<()> {
-    const SECCOMP_IOCTL_NOTIF_SEND: c_ulong = 0xc018_2101;
+    const SECCOMP_IOCTL_NOTIF_SEND: libc::Ioctl = ioctl_request(0xc018_2101);
     const CONTINUE: u32 = 1;
     let (error, flags) = match answer {
         Answer::GoOn => (0, CONTINUE),
@@ -724,7 +741,7 @@ pub(crate) fn answer_with(
     fd: BorrowedFd<'_>,
     close_on_exec: bool,
 ) -> io::Result<()> {
-    const SECCOMP_IOCTL_NOTIF_ADDFD: c_ulong = 0x4018_2103;
+    const SECCOMP_IOCTL_NOTIF_ADDFD: libc::Ioctl = ioctl_request(0x4018_2103);
     const SEND: u32 = 2;
     #[repr(C)]
     struct AddFd {
@@ -1140,7 +1157,7 @@ impl Alarm {
         let wait = wait.max(Duration::from_millis(1));
         // SAFETY: all zero is a valid `itimerspec`.
         let mut when: libc::itimerspec = unsafe { std::mem::zeroed() };
-        when.it_value.tv_sec = libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX);
+        when.it_value.tv_sec = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);
         when.it_value.tv_nsec = wait.subsec_nanos().into();
         // SAFETY: the timer exists, `when` is valid.
         check_int(unsafe { libc::timer_settime(alarm.0, 0, &raw const when, ptr::null_mut()) })?;
@@ -1390,5 +1407,6 @@ pub(crate) fn is_in_memory(fd: BorrowedFd<'_>) -> io::Result<bool> {
     let mut found: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `found` is valid for writing.
     check_int(unsafe { libc::fstatfs(fd.as_raw_fd(), &raw mut found) })?;
-    Ok(found.f_type == libc::TMPFS_MAGIC)
+    // C libraries differ in the sign of the type.
+    Ok(found.f_type.to_ne_bytes() == libc::TMPFS_MAGIC.to_ne_bytes())
 }

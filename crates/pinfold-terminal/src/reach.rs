@@ -155,6 +155,8 @@ fn is_gone(error: &io::Error) -> bool {
 mod tests {
     use std::process::{Command, Stdio};
 
+    use rustix::process::{Pid, Signal, kill_process};
+
     use super::*;
 
     /// An ordinary user is not shown what such a process has open, as with one that hides it.
@@ -186,9 +188,7 @@ mod tests {
         };
         let own = std::process::id().cast_signed();
         assert_eq!(who_has_open(own, device).unwrap(), None);
-        for (script, expected) in
-            [("sleep 1000 & wait", false), ("(exec sleep 1000 3</dev/zero) & wait", true)]
-        {
+        for (script, expected) in [("sleep 60 & wait", false), ("(exec sleep 60 3</dev/zero) & wait", true)] {
             let mut child = start(&format!("echo; {script}"));
             let mut byte = [0; 1];
             std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut byte).unwrap();
@@ -203,7 +203,8 @@ mod tests {
             }
             assert_eq!(found.is_some(), expected, "{script}");
             for process in descendants(first).unwrap() {
-                let _ = Command::new("kill").arg(process.to_string()).status();
+                // It may have ended with the one before.
+                let _ = Pid::from_raw(process).map(|process| kill_process(process, Signal::TERM));
             }
             let _ = child.wait();
         }

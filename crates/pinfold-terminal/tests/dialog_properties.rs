@@ -120,6 +120,7 @@ prop_compose! {
         deed in deed(), offer in offer(), immune: bool, destructive: bool,
         whys in prop::collection::vec((text(), text(), prop::option::of(text())), 0..4),
         names in prop::collection::vec(text(), 4), process: bool,
+        definition in prop::option::of((text(), text())),
     ) -> Request {
         let process = process.then(|| ProcessShown { pid: 1, program: names[0].clone(), command_line: END.to_owned() });
         let why = |(part, reason, rule): (String, String, Option<String>)| {
@@ -134,6 +135,7 @@ prop_compose! {
             asker: Asker { session: String::new(), agents: vec![names[2].clone()], folder: names[3].clone(), process },
             tool: names[0].clone(),
             deed,
+            definition: definition.map(|(before, after)| Hunk { before, after: after + END, all: false }),
             why: whys.into_iter().map(why).collect(),
             immune,
             destructive,

@@ -26,6 +26,7 @@ use pinfold::audit::Ruled;
 use pinfold::consent::{Choice, Deed, Request};
 use pinfold_sandbox::Tier;
 use runs::{Ran, RunBed, TIERS, no, yes};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// The place that a request is about in the end.
 fn about(request: &Request) -> String {
@@ -170,7 +171,7 @@ fn for_a_process_that_was_killed_nothing_is_done() {
         let script = "(echo x > $OUT/f) & wait; echo over";
         let ran = bed.run(tier, script, |request| {
             let pid = request.asker.process.as_ref().unwrap().pid;
-            assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
             std::thread::sleep(Duration::from_millis(300));
             Choice::Yes
         });

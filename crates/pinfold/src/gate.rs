@@ -4,8 +4,9 @@ use std::cell::OnceCell;
 
 use pinfold_paths::Freshness;
 use pinfold_policy::{
-    BadCall, Case, Claims, Decision, Facts, HookWord, Interaction, Offer, Origin, PartId, PathClaim,
-    PathFact, PathText, RawCall, Reason, ShellClaim, ToolCall, Verdict, judge,
+    Access, BadCall, Case, Claims, Decision, Declared, Facts, ForeignCall, HookWord, Interaction, Offer,
+    Origin, PartId, PathClaim, PathFact, PathText, RawCall, Reason, ShellClaim, ToolCall, ToolName, Verdict,
+    judge,
 };
 
 use serde_json::Value;
@@ -16,7 +17,7 @@ use crate::permit::{Permit, Receipt};
 use crate::question::Question;
 use crate::refusal::{About, Refusal};
 use crate::ruling::Ruling;
-use crate::session::{JudgedBy, Session, Shared};
+use crate::session::{Deeds, JudgedBy, Session, Shared};
 use crate::survey::{Survey, survey};
 use crate::target::Targets;
 
@@ -68,8 +69,37 @@ impl Session {
                 let (cwd, input) = (raw.cwd.clone(), Some(&raw.input));
                 self.rule(Said { id, call, cwd, input, word, interaction, process: None })
             }
-            Err(bad) => self.not_understood(id, raw, &bad),
+            Err(bad) => match self.unread(raw, &bad, word) {
+                Some((call, word)) => {
+                    let (cwd, input) = (raw.cwd.clone(), Some(&raw.input));
+                    self.rule(Said { id, call, cwd, input, word: Some(word), interaction, process: None })
+                }
+                None => self.not_understood(id, raw, &bad),
+            },
         }
+    }
+
+    /// A call of a known tool in a form that is not known, which an agent carries out itself: its tools change with its
+    /// versions, so that it is a question, whatever is allowed. `None` where something restricts the session that only the
+    /// places and commands of a call could be held to.
+    fn unread(&self, raw: &RawCall, bad: &BadCall, word: Option<HookWord>) -> Option<(ToolCall, HookWord)> {
+        let shared = self.shared();
+        let like =
+            ToolName::parse(&raw.tool).filter(|_| shared.deeds == Deeds::Theirs && bad.is_another_form())?;
+        let policy = shared.judged_by().policy;
+        let is_shell = matches!(like, ToolName::Bash | ToolName::BashInput);
+        let is_restricted = shared.scope.enforce_write
+            || shared.access == Access::ReadOnly
+            || is_shell && !shared.scope.allow_bash
+            || policy.declared != Declared::default();
+        if is_restricted {
+            return None;
+        }
+        let reason =
+            format!("what this tool is called with is not understood here, so it cannot be judged ({bad})");
+        let doubt = HookWord::doubt(reason, "what is known of the tool".to_owned(), None);
+        let word = word.filter(|word| word.decision >= Decision::Ask).unwrap_or(doubt);
+        Some((ToolCall::Foreign(ForeignCall::Unread { like }), word))
     }
 
     /// The same for a call that an embedder made itself: it can name paths that JSON cannot say. Relative paths

@@ -356,7 +356,12 @@ fn process(shown: &ProcessShown) -> ProcessShown {
 }
 
 fn hook(word: &HookWord) -> HookTold {
-    HookTold { decision: word.decision, by: kept_text(&word.by), reason: kept_text(&word.reason) }
+    HookTold {
+        decision: word.decision,
+        by: kept_text(&word.by),
+        reason: kept_text(&word.reason),
+        doubt: word.is_doubt(),
+    }
 }
 
 impl Receipt {

@@ -321,6 +321,7 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
             "the definition of this agent does not list it".to_owned(),
             "Use the tools that are listed, and report the rest in your summary",
         ),
+        Reason::Hook(word) if word.is_doubt() => approval(word.reason.clone()).by_hook(&word.by),
         Reason::Hook(word) => match word.decision {
             Decision::Deny => {
                 denied(format!("a hook denies it: {}", word.reason), "Find another way, or do without it")

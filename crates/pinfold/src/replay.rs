@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use pinfold_paths::show;
 use pinfold_policy::merge::Merged;
-use pinfold_policy::{BashMode, Decision, HookWord, Layer, Located, Mode, Offer, RawCall, ToolCall};
+use pinfold_policy::{
+    BashMode, Decision, HookWord, Layer, Located, Mode, Offer, RawCall, ToolCall, WordOrigin,
+};
 use serde_json::{Value, json};
 
 use crate::audit::read::{Call, DecisionRead, HookRead};
@@ -307,10 +309,11 @@ fn after_grants(answer: &Answer) -> bool {
 
 /// What hooks said then.
 fn word(was: &DecisionRead) -> Option<HookWord> {
-    let HookRead { decision, by, reason } = was.hook.as_ref()?;
+    let HookRead { decision, by, reason, doubt } = was.hook.as_ref()?;
     let decisions = [Decision::Allow, Decision::Ask, Decision::Deny];
     let decision = decisions.into_iter().find(|known| known.word() == decision)?;
-    Some(HookWord { decision, reason: reason.clone(), by: by.clone(), only: Vec::new() })
+    let origin = if *doubt { WordOrigin::Doubt(None) } else { WordOrigin::Hook };
+    Some(HookWord { decision, reason: reason.clone(), by: by.clone(), only: Vec::new(), origin })
 }
 
 /// Whether it would touch other places now.

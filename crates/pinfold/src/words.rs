@@ -20,6 +20,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::AskRule(_) => "a rule wants it to be asked about",
         Reason::AllowRule(_) => "a rule allows it",
         Reason::Grant(_) => "it was granted in this session",
+        Reason::Hook(word) if word.is_doubt() => return word.reason.clone(),
         Reason::Hook(word) => return format!("a hook says {}: {}", word.decision.word(), word.reason),
         Reason::MayBeDenied(_) => "a part of it is known only by running it, and a rule may deny that",
         Reason::RuleNotRead(why) => return why.clone(),
@@ -140,6 +141,7 @@ impl<'a> Said<'a> {
                 format!("take the rule `{}` away ({})", rule.rule, rule.source)
             }
             Reason::Grant(_) => "take the grant back, or end the session".to_owned(),
+            Reason::Hook(word) if word.is_doubt() => "nothing standing: a person says yes to it".to_owned(),
             Reason::Hook(word) => format!("change the hook ({})", word.by),
             Reason::RuleNotRead(_) => "mend the rule".to_owned(),
             Reason::NotListed => "list it under `allow_tools` in the definition of the agent".to_owned(),

@@ -336,6 +336,7 @@ fn a_trace_has_every_step_up_to_the_one_that_decided() {
             "unresolved",
             "hook-deny",
             "safeguard",
+            "doubt",
             "hook-ask",
             "bypass-mode",
             "session-grant",

@@ -14,7 +14,7 @@ use pinfold::consent::{
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookEvent, HookWord, Interaction, Layer, Mode, Policy, Principal, Rule, RuleSet,
-    ShellHold, Source, SourcedRule,
+    ShellHold, Source, SourcedRule, WordOrigin,
 };
 use pinfold::{Ambient, Decided, Plan, RawCall, Refusal, Session, ShellHost};
 use serde_json::{Value, json};
@@ -79,7 +79,13 @@ impl Hooks for Says {
 }
 
 fn word(decision: Decision) -> HookWord {
-    HookWord { decision, reason: "it says so".into(), by: "hook.sh".into(), only: Vec::new() }
+    HookWord {
+        decision,
+        reason: "it says so".into(),
+        by: "hook.sh".into(),
+        only: Vec::new(),
+        origin: WordOrigin::Hook,
+    }
 }
 
 fn before(decision: Decision) -> Mutex<Vec<Before>> {

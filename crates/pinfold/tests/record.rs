@@ -17,7 +17,7 @@ use pinfold::consent::{
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Principal, ProcessCall,
-    Rule, ShellHold, Source, SourcedRule, Touch,
+    Rule, ShellHold, Source, SourcedRule, Touch, WordOrigin,
 };
 use pinfold::{
     Ambient, Decided, Denial, DeniedBy, Failure, Outcome, Plan, RawCall, Refusal, RefusalCode, Retry,
@@ -50,8 +50,13 @@ impl Approver for Says {
 
 impl Hooks for Says {
     fn before(&self, call: &HookCall<'_>) -> Before {
-        let word =
-            |decision| HookWord { decision, reason: self.0.clone(), by: self.0.clone(), only: Vec::new() };
+        let word = |decision| HookWord {
+            decision,
+            reason: self.0.clone(),
+            by: self.0.clone(),
+            only: Vec::new(),
+            origin: WordOrigin::Hook,
+        };
         let word = match call.tool {
             "Glob" => Some(word(Decision::Deny)),
             "MakeDir" => Some(word(Decision::Ask)),

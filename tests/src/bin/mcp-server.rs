@@ -1,7 +1,8 @@
 //! A server of the Model Context Protocol that does and says whatever a test wants of it.
 //!
 //! Its tools are those of `tools.json` in its folder, or of a list of its own. `--stay`: it does not end with its input.
-//! `--mute`: it answers nothing. `--die`: it ends at once.
+//! `--mute`: it answers nothing. `--die`: it ends at once. `--endless`: there is always another page of its list.
+//! `greeting.json` in its folder is what it says about itself beside what every server says.
 
 use std::fs;
 use std::io::{self, BufRead as _, Write as _};
@@ -26,12 +27,8 @@ fn main() {
         };
         let params = &message["params"];
         let result = match message["method"].as_str().unwrap_or_default() {
-            "initialize" => json!({
-                "protocolVersion": params["protocolVersion"],
-                "capabilities": {"tools": {"listChanged": true}},
-                "serverInfo": {"name": "test server", "version": "1"},
-            }),
-            "tools/list" => listed(params),
+            "initialize" => greeting(params),
+            "tools/list" => listed(params, has("--endless")),
             "tools/call" => match called(id, params, &heard) {
                 Some(result) => result,
                 None => continue,
@@ -56,8 +53,21 @@ fn say(line: &str) {
     }
 }
 
+fn greeting(params: &Value) -> Value {
+    let mut greeting = json!({
+        "protocolVersion": params["protocolVersion"],
+        "capabilities": {"tools": {"listChanged": true}},
+        "serverInfo": {"name": "test server", "version": "1"},
+    });
+    let more = fs::read_to_string("greeting.json").ok().and_then(|text| serde_json::from_str(&text).ok());
+    if let (Some(greeting), Some(Value::Object(more))) = (greeting.as_object_mut(), more) {
+        greeting.extend(more);
+    }
+    greeting
+}
+
 /// One tool on each page.
-fn listed(params: &Value) -> Value {
+fn listed(params: &Value, endless: bool) -> Value {
     let kept = fs::read_to_string("tools.json").ok().and_then(|text| serde_json::from_str(&text).ok());
     let tools: Vec<Value> = kept.unwrap_or_else(|| {
         ["read_file", "write_file", "say", "heard", "large", "start", "die"].map(tool).to_vec()
@@ -65,7 +75,7 @@ fn listed(params: &Value) -> Value {
     let page: usize = params["cursor"].as_str().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
     let next = page + 1;
     let mut result = json!({"tools": tools.get(page).into_iter().collect::<Vec<_>>()});
-    if next < tools.len() {
+    if next < tools.len() || endless {
         result["nextCursor"] = next.to_string().into();
     }
     result

@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use serde_json::Value;
 
 use super::case::Case;
+use crate::missing::SEARCH_PATH;
 
 /// Says to a copy of the test program that it runs in the world of the cases.
 const INSIDE: &str = "PINFOLD_GATE_WORLD";
@@ -56,6 +57,8 @@ pub fn enter(test: &str, corpus: &Path) -> Option<ExitStatus> {
     let user: &[&str] = if crate::who::is_superuser() { &[] } else { &["--user", "--map-root-user"] };
     let unshare = |script: &[&str]| {
         let mut command = Command::new("unshare");
+        // The path of an ordinary user has no `chroot`.
+        command.env("PATH", SEARCH_PATH);
         command.args(user).args(["--mount", "--propagation", "private", "--", "sh", "-c"]).args(script);
         command
     };

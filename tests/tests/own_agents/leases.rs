@@ -1,12 +1,13 @@
 //! Runs in one folder, each a process of its own: one writes at a time, and nobody waits for the dead.
 
 use std::fs;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Output};
 use std::thread;
 use std::time::Duration;
 
 use pinfold_tests::Who;
 use pinfold_tests::bed::told;
+use pinfold_tests::processes::signal;
 use serde_json::json;
 
 use super::{Runs, bash, until, write};
@@ -96,8 +97,7 @@ fn a_run_that_is_killed_holds_nothing_any_more() {
         let runs = two(who);
         let mut first = runs.at_work();
         assert_eq!(runs.leases().len(), 2, "the control: it holds one");
-        let killed = Command::new("kill").args(["-9", &first.id().to_string()]).status();
-        assert!(killed.is_ok_and(|status| status.success()));
+        signal(&first, "KILL");
         first.wait().expect("it is gone");
         let second = runs.run(&["--wait", "30s", "--prompt", "go"]);
         assert_eq!(second.status.code(), Some(0), "{}", told(&second));

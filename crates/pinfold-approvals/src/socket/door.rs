@@ -3,17 +3,24 @@
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::peer::{self, NotAdmitted, Peer};
 
 /// How long those who are connected may still be told something when the door is closed.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// How long a connection stays open for reading after the last word on it. A client that goes on writing to one that is
+/// closed is told by its error (`EPIPE`) and never reads why.
+const LINGER: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+
+/// So many of them stay, each with a thread; others are closed at once.
+const MOST_LINGERING: usize = 64;
 
 /// Why somebody who connected is not let in.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +46,8 @@ pub struct Door {
 struct Inside {
     closing: AtomicBool,
     connected: Mutex<Vec<Weak<UnixStream>>>,
+    /// How many connections there are on which everything is said.
+    lingering: AtomicUsize,
     most: usize,
     guest: Guest,
 }
@@ -57,8 +66,13 @@ impl Door {
     ) -> io::Result<Self> {
         let (wake, woken) = UnixStream::pair()?;
         let guest: Guest = Box::new(guest);
-        let inside =
-            Arc::new(Inside { closing: AtomicBool::new(false), connected: Mutex::default(), most, guest });
+        let inside = Arc::new(Inside {
+            closing: AtomicBool::new(false),
+            connected: Mutex::default(),
+            lingering: AtomicUsize::new(0),
+            most,
+            guest,
+        });
         let accepts = Arc::clone(&inside);
         let accepting = thread::Builder::new()
             .name(format!("{name}-door"))
@@ -122,11 +136,35 @@ impl Inside {
         }
         drop(connected);
         if room {
-            let talk = move || (self.guest)(&stream, peer::admit(&stream).map_err(Turned::from));
+            let talk = move || {
+                (self.guest)(&stream, peer::admit(&stream).map_err(Turned::from));
+                let rest = last_said(&stream);
+                // Its place is free for another one.
+                drop(stream);
+                self.linger(rest);
+            };
             // Without a thread the connection is dropped, which the other side sees.
             let _ = thread::Builder::new().name(format!("{name}-guest")).spawn(talk);
         } else {
             (self.guest)(&stream, Err(Turned::Busy));
+            let rest = last_said(&stream);
+            let _ = thread::Builder::new().name(format!("{name}-busy")).spawn(move || self.linger(rest));
         }
     }
+
+    /// Keeps a connection open until the client closes it, for so long: what it still writes is taken.
+    fn linger(&self, stream: Option<UnixStream>) {
+        let Some(stream) = stream else { return };
+        if self.lingering.fetch_add(1, Ordering::Relaxed) < MOST_LINGERING {
+            let mut fds = [PollFd::new(&stream, PollFlags::RDHUP)];
+            let _ = poll(&mut fds, Some(&LINGER));
+        }
+        self.lingering.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Everything is said on a connection: the client reads that and its end. The connection, to be kept open beside it.
+fn last_said(stream: &UnixStream) -> Option<UnixStream> {
+    let _ = stream.shutdown(Shutdown::Write);
+    stream.try_clone().ok()
 }

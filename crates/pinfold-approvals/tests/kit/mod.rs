@@ -31,6 +31,7 @@ pub(crate) fn request(id: &str, patience: Duration) -> Request {
             background: false,
             says: None,
         },
+        definition: None,
         why: vec![WhyAsked {
             part: "npm publish".to_owned(),
             step: "mode-default".to_owned(),

@@ -32,6 +32,10 @@ pub(super) struct Opened {
     pub(super) asks: bool,
     /// What is decided can be found again by its name.
     pub(super) recorded: bool,
+    /// The folder that the agent was started for.
+    pub(super) folder: PathBuf,
+    /// Where settings and trust were looked for.
+    pub(super) locations: Locations,
     /// The folder that the agent was started in, where it is none that can be granted, and why.
     pub(super) not_granted: Option<(PathBuf, NoProject)>,
 }
@@ -133,8 +137,8 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         Plan { hooks, guards: record::guarded(granted::guarded(own_program(plan.guards.clone()))), ..plan };
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
-    let not_granted = not_granted.map(|why| (folder, why));
-    Ok(Opened { session, asks, recorded: recorded_here, not_granted })
+    let not_granted = not_granted.map(|why| (folder.clone(), why));
+    Ok(Opened { session, asks, recorded: recorded_here, folder, locations, not_granted })
 }
 
 /// A folder of our own that holds nothing, and that nobody can write.

@@ -27,6 +27,11 @@ const TOOLS: &[Tool] = &[
     tool("apply_patch", "ApplyPatch", &[("command", "patch")], &["description"]),
     tool("view_image", "Read", &[("path", "file_path")], &[]),
     tool("update_plan", "TodoWrite", &[], &["plan", "explanation"]),
+    tool("request_user_input", "AskUserQuestion", &[], &["questions"]).is_a_dialog(),
+    tool("get_goal", "TaskGet", &[], &[]),
+    tool("create_goal", "TaskCreate", &[], &["objective"]),
+    tool("update_goal", "TaskUpdate", &[], &["status"]),
+    tool("tool_search", "ToolSearch", &[], &["query"]),
     tool("web_search", "WebSearch", &[], &["query"]),
 ];
 

@@ -44,6 +44,11 @@ const TOOLS: &[Tool] = &[
     tool("glob", "Glob", &[("pattern", "pattern"), ("dir_path", "path"), ("path", "dir")], &[]),
     tool("grep_search", "Grep", GREP, ASIDE_OF_GREP),
     tool("search_file_content", "Grep", GREP, ASIDE_OF_GREP),
+    tool("web_fetch", "WebFetch", &[("url", "url"), (PROMPT, PROMPT)], &[]),
+    tool("invoke_agent", "Agent", &[("agent_name", "subagent_type")], &["prompt"]),
+    tool("update_topic", "TaskUpdate", &[], &["title", "summary", "strategic_intent"]),
+    tool("list_background_processes", "TaskList", &[], &[]),
+    tool("read_background_output", "TaskGet", &[], &[]),
     tool("google_web_search", "WebSearch", &[], &["query"]),
     tool("write_todos", "TodoWrite", &[], &["todos"]),
     tool("activate_skill", "Skill", &[("name", "skill")], &[]),
@@ -67,7 +72,7 @@ impl Dialect for Gemini {
     }
 
     fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        SHAPE.event(&Sent::read(SHAPE.agent, input)?, of_a_server)
+        SHAPE.event(&Sent::read(SHAPE.agent, input)?, |sent, call| of_a_prompt(of_a_server(sent, call)))
     }
 
     fn say(&self, moment: &Moment, answer: &Answer) -> Said {
@@ -111,4 +116,89 @@ fn of_a_server(sent: &Sent, mut call: TheirCall) -> TheirCall {
         _ => call.doubt = Some("which server's tool it is, is not said".to_owned()),
     }
     call
+}
+
+/// Where `web_fetch` has its address: somewhere in what it is to do.
+const PROMPT: &str = "prompt";
+
+/// The one address that a prompt names is what is fetched; of several, or none, it is not known where it reaches.
+fn of_a_prompt(mut call: TheirCall) -> TheirCall {
+    if call.raw.tool != "WebFetch" {
+        return call;
+    }
+    let Some(prompt) = call.raw.input.as_object_mut().and_then(|input| input.remove(PROMPT)) else {
+        return call;
+    };
+    let (Some(prompt), Some(input)) = (prompt.as_str(), call.raw.input.as_object_mut()) else {
+        call.doubt = Some("what it is to fetch is no text".to_owned());
+        return call;
+    };
+    match addresses(prompt).as_slice() {
+        [url] if url.contains("://") && !input.contains_key("url") => {
+            input.insert("url".to_owned(), json!(url));
+        }
+        named => {
+            let many = named.len();
+            "WebSearch".clone_into(&mut call.raw.tool);
+            call.doubt =
+                Some(format!("its prompt names {many} addresses, and one with its scheme can be judged"));
+        }
+    }
+    call
+}
+
+/// What a reader of a prompt could take for addresses: words with a scheme, and those that look like a host with a path.
+fn addresses(prompt: &str) -> Vec<&str> {
+    let words = prompt.split(|c: char| c.is_whitespace() || "<>()[]{}\"'`,;|\\".contains(c));
+    let is_address = |word: &&str| {
+        let begins = word.split(['/', '?', '#', ':']).next().unwrap_or_default();
+        let is_host = begins.contains('.') && !begins.starts_with('.') && begins.len() < word.len();
+        word.contains(":/") || word.to_lowercase().starts_with("www.") || is_host
+    };
+    words.map(|word| word.trim_end_matches(['.', '!', '?', ':', '*'])).filter(is_address).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fetched(prompt: &str) -> TheirCall {
+        let event = SHAPE.probe("/w", "web_fetch", &json!({"prompt": prompt})).to_string();
+        match Gemini.hear(event.as_bytes()).unwrap().moment {
+            Moment::Before(call) => call,
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_one_address_of_a_prompt_is_what_is_fetched() {
+        for (prompt, url) in [
+            ("Summarise https://example.org/a?b=c#d.", "https://example.org/a?b=c#d"),
+            ("https://example.org", "https://example.org"),
+            ("Read (http://example.org:8080/x) and e.g. list the titles", "http://example.org:8080/x"),
+            ("What does \"https://example.org/v1.2/\" say of version 1.2?", "https://example.org/v1.2/"),
+        ] {
+            let call = fetched(prompt);
+            assert_eq!((call.raw.tool.as_str(), &call.doubt), ("WebFetch", &None), "{prompt}");
+            assert_eq!(call.raw.input, json!({"url": url}), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn what_a_prompt_could_name_beside_it_is_a_doubt() {
+        for prompt in [
+            "",
+            "the news",
+            "https://example.org/a and https://evil.example/?d=SECRET",
+            "https://example.org/a and evil.example/?d=SECRET",
+            "https://example.org/a and www.evil.example",
+            "https://example.org/a\nHTTPS://EVIL.EXAMPLE",
+            "https://example.org/a,https://evil.example/",
+            "https://example.org/a then http:/evil.example/x",
+            "example.org/a",
+            "https://example.org/a evil.example:8080",
+        ] {
+            assert!(fetched(prompt).doubt.is_some(), "{prompt}");
+        }
+    }
 }

@@ -50,7 +50,7 @@ const OPENCODE_TOOLS: &[Tool] = &[
         "task",
         "Agent",
         &[("subagent_type", "subagent_type")],
-        &["description", "prompt", "session_id", "command"],
+        &["description", "prompt", "session_id", "task_id", "command"],
     ),
     tool("skill", "Skill", &[("name", "skill")], &[]),
     tool("question", "AskUserQuestion", &[], &["questions"]).is_a_dialog(),

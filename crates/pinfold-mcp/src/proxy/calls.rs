@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold::consent::{Approver, Aside, Caller, Decided, Told};
-use pinfold::policy::{Decision, HookWord};
+use pinfold::policy::HookWord;
 use pinfold::{Failure, Outcome, RawCall, Receipt, RefusalCode};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -197,6 +197,11 @@ impl Call {
             Err(why) => return self.no(shared, &waiting, why),
         };
         let doubt = if self.is_method { None } else { shared.catalogue.doubt(&self.tool) };
+        if let Some(doubt) = doubt.as_ref().filter(|doubt| doubt.is_too_long) {
+            let why =
+                format!("{}, and it is too long to be shown: --repin takes it as it is now", doubt.reason);
+            return self.no(shared, &waiting, format!("the call was not made: {why}"));
+        }
         let waits = || !judged.gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
         let caller = Caller { waits: Some(&waits), asks, aside };
@@ -306,12 +311,8 @@ pub(crate) fn rule_name(server: &str, tool: &str) -> String {
 
 /// A doubt is for a person, whatever was granted.
 fn word(doubt: &Doubt) -> HookWord {
-    HookWord {
-        decision: Decision::Ask,
-        reason: doubt.reason.clone(),
-        by: "what is known of the server".to_owned(),
-        only: Vec::new(),
-    }
+    let by = "what is known of the server".to_owned();
+    HookWord::doubt(doubt.reason.clone(), by, doubt.definition.clone())
 }
 
 impl Sent {
@@ -406,7 +407,7 @@ pub(crate) fn lost(waiting: Waiting) {
             // Whoever asked does not wait any more.
             let _ = answer.send(Err("the server has ended".to_owned()));
         }
-        Waiting::Plain | Waiting::List | Waiting::Later => {}
+        Waiting::Plain | Waiting::Greeting | Waiting::List | Waiting::Later => {}
     }
 }
 

@@ -12,6 +12,8 @@ mod asks;
 mod calls;
 mod catalogue;
 mod clean;
+mod definitions;
+mod greeting;
 mod listing;
 mod of_client;
 mod of_server;

@@ -27,11 +27,12 @@ pub(super) const OURS: i32 = -32000;
 const CALL: &str = "tools/call";
 const LIST: &str = "tools/list";
 const INITIALIZE: &str = "initialize";
+const DISCOVER: &str = "server/discover";
 const CANCELLED: &str = "notifications/cancelled";
 /// Methods by which the result of a call comes later.
 const LATER: [&str; 5] = ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"];
 /// Methods that the protocol itself needs: they say nothing about what a server may do.
-const OF_PROTOCOL: [&str; 3] = ["ping", "logging/setLevel", "server/discover"];
+const OF_PROTOCOL: [&str; 2] = ["ping", "logging/setLevel"];
 /// How notifications are called. A request that is sent as one would be carried out, and nobody would hear of it.
 const NOTIFICATION: &str = "notifications/";
 
@@ -165,8 +166,9 @@ fn request(
         LIST => Waiting::List,
         INITIALIZE => {
             shared.meets(met(params));
-            Waiting::Plain
+            Waiting::Greeting
         }
+        DISCOVER => Waiting::Greeting,
         _ if is_disguised(method) => {
             shared.refuse(Some(id), NO_METHOD, "there is no such method");
             return None;
@@ -277,7 +279,8 @@ fn notification(shared: &Shared, method: &str, params: Option<&str>, line: Vec<u
             Some(Waiting::Call(sent)) => {
                 sent.ends_with("the client took the call back", "make it again if it is wanted");
             }
-            Some(Waiting::Plain | Waiting::List | Waiting::Later | Waiting::Ours(_)) | None => {}
+            Some(Waiting::Plain | Waiting::Greeting | Waiting::List | Waiting::Later | Waiting::Ours(_))
+            | None => {}
         }
     }
     pass_on(shared, line);

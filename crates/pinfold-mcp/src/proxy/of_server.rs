@@ -9,7 +9,7 @@ use super::calls::later;
 use super::of_client::{OURS, of_request};
 use super::requests::{NotTaken, Waiting};
 use super::theirs::{FORM, mark};
-use super::{Event, Shared, listing};
+use super::{Event, Shared, greeting, listing};
 use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome, spliced};
 use crate::wire::strict;
 
@@ -105,7 +105,7 @@ fn broken(shared: &Shared, id: &Id, why: &str) {
         Some(Waiting::Ours(asker)) => {
             let _ = asker.send(Err(why.to_owned()));
         }
-        Some(Waiting::Judged(_) | Waiting::Plain | Waiting::List | Waiting::Later) => {
+        Some(Waiting::Judged(_) | Waiting::Plain | Waiting::Greeting | Waiting::List | Waiting::Later) => {
             shared.not_understood(id, why);
         }
     }
@@ -126,6 +126,7 @@ fn answered(shared: &Arc<Shared>, waiting: Waiting, id: &Id, line: &[u8], outcom
             }
         }
         (Waiting::Call(sent), outcome) => call_answered(shared, *sent, id, line, outcome),
+        (Waiting::Greeting, Outcome::Result(result)) => greeting::greeted(shared, id, line, result),
         (Waiting::List, Outcome::Result(result)) => listing::listed(shared, id, line, result),
         (Waiting::Later, outcome) => later(shared, id, line, outcome),
         (Waiting::Ours(asker), outcome) => {
@@ -136,7 +137,9 @@ fn answered(shared: &Arc<Shared>, waiting: Waiting, id: &Id, line: &[u8], outcom
             // Whoever asked may have given up.
             let _ = asker.send(said);
         }
-        (Waiting::Judged(_) | Waiting::Plain | Waiting::List, _) => shared.to_client(line.to_vec()),
+        (Waiting::Judged(_) | Waiting::Plain | Waiting::Greeting | Waiting::List, _) => {
+            shared.to_client(line.to_vec());
+        }
     }
 }
 

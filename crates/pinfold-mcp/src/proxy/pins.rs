@@ -1,17 +1,18 @@
-//! What a server said about its tools when it was first seen, by hash, kept between its starts.
+//! What a server said about itself and its tools when it was first seen, kept between its starts.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use pinfold::audit::Hash;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-/// The only form of the file so far.
-const VERSION: u64 = 1;
+use super::definitions::{Definition, Definitions};
+
+/// The form of the file. The one before it had hashes alone, and is read as well.
+const VERSION: u64 = 2;
 
 /// What is known of a server.
 #[derive(Debug, Default)]
@@ -20,9 +21,15 @@ pub(crate) struct Pins {
     file: Option<PathBuf>,
     /// What is written beside them, for people.
     about: Value,
-    /// A whole list was seen: what comes now is new.
+    /// A whole list was seen.
     complete: bool,
-    tools: BTreeMap<String, String>,
+    /// What comes now is new: a whole list was seen, or an earlier start has kept something of one.
+    closed: bool,
+    /// Something was taken in that is not written yet.
+    unwritten: bool,
+    tools: Definitions,
+    /// The words of the handshake, by their place in it; none before the first one.
+    greeting: Option<Definitions>,
 }
 
 /// How a definition compares with what is known.
@@ -76,79 +83,91 @@ impl Pins {
             Err(error) => return Err(unusable(file, &error.to_string())),
         };
         let kept: Value = serde_json::from_str(&text).map_err(|e| unusable(file, &e.to_string()))?;
-        let tools = tools(&kept).ok_or_else(|| unusable(file, "it has another form"))?;
-        Ok(Self { complete: kept.get("complete") == Some(&Value::Bool(true)), tools, ..fresh })
+        let (tools, greeting) = known(&kept).ok_or_else(|| unusable(file, "it has another form"))?;
+        let complete = kept.get("complete") == Some(&Value::Bool(true));
+        Ok(Self { complete, closed: complete || !tools.is_empty(), tools, greeting, ..fresh })
     }
 
-    /// Compares a definition; the first one of a tool is kept as long as no whole list was seen.
-    pub(crate) fn compare(&mut self, tool: &str, hash: &str) -> Known {
+    /// Compares a definition. The first one of a tool counts in the first start, as long as no whole list was seen: a list
+    /// that never ends is taken in once.
+    pub(crate) fn compare(&mut self, tool: &str, definition: &Definition) -> Known {
         match self.tools.get(tool) {
-            Some(known) if known == hash => Known::Same,
+            Some(known) if known.is(definition) => Known::Same,
             Some(_) => Known::Changed,
-            None if self.complete => Known::New,
+            None if self.closed => Known::New,
             None => {
-                self.tools.insert(tool.to_owned(), hash.to_owned());
+                self.tools.insert(tool, definition);
+                self.unwritten = true;
                 Known::Same
             }
         }
     }
 
+    /// What is known of a tool.
+    pub(crate) fn of_tool(&self, tool: &str) -> Option<&Definition> {
+        self.tools.get(tool)
+    }
+
     /// From now on a definition counts as known.
-    pub(crate) fn take(&mut self, tool: &str, hash: &str) -> io::Result<()> {
-        self.tools.insert(tool.to_owned(), hash.to_owned());
+    pub(crate) fn take(&mut self, tool: &str, definition: &Definition) -> io::Result<()> {
+        self.tools.insert(tool, definition);
         self.keep()
     }
 
-    /// The first list is at its end.
-    pub(crate) fn complete(&mut self) -> io::Result<()> {
-        if std::mem::replace(&mut self.complete, true) {
-            return Ok(());
+    /// A page of the list was taken in, the last one or another: what it had is written.
+    pub(crate) fn page_is_over(&mut self, is_last: bool) -> io::Result<()> {
+        let ends = is_last && !self.complete;
+        self.complete |= is_last;
+        self.closed |= is_last;
+        if ends || self.unwritten { self.keep() } else { Ok(()) }
+    }
+
+    /// Compares the words of a handshake by their places, and names those that are not known. Those of the first one count.
+    pub(crate) fn greeting(&mut self, words: &[(String, Definition)]) -> io::Result<Vec<String>> {
+        if let Some(known) = &self.greeting {
+            let is_new =
+                |(place, said): &&(String, Definition)| !known.get(place).is_some_and(|it| it.is(said));
+            return Ok(words.iter().filter(is_new).map(|(place, _)| place.clone()).collect());
         }
-        self.keep()
+        let mut first = Definitions::default();
+        for (place, said) in words {
+            first.insert(place, said);
+        }
+        self.greeting = Some(first);
+        self.keep().map(|()| Vec::new())
     }
 
-    fn keep(&self) -> io::Result<()> {
+    fn keep(&mut self) -> io::Result<()> {
         let Some((file, directory)) = self.file.as_deref().and_then(|file| Some((file, file.parent()?)))
         else {
             return Ok(());
         };
-        let mut kept = json!({"version": VERSION, "complete": self.complete, "tools": self.tools});
+        let mut kept = json!({"version": VERSION, "complete": self.complete, "tools": self.tools.to_kept()});
         if let (Value::Object(kept), Value::Object(about)) = (&mut kept, &self.about) {
+            kept.extend(self.greeting.as_ref().map(|words| ("greeting".to_owned(), words.to_kept())));
             kept.extend(about.clone());
         }
         let mut beside = NamedTempFile::new_in(directory)?;
         writeln!(beside, "{kept:#}")?;
-        beside.persist(file).map(drop).map_err(|e| e.error)
+        beside.persist(file).map_err(|e| e.error)?;
+        self.unwritten = false;
+        Ok(())
     }
 }
 
-fn tools(kept: &Value) -> Option<BTreeMap<String, String>> {
-    if kept.get("version")?.as_u64()? != VERSION {
+fn known(kept: &Value) -> Option<(Definitions, Option<Definitions>)> {
+    if !(1..=VERSION).contains(&kept.get("version")?.as_u64()?) {
         return None;
     }
-    let tools = kept.get("tools")?.as_object()?;
-    tools.iter().map(|(name, hash)| Some((name.clone(), hash.as_str()?.to_owned()))).collect()
+    let greeting = match kept.get("greeting") {
+        Some(words) => Some(Definitions::from_kept(words)?),
+        None => None,
+    };
+    Some((Definitions::from_kept(kept.get("tools")?)?, greeting))
 }
 
 fn unusable(file: &Path, why: &str) -> String {
     format!("what is known of the tools of this server cannot be read ({}): {why}", file.display())
-}
-
-/// The hash of a definition, however it is written: whatever a model or a client could read of it counts.
-pub(crate) fn hash(definition: &Value) -> String {
-    Hash::of(sorted(definition).to_string().as_bytes()).to_string()
-}
-
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let sorted: BTreeMap<_, _> =
-                map.iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
-            Value::Object(sorted.into_iter().collect::<Map<_, _>>())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        plain @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => plain.clone(),
-    }
 }
 
 #[cfg(test)]
@@ -166,25 +185,30 @@ mod tests {
         }
     }
 
+    fn of(text: &str) -> Definition {
+        Definition::new(&Value::from(text))
+    }
+
     #[test]
     fn what_was_said_first_is_known_and_everything_else_is_told_apart() {
         let bed = tempfile::tempdir().unwrap();
         let place = place(bed.path());
         let mut pins = Pins::read(&place).unwrap();
-        assert_eq!(pins.compare("a", "1"), Known::Same);
-        assert_eq!(pins.compare("b", "1"), Known::Same, "the first list goes on");
-        assert_eq!(pins.compare("a", "2"), Known::Changed, "even within the first list");
-        pins.complete().unwrap();
-        assert_eq!((pins.compare("c", "1"), pins.compare("a", "2")), (Known::New, Known::Changed));
+        assert_eq!(pins.compare("a", &of("1")), Known::Same);
+        assert_eq!(pins.compare("b", &of("1")), Known::Same, "the first list goes on");
+        assert_eq!(pins.compare("a", &of("2")), Known::Changed, "even within the first list");
+        pins.page_is_over(true).unwrap();
+        assert_eq!((pins.compare("c", &of("1")), pins.compare("a", &of("2"))), (Known::New, Known::Changed));
 
         let mut pins = Pins::read(&place).unwrap();
-        assert_eq!((pins.compare("a", "1"), pins.compare("c", "1")), (Known::Same, Known::New));
-        pins.take("c", "1").unwrap();
-        assert_eq!(Pins::read(&place).unwrap().compare("c", "1"), Known::Same);
+        assert_eq!((pins.compare("a", &of("1")), pins.compare("c", &of("1"))), (Known::Same, Known::New));
+        assert!(pins.of_tool("a").unwrap().has_text());
+        pins.take("c", &of("1")).unwrap();
+        assert_eq!(Pins::read(&place).unwrap().compare("c", &of("1")), Known::Same);
         let of_others = |change: fn(&mut PinPlace)| {
             let mut other = place.clone();
             change(&mut other);
-            Pins::read(&other).unwrap().compare("d", "1")
+            Pins::read(&other).unwrap().compare("d", &of("1"))
         };
         assert_eq!(of_others(|_| {}), Known::New);
         assert_eq!(of_others(|place| place.anew = true), Known::Same);
@@ -194,18 +218,52 @@ mod tests {
         let file = place.file().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
-        for text in ["", "{", "[]", r#"{"version":2,"tools":{}}"#, r#"{"version":1,"tools":{"a":1}}"#] {
+        for text in [
+            "",
+            "{",
+            "[]",
+            r#"{"version":3,"tools":{}}"#,
+            r#"{"version":0,"tools":{}}"#,
+            r#"{"version":2,"tools":{},"greeting":1}"#,
+            r#"{"version":1,"tools":{"a":1}}"#,
+        ] {
             fs::write(&file, text).unwrap();
             assert!(Pins::read(&place).is_err(), "{text}");
         }
     }
 
+    /// Each start shows one page with the same cursor, and never a last one.
     #[test]
-    fn a_definition_is_what_it_says_and_not_how_it_is_written() {
-        let one = json!({"name": "a", "inputSchema": {"x": 1, "y": [{"b": 1, "a": 2}]}});
-        let two = json!({"inputSchema": {"y": [{"a": 2, "b": 1}], "x": 1}, "name": "a"});
-        assert_eq!(hash(&one), hash(&two));
-        let changed = json!({"name": "a", "inputSchema": {"x": 1, "y": [{"b": 1, "a": 2}]}, "_meta": {}});
-        assert_ne!(hash(&one), hash(&changed));
+    fn a_list_without_an_end_is_taken_in_once() {
+        let bed = tempfile::tempdir().unwrap();
+        let place = place(bed.path());
+        let mut pins = Pins::read(&place).unwrap();
+        for page in ["a", "b", "c"] {
+            assert_eq!(pins.compare(page, &of("1")), Known::Same, "page {page} of the first start");
+            pins.page_is_over(false).unwrap();
+        }
+        drop(pins);
+        for start in 0..3 {
+            let mut pins = Pins::read(&place).unwrap();
+            assert_eq!(pins.compare("a", &of("1")), Known::Same, "start {start}");
+            assert_eq!(pins.compare("b", &of("2")), Known::Changed, "start {start}");
+            assert_eq!(pins.compare("d", &of("1")), Known::New, "start {start}");
+            pins.page_is_over(false).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_words_of_the_first_handshake_are_known() {
+        let bed = tempfile::tempdir().unwrap();
+        let place = place(bed.path());
+        let words = |text: &str| vec![("instructions".to_owned(), of(text))];
+        assert!(Pins::read(&place).unwrap().greeting(&words("1")).unwrap().is_empty());
+        let mut pins = Pins::read(&place).unwrap();
+        assert!(pins.greeting(&words("1")).unwrap().is_empty() && pins.greeting(&[]).unwrap().is_empty());
+        assert_eq!(pins.greeting(&words("2")).unwrap(), ["instructions"]);
+        let more = [words("1"), vec![("title".to_owned(), of("x"))]].concat();
+        assert_eq!(pins.greeting(&more).unwrap(), ["title"]);
+        // The list may begin later than the handshake.
+        assert_eq!(Pins::read(&place).unwrap().compare("a", &of("1")), Known::Same);
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Waiting {
     Judged(Judged),
     /// It was passed on; the answer goes back as it comes.
     Plain,
+    /// A handshake: it asks what the server says about itself.
+    Greeting,
     /// It asks for tools.
     List,
     /// It asks for what a call came to.

@@ -13,7 +13,7 @@ use super::strict::folded;
 /// The longest line that is passed on: more than any tool takes or gives.
 pub(crate) const LONGEST: usize = 64 << 20;
 
-/// A line of which there is more than this has no end: whoever writes it is not listened to any more.
+/// A longer line has no end: its writer is not read any more.
 const ENDLESS: u64 = 256 << 20;
 
 /// A line, or what can be said about it.
@@ -29,11 +29,13 @@ pub(crate) enum Line {
 pub(crate) struct Lines<R> {
     source: R,
     longest: usize,
+    /// The bytes of the longest line that is passed over.
+    endless: u64,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, longest: LONGEST }
+        Self { source, longest: LONGEST, endless: ENDLESS }
     }
 
     /// The next line; `None` at the end.
@@ -56,7 +58,8 @@ impl<R: BufRead> Lines<R> {
 
     /// Passes over what is left of a line, and finds out what it was about: the number may stand at its end.
     fn rest(&mut self, begun: Vec<u8>) -> io::Result<Line> {
-        let mut rest = Rest { source: &mut self.source, left: ENDLESS, over: false };
+        let left = self.endless.saturating_sub(begun.len() as u64);
+        let mut rest = Rest { source: &mut self.source, left, over: false };
         let line = BufReader::new(io::Cursor::new(begun).chain(&mut rest));
         let seen = serde_json::from_reader::<_, Glimpse>(line);
         io::copy(&mut rest, &mut io::sink())?;
@@ -76,12 +79,13 @@ struct Rest<'a, R> {
 
 impl<R: BufRead> Read for Rest<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.over || self.left == 0 {
+        if self.over {
             return Ok(0);
         }
         let there = self.source.fill_buf()?;
         let end = there.iter().position(|byte| *byte == b'\n');
-        let len = end.unwrap_or(there.len()).min(buffer.len());
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let len = end.unwrap_or(there.len()).min(buffer.len()).min(left);
         if let (Some(to), Some(from)) = (buffer.get_mut(..len), there.get(..len)) {
             to.copy_from_slice(from);
         }
@@ -286,7 +290,7 @@ mod tests {
     use super::*;
 
     fn lines(bytes: &[u8], longest: usize) -> Vec<Option<Id>> {
-        let mut lines = Lines { source: io::BufReader::with_capacity(7, bytes), longest };
+        let mut lines = Lines { source: io::BufReader::with_capacity(7, bytes), longest, endless: ENDLESS };
         let mut all = Vec::new();
         while let Some(line) = lines.next().unwrap() {
             all.push(match line {
@@ -318,6 +322,33 @@ mod tests {
             eight,
         ];
         assert_eq!(lines(all.as_bytes(), 100), expected);
+    }
+
+    #[test]
+    fn a_line_has_an_end_at_its_bound_and_none_beyond() {
+        for (length, longest, endless, passes) in [
+            (100, 100, 200, true),
+            (101, 100, 200, true),
+            (199, 100, 200, true),
+            (200, 100, 200, true),
+            (201, 100, 200, false),
+            (300, 100, 200, false),
+        ] {
+            let text = format!("{}\nnext\n", "x".repeat(length));
+            for capacity in [1, 7, 64, 4096] {
+                let source = io::BufReader::with_capacity(capacity, text.as_bytes());
+                let mut lines = Lines { source, longest, endless };
+                let first = lines.next();
+                assert_eq!(first.is_ok(), passes, "{length} {capacity}: {first:?}");
+                if passes {
+                    let next = lines.next().unwrap();
+                    assert!(
+                        matches!(next, Some(Line::Whole(line)) if line == b"next"),
+                        "{length} {capacity}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

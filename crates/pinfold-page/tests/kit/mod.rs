@@ -209,6 +209,7 @@ pub(crate) fn request(id: &str, command: &str) -> Request {
             background: false,
             says: None,
         },
+        definition: None,
         why: vec![WhyAsked {
             part: command.to_owned(),
             step: "mode-default".to_owned(),

@@ -175,6 +175,16 @@ pub(super) fn hook_denies(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
 /// What a hook wants a person to see is shown, whatever was granted, unless the mode has nobody asked: a wish to ask
 /// never makes a question of what the mode denies.
 pub(super) fn hook_asks(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
+    asked_before(case, false)
+}
+
+/// What the way in does not know about a call is for a person in the same way.
+pub(super) fn doubts(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
+    asked_before(case, true)
+}
+
+fn asked_before(case: &Case<'_>, is_doubt: bool) -> Option<Opinion> {
+    case.hook.filter(|word| word.is_doubt() == is_doubt)?;
     let reason = hook(case, Decision::Ask)?;
     Some(match case.policy.mode {
         Mode::DontAsk | Mode::Explore => deny(reason),

@@ -65,8 +65,10 @@ fn of_others(call: &ForeignCall, name: &str) -> (Vec<Option<Rule>>, bool) {
         ForeignCall::Skill { name } => (vec![plain(name).and_then(|name| parsed("Skill", name))], true),
         ForeignCall::Agent { kind, .. } => (vec![plain(kind).and_then(|kind| parsed("Agent", kind))], true),
         ForeignCall::Unknown { .. } => (vec![bare(name)], true),
-        // Code runs anything, and what is planted runs later.
-        ForeignCall::Code { .. } | ForeignCall::Known { level: Level::Dangerous, .. } => (Vec::new(), false),
+        // Code runs anything, what is planted runs later, and of what is not understood nothing is known.
+        ForeignCall::Unread { .. }
+        | ForeignCall::Code { .. }
+        | ForeignCall::Known { level: Level::Dangerous, .. } => (Vec::new(), false),
         ForeignCall::Known { level: Level::ReadOnly | Level::Write, .. } | ForeignCall::File { .. } => {
             (vec![bare(name)], false)
         }

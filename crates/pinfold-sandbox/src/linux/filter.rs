@@ -194,6 +194,10 @@ fn questions_about_writing() -> Vec<Rule> {
         let tests = vec![(Test::AnyOf(mode, libc::W_OK.cast_unsigned()), SEEN)];
         Rule { number, tests, otherwise: Action::Allow }
     };
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(unused_mut, reason = "the older calls are that processor's")
+    )]
     let mut rules = vec![writing(libc::SYS_faccessat, 2), writing(libc::SYS_faccessat2, 2)];
     #[cfg(target_arch = "x86_64")]
     rules.push(writing(libc::SYS_access, 1));
@@ -272,6 +276,10 @@ fn opens(profile: &Profile) -> Vec<Rule> {
         let tests = vec![(Test::AnyOf(flags, writing), SEEN)];
         Rule { number, tests, otherwise: Action::Allow }
     };
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(unused_mut, reason = "the older calls are that processor's")
+    )]
     let mut rules = vec![
         open(libc::SYS_openat, 2),
         // Its flags are in memory, where a filter cannot look.
@@ -284,6 +292,10 @@ fn opens(profile: &Profile) -> Vec<Rule> {
 
 /// Calls that change what a path names.
 fn names() -> Vec<Rule> {
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(unused_mut, reason = "the older calls are that processor's")
+    )]
     let mut numbers = vec![
         libc::SYS_mkdirat,
         libc::SYS_mknodat,
@@ -455,6 +467,10 @@ fn controls(profile: &Profile, backing: Backing) -> Vec<Rule> {
 
 /// Closed whatever the profile says: nothing that runs in a folder needs them.
 fn always_closed() -> Vec<Rule> {
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(unused_mut, reason = "the older calls are that processor's")
+    )]
     let mut numbers = vec![
         libc::SYS_acct,
         libc::SYS_bpf,

@@ -31,7 +31,7 @@ pub(crate) struct Plan {
     pub(crate) cwd: CString,
     pub(crate) new_session: bool,
     pub(crate) terminal: Option<OwnedFd>,
-    pub(crate) limits: Vec<(libc::c_uint, u64)>,
+    pub(crate) limits: Vec<(sys::LimitedResource, u64)>,
     /// The Landlock version to use, if the kernel has one.
     pub(crate) landlock: Option<u32>,
     pub(crate) handles: Handles,
@@ -277,7 +277,7 @@ fn siblings(directory: &Path, hidden: &[&Path], found: &mut Vec<PathBuf>) -> io:
     Ok(())
 }
 
-fn limits(limits: Limits) -> Vec<(libc::c_uint, u64)> {
+fn limits(limits: Limits) -> Vec<(sys::LimitedResource, u64)> {
     let Limits { memory, processes, cpu_time, wall_time: _, file_size } = limits;
     // A core file of a confined process belongs to nobody.
     [

@@ -87,6 +87,11 @@ pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer:
         },
         tool: judged.call.name().to_owned(),
         deed: deed(shared, judged),
+        definition: judged.word.as_ref().and_then(HookWord::definition).map(|definition| Hunk {
+            before: definition.before.clone(),
+            after: definition.after.clone(),
+            all: false,
+        }),
         why: why(&said, &judged.verdict),
         immune: is_immune(&judged.verdict),
         destructive: is_destructive(&judged.verdict),

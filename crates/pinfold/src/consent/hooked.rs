@@ -11,7 +11,7 @@ use pinfold_policy::judge::touches;
 use pinfold_policy::offer::is_narrow;
 use pinfold_policy::{
     Claims, Decision, Effect, Facts, Grant, HookEvent, HookWord, Interaction, Layer, Principal, RawCall,
-    Rule, RuleSet, Source, SourcedRule, ToolCall,
+    Rule, RuleSet, Source, SourcedRule, ToolCall, WordOrigin,
 };
 use serde_json::Value;
 
@@ -259,7 +259,13 @@ struct Consent {
 impl Session {
     /// Whether a yes under conditions is one to all that is asked about.
     fn is_covered(&self, question: &Question, only: Vec<Arc<RuleSet>>) -> bool {
-        let word = HookWord { decision: Decision::Allow, reason: String::new(), by: String::new(), only };
+        let word = HookWord {
+            decision: Decision::Allow,
+            reason: String::new(),
+            by: String::new(),
+            only,
+            origin: WordOrigin::Hook,
+        };
         let said = Said {
             id: question.id,
             call: question.call.clone(),
@@ -274,7 +280,7 @@ impl Session {
 }
 
 fn stopped(why: String, by: String) -> HookWord {
-    HookWord { decision: Decision::Deny, reason: why, by, only: Vec::new() }
+    HookWord { decision: Decision::Deny, reason: why, by, only: Vec::new(), origin: WordOrigin::Hook }
 }
 
 fn answered(session: &Session, question: &Question, choice: Choice, by: By) -> Ruling {

@@ -31,6 +31,10 @@ pub struct Request {
     pub tool: String,
     /// What would be done.
     pub deed: Deed,
+    /// The definition of the tool, where it is another one than was said yes to: what was known of it, and what its
+    /// server says now. A yes is for this one too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Hunk>,
     /// Why somebody is asked, for each part of the call that is asked about; the part that decides comes first.
     pub why: Vec<WhyAsked>,
     /// Only yes and no: nothing standing can be granted.

@@ -27,7 +27,7 @@ pub(crate) fn scrubbed(mut request: Request, known: Option<&Secrets>) -> Request
 
 /// Every text that somebody else wrote.
 fn texts(request: &mut Request, scrub: &dyn Fn(&mut String)) {
-    let Request { asker, deed, why, offer, .. } = request;
+    let Request { asker, deed, definition, why, offer, .. } = request;
     let Asker { process, .. } = asker;
     if let Some(process) = process {
         scrub(&mut process.command_line);
@@ -47,6 +47,10 @@ fn texts(request: &mut Request, scrub: &dyn Fn(&mut String)) {
         Deed::Patch { patch } => scrub(patch),
         Deed::Input { input } => scrub(input),
         Deed::Paths { .. } => {}
+    }
+    if let Some(Hunk { before, after, .. }) = definition {
+        scrub(before);
+        scrub(after);
     }
     for why in why {
         scrub(&mut why.part);

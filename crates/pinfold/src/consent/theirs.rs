@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
-use pinfold_policy::{Decision, HookWord, RawCall, ToolCall};
+use pinfold_policy::{Decision, HookWord, RawCall, ToolCall, WordOrigin};
 use serde_json::Value;
 
 use super::hooks::{Afterwards, Told};
@@ -126,6 +126,7 @@ fn other_input() -> HookWord {
         reason: OTHER_INPUT.to_owned(),
         by: "pinfold".to_owned(),
         only: Vec::new(),
+        origin: WordOrigin::Hook,
     }
 }
 

@@ -24,4 +24,4 @@ pub use locations::{Locations, SettingsFile, project_root};
 pub use own::{is_persons_own, will_be_own};
 pub use plan::{NotApplied, Situation};
 pub use reload::Watched;
-pub use trust::{Trust, TrustError, TrustedFolder, Widening};
+pub use trust::{Trust, TrustError, TrustedFolder, Widening, look_at};

@@ -233,6 +233,30 @@ impl Widening {
         Ok(widening)
     }
 
+    /// The same for a file of the project that another program reads, where `found` says of its content what would count.
+    /// It is trusted with the rest, by its content.
+    ///
+    /// # Errors
+    /// [`TrustError`]: it cannot be read.
+    pub fn add(
+        &mut self,
+        ambient: &Ambient,
+        locations: &Locations,
+        name: &str,
+        found: impl FnOnce(&[u8]) -> Vec<String>,
+    ) -> Result<(), TrustError> {
+        let Some(file) = project_file(locations, name) else { return Ok(()) };
+        let failed = |trouble| TrustError::File { shown: name.to_owned(), trouble };
+        let within = file.within.as_deref().unwrap_or(&file.path);
+        let Some(content) = read_within(ambient, within, &file.path).map_err(failed)? else { return Ok(()) };
+        let what = found(&content.bytes);
+        if !what.is_empty() && !self.seen.iter().any(|(seen, _)| seen.shown == file.shown) {
+            self.seen.push((file, digest(&content.bytes)));
+        }
+        self.what.extend(what);
+        Ok(())
+    }
+
     /// The same for the definitions of agents that a project brings along.
     fn of_agents(&mut self, ambient: &Ambient, locations: &Locations) -> Result<Vec<String>, TrustError> {
         let failed = |shown: &str, trouble| TrustError::File { shown: shown.to_owned(), trouble };
@@ -249,6 +273,35 @@ impl Widening {
         }
         Ok(what)
     }
+}
+
+/// A file of the project that another program reads, and whether the person trusts it with the content it has. `None`
+/// where nothing stands there.
+///
+/// # Errors
+/// When it cannot be read, or the record of trust cannot: it is not trusted then.
+pub fn look_at(
+    ambient: &Ambient,
+    locations: &Locations,
+    name: &str,
+) -> Result<Option<(Vec<u8>, bool)>, FileTrouble> {
+    let Some(file) = project_file(locations, name) else { return Ok(None) };
+    let within = file.within.as_deref().unwrap_or(&file.path);
+    let Some(content) = read_within(ambient, within, &file.path)? else { return Ok(None) };
+    let is_trusted = Trust::of(ambient, locations).is_ok_and(|trust| {
+        canonical(locations).is_ok_and(|it| trust.covers(Path::new(&it), &file, &content.bytes))
+    });
+    Ok(Some((content.bytes, is_trusted)))
+}
+
+fn project_file(locations: &Locations, name: &str) -> Option<SettingsFile> {
+    let project = locations.project.as_deref()?;
+    Some(SettingsFile {
+        layer: Layer::Project,
+        path: project.join(name),
+        within: Some(project.to_owned()),
+        shown: name.into(),
+    })
 }
 
 /// The canonical folder of the project, by which it is known.

@@ -246,6 +246,8 @@ pub struct HookRead {
     pub by: String,
     /// Why, in its words.
     pub reason: String,
+    /// It was no hook: the way in did not know something about the call.
+    pub doubt: bool,
 }
 
 /// A question was answered.

@@ -201,6 +201,9 @@ pub struct HookTold {
     pub by: String,
     /// Why, in its words.
     pub reason: String,
+    /// It was no hook: the way in did not know something about the call.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub doubt: bool,
 }
 
 /// A question was answered.

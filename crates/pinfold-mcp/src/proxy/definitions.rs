@@ -1,0 +1,241 @@
+//! What a server says, as it is remembered and shown: the whole of it by its hash, and in lines, one for each thing that it
+//! says, so that two of them can be laid beside each other.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use pinfold::audit::Hash;
+use serde_json::{Map, Value};
+
+/// A longer definition is remembered by its hash alone.
+const LONGEST: usize = 64 << 10;
+
+/// What was said: a definition of a tool, or the words of a handshake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Definition {
+    hash: String,
+    /// Missing where it is too long, or was kept before texts were.
+    text: Option<Value>,
+    /// The bytes of the text.
+    length: usize,
+}
+
+impl Definition {
+    /// The same for every way of writing the same JSON: whatever a model or a client could read of it counts.
+    pub(crate) fn new(said: &Value) -> Self {
+        let sorted = sorted(said);
+        let text = sorted.to_string();
+        let hash = Hash::of(text.as_bytes()).to_string();
+        let length = text.len();
+        if length > LONGEST { Self::of_hash(&hash) } else { Self { hash, text: Some(sorted), length } }
+    }
+
+    /// One that is known by its hash alone.
+    fn of_hash(hash: &str) -> Self {
+        Self { hash: hash.to_owned(), text: None, length: 0 }
+    }
+
+    fn length(&self) -> usize {
+        self.length
+    }
+
+    /// As it is kept: its text, or its hash where there is none.
+    pub(crate) fn to_kept(&self) -> Value {
+        match &self.text {
+            Some(text) => Value::Object(Map::from_iter([(TEXT.to_owned(), text.clone())])),
+            None => Value::String(self.hash.clone()),
+        }
+    }
+
+    /// What was kept; `None` when it has another form.
+    pub(crate) fn from_kept(kept: &Value) -> Option<Self> {
+        match kept {
+            Value::String(hash) => Some(Self::of_hash(hash)),
+            Value::Object(fields) if fields.len() == 1 => fields.get(TEXT).map(Self::new),
+            Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+        }
+    }
+
+    /// Whether it can be shown.
+    pub(crate) fn has_text(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// Whether both say the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+
+    /// All that it says, in lines.
+    pub(crate) fn lines(&self) -> String {
+        let Some(text) = &self.text else {
+            return format!("known by its hash alone: {}\n", self.hash);
+        };
+        let mut lines = String::new();
+        write_lines(&mut lines, &mut String::new(), text);
+        lines
+    }
+}
+
+/// Definitions by name. So much text of them is kept, and hashes beyond it.
+#[derive(Debug, Default)]
+pub(crate) struct Definitions {
+    by_name: BTreeMap<String, Definition>,
+    bytes: usize,
+}
+
+/// The most text of one server that is kept: some hundred times what large servers say.
+const MOST_TEXT: usize = 8 << 20;
+
+impl Definitions {
+    pub(crate) fn get(&self, name: &str) -> Option<&Definition> {
+        self.by_name.get(name)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// Puts a definition in the place of the one of that name.
+    pub(crate) fn insert(&mut self, name: &str, definition: &Definition) {
+        self.remove(name);
+        let length = definition.length();
+        let fits = self.bytes.saturating_add(length) <= MOST_TEXT;
+        self.bytes += if fits { length } else { 0 };
+        let kept = if fits { definition.clone() } else { Definition::of_hash(&definition.hash) };
+        self.by_name.insert(name.to_owned(), kept);
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        let gone = self.by_name.remove(name).map_or(0, |gone| gone.length());
+        self.bytes = self.bytes.saturating_sub(gone);
+    }
+
+    /// As they are kept.
+    pub(crate) fn to_kept(&self) -> Value {
+        let kept = self.by_name.iter().map(|(name, definition)| (name.clone(), definition.to_kept()));
+        Value::Object(kept.collect())
+    }
+
+    /// What was kept; `None` when it has another form.
+    pub(crate) fn from_kept(kept: &Value) -> Option<Self> {
+        let mut definitions = Self::default();
+        for (name, kept) in kept.as_object()? {
+            definitions.insert(name, &Definition::from_kept(kept)?);
+        }
+        Some(definitions)
+    }
+}
+
+/// The name of the text in what is kept.
+const TEXT: &str = "says";
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let sorted: BTreeMap<_, _> =
+                map.iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
+            Value::Object(sorted.into_iter().collect::<Map<_, _>>())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        plain @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => plain.clone(),
+    }
+}
+
+/// Writes `at: value`, a line for each value and for each line of a text: no text can look like another field.
+fn write_lines(lines: &mut String, at: &mut String, value: &Value) {
+    let length = at.len();
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            for (name, value) in map {
+                let separator = if at.is_empty() { "" } else { "." };
+                at.push_str(separator);
+                at.push_str(&named(name));
+                write_lines(lines, at, value);
+                at.truncate(length);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for (number, item) in items.iter().enumerate() {
+                // Writing into a text does not fail.
+                let _ = write!(at, "[{number}]");
+                write_lines(lines, at, item);
+                at.truncate(length);
+            }
+        }
+        Value::String(text) => text.split('\n').for_each(|line| push(lines, at, line)),
+        plain => push(lines, at, &plain.to_string()),
+    }
+}
+
+fn push(lines: &mut String, at: &str, text: &str) {
+    lines.push_str(at);
+    lines.push_str(": ");
+    lines.push_str(text);
+    lines.push('\n');
+}
+
+/// A name as it is, where it can only be a name.
+fn named(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/');
+    if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { format!("{name:?}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_definition_is_what_it_says_and_not_how_it_is_written() {
+        let one = json!({"name": "a", "inputSchema": {"x": 1, "y": [{"b": 1, "a": 2}]}});
+        let two = json!({"inputSchema": {"y": [{"a": 2, "b": 1}], "x": 1}, "name": "a"});
+        assert!(Definition::new(&one).is(&Definition::new(&two)));
+        let changed = json!({"name": "a", "inputSchema": {"x": 1, "y": [{"b": 1, "a": 2}]}, "_meta": {}});
+        assert!(!Definition::new(&one).is(&Definition::new(&changed)));
+    }
+
+    #[test]
+    fn each_thing_it_says_is_a_line() {
+        let said = json!({"name": "a", "description": "One.\nname: b", "a b": [1, []], "x": {}});
+        assert_eq!(
+            Definition::new(&said).lines(),
+            "\"a b\"[0]: 1\n\"a b\"[1]: []\ndescription: One.\ndescription: name: b\nname: a\nx: {}\n"
+        );
+    }
+
+    #[test]
+    fn what_is_too_long_is_kept_by_its_hash() {
+        let long = Definition::new(&json!("a".repeat(LONGEST)));
+        assert!(long.to_kept().is_string() && long.lines().starts_with("known by its hash alone"));
+        assert!(Definition::from_kept(&long.to_kept()).unwrap().is(&long));
+        for other in [json!(1), json!({}), json!({"says": 1, "b": 2}), json!([]), Value::Null] {
+            assert_eq!(Definition::from_kept(&other), None, "{other}");
+        }
+    }
+
+    fn said() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            "[a.:\\[\\]\" \n]{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                proptest::collection::btree_map("[a.:\\[\\]\" \n]{0,3}", inner, 0..3)
+                    .prop_map(|map| json!(map)),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_what_was_said(said in said()) {
+            let definition = Definition::new(&said);
+            prop_assert_eq!(Definition::from_kept(&definition.to_kept()), Some(definition));
+        }
+    }
+}
