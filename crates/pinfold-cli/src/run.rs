@@ -257,12 +257,20 @@ fn attempt(
 fn not_started(error: &StartError) -> Failure {
     let code = u8::try_from(error.exit_code()).unwrap_or(NO_WALLS);
     let failure = Failure::new(code, error.to_string());
+    if error.is_out_of_files() {
+        return failure.mend(MORE_FILES);
+    }
+    if error.is_about_streams() {
+        return failure;
+    }
     match code {
         127 => failure.mend("is it installed, and on the PATH?"),
         126 => failure.mend("is it a program, and executable?"),
         _ => failure.mend("`pinfold doctor` says what this machine can hold"),
     }
 }
+
+const MORE_FILES: &str = "raise the limit on open files: `ulimit -n` tells it, `ulimit -n 256` sets it";
 
 /// The run around carries file calls out in place of its processes, and would do so across any further boundary.
 fn held_already(error: &StartError) -> Failure {

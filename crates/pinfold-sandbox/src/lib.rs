@@ -46,11 +46,13 @@
 mod attendant;
 mod command;
 mod linux;
+mod passing;
 mod placeholder;
 mod probe;
 mod profile;
 mod self_test;
 mod start;
+mod streams;
 mod strength;
 mod sys;
 mod watch;

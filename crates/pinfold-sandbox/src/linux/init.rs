@@ -51,6 +51,8 @@ pub(crate) enum Stage {
     Terminal,
     /// With this report comes a socket at which what is sent to other addresses arrives; the index says which.
     Door,
+    /// Before the fork; no process reports it.
+    Streams,
 }
 
 impl Report {
@@ -60,7 +62,7 @@ impl Report {
     }
 
     pub(crate) fn decode(bytes: [u8; 6]) -> Option<Self> {
-        const STAGES: [Stage; 17] = [
+        const STAGES: [Stage; 18] = [
             Stage::Ready,
             Stage::Closed,
             Stage::Identity,
@@ -78,6 +80,7 @@ impl Report {
             Stage::Stopped,
             Stage::Terminal,
             Stage::Door,
+            Stage::Streams,
         ];
         let [stage, index, a, b, c, d] = bytes;
         let stage = *STAGES.get(usize::from(stage))?;
