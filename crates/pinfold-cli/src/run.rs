@@ -103,7 +103,9 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));
     if let Some(beside) = &mut beside {
         own_terminal::start(beside, &mut confined).map_err(lost)?;
-        questions.at(beside)?;
+        if asks {
+            questions.at(beside)?;
+        }
     }
     let flowing = match relay {
         Some(relay) => Some(relay.start(&Arc::new(confined.remote().map_err(lost)?))),

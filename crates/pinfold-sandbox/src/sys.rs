@@ -1258,10 +1258,20 @@ pub(crate) fn keep_only_below(
     Ok((owned(number.into())?, if moved { Some(owned(last.into())?) } else { None }))
 }
 
-/// Starts a new session, away from any terminal.
-pub(crate) fn new_session() {
-    // SAFETY: takes nothing; fails only for a group leader, which then stays as it is.
-    unsafe { libc::setsid() };
+/// Starts a new session, away from any terminal. Fails for the leader of a process group.
+///
+/// [setsid(2)](https://man7.org/linux/man-pages/man2/setsid.2.html)
+pub(crate) fn new_session() -> io::Result<()> {
+    // SAFETY: takes nothing.
+    check_int(unsafe { libc::setsid() }).map(drop)
+}
+
+/// Whether a terminal controls the session of this process. Where that cannot be told, one may.
+///
+/// [tty(4)](https://man7.org/linux/man-pages/man4/tty.4.html): opening `/dev/tty` fails with `ENXIO` where there is none.
+pub(crate) fn has_terminal() -> bool {
+    let found = open(c"/dev/tty", libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK);
+    !found.is_err_and(|error| error.raw_os_error() == Some(libc::ENXIO))
 }
 
 /// Starts a new session and makes `terminal`, which belongs to no session yet, the one that controls it.
@@ -1269,9 +1279,17 @@ pub(crate) fn new_session() {
 /// [setsid(2)](https://man7.org/linux/man-pages/man2/setsid.2.html),
 /// [TIOCSCTTY](https://man7.org/linux/man-pages/man2/TIOCSCTTY.2const.html)
 pub(crate) fn new_session_at(terminal: BorrowedFd<'_>) -> io::Result<()> {
-    new_session();
+    new_session()?;
     // SAFETY: takes a number; zero means that no terminal is to be taken away from others.
     check_int(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSCTTY, 0 as c_int) }).map(drop)
+}
+
+/// Puts this process into a group of its own.
+///
+/// [setpgid(2)](https://man7.org/linux/man-pages/man2/setpgid.2.html)
+pub(crate) fn lead_group() -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    check_int(unsafe { libc::setpgid(0, 0) }).map(drop)
 }
 
 /// Puts this process into a group of its own, in the foreground of the terminal of its session.
@@ -1279,11 +1297,9 @@ pub(crate) fn new_session_at(terminal: BorrowedFd<'_>) -> io::Result<()> {
 /// [tcsetpgrp(3)](https://man7.org/linux/man-pages/man3/tcsetpgrp.3.html); a process that blocks SIGTTOU may do so from
 /// the background.
 pub(crate) fn lead_foreground(terminal: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: both take numbers only.
-    unsafe {
-        check_int(libc::setpgid(0, 0))?;
-        check_int(libc::tcsetpgrp(terminal.as_raw_fd(), libc::getpid())).map(drop)
-    }
+    lead_group()?;
+    // SAFETY: take numbers only.
+    unsafe { check_int(libc::tcsetpgrp(terminal.as_raw_fd(), libc::getpid())).map(drop) }
 }
 
 /// A copy of a descriptor of another process: the same open file.
