@@ -4,7 +4,6 @@ pub(crate) mod agent;
 mod leash;
 mod output;
 mod own_terminal;
-mod private;
 mod published;
 mod questions;
 mod recorded;
