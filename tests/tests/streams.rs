@@ -252,3 +252,31 @@ fn all_of_a_large_input_and_output_passes_a_connection() {
         assert!(client.join().expect("a client") == wanted, "every byte came back");
     });
 }
+
+/// A lease on a file that is only read makes whoever opens it for writing wait.
+#[test]
+fn no_lease_holds_up_programs_outside() {
+    const SCRIPT: &str = "
+import fcntl, os
+fd = os.open(os.environ['OTHER'], os.O_RDONLY)
+for lease in (fcntl.F_RDLCK, fcntl.F_WRLCK):
+    try: fcntl.fcntl(fd, fcntl.F_SETLEASE, lease)
+    except OSError: continue
+    print('leased')
+    break
+fcntl.fcntl(fd, fcntl.F_GETFL)
+";
+    everywhere(|bed, run| {
+        let at = bed.outside().join("file");
+        plain(&at);
+        bed.give();
+        let leases = |mut command: Command| {
+            command.env("OTHER", &at);
+            let output = python(command, SCRIPT, Stdio::null());
+            assert!(output.status.success(), "{}", told(&output));
+            String::from_utf8_lossy(&output.stdout).contains("leased")
+        };
+        assert!(!leases(run()));
+        assert!(leases(bed.free("env")), "the control");
+    });
+}

@@ -28,7 +28,7 @@ use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::network;
 use crate::record;
-use crate::say::warn;
+use crate::say::{visible, warn};
 use crate::surroundings;
 use output::Relay;
 use questions::Questions;
@@ -257,7 +257,8 @@ fn attempt(
 
 fn not_started(error: &StartError) -> Failure {
     let code = u8::try_from(error.exit_code()).unwrap_or(NO_WALLS);
-    let failure = Failure::new(code, error.to_string());
+    // The name of the command is not ours.
+    let failure = Failure::new(code, visible(&error.to_string()));
     if error.is_out_of_files() {
         return failure.mend(MORE_FILES);
     }
@@ -305,5 +306,5 @@ fn without_walls(run: &Run, mut recorded: Recorded) -> Result<ExitCode, Failure>
     let error = std::process::Command::new(program).args(words).current_dir(folder).exec();
     recorded.not_started();
     let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
-    Err(Failure::new(code, format!("starting `{}`: {error}", program.display())))
+    Err(Failure::new(code, format!("starting `{}`: {error}", visible(&program.to_string_lossy()))))
 }

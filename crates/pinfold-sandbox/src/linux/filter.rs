@@ -497,11 +497,18 @@ fn always_closed() -> Vec<Rule> {
     // Who shares a processor with whom, for whole groups and sessions.
     let cores = vec![(Test::Equals(0, libc::PR_SCHED_CORE.cast_unsigned()), Action::Refuse(libc::EINVAL))];
     rules.push(Rule { number: libc::SYS_prctl, tests: cores, otherwise: Action::Allow });
+    // Leases and delegations hold up programs outside that open the file: it is one file inside and outside.
+    let leases = [libc::F_SETLEASE.cast_unsigned(), F_SETDELEG];
+    let leases = leases.map(|command| (Test::Equals(1, command), EACCES)).to_vec();
+    rules.push(Rule { number: libc::SYS_fcntl, tests: leases, otherwise: Action::Allow });
     // Handles of the process at the other end of a socket, which may be one outside.
     rules.push(of_option(libc::SYS_getsockopt, SO_PEERPIDFD));
     rules.push(of_option(libc::SYS_setsockopt, SO_PASSPIDFD));
     rules
 }
+
+/// `fcntl(2)`, Linux 6.19; the C library does not number it.
+const F_SETDELEG: u32 = 1024 + 16;
 
 // Of socket(7), which the C library does not number everywhere.
 const SO_PASSPIDFD: u32 = 76;
