@@ -184,6 +184,23 @@ pub(crate) fn limit(resource: c_uint, value: u64) -> io::Result<()> {
     check_int(unsafe { libc::setrlimit(resource, &raw const wanted) }).map(drop)
 }
 
+/// Lets this process have as many files open as its hard limit says. Returns what it had.
+///
+/// [setrlimit(2)](https://man7.org/linux/man-pages/man2/setrlimit.2.html), `RLIMIT_NOFILE`
+pub(crate) fn allow_most_files() -> io::Result<libc::rlimit> {
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `now` is a valid `rlimit` for the kernel to fill.
+    check_int(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut now) })?;
+    restore_files(&libc::rlimit { rlim_cur: now.rlim_max, rlim_max: now.rlim_max })?;
+    Ok(now)
+}
+
+/// Sets the limit on open files.
+pub(crate) fn restore_files(limit: &libc::rlimit) -> io::Result<()> {
+    // SAFETY: `limit` is read only during the call.
+    check_int(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) }).map(drop)
+}
+
 /// [open(2)](https://man7.org/linux/man-pages/man2/open.2.html) with `O_CLOEXEC`.
 pub(crate) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
     // SAFETY: `path` is a C string; no flag used here needs a mode.

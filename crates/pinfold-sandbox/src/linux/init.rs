@@ -274,8 +274,15 @@ fn identity(plan: &Plan) -> io::Result<()> {
 
 fn mounts(plan: &mut Plan) -> Result<(), Failed> {
     let umask = sys::umask(0);
+    // Each granted place takes a descriptor until it is mounted. The command has the caller's limit again.
+    let files = sys::allow_most_files().ok();
     for (index, step) in plan.steps.iter().enumerate() {
         step.perform(&mut plan.slots).map_err(|error| Failed { stage: Stage::Mount, index, error })?;
+    }
+    // Attached by now.
+    plan.slots.fill_with(|| None);
+    if let Some(files) = files {
+        sys::restore_files(&files).map_err(at(Stage::Limits))?;
     }
     sys::umask(umask);
     Ok(())
