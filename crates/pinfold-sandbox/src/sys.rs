@@ -1393,3 +1393,10 @@ pub(crate) fn is_in_memory(fd: BorrowedFd<'_>) -> io::Result<bool> {
     check_int(unsafe { libc::fstatfs(fd.as_raw_fd(), &raw mut found) })?;
     Ok(found.f_type == libc::TMPFS_MAGIC)
 }
+
+/// Whether nothing can be written where a held file is mounted.
+///
+/// [statvfs(3)](https://man7.org/linux/man-pages/man3/statvfs.3.html)
+pub(crate) fn is_read_only(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(rustix::fs::fstatvfs(fd)?.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+}
