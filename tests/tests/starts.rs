@@ -103,13 +103,17 @@ fn many_writable_places_start_or_leave_nothing_behind() {
         }
         let bed = Bed::new(who);
         let places: Vec<_> = (0..PLACES).map(|number| bed.outside().join(number.to_string())).collect();
-        places.iter().for_each(|place| fs::create_dir(place).expect("a directory"));
+        for place in &places {
+            fs::create_dir(place).expect("a directory");
+        }
         bed.give();
         let started = |limit: usize, way: &[&str]| {
             let mut command = bed.free("sh");
             command.args(["-c", &format!("ulimit -S -n {limit}; exec \"$@\""), "sh"]);
             command.args(confined(Tier::Full, way));
-            places.iter().for_each(|place| drop(command.arg("--add-dir").arg(place)));
+            for place in &places {
+                command.arg("--add-dir").arg(place);
+            }
             command.args(["--", "true"]).output().expect("sh")
         };
         let left = || snapshot(&bed.outside()).len();

@@ -13,7 +13,8 @@ use crate::exit::{Failure, NO_WALLS, USAGE};
 ///
 /// One that only reads or only writes there may be part of a pipeline, whose other programs read what is typed.
 pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(Beside, Own)>, Failure> {
-    if !asks && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+    let is_used_here = || io::stdin().is_terminal() && io::stdout().is_terminal();
+    if !(asks || is_used_here()) {
         return Ok(None);
     }
     match Beside::open() {

@@ -624,6 +624,7 @@ fn of_signals_to(group: Group) -> Vec<Rule> {
 
 /// What the namespaces would keep apart: System V objects, message queues, priority, memory and limits of other processes.
 fn without_namespaces() -> Vec<Rule> {
+    const IOPRIO_WHO_PROCESS: u32 = 1;
     let calls = [
         libc::SYS_shmget,
         libc::SYS_shmat,
@@ -662,7 +663,6 @@ fn without_namespaces() -> Vec<Rule> {
         otherwise: EPERM,
     }));
     // The first argument says whether the second is a process, a group or a user.
-    const IOPRIO_WHO_PROCESS: u32 = 1;
     let by_kind = [(libc::SYS_setpriority, libc::PRIO_PROCESS), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)];
     rules.extend(by_kind.map(|(number, process)| Rule {
         number,
