@@ -437,3 +437,21 @@ fn a_window_that_is_closed_ends_the_run() {
         child.wait().expect("an end");
     });
 }
+
+#[test]
+fn a_command_leaves_neither_its_settings_nor_answers_to_it_at_the_terminal() {
+    everywhere(|bed, tier| {
+        let mut terminal = outer_shell(bed);
+        let script = r#"stty raw -echo; printf "\033[6n"; echo as""ked; sleep 0.5"#;
+        terminal.type_in(&typed(bed, tier, "", script));
+        // As a terminal says where its cursor is.
+        terminal.expect("asked");
+        terminal.type_in("\x1b[5;7R");
+        terminal.expect("$ ");
+        terminal.type_in("echo he''re\n");
+        terminal.expect("here");
+        assert!(terminal.is_as_usual(), "{tier}, {}", bed.who());
+        terminal.type_in("exit 5\n");
+        assert_eq!(terminal.end().code(), Some(5), "{tier}, {}", bed.who());
+    });
+}
