@@ -11,8 +11,8 @@ use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who};
 
-/// Tries something on every tier, as everybody who is there, with the terminal of the person and with one of the
-/// command's own.
+/// Tries something on every tier, as everybody who is there, where questions can be asked at the terminal and where they
+/// cannot.
 fn everywhere(attempt: impl Fn(&Bed, Tier)) {
     for who in Who::present() {
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
@@ -213,10 +213,8 @@ fn outer_shell(bed: &Bed) -> Terminal {
 
 /// Waits until the shell outside reads again. A command with a terminal of its own has taken what was typed before, as
 /// one at the end of a network would.
-fn back(bed: &Bed, terminal: &mut Terminal) {
-    if bed.options().contains(&"auto") {
-        terminal.expect("$ ");
-    }
+fn back(terminal: &mut Terminal) {
+    terminal.expect("$ ");
 }
 
 /// What to type there for a run of a script.
@@ -294,7 +292,7 @@ fn a_run_is_a_job_of_the_shell_outside() {
         terminal.expect("exit 4");
         terminal.type_in("hello\n");
         terminal.expect("word: hello");
-        back(bed, &mut terminal);
+        back(&mut terminal);
         terminal.type_in("echo co''de $?; exit 0\n");
         terminal.expect("code 4");
         assert_eq!(terminal.end().code(), Some(0), "{tier}, {}", bed.who());
@@ -333,7 +331,7 @@ fn a_command_that_does_not_stop_keeps_the_terminal() {
         terminal.type_in("\x1a");
         terminal.type_in("hello\n");
         terminal.expect("word: hello");
-        back(bed, &mut terminal);
+        back(&mut terminal);
         terminal.type_in("exit $?\n");
         assert_eq!(terminal.end().code(), Some(4), "{tier}, {}", bed.who());
     });
@@ -357,7 +355,7 @@ fn a_shell_inside_that_suspends_itself_comes_back() {
         terminal.expect("-i'");
         terminal.type_in("echo he''re; exit 6\n");
         terminal.expect("here");
-        back(bed, &mut terminal);
+        back(&mut terminal);
         terminal.type_in("exit $?\n");
         assert_eq!(terminal.end().code(), Some(6), "{tier}, {}", bed.who());
     });
@@ -437,5 +435,23 @@ fn a_window_that_is_closed_ends_the_run() {
         let mut child = terminal.hang_up();
         until(&format!("{tier}, {}: none of them runs", bed.who()), || with_word(&mark).is_empty());
         child.wait().expect("an end");
+    });
+}
+
+#[test]
+fn a_command_leaves_neither_its_settings_nor_answers_to_it_at_the_terminal() {
+    everywhere(|bed, tier| {
+        let mut terminal = outer_shell(bed);
+        let script = r#"stty raw -echo; printf "\033[6n"; echo as""ked; sleep 0.5"#;
+        terminal.type_in(&typed(bed, tier, "", script));
+        // As a terminal says where its cursor is.
+        terminal.expect("asked");
+        terminal.type_in("\x1b[5;7R");
+        terminal.expect("$ ");
+        terminal.type_in("echo he''re\n");
+        terminal.expect("here");
+        assert!(terminal.is_as_usual(), "{tier}, {}", bed.who());
+        terminal.type_in("exit 5\n");
+        assert_eq!(terminal.end().code(), Some(5), "{tier}, {}", bed.who());
     });
 }

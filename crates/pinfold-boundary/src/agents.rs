@@ -127,7 +127,16 @@ impl AgentProfile {
     }
 }
 
+/// A file of variables, in which agents expect the keys of their providers.
+const KEYS: &str = ".env";
+
 impl State {
+    /// Files below it that hold logins and keys.
+    pub fn secrets(&self) -> impl Iterator<Item = &'static str> {
+        let keys = self.fixed.iter().map(|fixed| fixed.name).filter(|name| *name == KEYS);
+        self.logins.iter().copied().chain(keys)
+    }
+
     /// Where it is: at its usual place below home, unless the person moved it.
     pub fn at(&self, home: &Path, environment: &[(OsString, OsString)]) -> PathBuf {
         let named = self.moved_by.and_then(|(variable, below)| {
@@ -139,17 +148,33 @@ impl State {
     }
 }
 
-/// The logins that the agent of a grant reads, as far as they are there. None through a link, nor in a place that runs
-/// can write as it is: somebody else may have chosen where it leads.
+/// The logins and settings that the agent of a grant reads, as far as they are there: keys stand in both. None through a
+/// link, nor in a place that runs can write as it is: somebody else may have chosen where it leads.
 pub(crate) fn logins(grant: &Grant, home: Option<&Path>, granted: &[PathBuf]) -> Vec<PathBuf> {
     let (Some(agent), Some(home)) = (grant.agent, home) else { return Vec::new() };
     let places = agent.state.iter().map(|state| (state.at(home, &grant.environment), state));
     let apart = places.filter(|(at, _)| !granted.iter().any(|granted| at.starts_with(granted)));
-    let of_state =
-        |(at, state): (PathBuf, &'static State)| state.logins.iter().map(move |login| at.join(login));
+    let of_state = |(at, state): (PathBuf, &'static State)| {
+        state
+            .logins
+            .iter()
+            .copied()
+            .chain(state.fixed.iter().map(|fixed| fixed.name))
+            .map(move |name| at.join(name))
+    };
     let files =
         apart.flat_map(of_state).filter(|at| fs::symlink_metadata(at).is_ok_and(|found| found.is_file()));
     files.filter_map(|login| fs::canonicalize(login).ok()).collect()
+}
+
+/// Logins of agents whose state the person has moved away from its usual place, where no list of places knows them.
+pub(crate) fn moved_logins(grant: &Grant, home: Option<&Path>) -> Vec<PathBuf> {
+    let Some(home) = home else { return Vec::new() };
+    let states = AGENTS.iter().flat_map(|agent| agent.state);
+    let moved = states.map(|state| (state.at(home, &grant.environment), state));
+    let moved = moved.filter(|(at, state)| *at != home.join(state.usual));
+    let secrets = moved.flat_map(|(at, state)| state.secrets().map(move |name| at.join(name)));
+    secrets.filter_map(|secret| fs::canonicalize(secret).ok()).collect()
 }
 
 /// What is said about single variables: the keys of the agent are passed on, and what it is told is set, unless a person

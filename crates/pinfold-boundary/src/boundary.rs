@@ -406,6 +406,8 @@ impl Boundary {
     }
 }
 
+const MOVED_LOGIN: &str = "it holds the tokens with which an agent speaks for this person";
+
 fn with_real_parent(path: PathBuf) -> PathBuf {
     let parent = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
     parent.zip(path.file_name()).map(|(parent, name)| parent.join(name)).unwrap_or(path)
@@ -500,7 +502,8 @@ impl Drawing {
     ) {
         let mut open = readable;
         open.extend(self.granted.iter().cloned());
-        for (cover, why) in credentials::existing(guards, home) {
+        let moved = agents::moved_logins(grant, home).into_iter().map(|at| (at, MOVED_LOGIN.to_owned()));
+        for (cover, why) in credentials::existing(guards, home).into_iter().chain(moved) {
             if self.granted.iter().any(|g| g != &cover && g.starts_with(&cover)) {
                 self.findings.notes.push(format!(
                     "`{}` holds the granted folder; only its other parts are hidden",

@@ -5,7 +5,6 @@ mod leash;
 mod limits;
 mod output;
 mod own_terminal;
-mod private;
 mod published;
 mod questions;
 mod recorded;
@@ -30,7 +29,7 @@ use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
 use crate::network;
 use crate::record;
-use crate::say::warn;
+use crate::say::{visible, warn};
 use crate::surroundings;
 use output::Relay;
 use questions::Questions;
@@ -104,7 +103,9 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let lost = |error| Failure::new(NO_WALLS, format!("the run was lost and ended: {error}"));
     if let Some(beside) = &mut beside {
         own_terminal::start(beside, &mut confined).map_err(lost)?;
-        questions.at(beside)?;
+        if asks {
+            questions.at(beside)?;
+        }
     }
     let flowing = match relay {
         Some(relay) => Some(relay.start(&Arc::new(confined.remote().map_err(lost)?))),
@@ -262,13 +263,22 @@ fn attempt(
 
 fn not_started(error: &StartError) -> Failure {
     let code = u8::try_from(error.exit_code()).unwrap_or(NO_WALLS);
-    let failure = Failure::new(code, error.to_string());
+    // The name of the command is not ours.
+    let failure = Failure::new(code, visible(&error.to_string()));
+    if error.is_out_of_files() {
+        return failure.mend(MORE_FILES);
+    }
+    if error.is_about_streams() {
+        return failure;
+    }
     match code {
         127 => failure.mend("is it installed, and on the PATH?"),
         126 => failure.mend("is it a program, and executable?"),
         _ => failure.mend("`pinfold doctor` says what this machine can hold"),
     }
 }
+
+const MORE_FILES: &str = "raise the limit on open files: `ulimit -n` tells it, `ulimit -n 256` sets it";
 
 /// The run around carries file calls out in place of its processes, and would do so across any further boundary.
 fn held_already(error: &StartError) -> Failure {
@@ -302,5 +312,5 @@ fn without_walls(run: &Run, mut recorded: Recorded) -> Result<ExitCode, Failure>
     let error = std::process::Command::new(program).args(words).current_dir(folder).exec();
     recorded.not_started();
     let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
-    Err(Failure::new(code, format!("starting `{}`: {error}", program.display())))
+    Err(Failure::new(code, format!("starting `{}`: {error}", visible(&program.to_string_lossy()))))
 }

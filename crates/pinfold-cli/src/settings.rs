@@ -1,5 +1,6 @@
 //! Settings as the commands need them: where they stand, what they say, and a picture of what is wrong in them.
 
+use std::fs;
 use std::io::{IsTerminal, stderr};
 use std::path::Path;
 
@@ -35,7 +36,19 @@ pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<Loaded, Fai
 
 /// Reads them, and tells nothing.
 pub(crate) fn read_quietly(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
+    locations.project.as_deref().map_or(Ok(()), is_folder)?;
     load(&Ambient::claim(), locations, flags).map_err(|bad| unusable(&bad))
+}
+
+/// Says what is wrong with a folder before its settings are looked for, which cannot be read then.
+fn is_folder(folder: &Path) -> Result<(), Failure> {
+    let shown = say::visible(&folder.to_string_lossy());
+    let wrong = match fs::metadata(folder) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => format!("`{shown}` is not a folder"),
+        Err(error) => format!("`{shown}` cannot be opened: {error}"),
+    };
+    Err(Failure::new(USAGE, wrong).mend("name an existing folder"))
 }
 
 /// Reads them.

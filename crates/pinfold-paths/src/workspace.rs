@@ -125,10 +125,11 @@ impl Workspace {
         let slash = sys::open_folder_unheld(Path::new("/")).and_then(|fd| Base::new(fd, PathBuf::from("/")));
         let slash = slash.map_err(|errno| io(errno.into()))?;
         let workspace = Self { base: Arc::new(base), slash: Arc::new(slash) };
-        if workspace.stands_at_its_path() {
-            Ok(workspace)
-        } else {
-            Err(WorkspaceError::Replaced(path.into()))
+        match workspace.looks_again() {
+            Ok(true) => Ok(workspace),
+            // What the machine has run out of says nothing about the folder.
+            Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(io(errno.into())),
+            Ok(false) | Err(_) => Err(WorkspaceError::Replaced(path.into())),
         }
     }
 
@@ -159,9 +160,13 @@ impl Workspace {
     /// Whether the canonical path, free of links, still leads to this very folder.
     #[must_use]
     pub fn stands_at_its_path(&self) -> bool {
-        let Ok(below) = self.path().strip_prefix("/") else { return false };
-        let again = sys::open_folder(self.slash.fd(), below, sys::Strategy::probed());
-        again.and_then(|fd| sys::look_at(fd.as_fd())).is_ok_and(|look| look.version.id() == self.id())
+        self.looks_again().unwrap_or(false)
+    }
+
+    fn looks_again(&self) -> Result<bool, Errno> {
+        let Ok(below) = self.path().strip_prefix("/") else { return Ok(false) };
+        let again = sys::open_folder(self.slash.fd(), below, sys::Strategy::probed())?;
+        Ok(sys::look_at(again.as_fd())?.version.id() == self.id())
     }
 }
 

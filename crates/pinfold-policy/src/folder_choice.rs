@@ -8,6 +8,9 @@ use std::path::{Component, Path, PathBuf};
 /// Directories of the kernel.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
+/// Directories in which every run has places of its own. What lies below them can be a project.
+const OF_EVERY_RUN: [&str; 3] = ["/run", "/tmp", "/var/tmp"];
+
 /// What is known about the person's own folders, and what they said about the one that is to be granted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FolderChoice {
@@ -28,6 +31,8 @@ pub enum NoProject {
     Root,
     /// A directory of the kernel.
     Kernel,
+    /// A directory that every run has of its own.
+    OfEveryRun,
     /// A home directory.
     Home,
     /// A directory above a home directory.
@@ -40,7 +45,7 @@ impl NoProject {
     /// Whether the person can say twice that they mean it.
     pub fn can_be_meant(&self) -> bool {
         match self {
-            Self::Root | Self::Kernel => false,
+            Self::Root | Self::Kernel | Self::OfEveryRun => false,
             Self::Home | Self::AboveHome(_) | Self::HoldsPrograms(_) => true,
         }
     }
@@ -52,6 +57,7 @@ impl fmt::Display for NoProject {
         const MEND: &str = "name the directory of one project";
         match self {
             Self::Root | Self::Kernel => f.write_str(MEND),
+            Self::OfEveryRun => write!(f, "every run has one of its own there; {MEND}, below it if need be"),
             Self::Home => write!(f, "it is a home directory; {MEND}, or say --folder and --allow-home"),
             Self::AboveHome(home) => {
                 let home = home.display();
@@ -100,6 +106,9 @@ impl FolderChoice {
         }
         if KERNEL.iter().any(|kernel| folder.starts_with(kernel)) {
             return Some(NoProject::Kernel);
+        }
+        if OF_EVERY_RUN.iter().any(|own| folder == Path::new(own)) {
+            return Some(NoProject::OfEveryRun);
         }
         // A user without a home has the root for one.
         let mut homes = self.homes.iter().filter(|home| home.parent().is_some());
@@ -150,6 +159,11 @@ mod tests {
             ("/proc/1/cwd", Some(N::Kernel)),
             ("/sys/fs", Some(N::Kernel)),
             ("/dev/shm/x", Some(N::Kernel)),
+            ("/run", Some(N::OfEveryRun)),
+            ("/run/user/1000/project", None),
+            ("/tmp", Some(N::OfEveryRun)),
+            ("/tmp/project", None),
+            ("/var/tmp", Some(N::OfEveryRun)),
             ("/home/ana", Some(N::Home)),
             ("/root", Some(N::Home)),
             ("/home", Some(N::AboveHome("/home/ana".into()))),

@@ -46,12 +46,14 @@
 mod attendant;
 mod command;
 mod linux;
+mod passing;
 mod placeholder;
 mod probe;
 mod profile;
 mod program;
 mod self_test;
 mod start;
+mod streams;
 mod strength;
 mod sys;
 mod watch;

@@ -66,7 +66,12 @@ pub fn is_stand_in(path: &Path, content: &[u8]) -> bool {
 pub(crate) struct Placeholders {
     held: Vec<(Name, File)>,
     spares: Spares,
+    /// Descriptors for looking at what is taken away, when no more are to be had.
+    reserve: Vec<File>,
 }
+
+/// How many descriptors it takes: the placeholder, and a listing of it.
+const RESERVE: usize = 2;
 
 /// One name that is held.
 #[derive(Debug, Clone)]
@@ -79,14 +84,23 @@ impl Placeholders {
     /// Makes and holds a placeholder at each path, and a file at each name that needs one.
     /// `spare` is where directories that nobody needs just now are kept.
     pub(crate) fn hold(absent: &[PathBuf], stand_ins: &[StandIn], spare: Option<&Path>) -> io::Result<Self> {
-        let mut all = Self { held: Vec::new(), spares: Spares::default() };
+        let mut all = Self::default();
+        if !(absent.is_empty() && stand_ins.is_empty()) {
+            all.reserve = (0..RESERVE).map(|_| File::open("/dev/null")).collect::<io::Result<_>>()?;
+        }
         if let Some(spare) = spare.filter(|_| !absent.is_empty()) {
             all.spares = Spares::open(spare);
         }
         let directories = absent.iter().cloned().map(Name::Directory);
         for name in directories.chain(stand_ins.iter().cloned().map(Name::File)) {
-            let lock = name.hold(&mut all.spares)?;
-            all.held.push((name, lock));
+            match name.hold(&mut all.spares) {
+                Ok(lock) => all.held.push((name, lock)),
+                Err(error) => {
+                    all.reserve.clear();
+                    name.abandon();
+                    return Err(error);
+                }
+            }
         }
         Ok(all)
     }
@@ -94,6 +108,7 @@ impl Placeholders {
 
 impl Drop for Placeholders {
     fn drop(&mut self) {
+        self.reserve.clear();
         for (name, lock) in self.held.drain(..).rev() {
             // Only alone: another run that shares it would lose its protection.
             if lock.try_lock().is_ok() {
@@ -142,6 +157,19 @@ impl Name {
         }
     }
 
+    /// Takes away one that was made and could not be held. What another run holds stays.
+    fn abandon(&self) {
+        let path = self.path();
+        let Ok(left) = File::open(path) else { return };
+        if left.try_lock().is_ok() && self.is_ours() {
+            let _ = match self {
+                Self::Directory(_) => fs::remove_dir(path),
+                Self::File(_) => fs::remove_file(path),
+            };
+        }
+        let _ = left.unlock();
+    }
+
     fn hold(&self, spares: &mut Spares) -> io::Result<File> {
         let path = self.path();
         for attempt in 0..TRIES {
@@ -152,7 +180,12 @@ impl Name {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && self.is_ours() => {}
                 made => made?,
             }
-            let Ok(held) = File::open(path) else { continue };
+            let held = match File::open(path) {
+                Ok(held) => held,
+                Err(error) if is_exhausted(&error) => return Err(error),
+                // Another run has taken it away.
+                Err(_) => continue,
+            };
             match held.try_lock_shared() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => continue,
@@ -166,6 +199,11 @@ impl Name {
         }
         Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("`{}` keeps changing", path.display())))
     }
+}
+
+/// Whether it is this process or the machine that has run out of something, so that trying again is of no use.
+fn is_exhausted(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM))
 }
 
 /// Directories that were put aside.

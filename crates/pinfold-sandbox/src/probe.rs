@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use crate::linux::door::all_local;
-use crate::linux::filter::{Backing, Filter};
+use crate::linux::filter::{Backing, Filter, Group};
 use crate::linux::landlock::{Handles, Ruleset};
 use crate::profile::Profile;
 use crate::strength::Tier;
@@ -183,7 +183,7 @@ fn landlock() -> Finding {
 
 fn seccomp() -> Finding {
     let install = |watched: bool| {
-        let mut filter = Filter::new(&Profile::default(), Backing::Namespaces);
+        let mut filter = Filter::new(&Profile::default(), Backing::Namespaces, Group::Shared);
         if !watched {
             filter.ask_nobody();
         }
@@ -206,7 +206,7 @@ fn seccomp() -> Finding {
 
 /// Whether the supervisor can hand out sockets in answer to a question, and read what is asked.
 fn proxy() -> Finding {
-    let filter = Filter::new(&Profile::default(), Backing::Landlock);
+    let filter = Filter::new(&Profile::default(), Backing::Landlock, Group::Shared);
     let failed = io::Error::from_raw_os_error;
     let result = in_child(0, || {
         let (here, mut read) = ([1_u8], [0]);

@@ -10,9 +10,11 @@ use crate::command::Command;
 use crate::linux::door::{Doors, Relayed};
 use crate::linux::init::{self, Report, Stage};
 use crate::linux::plan::{Before, Carried, Plan};
+use crate::passing::Flowing;
 use crate::placeholder::Placeholders;
 use crate::profile::{Network, Profile};
 use crate::self_test::Probe;
+use crate::streams::{self, Unusable};
 use crate::strength::Tier;
 use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
 use crate::watch::{Backing, Blind, Local, Proxied, Taker, Watch, WatchedLimits, Watcher};
@@ -76,6 +78,16 @@ impl StartError {
         )
     }
 
+    /// Whether a standard stream is none that a command can be given, so that the machine is not to blame.
+    pub fn is_about_streams(&self) -> bool {
+        self.stage == Stage::Streams
+    }
+
+    /// Whether this process or the machine may open no more files.
+    pub fn is_out_of_files(&self) -> bool {
+        matches!(self.error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+    }
+
     /// Whether the supervisor cannot carry calls out here, so that a profile without [`Profile::mediated`] is the only way.
     pub fn is_unmediated(&self) -> bool {
         self.stage == Stage::Seccomp && self.error.raw_os_error() == Some(libc::EBUSY)
@@ -125,6 +137,8 @@ pub struct Confined {
     doors: Option<Doors>,
     /// The port of the proxy, where that is all that can be reached.
     proxied: Option<u16>,
+    /// Streams of the command that pass through this process.
+    flowing: Flowing,
     /// Taken away when the run is over.
     _placeholders: Placeholders,
 }
@@ -162,7 +176,7 @@ pub fn can_mediate() -> bool {
 /// When a wall cannot be built or does not hold, or the program cannot be started: then nothing has run.
 pub fn start(
     profile: &Profile,
-    command: Command,
+    mut command: Command,
     tier: Tier,
     signalling: Signalling,
     watched: bool,
@@ -179,6 +193,8 @@ pub fn start(
         let detail = "limiting processes (run as an ordinary user)".into();
         return Err(StartError { stage: Stage::Limits, detail, error });
     }
+    let (handed, passing) = streams::prepare(command.stdio, profile.mediated.is_some()).map_err(unusable)?;
+    command.stdio = handed;
     let (absent, stand_ins) = match tier {
         Tier::Full => (profile.absent.as_slice(), profile.stand_ins.as_slice()),
         Tier::Landlock => Default::default(),
@@ -223,6 +239,7 @@ pub fn start(
                     Network::Proxied(port) => Some(port),
                     Network::Off | Network::Relayed(_) | Network::Host => None,
                 },
+                flowing: Flowing::default(),
                 _placeholders: placeholders,
             };
             match confined.await_start(&ours, plan.relayed.as_ref()) {
@@ -231,6 +248,14 @@ pub fn start(
                         let _ = end_all(&confined.process, tier);
                         let _ = sys::reap(pid, true);
                         return Err(failed(Stage::Seccomp, "opening sockets of this machine")(error));
+                    }
+                    match passing.start() {
+                        Ok(flowing) => confined.flowing = flowing,
+                        Err(error) => {
+                            let _ = end_all(&confined.process, tier);
+                            let _ = sys::reap(pid, true);
+                            return Err(failed(Stage::Fork, "passing the standard streams on")(error));
+                        }
                     }
                     // A caller who keeps its signals decides by itself when to stop, and goes on after the command.
                     if signalling == Signalling::PassOn {
@@ -249,6 +274,11 @@ pub fn start(
             }
         }
     }
+}
+
+fn unusable(Unusable { stream, error }: Unusable) -> StartError {
+    let detail = format!("{stream} cannot be given to the command");
+    StartError { stage: Stage::Streams, detail, error }
 }
 
 /// Blocks every signal, so that none is lost between the fork and the moment when both sides are ready.
@@ -296,6 +326,7 @@ fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
             format!("the walls do not hold: {what}")
         }
         Stage::Terminal => "giving the command its terminal".into(),
+        Stage::Streams => "giving the command its standard streams".into(),
         Stage::Door => {
             let door = plan.relayed.as_ref().and_then(|relayed| relayed.doors.get(usize::from(index)));
             let port = door.map_or(0, |door| door.address.port());
@@ -443,6 +474,7 @@ impl Confined {
         }
         let (_, how) =
             sys::reap(self.init, true)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ECHILD))?;
+        std::mem::take(&mut self.flowing).finish();
         if self.signals.is_some() && sys::foreground().is_some_and(sys::is_gone) {
             // Whoever had the terminal to itself inside has ended with the rest.
             sys::group_of(0).into_iter().for_each(sys::set_foreground);

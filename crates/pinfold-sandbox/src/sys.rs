@@ -194,6 +194,23 @@ pub(crate) fn limit(resource: LimitedResource, value: u64) -> io::Result<()> {
     check_int(unsafe { libc::setrlimit(resource, &raw const wanted) }).map(drop)
 }
 
+/// Lets this process have as many files open as its hard limit says. Returns what it had.
+///
+/// [setrlimit(2)](https://man7.org/linux/man-pages/man2/setrlimit.2.html), `RLIMIT_NOFILE`
+pub(crate) fn allow_most_files() -> io::Result<libc::rlimit> {
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `now` is a valid `rlimit` for the kernel to fill.
+    check_int(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut now) })?;
+    restore_files(&libc::rlimit { rlim_cur: now.rlim_max, rlim_max: now.rlim_max })?;
+    Ok(now)
+}
+
+/// Sets the limit on open files.
+pub(crate) fn restore_files(limit: &libc::rlimit) -> io::Result<()> {
+    // SAFETY: `limit` is read only during the call.
+    check_int(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) }).map(drop)
+}
+
 /// [open(2)](https://man7.org/linux/man-pages/man2/open.2.html) with `O_CLOEXEC`.
 pub(crate) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
     // SAFETY: `path` is a C string; no flag used here needs a mode.
@@ -1307,10 +1324,20 @@ pub(crate) fn keep_only_below(
     Ok((owned(number.into())?, if moved { Some(owned(last.into())?) } else { None }))
 }
 
-/// Starts a new session, away from any terminal.
-pub(crate) fn new_session() {
-    // SAFETY: takes nothing; fails only for a group leader, which then stays as it is.
-    unsafe { libc::setsid() };
+/// Starts a new session, away from any terminal. Fails for the leader of a process group.
+///
+/// [setsid(2)](https://man7.org/linux/man-pages/man2/setsid.2.html)
+pub(crate) fn new_session() -> io::Result<()> {
+    // SAFETY: takes nothing.
+    check_int(unsafe { libc::setsid() }).map(drop)
+}
+
+/// Whether a terminal controls the session of this process. Where that cannot be told, one may.
+///
+/// [tty(4)](https://man7.org/linux/man-pages/man4/tty.4.html): opening `/dev/tty` fails with `ENXIO` where there is none.
+pub(crate) fn has_terminal() -> bool {
+    let found = open(c"/dev/tty", libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK);
+    !found.is_err_and(|error| error.raw_os_error() == Some(libc::ENXIO))
 }
 
 /// Starts a new session and makes `terminal`, which belongs to no session yet, the one that controls it.
@@ -1318,9 +1345,17 @@ pub(crate) fn new_session() {
 /// [setsid(2)](https://man7.org/linux/man-pages/man2/setsid.2.html),
 /// [TIOCSCTTY](https://man7.org/linux/man-pages/man2/TIOCSCTTY.2const.html)
 pub(crate) fn new_session_at(terminal: BorrowedFd<'_>) -> io::Result<()> {
-    new_session();
+    new_session()?;
     // SAFETY: takes a number; zero means that no terminal is to be taken away from others.
     check_int(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSCTTY, 0 as c_int) }).map(drop)
+}
+
+/// Puts this process into a group of its own.
+///
+/// [setpgid(2)](https://man7.org/linux/man-pages/man2/setpgid.2.html)
+pub(crate) fn lead_group() -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    check_int(unsafe { libc::setpgid(0, 0) }).map(drop)
 }
 
 /// Puts this process into a group of its own, in the foreground of the terminal of its session.
@@ -1328,11 +1363,9 @@ pub(crate) fn new_session_at(terminal: BorrowedFd<'_>) -> io::Result<()> {
 /// [tcsetpgrp(3)](https://man7.org/linux/man-pages/man3/tcsetpgrp.3.html); a process that blocks SIGTTOU may do so from
 /// the background.
 pub(crate) fn lead_foreground(terminal: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: both take numbers only.
-    unsafe {
-        check_int(libc::setpgid(0, 0))?;
-        check_int(libc::tcsetpgrp(terminal.as_raw_fd(), libc::getpid())).map(drop)
-    }
+    lead_group()?;
+    // SAFETY: take numbers only.
+    unsafe { check_int(libc::tcsetpgrp(terminal.as_raw_fd(), libc::getpid())).map(drop) }
 }
 
 /// A copy of a descriptor of another process: the same open file.
@@ -1409,4 +1442,11 @@ pub(crate) fn is_in_memory(fd: BorrowedFd<'_>) -> io::Result<bool> {
     check_int(unsafe { libc::fstatfs(fd.as_raw_fd(), &raw mut found) })?;
     // C libraries differ in the sign of the type.
     Ok(found.f_type.to_ne_bytes() == libc::TMPFS_MAGIC.to_ne_bytes())
+}
+
+/// Whether nothing can be written where a held file is mounted.
+///
+/// [statvfs(3)](https://man7.org/linux/man-pages/man3/statvfs.3.html)
+pub(crate) fn is_read_only(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(rustix::fs::fstatvfs(fd)?.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
 }

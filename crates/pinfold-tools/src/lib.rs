@@ -44,6 +44,7 @@ mod registry;
 mod reply;
 mod secrets;
 mod shell;
+mod temporary;
 mod text;
 mod tools;
 mod walk;
@@ -64,6 +65,7 @@ pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use secrets::Scrubbing;
 pub use shell::{Shells, ShellsError, Surroundings};
+pub use temporary::{Purpose, TemporaryDirectory};
 pub use web::Web;
 pub use within::within;
 

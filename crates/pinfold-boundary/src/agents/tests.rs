@@ -33,6 +33,29 @@ fn the_table_says_what_can_be_meant() {
     }
 }
 
+#[test]
+fn every_login_and_key_of_an_agent_is_closed_to_other_runs() {
+    let home = Path::new("/home/u");
+    let guards = pinfold_policy::Guards::default();
+    let states = || AGENTS.iter().flat_map(|agent| agent.state);
+    assert!(states().flat_map(State::secrets).count() > 12, "the table was read");
+    for state in states() {
+        for secret in state.secrets() {
+            let at = home.join(state.usual).join(secret);
+            assert!(guards.read(&at, Some(home), false).is_some(), "{}", at.display());
+        }
+    }
+}
+
+#[test]
+fn logins_of_a_state_that_was_moved_are_found_where_they_are() {
+    let bed = Bed::new(&[("work/codex/auth.json", "token"), (".gemini/oauth_creds.json", "token")]);
+    let moved = bed.home.join("work/codex");
+    let grant = Grant { environment: vec![("CODEX_HOME".into(), moved.clone().into())], ..Grant::default() };
+    assert_eq!(moved_logins(&grant, Some(&bed.home)), [moved.join("auth.json")]);
+    assert!(moved_logins(&Grant::default(), Some(&bed.home)).is_empty(), "the usual places are in the list");
+}
+
 fn environment(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
     list.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }

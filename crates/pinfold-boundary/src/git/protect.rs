@@ -209,7 +209,7 @@ pub(crate) fn config_names(
         None => worktree.to_owned(),
     };
     let is_around = |real: &PathBuf| *real == top || git_dir.starts_with(real);
-    let named = config.entries().iter().filter_map(|entry| names(entry, git_dir, &top, home));
+    let named = config.entries().iter().flat_map(|entry| names(entry, git_dir, &top, home));
     named.flat_map(|(named, missing)| held_for(&named, missing)).filter(|place| !is_around(place)).collect()
 }
 
@@ -227,7 +227,7 @@ pub(crate) fn person_names(
     home: Option<&Path>,
 ) -> impl Iterator<Item = PathBuf> {
     let Repository { top, git_dir, .. } = repository;
-    let named = person.entries().filter_map(move |(at, entry)| names(entry, at, top, home));
+    let named = person.entries().flat_map(move |(at, entry)| names(entry, at, top, home));
     named
         .flat_map(|(named, missing)| held_for(&named, missing))
         .filter(move |real| !top.starts_with(real) && !git_dir.starts_with(real))
@@ -246,21 +246,33 @@ fn held_for(named: &Path, missing: bool) -> impl Iterator<Item = PathBuf> + use<
     real.or(absent).into_iter()
 }
 
-/// The path that an entry names, and whether it counts when it is missing. `at`: relative to what it names configurations.
-fn names(entry: &Entry, at: &Path, top: &Path, home: Option<&Path>) -> Option<(PathBuf, bool)> {
-    let value = entry.value.as_deref().filter(|v| !v.is_empty())?;
+/// The paths that an entry names, each with whether it counts when it is missing. `at`: relative to what it names
+/// configurations.
+fn names(entry: &Entry, at: &Path, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
+    let Some(value) = entry.value.as_deref().filter(|value| !value.is_empty()) else { return Vec::new() };
     match (entry.section.as_str(), entry.key.as_str()) {
-        ("core", "hookspath" | "attributesfile") => Some((expanded(top, value, home), true)),
-        ("include" | "includeif", "path") => Some((expanded(at, value, home), true)),
-        ("remote" | "branch" | "submodule" | "url" | "user", _) => None,
-        _ => {
-            // A command line: its first word, when that is a path to a file.
-            let word = value.trim_start_matches('!').split_whitespace().next()?;
-            let named = expanded(top, word, home);
-            let is_path = word.contains('/') && fs::metadata(&named).is_ok_and(|m| m.is_file());
-            is_path.then_some((named, false))
-        }
+        ("core", "hookspath" | "attributesfile") => vec![(expanded(top, value, home), true)],
+        ("include" | "includeif", "path") => vec![(expanded(at, value, home), true)],
+        // Addresses and names, in which no program stands.
+        ("remote" | "submodule", "url" | "pushurl" | "fetch" | "push" | "path" | "branch")
+        | ("branch" | "url" | "user", _) => Vec::new(),
+        _ => programs(value, top, home),
     }
+}
+
+/// More words than a command line in a configuration has.
+const MOST_WORDS: usize = 64;
+
+/// The files that a value names if it is a command line: any of its words may be the program that runs (`!sh ./x`).
+fn programs(value: &str, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
+    const BETWEEN: &str = "!;|&()<>{}\"'`$=,";
+    let between = |c: char| c.is_whitespace() || BETWEEN.contains(c);
+    let words = value.split(between).filter(|word| !word.is_empty()).take(MOST_WORDS);
+    let named = words.map(|word| expanded(top, word, home));
+    named
+        .filter(|named| fs::metadata(named).is_ok_and(|found| found.is_file()))
+        .map(|at| (at, false))
+        .collect()
 }
 
 /// Read-only when it is there, a detour to its own target when it is a link, not to be made when it is missing.
@@ -306,4 +318,44 @@ fn stand_in(path: &Path, content: &'static [u8], why: &'static str, places: &mut
 
 fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|m| m.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_that_a_configuration_names_in_the_folder_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::write(top.join("p"), "").unwrap();
+        let found = |text: &str| {
+            let config = Config::parse(text).unwrap();
+            config_names((&top.join(".git"), &top), &config, None)
+        };
+        for text in [
+            "[core]\n\tfsmonitor = ./p",
+            "[core]\n\tsshCommand = ssh -F p",
+            "[alias]\n\tx = !sh ./p",
+            "[alias]\n\tx = \"!f() { sh ./p; }; f\"",
+            "[alias]\n\tx = !p",
+            "[submodule \"s\"]\n\tupdate = !./p",
+            "[remote \"o\"]\n\tuploadpack = ./p",
+            "[remote \"o\"]\n\treceivepack = sh ./p",
+            "[remote \"o\"]\n\tvcs = ./p",
+            "[credential]\n\thelper = !sh ./p get",
+            "[diff \"x\"]\n\ttextconv = sh -c './p'",
+            "[filter \"x\"]\n\tclean = VALUE=1 ./p",
+        ] {
+            assert_eq!(found(text), [top.join("p")], "{text}");
+        }
+        for text in [
+            "[remote \"o\"]\n\turl = ./p",
+            "[branch \"p\"]\n\tmerge = p",
+            "[user]\n\tname = p",
+            "[alias]\n\tx = !sh ./q",
+        ] {
+            assert!(found(text).is_empty(), "{text}");
+        }
+    }
 }

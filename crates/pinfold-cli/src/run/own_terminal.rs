@@ -1,4 +1,6 @@
-//! Runs that can ask at the terminal: the command gets one of its own, and we stand between it and the person.
+//! Runs at a terminal: the command gets one of its own, and this process passes bytes on between the two.
+
+use std::io::{self, IsTerminal};
 
 use pinfold_sandbox::{Attendant, Confined, Tier};
 use pinfold_terminal::{Beside, Handle, Own, Reach};
@@ -6,18 +8,26 @@ use pinfold_terminal::{Beside, Handle, Own, Reach};
 use crate::args::{Ask, Run};
 use crate::exit::{Failure, NO_WALLS, USAGE};
 
-/// A terminal for the command, if questions are to be asked at ours and somebody sits there.
+/// A terminal for the command, in the foreground of ours: where questions are asked there, and where a person uses the
+/// command. Else the command would share ours: its settings, its answers to escape sequences and its process group.
+///
+/// One that only reads or only writes there may be part of a pipeline, whose other programs read what is typed.
 pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(Beside, Own)>, Failure> {
-    if !asks {
+    let is_used_here = || io::stdin().is_terminal() && io::stdout().is_terminal();
+    if !(asks || is_used_here()) {
         return Ok(None);
     }
-    let opened = Beside::open()
-        .map_err(|e| Failure::new(NO_WALLS, format!("no terminal for the command can be had: {e}")))?;
-    if opened.is_none() && run.asking.ask == Ask::Terminal {
-        let message = "nobody can be asked at a terminal: there is none here";
-        return Err(Failure::new(USAGE, message).mend("leave --ask away, or say --ask nobody"));
+    match Beside::open() {
+        Ok(None) if asks && run.asking.ask == Ask::Terminal => {
+            let message = "nobody can be asked at a terminal: there is none here";
+            Err(Failure::new(USAGE, message).mend("leave --ask away, or say --ask nobody"))
+        }
+        Ok(opened) => Ok(opened),
+        Err(error) if asks => {
+            Err(Failure::new(NO_WALLS, format!("no terminal for the command can be had: {error}")))
+        }
+        Err(_) => Ok(None),
     }
-    Ok(opened)
 }
 
 /// Whether a command can open our terminal by its name: where it has mounts of its own it sees only terminals of its
@@ -30,7 +40,7 @@ fn reach(confined: &Confined) -> Reach {
 }
 
 /// Begins to pass bytes on, for a command that was given the terminal.
-pub(super) fn start(beside: &mut Beside, confined: &mut Confined) -> std::io::Result<()> {
+pub(super) fn start(beside: &mut Beside, confined: &mut Confined) -> io::Result<()> {
     confined.attended_by(Box::new(Attending(beside.handle())));
     beside.start(reach(confined))
 }

@@ -13,9 +13,9 @@ use pinfold::settings::{Locations, Situation};
 use pinfold::{Ambient, Plan};
 use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, Network, Private, SandboxMode};
 use pinfold_sandbox::Openings;
+use pinfold_tools::{Purpose, TemporaryDirectory};
 
 use super::agent::Choice;
-use super::private::RunDirectory;
 use crate::args::{self, Door, Run, Sandbox};
 use crate::asking;
 use crate::exit::{Failure, USAGE};
@@ -173,7 +173,7 @@ fn mode(run: &Run, said: Option<settings::SandboxMode>) -> Option<SandboxMode> {
 
 /// A directory of the run's own, made where the first of the usual places can be written.
 fn private() -> Private {
-    Private::later(|| RunDirectory::new(&surroundings::temporary_homes()))
+    Private::later(|| TemporaryDirectory::new(&surroundings::temporary_homes(), Purpose::Run))
 }
 
 fn caches(names: &[String]) -> CacheChoice {

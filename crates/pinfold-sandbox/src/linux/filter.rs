@@ -51,6 +51,17 @@ pub(crate) enum Backing {
     Landlock,
 }
 
+/// Whether processes outside are in the process group of a run, and what keeps signals from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Every group that a process inside can be in is the run's own.
+    Own,
+    /// The caller's, for the terminal that they share; Landlock keeps signals within the run.
+    SharedAndScoped,
+    /// The caller's, and nothing but this filter keeps signals within the run.
+    Shared,
+}
+
 /// A program for the kernel, written for somebody who answers its questions.
 pub(crate) struct Filter {
     code: Vec<sock_filter>,
@@ -60,9 +71,9 @@ pub(crate) struct Filter {
 
 impl Filter {
     /// The filter for a profile.
-    pub(crate) fn new(profile: &Profile, backing: Backing) -> Self {
+    pub(crate) fn new(profile: &Profile, backing: Backing, group: Group) -> Self {
         let mut filter = Self { code: prologue(), questions: Vec::with_capacity(64) };
-        for rule in rules(profile, backing) {
+        for rule in rules(profile, backing, group) {
             filter.assemble(&rule);
         }
         filter.code.push(ret(libc::SECCOMP_RET_ALLOW));
@@ -138,7 +149,7 @@ const ENOSYS: Action = Action::Refuse(libc::ENOSYS);
 const SEEN: Action = Action::Watch { unwatched: None };
 const SEEN_AND_REFUSED: Action = Action::Watch { unwatched: Some(libc::EACCES) };
 
-fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
+fn rules(profile: &Profile, backing: Backing, group: Group) -> Vec<Rule> {
     let mediated = profile.mediated.is_some();
     let mut rules = Vec::with_capacity(128);
     rules.extend(opens(profile));
@@ -151,9 +162,11 @@ fn rules(profile: &Profile, backing: Backing) -> Vec<Rule> {
     rules.extend(always_closed());
     rules.extend(closed_unless_opened(profile));
     rules.extend(limited(profile));
-    if backing == Backing::Landlock {
-        rules.extend(without_namespaces());
+    match backing {
+        Backing::Landlock => rules.extend(without_namespaces()),
+        Backing::Namespaces => rules.extend(of_group(group)),
     }
+    rules.extend(of_signals_to(group));
     if mediated {
         rules.extend(of_mediation());
     }
@@ -506,7 +519,31 @@ fn always_closed() -> Vec<Rule> {
         libc::SYS_sysfs,
         libc::SYS__sysctl,
     ]);
-    numbers.into_iter().map(|number| always(number, EPERM)).collect()
+    let mut rules: Vec<Rule> = numbers.into_iter().map(|number| always(number, EPERM)).collect();
+    // Who shares a processor with whom, for whole groups and sessions.
+    let cores = vec![(Test::Equals(0, libc::PR_SCHED_CORE.cast_unsigned()), Action::Refuse(libc::EINVAL))];
+    rules.push(Rule { number: libc::SYS_prctl, tests: cores, otherwise: Action::Allow });
+    // Leases and delegations hold up programs outside that open the file: it is one file inside and outside.
+    let leases = [libc::F_SETLEASE.cast_unsigned(), F_SETDELEG];
+    let leases = leases.map(|command| (Test::Equals(1, command), EACCES)).to_vec();
+    rules.push(Rule { number: libc::SYS_fcntl, tests: leases, otherwise: Action::Allow });
+    // Handles of the process at the other end of a socket, which may be one outside.
+    rules.push(of_option(libc::SYS_getsockopt, SO_PEERPIDFD));
+    rules.push(of_option(libc::SYS_setsockopt, SO_PASSPIDFD));
+    rules
+}
+
+/// `fcntl(2)`, Linux 6.19; the C library does not number it.
+const F_SETDELEG: u32 = 1024 + 16;
+
+// Of socket(7), which the C library does not number everywhere.
+const SO_PASSPIDFD: u32 = 76;
+const SO_PEERPIDFD: u32 = 77;
+
+fn of_option(number: c_long, option: u32) -> Rule {
+    let level = libc::SOL_SOCKET.cast_unsigned();
+    let tests = vec![(Test::Both([(1, level), (2, option)]), Action::Refuse(libc::ENOPROTOOPT))];
+    Rule { number, tests, otherwise: Action::Allow }
 }
 
 /// Closed unless the profile opens them by name.
@@ -593,8 +630,51 @@ fn namespaces_and_mounts(starts: Action) -> Vec<Rule> {
     rules
 }
 
-/// What the namespaces would keep apart: System V objects, message queues, limits of other processes.
+/// Calls that reach all of a process group, where a process namespace stands: it hides the numbers of other groups, and
+/// the caller's own one, which is 0, is no number.
+fn of_group(group: Group) -> Vec<Rule> {
+    const IOPRIO_WHO_PGRP: u32 = 2;
+    if group == Group::Own {
+        return Vec::new();
+    }
+    let own = |which: u32| Test::Both([(0, which), (1, 0)]);
+    vec![
+        Rule {
+            number: libc::SYS_setpriority,
+            tests: vec![(own(libc::PRIO_PGRP), EPERM)],
+            otherwise: Action::Allow,
+        },
+        Rule {
+            number: libc::SYS_ioprio_set,
+            tests: vec![(own(IOPRIO_WHO_PGRP), EPERM)],
+            otherwise: Action::Allow,
+        },
+    ]
+}
+
+/// Signals to the whole process group, by its number or by a descriptor of a process in it.
+fn of_signals_to(group: Group) -> Vec<Rule> {
+    const PIDFD_SIGNAL_PROCESS_GROUP: u32 = 1 << 2;
+    match group {
+        Group::Own | Group::SharedAndScoped => Vec::new(),
+        Group::Shared => vec![
+            Rule {
+                number: libc::SYS_kill,
+                tests: vec![(Test::Equals(0, 0), EPERM)],
+                otherwise: Action::Allow,
+            },
+            Rule {
+                number: libc::SYS_pidfd_send_signal,
+                tests: vec![(Test::AnyOf(3, PIDFD_SIGNAL_PROCESS_GROUP), EPERM)],
+                otherwise: Action::Allow,
+            },
+        ],
+    }
+}
+
+/// What the namespaces would keep apart: System V objects, message queues, priority, memory and limits of other processes.
 fn without_namespaces() -> Vec<Rule> {
+    const IOPRIO_WHO_PROCESS: u32 = 1;
     let calls = [
         libc::SYS_shmget,
         libc::SYS_shmat,
@@ -612,16 +692,38 @@ fn without_namespaces() -> Vec<Rule> {
         libc::SYS_process_vm_readv,
         libc::SYS_process_vm_writev,
         libc::SYS_pidfd_getfd,
-        libc::SYS_sched_setaffinity,
-        libc::SYS_setpriority,
-        libc::SYS_ioprio_set,
+        libc::SYS_process_madvise,
+        SYS_PROCESS_MRELEASE,
+        libc::SYS_kcmp,
     ];
     let mut rules: Vec<Rule> = calls.into_iter().map(|number| always(number, EPERM)).collect();
     // Itself (0) is fine; any number may be an outsider.
-    let own = vec![(Test::Equals(0, 0), Action::Allow)];
-    rules.push(Rule { number: libc::SYS_prlimit64, tests: own, otherwise: EPERM });
+    let by_number = [
+        libc::SYS_prlimit64,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setattr,
+        libc::SYS_migrate_pages,
+        libc::SYS_move_pages,
+    ];
+    rules.extend(by_number.map(|number| Rule {
+        number,
+        tests: vec![(Test::Equals(0, 0), Action::Allow)],
+        otherwise: EPERM,
+    }));
+    // The first argument says whether the second is a process, a group or a user.
+    let by_kind = [(libc::SYS_setpriority, libc::PRIO_PROCESS), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)];
+    rules.extend(by_kind.map(|(number, process)| Rule {
+        number,
+        tests: vec![(Test::Both([(0, process), (1, 0)]), Action::Allow)],
+        otherwise: EPERM,
+    }));
     rules
 }
+
+/// `process_mrelease(2)`, which the C library does not number everywhere.
+const SYS_PROCESS_MRELEASE: c_long = 448;
 
 fn always(number: c_long, action: Action) -> Rule {
     Rule { number, tests: Vec::new(), otherwise: action }

@@ -51,6 +51,8 @@ pub(crate) enum Stage {
     Terminal,
     /// With this report comes a socket at which what is sent to other addresses arrives; the index says which.
     Door,
+    /// Before the fork; no process reports it.
+    Streams,
 }
 
 impl Report {
@@ -60,7 +62,7 @@ impl Report {
     }
 
     pub(crate) fn decode(bytes: [u8; 6]) -> Option<Self> {
-        const STAGES: [Stage; 17] = [
+        const STAGES: [Stage; 18] = [
             Stage::Ready,
             Stage::Closed,
             Stage::Identity,
@@ -78,6 +80,7 @@ impl Report {
             Stage::Stopped,
             Stage::Terminal,
             Stage::Door,
+            Stage::Streams,
         ];
         let [stage, index, a, b, c, d] = bytes;
         let stage = *STAGES.get(usize::from(stage))?;
@@ -169,7 +172,7 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
     mounts(plan)?;
     sys::change_dir(&plan.cwd).map_err(at(Stage::Folder))?;
     if plan.new_session {
-        sys::new_session();
+        sys::new_session().map_err(at(Stage::Terminal))?;
     }
     for &(resource, value) in &plan.limits {
         sys::limit(resource, value).map_err(at(Stage::Limits))?;
@@ -272,8 +275,15 @@ fn identity(plan: &Plan) -> io::Result<()> {
 
 fn mounts(plan: &mut Plan) -> Result<(), Failed> {
     let umask = sys::umask(0);
+    // Each granted place takes a descriptor until it is mounted. The command has the caller's limit again.
+    let files = sys::allow_most_files().ok();
     for (index, step) in plan.steps.iter().enumerate() {
         step.perform(&mut plan.slots).map_err(|error| Failed { stage: Stage::Mount, index, error })?;
+    }
+    // Attached by now.
+    plan.slots.fill_with(|| None);
+    if let Some(files) = files {
+        sys::restore_files(&files).map_err(at(Stage::Limits))?;
     }
     sys::umask(umask);
     Ok(())
@@ -339,7 +349,13 @@ fn command(plan: &Plan, terminal: Option<BorrowedFd<'_>>) -> Failed {
     }
     // In a group of its own below this process, which stays in the session: a group with nobody above it in its session
     // cannot be stopped by a key.
-    if let Some(Err(error)) = terminal.map(sys::lead_foreground) {
+    let group = match terminal {
+        Some(terminal) => sys::lead_foreground(terminal),
+        None if plan.new_session => sys::lead_group(),
+        // That of the caller, who is at the terminal too.
+        None => Ok(()),
+    };
+    if let Err(error) = group {
         return at(Stage::Terminal)(error);
     }
     let error = become_it(plan);
@@ -372,6 +388,7 @@ fn become_it(plan: &Plan) -> io::Error {
 /// Reaps until the command has ended, passes signals on, then ends all that is left and says how it went.
 fn keep(command: Pid, plan: &Plan, supervisor: BorrowedFd<'_>, children: Option<BorrowedFd<'_>>) -> ! {
     let namespace = plan.namespaces != 0;
+    let has_group = plan.terminal.is_some() || plan.new_session;
     let all = Signals::all();
     loop {
         let signal = all.wait();
@@ -393,7 +410,8 @@ fn keep(command: Pid, plan: &Plan, supervisor: BorrowedFd<'_>, children: Option<
             // A shell continues a whole job, which here is out of its reach. And a terminal tells only the leader of
             // its session, which is this process, that it is gone.
             Ok(signal)
-                if plan.terminal.is_some() && [libc::SIGCONT, libc::SIGHUP].contains(&signal.number) =>
+                if (plan.terminal.is_some() && signal.number == libc::SIGHUP)
+                    || (has_group && signal.number == libc::SIGCONT) =>
             {
                 let group = sys::group_of(command).filter(|group| *group > 0);
                 let _ = sys::kill(group.map_or(command, |group| -group), signal.number);

@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::door::Relayed;
-use super::filter::{Backing, Filter};
+use super::filter::{Backing, Filter, Group};
 use super::landlock::Handles;
 use super::steps::Step;
 use super::view;
@@ -29,6 +29,7 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     pub(crate) slots: Vec<Option<OwnedFd>>,
     pub(crate) cwd: CString,
+    /// The command has a session of its own, with no terminal to control it.
     pub(crate) new_session: bool,
     pub(crate) terminal: Option<OwnedFd>,
     pub(crate) limits: Vec<(sys::LimitedResource, u64)>,
@@ -82,6 +83,13 @@ impl Plan {
         let backing = if full { Backing::Namespaces } else { Backing::Landlock };
         let environment = profile.environment.iter().map(|(name, value)| pair(name, value));
         let Granted { by_itself, carried } = granted(profile, &scratch);
+        let landlock = sys::landlock_version().ok();
+        let own_session = command.new_session || (command.terminal.is_none() && !sys::has_terminal());
+        let group = match (own_session || command.terminal.is_some(), landlock) {
+            (true, _) => Group::Own,
+            (false, Some(SCOPES_SIGNALS..)) => Group::SharedAndScoped,
+            (false, _) => Group::Shared,
+        };
         Ok(Self {
             namespaces: if full { namespaces(&profile.network) } else { 0 },
             uid_map: format!("{uid} {uid} 1").into_bytes(),
@@ -91,15 +99,15 @@ impl Plan {
             steps,
             slots: (0..slots).map(|_| None).collect(),
             cwd: c_string(profile.cwd.as_os_str())?,
-            new_session: command.new_session,
+            new_session: own_session,
             terminal: command.terminal,
             limits: limits(profile.limits),
-            landlock: sys::landlock_version().ok(),
+            landlock,
             handles: handles(profile, full),
             writable: c_paths(&by_itself)?,
             bindable: bindable(profile, &carried)?,
             readable: if full { Vec::new() } else { readable(profile)? },
-            filter: Filter::new(profile, backing),
+            filter: Filter::new(profile, backing, group),
             watched,
             mediated: profile.mediated.is_some().then_some(carried),
             self_test: Probe::all(profile, full),
@@ -122,6 +130,9 @@ impl Plan {
         std::mem::forget(self);
     }
 }
+
+/// The version of Landlock that keeps signals within the run.
+const SCOPES_SIGNALS: u32 = 6;
 
 /// Fails where nothing keeps a process from going another way than the one that is relayed.
 fn relayed(network: &Network, full: bool) -> io::Result<Option<Relayed>> {

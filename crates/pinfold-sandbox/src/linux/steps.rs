@@ -135,10 +135,14 @@ fn take(at: &CStr, writable: bool, is: Option<(u64, u64)>) -> io::Result<OwnedFd
         // Another file stands there now than the one that was judged.
         return Err(io::Error::from_raw_os_error(libc::ESTALE));
     }
+    let is_read_only = writable && sys::is_read_only(place.as_fd())?;
     let tree = sys::clone_mount(place.as_fd(), true)?;
     if writable {
         sys::set_mount(tree.as_fd(), Attributes { set: RDONLY | NOSUID, clear: 0 }, true)?;
-        sys::set_mount(tree.as_fd(), Attributes { set: 0, clear: RDONLY }, false)?;
+        // What is read-only outside stays so: nobody inside could make it writable, and writing fails as it does outside.
+        if !is_read_only {
+            sys::set_mount(tree.as_fd(), Attributes { set: 0, clear: RDONLY }, false)?;
+        }
     }
     Ok(tree)
 }

@@ -1,15 +1,17 @@
 //! The directory that belongs to one session's shells and goes with them.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A private directory. Removed when dropped, whatever the commands made of the rights in it.
+use crate::temporary::{Purpose, TemporaryDirectory, clear};
+
+/// A private directory.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    directory: tempfile::TempDir,
+    directory: TemporaryDirectory,
     runs: AtomicU64,
 }
 
@@ -19,7 +21,7 @@ pub(crate) struct RunScratch(PathBuf);
 
 impl Scratch {
     pub(crate) fn new(base: &Path) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("pinfold-shells-").tempdir_in(base)?;
+        let directory = TemporaryDirectory::new(&[base.to_owned()], Purpose::Shells)?;
         let scratch = Self { directory, runs: AtomicU64::new(0) };
         make(&scratch.temp())?;
         Ok(scratch)
@@ -50,38 +52,15 @@ impl Drop for RunScratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        clear(self.directory.path());
-    }
-}
-
 fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Removes a tree of ours. A command may have closed directories in it; no process of theirs lives any more.
-fn clear(path: &Path) {
-    if fs::remove_dir_all(path).is_err() {
-        open_up(path);
-        // What still stays is left to whoever cleans temporary directories.
-        let _ = fs::remove_dir_all(path);
-    }
-}
-
-fn open_up(top: &Path) {
-    let mut waiting = vec![top.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        let _ = fs::set_permissions(&directory, Permissions::from_mode(0o700));
-        let Ok(entries) = fs::read_dir(&directory) else { continue };
-        // The type of the entry itself: a link is never followed.
-        let directories = entries.flatten().filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(directories.map(|entry| entry.path()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -95,8 +74,9 @@ mod tests {
         fs::create_dir_all(closed.join("c")).unwrap();
         std::os::unix::fs::symlink(&kept, closed.join("out")).unwrap();
         fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+        let at = scratch.directory.path().to_owned();
         drop(scratch);
-        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1);
+        assert!(!at.exists());
         assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o500);
     }
 }
