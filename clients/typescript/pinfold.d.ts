@@ -72,7 +72,7 @@ export interface Request {
 /** What is answered. */
 export type Choice =
   | { choice: "yes" }
-  | { choice: "no"; message?: string }
+  | { choice: "no"; message?: string; process?: boolean }
   | { choice: "session"; width?: number; bound?: { for: number } | { times: number } }
   | { choice: "always"; widths?: number[]; file?: "local" | "user" };
 

@@ -85,6 +85,19 @@ impl Terminal {
         self.keyboard.write_all(keys.as_bytes()).expect("the terminal is there");
     }
 
+    /// Answers a dialog that is seen, key by key, as a person does who means it.
+    ///
+    /// # Panics
+    /// When the terminal is gone.
+    pub fn answer(&mut self, keys: &[&str]) {
+        const BETWEEN: Duration = Duration::from_millis(450);
+        thread::sleep(BETWEEN);
+        for key in keys {
+            thread::sleep(BETWEEN);
+            self.type_in(key);
+        }
+    }
+
     /// Takes what has come within `wait`. False when nothing has.
     fn take(&mut self, wait: Duration) -> Result<bool, RecvTimeoutError> {
         match self.output.recv_timeout(wait) {

@@ -399,7 +399,7 @@ fn watching(bed: &Bed) -> Child {
 fn asked(terminal: &mut Terminal, about: &str) {
     terminal.until("the question", |screen| {
         let text = screen.contents();
-        text.contains("pinfold:") && text.contains(about) && text.contains("enter takes")
+        text.contains("pinfold:") && text.contains(about) && text.contains("to answer: its letter")
     });
     std::thread::sleep(pinfold_terminal::QUIET + Duration::from_millis(200));
 }
@@ -415,7 +415,7 @@ fn whoever_answers_in_the_dialog_of_another_terminal_can_leave_afterwards() {
         let asking = Asking::start(&bed, &[]);
         let said = format!("{}: ", asking.id);
         asked(&mut view, "outside/asked");
-        view.type_in(key);
+        view.answer(&[key, "\r"]);
         let (reply, ended) = asking.end();
         assert_eq!(ended, code, "{reply}");
         view.until("what was said", |screen| screen.contents().contains(&said));
@@ -472,7 +472,7 @@ fn a_command_that_was_said_yes_to_can_still_be_interrupted() {
     call.arg(r#"{"command": "touch begun; sleep 300"}"#).env("TERM", "xterm-256color");
     let mut terminal = Terminal::start(&call);
     asked(&mut terminal, "sleep 300");
-    terminal.type_in("y");
+    terminal.answer(&["y", "\r"]);
     let end = Instant::now() + PATIENCE;
     while !bed.folder().join("begun").exists() {
         assert!(Instant::now() < end, "it does not begin");

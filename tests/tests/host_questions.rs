@@ -296,8 +296,7 @@ fn a_person_at_the_terminal_sees_program_and_host() {
             let text = screen.contents();
             text.contains("pinfold:") && text.contains(&http(world, "other.test")) && text.contains("python3")
         });
-        std::thread::sleep(pinfold_terminal::QUIET + Duration::from_millis(200));
-        terminal.type_in("y");
+        terminal.answer(&["y", "\r"]);
         terminal.until("the answer", |screen| screen.contents().contains("hello from outside"));
         assert!(terminal.end().success());
     });

@@ -245,7 +245,7 @@ fn what_a_request_says_is_text_and_nothing_else() {
         assert_eq!(browser.eval(OUT_OF_PLACE), json!([]));
         // What it would grant is shown in the same way.
         browser.eval("document.querySelector('.end').scrollIntoView()");
-        browser.press_button("Yes, and all of this kind");
+        browser.press_button("Yes, and more until");
         let rules = "[...document.querySelectorAll('#panel .said')].map((line) => line.textContent).join()";
         let said = browser.eval(rules);
         assert!(said.as_str().is_some_and(|said| said.contains("‹U+202E›txt.exe")), "{said}");
@@ -253,7 +253,7 @@ fn what_a_request_says_is_text_and_nothing_else() {
         assert_eq!(browser.eval("typeof window.hacked"), json!("undefined"));
         browser.press_button("Back");
         browser.press_button("No");
-        assert_eq!(choice(asking), Choice::No { message: None });
+        assert_eq!(choice(asking), Choice::no());
     }
 }
 
@@ -291,12 +291,15 @@ fn yes_counts_once_the_end_was_on_the_screen() {
     let asking = house.ask(&immune);
     browser.until("document.activeElement.textContent === 'No'");
     let answers = "[...document.querySelectorAll('#answers button')].map((b) => b.textContent)";
-    assert_eq!(browser.eval(answers), json!(["Yes, this once", "No", "No, with a message …"]));
+    assert_eq!(browser.eval(answers), json!(["Yes, this once …", "No", "No, with a message …"]));
     // The keyboard is enough: back from no to yes, and Enter.
     browser.until("document.querySelector('#answers button.yes:enabled')");
     browser.type_in("#answers button.no", "\u{e008}\u{e004}\u{e008}");
-    browser.until("document.activeElement.textContent === 'Yes, this once'");
+    browser.until("document.activeElement.textContent === 'Yes, this once …'");
     browser.type_in(":focus", "\u{e007}");
+    browser.until("document.querySelector('#panel').checkVisibility()");
+    assert!(!asking.is_finished(), "a yes that cannot be undone takes a second step");
+    browser.press_button("Yes, do it");
     assert_eq!(choice(asking), Choice::Yes);
 }
 
@@ -308,7 +311,7 @@ fn grants_say_how_wide_they_are_and_where_they_go() {
     let house = house();
     let browser = house.browser(Screen::Phone);
     let asking = house.ask(&command("s:1", "npm publish"));
-    browser.press_button("Yes, and all of this kind");
+    browser.press_button("Yes, and more until");
     let panel = "document.querySelector('#panel').innerText";
     for words in
         ["also allows", "npm install left-pad --dry-run", "still asks", "npm unpublish", "until the session"]
@@ -335,6 +338,9 @@ fn grants_say_how_wide_they_are_and_where_they_go() {
     browser.press("#panel input[name='file'][value='1']");
     keep("always-Phone", &browser.picture());
     browser.eval("document.querySelector('#panel .end').scrollIntoView({block: 'center'})");
+    let untyped = browser.eval("document.querySelector('#panel button.yes').disabled");
+    assert_eq!(untyped, json!(true), "the word was not typed");
+    browser.type_in("#typed", "always");
     browser.press_button("Yes, and write these 2 rules");
     assert_eq!(choice(asking), Choice::Always { widths: vec![1, 2], file: RuleFile::User });
 
@@ -343,7 +349,10 @@ fn grants_say_how_wide_they_are_and_where_they_go() {
     browser.type_in("#message", "publish from CI \u{1f680}<b>");
     assert_eq!(browser.eval(FITS), json!(true));
     browser.press_button("No, and tell");
-    assert_eq!(choice(asking), Choice::No { message: Some("publish from CI \u{1f680}<b>".to_owned()) });
+    assert_eq!(
+        choice(asking),
+        Choice::No { message: Some("publish from CI \u{1f680}<b>".to_owned()), process: false }
+    );
     browser.until("document.querySelector('#idle').checkVisibility()");
     let past = "[...document.querySelectorAll('#log li')].map((e) => e.textContent)";
     let told = [
@@ -391,7 +400,7 @@ fn what_happens_elsewhere_is_seen_at_once() {
     let edit = Request { deed: Deed::Change { files: vec![change] }, ..command("s:3", "") };
     let third = house.ask(&edit);
     browser.press_button("No");
-    assert_eq!(choice(second), Choice::No { message: None });
+    assert_eq!(choice(second), Choice::no());
     browser.until("document.querySelector('#title').textContent === 'change this file?'");
     let signs =
         "[...document.querySelectorAll('#body .block')].map((b) => b.querySelector('.sign').textContent

@@ -32,13 +32,12 @@ fn say(terminal: &mut Terminal, line: &str) {
     terminal.type_in("\r");
 }
 
-/// Waits for the question about this, and for the moment from which keys count.
+/// Waits for the question about this.
 fn asked(terminal: &mut Terminal, about: &str) {
     terminal.until("the question", |screen| {
         let text = screen.contents();
-        text.contains("pinfold:") && text.contains(about)
+        screen.alternate_screen() && text.contains("pinfold:") && text.contains(about)
     });
-    std::thread::sleep(pinfold_terminal::QUIET + std::time::Duration::from_millis(200));
 }
 
 fn shown(terminal: &mut Terminal, text: &str) {
@@ -60,12 +59,12 @@ fn a_yes_is_done_and_a_no_is_permission_denied() {
         let mut terminal = shell(bed, tier);
         say(&mut terminal, &format!("echo one > {}; echo rc=$?", place(bed, "yes")));
         asked(&mut terminal, "outside/yes");
-        terminal.type_in("y");
+        terminal.answer(&["y", "\r"]);
         shown(&mut terminal, "rc=0");
         assert_eq!(fs::read_to_string(bed.outside().join("yes")).unwrap(), "one\n");
         say(&mut terminal, &format!("clear; echo two > {}; echo rc=$?", place(bed, "no")));
         asked(&mut terminal, "outside/no");
-        terminal.type_in("n");
+        terminal.answer(&["n", "\r"]);
         shown(&mut terminal, "rc=1");
         shown(&mut terminal, "ermission denied");
         assert!(!bed.outside().join("no").exists());
@@ -83,7 +82,7 @@ fn a_program_that_looks_before_it_writes_goes_on_to_try() {
         let mut terminal = shell(bed, tier);
         say(&mut terminal, &format!("rm {}; echo rc=$?", place(bed, "there")));
         asked(&mut terminal, "outside/there");
-        terminal.type_in("y");
+        terminal.answer(&["y", "\r"]);
         shown(&mut terminal, "rc=0");
         assert!(!there.exists());
         // What the machine itself would refuse is refused.
@@ -99,10 +98,10 @@ fn what_was_granted_for_the_session_is_not_asked_again_and_ends_with_it() {
         let mut terminal = shell(bed, tier);
         say(&mut terminal, &format!("echo one > {}; echo rc=$?", place(bed, "a")));
         asked(&mut terminal, "outside/a");
-        terminal.type_in("s");
-        shown(&mut terminal, "until");
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        terminal.type_in("\r");
+        terminal.answer(&["s", "\r"]);
+        shown(&mut terminal, "until the session ends");
+        shown(&mut terminal, "anything in");
+        terminal.answer(&["\r"]);
         shown(&mut terminal, "rc=0");
         say(&mut terminal, &format!("echo two > {}; echo then=$?", place(bed, "a")));
         shown(&mut terminal, "then=0");
@@ -112,7 +111,7 @@ fn what_was_granted_for_the_session_is_not_asked_again_and_ends_with_it() {
         let mut terminal = shell(bed, tier);
         say(&mut terminal, &format!("echo three > {}; echo rc=$?", place(bed, "a")));
         asked(&mut terminal, "outside/a");
-        terminal.type_in("\u{1b}");
+        terminal.answer(&["\u{1b}"]);
         shown(&mut terminal, "rc=1");
         end(terminal);
     });
@@ -124,11 +123,12 @@ fn always_is_a_rule_in_the_settings_of_this_project() {
         let mut terminal = shell(bed, tier);
         say(&mut terminal, &format!("echo one > {}; echo rc=$?", place(bed, "a")));
         asked(&mut terminal, "outside/a");
-        terminal.type_in("a");
+        terminal.answer(&["a", "\r"]);
         shown(&mut terminal, "Edit(");
         shown(&mut terminal, ".pinfold/settings.local.json");
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        terminal.type_in("\r");
+        terminal.answer(&["\r"]);
+        shown(&mut terminal, "type the word always");
+        terminal.answer(&["a", "l", "w", "a", "y", "s", "\r"]);
         shown(&mut terminal, "rc=0");
         end(terminal);
         let written = fs::read_to_string(bed.folder().join(".pinfold/settings.local.json")).unwrap();
@@ -150,9 +150,97 @@ fn a_start_up_file_is_asked_about_each_time_with_yes_and_no_alone() {
         asked(&mut terminal, ".bashrc");
         let text = terminal.at_rest().contents();
         assert!(!text.contains("this session") && !text.contains("Always"), "{text}");
-        terminal.type_in("\r");
+        terminal.answer(&["\r", "\r"]);
         shown(&mut terminal, "rc=1");
         assert!(!bed.home().join(".bashrc").exists(), "enter alone is no yes to what cannot be undone");
+        end(terminal);
+    });
+}
+
+/// A person types for the program, at their own pace or by a paste, while a question comes: it is no answer to it, and
+/// the program gets it after the No.
+#[test]
+fn what_is_typed_for_the_program_is_no_answer_and_reaches_it() {
+    everywhere(|bed, tier| {
+        for burst in [false, true] {
+            let bed = &Bed::new(bed.who());
+            let mut terminal = shell(bed, tier);
+            let question =
+                format!("(sleep 1; echo x > {}) 2>/dev/null & cat > here; echo rc=$?", place(bed, "a"));
+            say(&mut terminal, &question);
+            let lines = ["please say why y is slow", "yes", "n", "a always"];
+            if burst {
+                asked(&mut terminal, "outside/a");
+                terminal.type_in(&lines.map(|line| format!("{line}\r")).concat());
+            } else {
+                for line in lines {
+                    for key in format!("{line}\r").chars() {
+                        terminal.type_in(&key.to_string());
+                        let pause = if matches!(key, ' ' | '\r') { 500 } else { 90 };
+                        std::thread::sleep(std::time::Duration::from_millis(pause));
+                    }
+                }
+                asked(&mut terminal, "outside/a");
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1800));
+            terminal.answer(&["n", "\r"]);
+            terminal.until("the shell", |screen| !screen.alternate_screen());
+            terminal.type_in("\u{4}");
+            shown(&mut terminal, "rc=0");
+            let typed = fs::read_to_string(bed.folder().join("here")).unwrap();
+            assert_eq!(typed, lines.map(|line| format!("{line}\n")).concat());
+            assert!(!bed.outside().join("a").exists());
+            end(terminal);
+        }
+    });
+}
+
+#[test]
+fn a_tree_is_one_question_with_no_marked() {
+    everywhere(|bed, tier| {
+        let tree = bed.outside().join("tree");
+        fs::create_dir_all(tree.join("sub")).unwrap();
+        (0..20).for_each(|n| fs::write(tree.join("sub").join(n.to_string()), "x").unwrap());
+        bed.give();
+        let mut terminal = shell(bed, tier);
+        say(&mut terminal, &format!("rm -rf {}; echo rc=$?", place(bed, "tree")));
+        asked(&mut terminal, "outside/tree");
+        let text = terminal.at_rest().contents();
+        assert!(text.contains("21 files and folders below it") && text.contains("> 4 n  No"), "{text}");
+        terminal.answer(&["\r", "\r"]);
+        shown(&mut terminal, "rc=1");
+        assert!(tree.join("sub/7").exists());
+        end(terminal);
+
+        let mut terminal = shell(bed, tier);
+        say(&mut terminal, &format!("rm -rf {}; echo rc=$?", place(bed, "tree")));
+        asked(&mut terminal, "outside/tree");
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        terminal.answer(&["\u{1b}[F", "y", "\r"]);
+        shown(&mut terminal, "rc=0");
+        assert!(!tree.exists());
+        end(terminal);
+    });
+}
+
+/// As Claude Code writes a file: by way of a descriptor of its directory, under another name first.
+#[test]
+fn a_file_that_is_written_by_way_of_another_is_one_question_about_it() {
+    if !pinfold_tests::missing::all_there("files by way of others", &["python3"]) {
+        return;
+    }
+    everywhere(|bed, tier| {
+        let script = "import os\nfd = os.open(os.environ['OUT'], os.O_PATH)\nat = '/proc/self/fd/%d/w.txt' % fd\n\
+                      f = os.open(at + '.tmp.2.9a2056118288', os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)\n\
+                      os.write(f, b'written\\n')\nos.close(f)\nos.rename(at + '.tmp.2.9a2056118288', at)\n";
+        fs::write(bed.folder().join("w.py"), script).unwrap();
+        bed.give();
+        let mut terminal = shell(bed, tier);
+        say(&mut terminal, &format!("OUT={} python3 w.py; echo rc=$?", bed.outside().display()));
+        asked(&mut terminal, "outside/w.txt");
+        terminal.answer(&["y", "\r"]);
+        shown(&mut terminal, "rc=0");
+        assert_eq!(fs::read_to_string(bed.outside().join("w.txt")).unwrap(), "written\n");
         end(terminal);
     });
 }

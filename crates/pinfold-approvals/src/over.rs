@@ -88,6 +88,7 @@ fn way(by: &By) -> &'static str {
         Via::Hook => "a hook",
         Via::Judge => "the judge",
         Via::Embedder => "the program around it",
+        Via::Earlier => "an earlier answer",
     }
 }
 

@@ -143,11 +143,12 @@ fn a_dialog_is_told_when_somebody_else_has_answered() {
     let asked = request("s:1", LONG);
     let asking = ask(&broker, &asked);
     assert_eq!(told.recv_timeout(LONG).unwrap(), None, "it is shown");
-    broker.answer(answer(&asked, Choice::No { message: Some("not now".to_owned()) })).unwrap();
+    broker
+        .answer(answer(&asked, Choice::No { message: Some("not now".to_owned()), process: false }))
+        .unwrap();
     assert!(!is_yes(&asking.join().unwrap()));
     let over = told.recv_timeout(LONG).unwrap().unwrap();
-    let said =
-        matches!(&over.how, How::Answered { answer: Choice::No { message: Some(m) }, .. } if m == "not now");
+    let said = matches!(&over.how, How::Answered { answer: Choice::No { message: Some(m), process: false }, .. } if m == "not now");
     assert!(said, "{over:?}");
 }
 

@@ -184,7 +184,7 @@ fn an_answer_that_takes_time_is_asked_for_again() {
         ),
     }));
     let Heard::Answer(answer) = ask(&desk(&program), &request("s:1", LONG)) else { panic!("it answers") };
-    assert_eq!(answer.choice, Choice::No { message: Some("use staging".to_owned()) });
+    assert_eq!(answer.choice, Choice::No { message: Some("use staging".to_owned()), process: false });
     let told = program.told.lock().unwrap();
     let lines: Vec<&str> = told.iter().map(|told| told.line.as_str()).collect();
     assert_eq!(lines, ["POST /ask HTTP/1.1", "GET /answers/7 HTTP/1.1", "GET /answers/8 HTTP/1.1"]);

@@ -11,7 +11,7 @@ use crate::say;
 
 pub(crate) fn deny(wanted: &Deny) -> Result<ExitCode, Failure> {
     let (mut client, found) = open(&wanted.id)?;
-    let no = Choice::No { message: wanted.message.clone() };
+    let no = Choice::No { message: wanted.message.clone(), process: false };
     client.answer(&found.waiting.id, &found.waiting.digest, no).map_err(|e| failed(&e))?;
     say::out("denied\n")?;
     Ok(ExitCode::from(DONE))

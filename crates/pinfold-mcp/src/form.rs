@@ -18,6 +18,8 @@ const FIELD: &str = "answer";
 pub(crate) struct Form {
     message: String,
     choices: Vec<(Answerable, String)>,
+    /// The width that a yes for the session means.
+    session: usize,
     id: String,
     digest: String,
 }
@@ -45,6 +47,7 @@ impl Form {
                 .into_iter()
                 .map(|choice| (choice, said(choice, request)))
                 .collect(),
+            session: request.offer.first_beyond_yes(),
             id: request.id.clone(),
             digest: request.digest.clone(),
         })
@@ -89,9 +92,10 @@ impl Form {
         let Some(chosen) = chosen else { return Said::Nothing("the client gave no answer that was offered") };
         let choice = match chosen {
             Answerable::Yes => Choice::Yes,
-            Answerable::Session => Choice::session(0),
+            Answerable::Session => Choice::session(self.session),
             Answerable::Always => Choice::Always { widths: Vec::new(), file: RuleFile::Local },
-            Answerable::No => Choice::No { message: None },
+            Answerable::No => Choice::no(),
+            Answerable::NoToProcess => Choice::No { message: None, process: true },
         };
         let by = By { via: Via::Client, who: Some(visible(client)) };
         Said::Answer(Answer { id: self.id.clone(), digest: self.digest.clone(), choice, by })
@@ -104,6 +108,7 @@ fn word(choice: Answerable) -> &'static str {
         Answerable::Session => "session",
         Answerable::Always => "always",
         Answerable::No => "no",
+        Answerable::NoToProcess => "process",
     }
 }
 
@@ -113,7 +118,7 @@ fn said(choice: Answerable, request: &Request) -> String {
     match choice {
         Answerable::Yes => "Yes, this once".to_owned(),
         Answerable::Session => {
-            let width = offer.session.first().map(|width| visible(&width.says));
+            let width = offer.session.get(offer.first_beyond_yes()).map(|width| visible(&width.says));
             format!("Yes, until the session ends: {}", width.unwrap_or_default())
         }
         Answerable::Always => {
@@ -123,6 +128,7 @@ fn said(choice: Answerable, request: &Request) -> String {
             format!("Yes, from now on: {} (written to {file})", rules.join(", "))
         }
         Answerable::No => "No".to_owned(),
+        Answerable::NoToProcess => "No, and no to all else that this process tries".to_owned(),
     }
 }
 

@@ -13,10 +13,13 @@ const TOKEN_KEY = "pinfold-token";
 
 const YES = {
   yes: "Yes, this once",
-  session: "Yes, and all of this kind in this session …",
+  session: "Yes, and more until the session ends …",
   always: "Always allow: write a rule …",
 };
-const KEEPS = "Yes, and no more questions about these places in this session";
+const KEEPS = "Yes, and do not ask about this again in this session";
+const ALL_OF_PROCESS = "No, and no to all else that this process tries";
+/** What is typed before a rule for good is written. */
+const ALWAYS = "always";
 const WHOSE = ["your own settings for this project", "your own settings for every project"];
 const FILES = ["local", "user"];
 
@@ -113,13 +116,18 @@ function showAnswers() {
   const { item } = open;
   open.grant?.stop();
   open.grant = null;
-  const yes = { yes: () => say({ choice: "yes" }), session: grantSession, always: grantAlways };
+  const plain = item.isFinal ? confirmYes : () => say({ choice: "yes" });
+  const yes = { yes: plain, session: grantSession, always: grantAlways };
+  const isOfProcess = item.answers.includes("process");
   const made = item.answers.flatMap((answer) => {
     if (answer === "no") {
-      return [button("No", "no", () => say({ choice: "no" })), button("No, with a message …", "no", showMessage)];
+      const no = button("No", "no", () => say({ choice: "no" }));
+      // What a process is told is an error number: there is nobody to read a message.
+      return isOfProcess ? [no] : [no, button("No, with a message …", "no", showMessage)];
     }
+    if (answer === "process") return [button(ALL_OF_PROCESS, "no", () => say({ choice: "no", process: true }))];
     const words = answer === "yes" && item.keeps ? KEEPS : YES[answer];
-    return [button(words, "yes", () => { if (canSayYes()) yes[answer](); })];
+    return [button(item.isFinal ? `${words} …` : words, "yes", () => { if (canSayYes()) yes[answer](); })];
   });
   $("answers").replaceChildren(...made);
   $("answers").hidden = false;
@@ -152,9 +160,18 @@ function showMessage() {
   showPanel([label, field, make("div", { className: "buttons" }, send, back())], field);
 }
 
+/** A yes that cannot be undone, or that is asked for each time, takes a second step. */
+function confirmYes() {
+  const heading = make("h2", { tabIndex: -1 }, "Sure?");
+  const words = make("p", {}, "This may not be possible to undo, or it needs a person each time.");
+  const confirm = button("Yes, do it", "yes", () => { if (canSayYes()) say({ choice: "yes" }); });
+  showPanel([heading, words, make("div", { className: "buttons" }, back(), confirm)], heading);
+}
+
 /** The widths of a grant, to be chosen from; each with what it lets through. */
-function choices(name, widths, usual) {
-  return widths.map(({ says, also, stillAsks }, number) => {
+function choices(name, widths, usual, first = 0) {
+  return widths.slice(first).map(({ says, also, stillAsks }, index) => {
+    const number = first + index;
     const near = (words, calls) => (calls.length === 0 ? [] :
       [make("p", { className: "near" }, words), ...calls.map((call) => inline("", call))]);
     const input = make("input", { type: "radio", name, value: String(number), checked: number === usual });
@@ -172,14 +189,14 @@ const chosen = (name) => Number($("panel").querySelector(`input[name="${name}"]:
 function grant(title, parts, words, answer) {
   open.grant = endOf(refresh);
   const heading = make("h2", { tabIndex: -1 }, title);
-  const confirm = button(words, "yes", () => { if (canSayYes() && open.grant?.isSeen) say(answer()); });
+  const confirm = button(words, "yes", () => { if (canGrant()) say(answer()); });
   const buttons = make("div", { className: "buttons" }, confirm, back());
   showPanel([heading, ...parts, open.grant.element, buttons], heading);
   heading.scrollIntoView({ block: "start" });
 }
 
 function grantSession() {
-  const parts = [group("allows", ...choices("width", open.item.session, 0)), make("p", {}, "until the session ends")];
+  const parts = [group("allows", ...choices("width", open.item.session, open.item.first, open.item.first)), make("p", {}, "until the session ends")];
   grant("Yes, in this session", parts, "Yes, and this until the session ends",
     () => ({ choice: "session", width: chosen("width") }));
 }
@@ -192,7 +209,10 @@ function grantAlways() {
     make("input", { type: "radio", name: "file", value: String(number), checked: number === 0 }),
     make("div", {}, inline("", path), make("p", { className: "near" }, WHOSE[number]))));
   const words = always.length === 1 ? "Yes, and write this rule" : `Yes, and write these ${always.length} rules`;
-  grant("Always allow", [...parts, group("into", ...file)], words, () => ({
+  const field = make("input", { id: "typed", type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: false });
+  field.addEventListener("input", refresh);
+  const typed = [make("label", { htmlFor: "typed" }, `To write it, type the word ${ALWAYS}:`), field];
+  grant("Always allow", [...parts, group("into", ...file), ...typed], words, () => ({
     choice: "always",
     widths: always.map((_, number) => chosen(`part-${number}`)),
     file: FILES[chosen("file")],
@@ -202,6 +222,13 @@ function grantAlways() {
 /** Whether a yes counts: all that would be done was on the screen, it lay still, and somebody is there to hear it. */
 function canSayYes() {
   return open !== null && open.end.isSeen && open.isRested && isConnected && !open.isBusy && open.over === null;
+}
+
+/** Whether what is offered beyond the call can be given: it was read, and the word for a rule was typed. */
+function canGrant() {
+  const field = $("panel").querySelector("#typed");
+  const isTyped = field === null || field.value.trim().toLowerCase() === ALWAYS;
+  return canSayYes() && isTyped && (open.grant === null || open.grant.isSeen);
 }
 
 /** Answers, and shows the next request where that counts. */
@@ -226,7 +253,8 @@ async function say(answer) {
   refresh();
 }
 
-function said({ choice, message }) {
+function said({ choice, message, process }) {
+  if (process) return "no, and no to all of that process";
   const words = { yes: "yes", session: "yes for the session", always: "always", no: "no" };
   return message === undefined ? words[choice] : "no, with a message";
 }
@@ -280,7 +308,7 @@ function refresh() {
   $("idle").hidden = open !== null || !isPaired;
   if (open !== null) {
     for (const yes of $("request").querySelectorAll("button.yes")) {
-      yes.disabled = !canSayYes() || (open.grant !== null && !open.grant.isSeen);
+      yes.disabled = !canGrant();
     }
     setText("word", word());
   }

@@ -61,10 +61,15 @@ struct Shown<'a> {
     /// So many of the blocks have to be seen.
     what: usize,
     answers: Vec<&'static str>,
-    at_rest: &'static str,
+    /// What is marked before anything is chosen.
+    at_rest: Option<&'static str>,
+    /// A yes cannot be undone, or is asked for each time: it takes a second step.
+    is_final: bool,
     /// A plain yes keeps something until the session ends.
     keeps: bool,
     session: Vec<Width>,
+    /// The first of them that is offered: those before it are kept by a plain yes.
+    first: usize,
     always: Vec<Rule>,
     files: Vec<Line>,
 }
@@ -121,9 +126,11 @@ impl<'a> Shown<'a> {
             deadline: request.deadline.as_millisecond(),
             blocks: body.blocks.iter().map(BlockShown::of).collect(),
             what: body.what,
-            at_rest: word(at_rest(request)),
+            at_rest: at_rest(request).map(word),
+            is_final: request.destructive || request.immune,
             keeps: !offer.kept.is_empty(),
             session: if is_offered(Answerable::Session) { widths(&offer.session) } else { Vec::new() },
+            first: offer.first_beyond_yes(),
             always: if is_offered(Answerable::Always) {
                 offer.always.iter().map(Rule::of).collect()
             } else {
@@ -178,6 +185,7 @@ fn word(answer: Answerable) -> &'static str {
         Answerable::Session => "session",
         Answerable::Always => "always",
         Answerable::No => "no",
+        Answerable::NoToProcess => "process",
     }
 }
 

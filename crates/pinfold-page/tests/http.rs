@@ -172,7 +172,7 @@ fn what_is_asked_and_what_becomes_of_it_is_told_at_once() {
         assert!(over["words"].as_str().unwrap().starts_with("somebody on the page answered no"), "{over}");
     }
     let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
-    assert_eq!(answer.choice, Choice::No { message: Some("not now".to_owned()) });
+    assert_eq!(answer.choice, Choice::No { message: Some("not now".to_owned()), process: false });
     assert_eq!(answer.by.via, Via::Web);
     assert!(answer.by.who.unwrap().contains("ana"));
 }

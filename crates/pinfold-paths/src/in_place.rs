@@ -293,7 +293,7 @@ impl Contained {
     }
 
     /// The folder is still held, and nothing of the kernel's own.
-    fn ordinary(&self) -> Result<(), DeedError> {
+    pub(crate) fn ordinary(&self) -> Result<(), DeedError> {
         self.still_held()?;
         if sys::is_of_the_kernel(self.parent()) { Err(DeedError::Special) } else { Ok(()) }
     }
@@ -307,7 +307,7 @@ impl Contained {
     }
 }
 
-fn names_at_most(names: u64, most: Option<u64>) -> Result<(), DeedError> {
+pub(crate) fn names_at_most(names: u64, most: Option<u64>) -> Result<(), DeedError> {
     match most {
         Some(most) if names > most => Err(DeedError::Shared(names)),
         Some(_) | None => Ok(()),

@@ -60,6 +60,7 @@
 
 mod claim;
 mod contained;
+mod copied;
 mod directory;
 mod error;
 mod follow;
@@ -79,6 +80,7 @@ mod workspace;
 
 pub use claim::PathClaim;
 pub use contained::Contained;
+pub use copied::Copied;
 pub use directory::{Directory, Entry, EntryKind};
 pub use error::DeedError;
 pub use imagined::Imagined;

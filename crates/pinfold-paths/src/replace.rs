@@ -144,14 +144,18 @@ impl Expect {
 }
 
 /// A file under a temp name, gone when dropped unless it was renamed.
-struct Staged<'a> {
+pub(crate) struct Staged<'a> {
     folder: BorrowedFd<'a>,
     name: OsString,
     file: File,
 }
 
 impl<'a> Staged<'a> {
-    fn write(folder: BorrowedFd<'a>, content: &mut dyn Read, mode: u32) -> Result<Self, DeedError> {
+    pub(crate) fn write(
+        folder: BorrowedFd<'a>,
+        content: &mut dyn Read,
+        mode: u32,
+    ) -> Result<Self, DeedError> {
         let mut staged = Self::create(folder, mode)?;
         io::copy(content, &mut staged.file)?;
         staged.file.flush()?;
@@ -171,8 +175,12 @@ impl<'a> Staged<'a> {
         Err(DeedError::Exists)
     }
 
-    fn at(&self) -> (BorrowedFd<'_>, &OsStr) {
+    pub(crate) fn at(&self) -> (BorrowedFd<'_>, &OsStr) {
         (self.folder, &self.name)
+    }
+
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 
     /// Makes the renaming last and tells the state of the new file.

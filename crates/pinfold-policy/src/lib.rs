@@ -108,7 +108,7 @@ pub use offer::{Offer, PartOffer, Width};
 pub use pattern::Bases;
 pub use pinfold_shell as shell;
 pub use policy::Policy;
-pub use process::{Connection, ProcessCall, Touch};
+pub use process::{Connection, Preview, ProcessCall, Touch};
 pub use rule::{BadRule, Effect, Rule, SourcedRule};
 pub use rules::RuleSet;
 pub use scope::{Access, Interaction, Principal, Scope};

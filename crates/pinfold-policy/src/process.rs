@@ -55,6 +55,32 @@ pub struct Touch {
     pub place: PathText,
     /// As the process named it, made absolute. A rule that takes away covers either.
     pub named: PathText,
+    /// What else whoever is asked has to see.
+    pub preview: Preview,
+}
+
+/// What a place gets or loses, to be shown before it does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Preview {
+    /// Nothing that could be shown.
+    #[default]
+    None,
+    /// The text of the file that gets the name.
+    Text(String),
+    /// The file that gets the name, where it is no text that a person reads.
+    Bytes {
+        /// How many.
+        length: u64,
+        /// Their SHA-256, in hexadecimal.
+        sha256: String,
+    },
+    /// What goes with the place: the names below it.
+    Below {
+        /// How many there are.
+        count: usize,
+        /// The first of them, relative to the place.
+        names: Vec<String>,
+    },
 }
 
 impl ProcessCall {

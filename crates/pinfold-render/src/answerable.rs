@@ -13,21 +13,31 @@ pub enum Answerable {
     Always,
     /// No.
     No,
+    /// No, and to all else that the process tries.
+    NoToProcess,
 }
 
 /// What can be answered to a request, in the order in which it is shown. What is not shown whole gets no yes.
 pub fn offered(request: &Request, is_whole: bool) -> Vec<Answerable> {
     let standing = !request.immune;
+    let has_session = request.offer.first_beyond_yes() < request.offer.session.len();
     let all = [
         (Answerable::Yes, is_whole),
-        (Answerable::Session, is_whole && standing && !request.offer.session.is_empty()),
+        (Answerable::Session, is_whole && standing && has_session),
         (Answerable::Always, is_whole && standing && !request.offer.always.is_empty()),
         (Answerable::No, true),
+        (Answerable::NoToProcess, is_of_process(request)),
     ];
     all.into_iter().filter(|(_, is_offered)| *is_offered).map(|(option, _)| option).collect()
 }
 
+/// Whether a process that is still there is asked about, so that all that it tries can be refused.
+fn is_of_process(request: &Request) -> bool {
+    request.asker.process.as_ref().is_some_and(|process| process.pid > 0)
+}
+
 /// The answer that is marked before anything is chosen: no, for what cannot be undone or is asked about each time.
-pub fn at_rest(request: &Request) -> Answerable {
-    if request.destructive || request.immune { Answerable::No } else { Answerable::Yes }
+/// Otherwise none is.
+pub fn at_rest(request: &Request) -> Option<Answerable> {
+    (request.destructive || request.immune).then_some(Answerable::No)
 }

@@ -34,7 +34,10 @@ impl<'a> Body<'a> {
         blocks.extend(process(asker));
         blocks.extend(kept(request));
         let what = blocks.len();
-        blocks.push(Block::inline("by", asker.agents.join(" > ")));
+        // That nobody but the agent itself asks goes without saying.
+        if asker.agents != ["main"] {
+            blocks.push(Block::inline("by", asker.agents.join(" > ")));
+        }
         blocks.push(Block::inline("folder", &asker.folder));
         blocks.extend(reasons(request));
         blocks.push(Block::inline("call", &request.id).tone(Tone::Faint));
@@ -56,7 +59,7 @@ pub fn title(request: &Request) -> &'static str {
         Deed::Change { files } if files.len() == 1 => "change this file?",
         Deed::Change { .. } => "change these files?",
         Deed::Patch { .. } => "apply this patch?",
-        Deed::Paths { .. } => "do this?",
+        Deed::Paths { .. } => "allow this?",
         Deed::Input { .. } => "use this tool?",
     }
 }
@@ -99,9 +102,15 @@ fn change(change: &Change) -> Vec<Block<'_>> {
     if change.new {
         blocks.push(note("a new file"));
     }
-    for (number, hunk) in (1..).zip(&change.hunks) {
-        if change.hunks.len() > 1 {
-            blocks.push(Block::prose("change", format!("{number} of {}", change.hunks.len())));
+    blocks.extend(hunks(&change.hunks));
+    blocks
+}
+
+fn hunks(hunks: &[Hunk]) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    for (number, hunk) in (1..).zip(hunks) {
+        if hunks.len() > 1 {
+            blocks.push(Block::prose("change", format!("{number} of {}", hunks.len())));
         }
         blocks.extend(diff::hunk(hunk));
     }
@@ -111,6 +120,27 @@ fn change(change: &Change) -> Vec<Block<'_>> {
 fn act(act: &Act) -> Vec<Block<'_>> {
     let mut blocks = vec![Block::inline("does", &act.operation).tone(Tone::Strong)];
     blocks.extend(place("to", &act.path, act.real.as_deref()));
+    blocks.extend(hunks(&act.hunks));
+    blocks.extend(act.content.as_deref().map(|content| Block::inline("content", content)));
+    blocks.extend(below(act));
+    blocks
+}
+
+/// What goes with a place.
+fn below(act: &Act) -> Vec<Block<'_>> {
+    if act.below == 0 {
+        return Vec::new();
+    }
+    let count = match act.below {
+        1 => "with 1 file or folder below it:".to_owned(),
+        count => format!("with {count} files and folders below it:"),
+    };
+    let mut blocks = vec![Block::prose("", count).tone(Tone::Strong).sign('*')];
+    blocks.extend(act.names.iter().map(|name| Block::inline("", name)));
+    let more = act.below.saturating_sub(act.names.len());
+    if more > 0 {
+        blocks.push(Block::prose("", format!("and {more} more")).tone(Tone::Strong).sign('*'));
+    }
     blocks
 }
 
@@ -121,15 +151,37 @@ fn place<'a>(label: &'static str, path: &'a str, real: Option<&'a str>) -> Vec<B
     blocks
 }
 
-/// What a plain yes keeps.
+/// What a plain yes keeps, unless that is all that would be done, and nothing else: the answer says so then.
 fn kept(request: &Request) -> Vec<Block<'_>> {
     let kept = &request.offer.kept;
-    if kept.is_empty() {
+    let acts = acts(request);
+    let is_of = |kept: &String, act: &Act| kept.ends_with(&format!(" {}", where_it_is(act)));
+    let is_all = !acts.is_empty()
+        && kept.iter().all(|kept| acts.iter().any(|act| is_of(kept, act)))
+        && acts.iter().all(|act| kept.iter().any(|kept| is_of(kept, act)));
+    if kept.is_empty() || is_all {
         return Vec::new();
     }
     let mut blocks = vec![note("a yes lasts until the session ends, for:")];
     blocks.extend(kept.iter().map(|place| Block::inline("keeps", place)));
     blocks
+}
+
+fn acts(request: &Request) -> &[Act] {
+    match &request.deed {
+        Deed::Paths { acts } => acts,
+        Deed::Command { .. } | Deed::Change { .. } | Deed::Patch { .. } | Deed::Input { .. } => &[],
+    }
+}
+
+/// Whether a part is what is done to a place: an operation and the path.
+fn names(part: &str, path: &str) -> bool {
+    let before = part.strip_suffix('`').unwrap_or(part).strip_suffix(path);
+    before.is_some_and(|before| before.ends_with(" `") || before.ends_with(' '))
+}
+
+fn where_it_is(act: &Act) -> &str {
+    act.real.as_deref().unwrap_or(&act.path)
 }
 
 fn process(asker: &Asker) -> Vec<Block<'_>> {
@@ -160,7 +212,9 @@ fn reason<'a>(group: &[&'a WhyAsked], request: &'a Request) -> Vec<Block<'a>> {
     let Some(why) = group.first() else { return Vec::new() };
     let mut blocks = vec![Block::prose("why", format!("{} ({})", why.reason, why.step))];
     let is_all = |part: &str| matches!(&request.deed, Deed::Command { command, .. } if command == part);
-    let parts = group.iter().map(|why| why.part.as_str()).filter(|part| !part.is_empty() && !is_all(part));
+    let is_act = |part: &str| acts(request).iter().any(|act| names(part, &act.path));
+    let parts = group.iter().map(|why| why.part.as_str());
+    let parts = parts.filter(|part| !part.is_empty() && !is_all(part) && !is_act(part));
     blocks.extend(parts.map(|part| Block::inline("part", part)));
     blocks.extend(why.rule.as_deref().map(|rule| Block::inline("rule", rule)));
     blocks.extend(why.source.as_deref().map(|source| Block::inline("from", source)));
@@ -185,9 +239,15 @@ fn length(request: &Request) -> usize {
             })
             .sum(),
         Deed::Patch { patch } => patch.len(),
-        Deed::Paths { acts } => {
-            acts.iter().map(|act| act.operation.len() + act.path.len() + option(&act.real) + 64).sum()
-        }
+        Deed::Paths { acts } => acts
+            .iter()
+            .map(|act| {
+                let hunks = act.hunks.iter().map(|hunk| hunk.before.len() + hunk.after.len() + 64);
+                let names = act.names.iter().map(|name| name.len() + 64);
+                let told = act.operation.len() + act.path.len() + option(&act.real) + option(&act.content);
+                told + hunks.sum::<usize>() + names.sum::<usize>() + 64
+            })
+            .sum(),
         Deed::Input { input } => input.len(),
     };
     let why = request

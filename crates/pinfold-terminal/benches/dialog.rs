@@ -2,12 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a bench stops where it fails")]
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use pinfold::consent::{Change, Deed, Hunk, Request};
 use pinfold_terminal::dialog::{Dialog, Moment};
-use pinfold_terminal::{Key, KeyCode, Painter, Size};
+use pinfold_terminal::{Key, KeyCode, Painter, Size, Typed};
 
 fn main() {
     divan::main();
@@ -65,7 +65,7 @@ fn request(name: &str) -> Request {
 
 fn first_paint(request: &Request) -> usize {
     let mut dialog = Dialog::new(request);
-    let moment = Moment { left: Duration::from_mins(9), waiting: 1 };
+    let moment = Moment { now: Instant::now(), left: Duration::from_mins(9), waiting: 1 };
     let mut told = Vec::new();
     Painter::new(true).paint(dialog.view(SIZE, &moment), &mut told).unwrap();
     told.len()
@@ -83,13 +83,15 @@ fn first(bencher: Bencher<'_, '_>, name: &str) {
 fn next_page(bencher: Bencher<'_, '_>, name: &str) {
     let request = request(name);
     let mut dialog = Dialog::new(&request);
-    let moment = Moment { left: Duration::from_mins(9), waiting: 1 };
+    let moment = Moment { now: Instant::now(), left: Duration::from_mins(9), waiting: 1 };
     let mut painter = Painter::new(true);
     let mut told = Vec::new();
     let mut down = true;
     bencher.bench_local(|| {
         told.clear();
-        dialog.key(Key::plain(if down { KeyCode::PageDown } else { KeyCode::PageUp }));
+        let at = Instant::now();
+        let typed = Typed { bytes: Vec::new(), since: at, at, alone: true };
+        dialog.key(Key::plain(if down { KeyCode::PageDown } else { KeyCode::PageUp }), &typed);
         down = !down;
         painter.paint(dialog.view(SIZE, &moment), &mut told).unwrap();
     });

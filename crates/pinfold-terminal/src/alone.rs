@@ -1,16 +1,16 @@
 //! A terminal that no command uses while a dialog has it.
 
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
 
-use crate::ears::{Ears, Source};
+use crate::ears::{Ears, Source, is_ready};
 use crate::person::Person;
 use crate::screen::{CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, SHOW_CURSOR, UNMARK_PASTE};
 use crate::stage::{Event, Size, Stage};
@@ -38,12 +38,12 @@ struct Own {
 }
 
 impl Source for Own {
-    fn person(&self) -> &Person {
-        &self.person
+    fn size(&self) -> Size {
+        self.person.size()
     }
 
-    fn wake(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.ends.wake.as_fd())
+    fn wait(&self, wait: Duration) -> io::Result<bool> {
+        is_ready(self.person.as_fd(), Some(self.ends.wake.as_fd()), wait)
     }
 
     fn read(&self) -> io::Result<Option<Vec<u8>>> {
@@ -114,6 +114,10 @@ impl Stage for Alone {
     fn renew(&mut self) {
         drop(self.ears.take());
         self.ears.renew();
+    }
+
+    fn heard_until(&self) -> Option<Instant> {
+        self.ears.heard_until()
     }
 }
 

@@ -1,19 +1,29 @@
-//! From the bytes of a terminal to keys and pasted texts.
+//! From the bytes of a terminal to keys, pasted texts and reports.
 //!
-//! What a terminal sends beside them is not for a dialog: reports of the mouse, answers to questions that a command had
-//! asked (its title, its colours, the clipboard). Some of these carry words that the command has chosen, so they must
-//! not be taken for keys: they are read to their end and forgotten.
+//! Reports are what a terminal sends by itself: of the mouse, and answers to questions that a command had asked (its
+//! title, its colours, the clipboard). Some of these carry words that the command has chosen, so they must not be taken
+//! for keys: they are read to their end.
 
 use std::fmt;
 
 use vte::{Params, Parser, Perform};
 
-use crate::stage::{Event, Key, KeyCode};
+use crate::stage::{Key, KeyCode};
 
 /// A pasted text is kept up to this length; what is longer nobody means for a dialog.
 const LONGEST_PASTE: usize = 64 << 10;
 
-/// Turns bytes into events, one at a time.
+/// What bytes stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Decoded {
+    Key(Key),
+    /// A pasted text, whole.
+    Paste(String),
+    /// Nothing that a person typed.
+    Report,
+}
+
+/// Turns bytes into what they stand for, one thing at a time.
 #[derive(Default)]
 pub(crate) struct Decoder {
     parser: Parser,
@@ -30,9 +40,14 @@ impl fmt::Debug for Decoder {
 
 /// What the parser has found.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 struct Heard {
-    event: Option<Event>,
+    event: Option<Decoded>,
     paste: Option<String>,
+    /// A sequence has ended.
+    ended: bool,
+    /// The event is a control character, which may stand in the middle of a sequence.
+    control: bool,
     /// The next character belongs to `ESC O`.
     function: bool,
     /// So many characters belong to a report of the mouse in its oldest form.
@@ -42,16 +57,24 @@ struct Heard {
 }
 
 impl Decoder {
-    /// Reads on to the end of the next event; returns it and how many bytes were read. No event: all were read.
-    pub(crate) fn decode(&mut self, bytes: &[u8]) -> (usize, Option<Event>) {
+    /// Reads on to the end of the next thing; returns it and how many bytes were read. Nothing: all were read.
+    pub(crate) fn decode(&mut self, bytes: &[u8]) -> (usize, Option<Decoded>) {
         // One at a time, since the parser takes plain characters all at once.
         for (count, byte) in (1..).zip(bytes) {
-            self.heard.string_ended = false;
+            (self.heard.string_ended, self.heard.ended) = (false, false);
             self.parser.advance(&mut self.heard, &[*byte]);
             let alone = !self.heard.string_ended && self.heard.paste.is_none();
             self.escape = *byte == ESCAPE && alone;
-            if let Some(event) = self.heard.event.take() {
-                return (count, Some(event));
+            if let Some(decoded) = self.heard.event.take() {
+                if std::mem::take(&mut self.heard.control) {
+                    // A key in the middle of something that was begun: that has no end any more.
+                    self.parser = Parser::default();
+                }
+                return (count, Some(decoded));
+            }
+            let goes_on = self.heard.paste.is_some() || self.heard.function || self.heard.report > 0;
+            if self.heard.ended && !goes_on {
+                return (count, Some(Decoded::Report));
             }
         }
         (bytes.len(), None)
@@ -62,10 +85,19 @@ impl Decoder {
         self.escape
     }
 
-    /// Nothing has followed: it was the key.
-    pub(crate) fn give_up_waiting(&mut self) -> Option<Event> {
-        let was = std::mem::take(self).escape;
-        was.then_some(Event::Key(Key::plain(KeyCode::Escape)))
+    /// Whether a pasted text has begun and not ended.
+    pub(crate) fn is_pasting(&self) -> bool {
+        self.heard.paste.is_some()
+    }
+
+    /// Forgets what was begun.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Nothing has followed. Whether it was the key.
+    pub(crate) fn give_up_waiting(&mut self) -> bool {
+        std::mem::take(self).escape
     }
 }
 
@@ -73,7 +105,7 @@ const ESCAPE: u8 = 0x1b;
 
 impl Heard {
     fn key(&mut self, key: Key) {
-        self.event = Some(Event::Key(key));
+        self.event = Some(Decoded::Key(key));
     }
 
     fn character(&mut self, c: char) {
@@ -106,13 +138,15 @@ impl Perform for Heard {
     fn print(&mut self, c: char) {
         if self.report > 0 {
             self.report -= 1;
+            self.ended = true;
         } else if std::mem::take(&mut self.function) {
             let code = match c {
                 'P'..='S' => Some(KeyCode::Function(u8::try_from(c).unwrap_or(b'P') - b'P' + 1)),
                 'M' => Some(KeyCode::Enter),
                 c => cursor(c),
             };
-            self.event = code.map(|code| Event::Key(Key::plain(code)));
+            self.event = code.map(|code| Decoded::Key(Key::plain(code)));
+            self.ended = true;
         } else {
             self.character(c);
         }
@@ -123,10 +157,13 @@ impl Perform for Heard {
         if byte < 0x80 {
             self.function = false;
             self.character(char::from(byte));
+            self.control = self.event.is_some();
         }
+        self.ended = true;
     }
 
     fn esc_dispatch(&mut self, intermediates: &[u8], _ignore: bool, byte: u8) {
+        self.ended = true;
         match (intermediates, byte) {
             // The end of a string, which a key never is in this form.
             ([], b'\\') => {}
@@ -140,6 +177,7 @@ impl Perform for Heard {
     }
 
     fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, c: char) {
+        self.ended = true;
         let mut numbers = params.iter().map(|part| part.first().copied().unwrap_or(0));
         let (first, second) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         let third = numbers.next().unwrap_or(0);
@@ -148,7 +186,7 @@ impl Perform for Heard {
         }
         if self.paste.is_some() {
             if (c, first) == ('~', 201) {
-                self.event = self.paste.take().map(Event::Paste);
+                self.event = self.paste.take().map(Decoded::Paste);
             }
             return;
         }
@@ -170,15 +208,15 @@ impl Perform for Heard {
             ('P' | 'Q' | 'S', _) => Some(KeyCode::Function(u8::try_from(c).unwrap_or(b'P') - b'P' + 1)),
             (c, _) => cursor(c),
         };
-        self.event = code.map(|code| Event::Key(held(code, second)));
+        self.event = code.map(|code| Decoded::Key(held(code, second)));
     }
 
     fn osc_dispatch(&mut self, _params: &[&[u8]], _bell_terminated: bool) {
-        self.string_ended = true;
+        (self.string_ended, self.ended) = (true, true);
     }
 
     fn unhook(&mut self) {
-        self.string_ended = true;
+        (self.string_ended, self.ended) = (true, true);
     }
 }
 
@@ -236,30 +274,31 @@ fn numbered(number: u16) -> Option<KeyCode> {
 mod tests {
     use super::*;
 
-    fn all(bytes: &[u8]) -> Vec<Event> {
-        let (mut decoder, mut at, mut events) = (Decoder::default(), 0, Vec::new());
+    /// Keys and pasted texts.
+    fn all(bytes: &[u8]) -> Vec<Decoded> {
+        let (mut decoder, mut at, mut found) = (Decoder::default(), 0, Vec::new());
         while at < bytes.len() {
             let (count, event) = decoder.decode(&bytes[at..]);
             assert!(count > 0);
             at += count;
-            events.extend(event);
+            found.extend(event.filter(|event| *event != Decoded::Report));
         }
-        events.extend(decoder.give_up_waiting());
-        events
+        found.extend(decoder.give_up_waiting().then_some(plain(KeyCode::Escape)));
+        found
     }
 
-    fn plain(code: KeyCode) -> Event {
-        Event::Key(Key::plain(code))
+    fn plain(code: KeyCode) -> Decoded {
+        Decoded::Key(Key::plain(code))
     }
 
-    fn typed(text: &str) -> Vec<Event> {
+    fn typed(text: &str) -> Vec<Decoded> {
         text.chars().map(|c| plain(KeyCode::Char(c))).collect()
     }
 
     #[test]
     fn keys_are_known() {
-        let alt = |c| Event::Key(Key { alt: true, ..Key::plain(KeyCode::Char(c)) });
-        let cases: [(&[u8], Event); 24] = [
+        let alt = |c| Decoded::Key(Key { alt: true, ..Key::plain(KeyCode::Char(c)) });
+        let cases: [(&[u8], Decoded); 24] = [
             (b"y", plain(KeyCode::Char('y'))),
             ("ß".as_bytes(), plain(KeyCode::Char('ß'))),
             ("😀".as_bytes(), plain(KeyCode::Char('😀'))),
@@ -267,9 +306,9 @@ mod tests {
             (b"\t", plain(KeyCode::Tab)),
             (b"\x7f", plain(KeyCode::Backspace)),
             (b"\x1b", plain(KeyCode::Escape)),
-            (b"\x03", Event::Key(Key::ctrl('c'))),
-            (b"\x1c", Event::Key(Key::ctrl('\\'))),
-            (b"\0", Event::Key(Key::ctrl(' '))),
+            (b"\x03", Decoded::Key(Key::ctrl('c'))),
+            (b"\x1c", Decoded::Key(Key::ctrl('\\'))),
+            (b"\0", Decoded::Key(Key::ctrl(' '))),
             (b"\x1b[A", plain(KeyCode::Up)),
             (b"\x1bOB", plain(KeyCode::Down)),
             (b"\x1b[H", plain(KeyCode::Home)),
@@ -279,15 +318,17 @@ mod tests {
             (b"\x1bOP", plain(KeyCode::Function(1))),
             (b"\x1b[15~", plain(KeyCode::Function(5))),
             (b"\x1b[24~", plain(KeyCode::Function(12))),
-            (b"\x1b[Z", Event::Key(Key { shift: true, ..Key::plain(KeyCode::Tab) })),
-            (b"\x1b[1;5C", Event::Key(Key { ctrl: true, ..Key::plain(KeyCode::Right) })),
+            (b"\x1b[Z", Decoded::Key(Key { shift: true, ..Key::plain(KeyCode::Tab) })),
+            (b"\x1b[1;5C", Decoded::Key(Key { ctrl: true, ..Key::plain(KeyCode::Right) })),
             (b"\x1ba", alt('a')),
             (b"\x1b[121u", plain(KeyCode::Char('y'))),
-            (b"\x1b[27;5;99~", Event::Key(Key::ctrl('c'))),
+            (b"\x1b[27;5;99~", Decoded::Key(Key::ctrl('c'))),
         ];
         for (bytes, event) in cases {
             assert_eq!(all(bytes), [event], "{bytes:?}");
         }
+        let after_escape = [Decoded::Key(Key::ctrl('c')), plain(KeyCode::Char('y'))];
+        assert_eq!(all(b"\x1b\x03y"), after_escape, "no sequence goes on behind another key");
         assert_eq!(all(b"ab\rc"), [typed("ab"), vec![plain(KeyCode::Enter)], typed("c")].concat());
     }
 
@@ -310,6 +351,13 @@ mod tests {
         ];
         for bytes in cases {
             assert_eq!(all(bytes), [], "{bytes:?}");
+            let (mut decoder, mut ends, mut at) = (Decoder::default(), 0, 0);
+            while at < bytes.len() {
+                let (count, event) = decoder.decode(&bytes[at..]);
+                at += count;
+                ends = if event.is_some() { at } else { ends };
+            }
+            assert_eq!(ends, bytes.len(), "{bytes:?}: what comes next is not part of it");
             let after = [bytes, b"n"].concat();
             assert_eq!(all(&after), typed("n"), "{bytes:?}, followed by a key");
         }
@@ -319,10 +367,10 @@ mod tests {
     fn a_pasted_text_is_one_event() {
         let pasted = "y\r\ny\u{3}\t ä";
         let bytes = format!("a\x1b[200~{pasted}\x1b[201~b");
-        let expected = [typed("a"), vec![Event::Paste(pasted.into())], typed("b")].concat();
+        let expected = [typed("a"), vec![Decoded::Paste(pasted.into())], typed("b")].concat();
         assert_eq!(all(bytes.as_bytes()), expected);
         let endless = [b"\x1b[200~".as_slice(), &vec![b'y'; 1 << 20], b"\x1b[201~"].concat();
-        let [Event::Paste(text)] = &all(&endless)[..] else { panic!("one event") };
+        let [Decoded::Paste(text)] = &all(&endless)[..] else { panic!("one event") };
         assert_eq!(text.len(), LONGEST_PASTE);
     }
 

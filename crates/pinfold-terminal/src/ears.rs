@@ -1,40 +1,50 @@
-//! Listening for keys that are meant for a dialog, and only those.
+//! Listening for what is typed while a dialog is up: from reads of a terminal to events.
 
+use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::decoder::Decoder;
-use crate::person::Person;
-use crate::stage::{Event, QUIET, Size};
+use crate::decoder::{Decoded, Decoder};
+use crate::stage::{Event, Key, KeyCode, QUIET, Size, Typed};
 
 /// How long an escape character waits for what belongs to it. Terminals send both at once; networks may part them.
 const ESCAPE_ALONE: Duration = Duration::from_millis(50);
 
-/// How often the size of the window is looked at while a dialog is open: quicker than anybody sees.
+/// What a person types may look like the beginning of a sequence. If it is one the rest comes within this time.
+const REST_OF_SEQUENCE: Duration = Duration::from_millis(500);
+
+/// Begin strings, which no person types and a command may have chosen words of: they are read to their end.
+const STRINGS: [u8; 5] = *b"]P_^X";
+
+/// How often the size of the window is looked at while a dialog is open: quicker than anybody sees. Also how exactly it
+/// is known when a key was typed.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
-/// Whether keys are answers.
+/// Whether keys are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counting {
     /// Nothing was painted yet.
     NotYet,
-    /// Since then nothing was typed.
-    QuietSince(Instant),
+    /// Painted at the first moment; since the second nothing was typed.
+    Quiet {
+        painted: Instant,
+        since: Instant,
+    },
     Yes,
 }
 
-/// Where keys come from.
+/// Where keys come from, and the clock beside it.
 pub(crate) trait Source {
-    /// The terminal at which they are typed.
-    fn person(&self) -> &Person;
+    /// The size of the window.
+    fn size(&self) -> Size;
 
-    /// What else ends the waiting.
-    fn wake(&self) -> Option<BorrowedFd<'_>>;
+    /// Waits until something can be read, or has ended; false when nothing has within `wait`.
+    fn wait(&self, wait: Duration) -> io::Result<bool>;
 
     /// What was typed and nobody has read, without waiting. `None` when there is nothing, or what there is is not meant
     /// for us; nothing at all when the terminal is gone.
@@ -42,28 +52,56 @@ pub(crate) trait Source {
 
     /// Takes what was typed before a dialog was seen.
     fn early(&self, bytes: &[u8]);
+
+    /// When something was typed last before this dialog.
+    fn typed_before(&self) -> Option<Instant> {
+        None
+    }
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
 }
 
-/// Who listens to a terminal for a dialog.
+/// Listens to a terminal for a dialog.
 #[derive(Debug)]
 pub(crate) struct Ears {
     decoder: Decoder,
-    /// What has come and was not yet decoded.
-    heard: Vec<u8>,
+    /// What was read and is not told yet.
+    events: VecDeque<Event>,
+    /// What was read and belongs to no event yet.
+    begun: Vec<u8>,
     counting: Counting,
     size: Size,
-    /// When the escape character came that waits.
-    escape_at: Option<Instant>,
+    /// The escape character that waits for what belongs to it.
+    escape: Option<Escape>,
+    /// When there was nothing to be read.
+    empty_at: Option<Instant>,
+    /// When something was read last.
+    read_at: Option<Instant>,
+    /// When something was typed that nobody was told of.
+    typed: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Escape {
+    since: Instant,
+    at: Instant,
+    alone: bool,
 }
 
 impl Ears {
     pub(crate) fn new(size: Size) -> Self {
         Self {
             decoder: Decoder::default(),
-            heard: Vec::new(),
+            events: VecDeque::new(),
+            begun: Vec::new(),
             counting: Counting::NotYet,
             size,
-            escape_at: None,
+            escape: None,
+            empty_at: None,
+            read_at: None,
+            typed: None,
         }
     }
 
@@ -76,102 +114,163 @@ impl Ears {
         if self.counting == Counting::NotYet {
             source.early(&self.take());
             while let Ok(Some(1..)) = self.read(source) {}
-            self.counting = Counting::QuietSince(Instant::now());
+            let now = source.now();
+            self.counting = Counting::Quiet { painted: now, since: now };
         }
     }
 
-    /// Keys do not count until something new was painted.
+    /// Keys are not told until something new was painted.
     pub(crate) fn renew(&mut self) {
         self.counting = Counting::NotYet;
     }
 
-    /// What was typed and has answered nothing.
+    /// What was typed and was not told.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.decoder = Decoder::default();
-        self.escape_at = None;
-        std::mem::take(&mut self.heard)
+        self.escape = None;
+        let mut bytes: Vec<u8> = self.events.drain(..).flat_map(bytes_of).collect();
+        bytes.append(&mut self.begun);
+        bytes
     }
 
-    /// The next event. What is typed while keys do not count goes elsewhere.
+    /// The moment up to which all that was typed has been told.
+    pub(crate) fn heard_until(&self) -> Option<Instant> {
+        self.empty_at.filter(|_| self.events.is_empty() && self.begun.is_empty())
+    }
+
+    /// The next event. What is typed while keys are not told goes elsewhere.
     pub(crate) fn next(&mut self, source: &dyn Source, timeout: Duration) -> io::Result<Option<Event>> {
-        let end = Instant::now() + timeout;
+        let end = source.now() + timeout;
         loop {
-            if let Some(event) =
-                self.ready(source)?.or_else(|| self.decoded()).or_else(|| self.resized(source))
-            {
+            if let Some(event) = self.told(source)? {
                 return Ok(Some(event));
             }
-            let now = Instant::now();
-            if now >= end {
-                return Ok(None);
-            }
-            let wait = self.patience(now).min(end - now);
-            if is_ready(source.person().as_fd(), source.wake(), wait)? {
+            let now = source.now();
+            let wait = self.patience(now).min(end.saturating_duration_since(now));
+            if source.wait(wait)? {
                 match self.read(source)? {
                     Some(0) => return Ok(Some(Event::Gone)),
-                    Some(_) => {}
+                    Some(_) => continue,
                     None => return Ok(None),
                 }
+            }
+            self.empty_at = Some(now);
+            if now >= end {
+                return self.told(source);
             }
         }
     }
 
-    /// Reads what there is, and returns how much that was. Whether it counts was settled when it came.
+    fn told(&mut self, source: &dyn Source) -> io::Result<Option<Event>> {
+        if let Some(event) = self.ready(source)? {
+            return Ok(Some(event));
+        }
+        self.give_up_waiting(source.now());
+        Ok(self.events.pop_front().or_else(|| self.resized(source)))
+    }
+
+    /// Reads what there is, and returns how much that was. Whether it is told was settled when it came.
     fn read(&mut self, source: &dyn Source) -> io::Result<Option<usize>> {
+        let before = self.empty_at;
         let Some(bytes) = source.read()? else { return Ok(None) };
+        let at = source.now();
+        (self.empty_at, self.read_at) = (Some(at), Some(at));
         match &mut self.counting {
-            Counting::Yes => self.heard.extend_from_slice(&bytes),
-            Counting::QuietSince(since) => {
-                *since = Instant::now();
+            Counting::Yes => self.decode(&bytes, before.unwrap_or(at), at),
+            Counting::Quiet { since, .. } => {
+                *since = at;
+                self.typed = Some(at);
                 source.early(&bytes);
             }
-            Counting::NotYet => source.early(&bytes),
+            Counting::NotYet => {
+                self.typed = Some(at);
+                source.early(&bytes);
+            }
         }
         Ok(Some(bytes.len()))
     }
 
+    /// Turns one read into events.
+    fn decode(&mut self, read: &[u8], since: Instant, at: Instant) {
+        let is_whole = self.begun.is_empty();
+        let mut rest = read;
+        while !rest.is_empty() {
+            let (count, decoded) = self.decoder.decode(rest);
+            let (ours, further) = rest.split_at(count.clamp(1, rest.len()));
+            self.begun.extend_from_slice(ours);
+            rest = further;
+            if let Some(decoded) = decoded {
+                let bytes = std::mem::take(&mut self.begun);
+                let alone = is_whole && bytes.len() == read.len();
+                self.push(decoded, Typed { bytes, since, at, alone });
+            }
+        }
+        let alone = is_whole && self.begun.len() == read.len();
+        self.escape = self.decoder.is_waiting().then_some(Escape { since, at, alone });
+    }
+
+    fn push(&mut self, decoded: Decoded, typed: Typed) {
+        self.events.push_back(match decoded {
+            Decoded::Key(key) => Event::Key(key, typed),
+            Decoded::Paste(text) => Event::Paste(text, typed),
+            Decoded::Report => Event::Report(typed),
+        });
+    }
+
+    /// An escape character that nothing has followed was the key, and the beginning of a sequence was two keys.
+    fn give_up_waiting(&mut self, now: Instant) {
+        let rested = |since: Instant| now.saturating_duration_since(since) >= REST_OF_SEQUENCE;
+        if let Some(at) = self.read_at.filter(|at| rested(*at) && self.is_perhaps_typed()) {
+            self.decoder.forget();
+            let bytes = std::mem::take(&mut self.begun);
+            self.push(Decoded::Report, Typed { bytes, since: at, at, alone: false });
+        }
+        let over = |escape: &Escape| now.saturating_duration_since(escape.at) >= ESCAPE_ALONE;
+        let Some(Escape { since, at, alone }) = self.escape.filter(over) else { return };
+        self.escape = None;
+        if self.decoder.give_up_waiting() {
+            let bytes = std::mem::take(&mut self.begun);
+            let key = Decoded::Key(Key::plain(KeyCode::Escape));
+            self.push(key, Typed { bytes, since, at, alone });
+        }
+    }
+
+    /// Whether what was begun may be keys that look like the beginning of a sequence.
+    fn is_perhaps_typed(&self) -> bool {
+        let is_string = self.begun.get(1).is_some_and(|second| STRINGS.contains(second));
+        !self.begun.is_empty() && !is_string && !self.decoder.is_pasting()
+    }
+
     /// How long there is nothing to do but wait.
     fn patience(&self, now: Instant) -> Duration {
-        let left = |since: Instant, wait: Duration| wait.saturating_sub(now.duration_since(since));
+        let left = |since: Instant, wait: Duration| wait.saturating_sub(now.saturating_duration_since(since));
         let quiet = match self.counting {
-            Counting::QuietSince(since) => left(since, QUIET),
+            Counting::Quiet { since, .. } => left(since, QUIET),
             Counting::NotYet | Counting::Yes => LOOK,
         };
-        let escape = self.escape_at.map_or(LOOK, |at| left(at, ESCAPE_ALONE));
+        let escape = self.escape.map_or(LOOK, |escape| left(escape.at, ESCAPE_ALONE));
         quiet.min(escape).min(LOOK)
     }
 
     /// Whether a quiet moment has passed. It has not when something was typed that nobody has read yet.
     fn ready(&mut self, source: &dyn Source) -> io::Result<Option<Event>> {
-        match self.counting {
-            Counting::QuietSince(since) if since.elapsed() >= QUIET => match self.read(source)? {
-                None => {
-                    self.counting = Counting::Yes;
-                    Ok(Some(Event::Ready))
-                }
-                Some(0) => Ok(Some(Event::Gone)),
-                Some(_) => Ok(None),
-            },
-            Counting::QuietSince(_) | Counting::NotYet | Counting::Yes => Ok(None),
+        let Counting::Quiet { painted, since } = self.counting else { return Ok(None) };
+        if source.now().saturating_duration_since(since) < QUIET {
+            return Ok(None);
         }
-    }
-
-    fn decoded(&mut self) -> Option<Event> {
-        if self.counting != Counting::Yes {
-            return None;
+        match self.read(source)? {
+            None => {
+                self.counting = Counting::Yes;
+                let typed = self.typed.max(source.typed_before());
+                Ok(Some(Event::Ready { painted, typed }))
+            }
+            Some(0) => Ok(Some(Event::Gone)),
+            Some(_) => Ok(None),
         }
-        if self.heard.is_empty() {
-            let waited = self.escape_at.is_some_and(|at| at.elapsed() >= ESCAPE_ALONE);
-            return waited.then(|| self.escape_at = None).and_then(|()| self.decoder.give_up_waiting());
-        }
-        let (count, event) = self.decoder.decode(&self.heard);
-        self.heard.drain(..count.min(self.heard.len()));
-        self.escape_at = self.decoder.is_waiting().then(Instant::now);
-        event
     }
 
     fn resized(&mut self, source: &dyn Source) -> Option<Event> {
-        let size = source.person().size();
+        let size = source.size();
         (size != self.size).then(|| {
             self.size = size;
             Event::Resized(size)
@@ -179,8 +278,19 @@ impl Ears {
     }
 }
 
+fn bytes_of(event: Event) -> Vec<u8> {
+    match event {
+        Event::Key(_, typed) | Event::Paste(_, typed) | Event::Report(typed) => typed.bytes,
+        Event::Ready { .. } | Event::Resized(_) | Event::Gone => Vec::new(),
+    }
+}
+
 /// Waits until one of both has something, or has ended.
-fn is_ready(fd: BorrowedFd<'_>, other: Option<BorrowedFd<'_>>, wait: Duration) -> io::Result<bool> {
+pub(crate) fn is_ready(
+    fd: BorrowedFd<'_>,
+    other: Option<BorrowedFd<'_>>,
+    wait: Duration,
+) -> io::Result<bool> {
     let wait = Timespec::try_from(wait).ok();
     let [one, other] = [fd, other.unwrap_or(fd)].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
     match poll(&mut [one, other], wait.as_ref()) {

@@ -28,8 +28,11 @@ mod reach;
 mod relay;
 mod scan;
 mod screen;
+mod sent;
 mod shared;
 mod sheet;
+#[cfg(test)]
+mod simulation;
 mod stage;
 mod track;
 
@@ -39,4 +42,4 @@ pub use paused::Paused;
 pub use ratatui_core::buffer::Buffer;
 pub use reach::Reach;
 pub use sheet::Painter;
-pub use stage::{Event, Key, KeyCode, QUIET, Size, Stage};
+pub use stage::{Event, Key, KeyCode, QUIET, Size, Stage, Typed};

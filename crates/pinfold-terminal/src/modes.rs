@@ -40,7 +40,13 @@ const PRIVATE: [(u16, bool); 13] = [
 /// Lines counted from the margin: has to do with where the cursor is, and is put back with that.
 const ORIGIN: u16 = 6;
 
+/// Cursor keys in another form.
+const CURSOR_KEYS: u16 = 1;
+
 const CURSOR: u16 = 25;
+
+/// Pasted texts are marked.
+const MARKED_PASTE: u16 = 2004;
 
 const KEYPAD: u16 = 66;
 
@@ -174,6 +180,16 @@ impl Modes {
     /// Whether the terminal was told to show nothing until more has come.
     pub(crate) fn is_together(&self) -> bool {
         self.is(TOGETHER)
+    }
+
+    /// Whether cursor keys are sent in their other form.
+    pub(crate) fn has_other_cursor_keys(&self) -> bool {
+        self.is(CURSOR_KEYS)
+    }
+
+    /// Whether pasted texts are marked.
+    pub(crate) fn marks_paste(&self) -> bool {
+        self.is(MARKED_PASTE)
     }
 
     /// The set of characters in use, if it is not that of the encoding.

@@ -1,12 +1,11 @@
 //! A dialog on the terminal of a command that runs.
 
 use std::io::{self, Write};
-use std::os::fd::BorrowedFd;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::ears::{Ears, LOOK, Source};
-use crate::person::Person;
+use crate::ears::{Ears, LOOK, Source, is_ready};
 use crate::screen::PLAIN;
 use crate::shared::{Shared, Standing, State};
 use crate::stage::{Event, Size, Stage};
@@ -112,12 +111,12 @@ impl Paused {
 }
 
 impl Source for Shared {
-    fn person(&self) -> &Person {
-        &self.person
+    fn size(&self) -> Size {
+        self.person.size()
     }
 
-    fn wake(&self) -> Option<BorrowedFd<'_>> {
-        None
+    fn wait(&self, wait: Duration) -> io::Result<bool> {
+        is_ready(self.person.as_fd(), None, wait)
     }
 
     fn read(&self) -> io::Result<Option<Vec<u8>>> {
@@ -127,13 +126,17 @@ impl Source for Shared {
     }
 
     fn early(&self, bytes: &[u8]) {
-        self.give_early(bytes);
+        self.give_new(bytes);
+    }
+
+    fn typed_before(&self) -> Option<Instant> {
+        self.state().typed
     }
 }
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        self.shared.give_early(&self.ears.take());
+        self.shared.give_new(&self.ears.take());
         self.shared.change(|state| {
             if state.turn == self.turn {
                 self.shared.let_others_in();
@@ -193,7 +196,15 @@ impl Stage for Paused {
     }
 
     fn renew(&mut self) {
-        self.shared.give_early(&self.ears.take());
+        self.shared.give_new(&self.ears.take());
         self.ears.renew();
+    }
+
+    fn give_back(&mut self, bytes: &[u8]) {
+        self.shared.give_early(bytes);
+    }
+
+    fn heard_until(&self) -> Option<Instant> {
+        self.ears.heard_until()
     }
 }

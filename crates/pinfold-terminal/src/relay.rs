@@ -138,7 +138,7 @@ impl Relay {
     /// Does what is wished.
     fn follow(&mut self) -> Result<Next, Gone> {
         let Wishes { dialog, stopping, finishing, resized, continued, early } = self.wishes();
-        self.input.extend(early);
+        self.input.extend(self.track.as_typed(&early));
         if resized {
             self.resize();
         }
@@ -383,6 +383,7 @@ impl Relay {
             None => Ok(()),
             Some(bytes) if bytes.is_empty() => Err(Gone),
             Some(bytes) => {
+                self.shared.state().typed = Some(Instant::now());
                 self.input.extend(bytes);
                 self.write_input()
             }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::io::write;
 
@@ -11,7 +11,7 @@ use crate::person::Person;
 use crate::reach::{Device, Reach, who_has_open};
 
 /// Keys for the command wait here up to this length: a person, or a paste, that is far ahead of it.
-const MOST_EARLY: usize = 64 << 10;
+pub(crate) const MOST_EARLY: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -46,8 +46,10 @@ pub(crate) struct State {
     pub(crate) disturbed: bool,
     /// This process does not have the foreground of the terminal.
     pub(crate) in_background: bool,
-    /// Keys that were typed before a dialog could be seen.
+    /// Keys for the command that came while a dialog had the terminal.
     pub(crate) early: Vec<u8>,
+    /// When something was typed last for the command.
+    pub(crate) typed: Option<Instant>,
 }
 
 /// What the relay is doing.
@@ -133,6 +135,14 @@ impl Shared {
                 let room = MOST_EARLY.saturating_sub(state.early.len());
                 state.early.extend(bytes.iter().take(room));
             });
+        }
+    }
+
+    /// The same for keys that were typed just now.
+    pub(crate) fn give_new(&self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.state().typed = Some(Instant::now());
+            self.give_early(bytes);
         }
     }
 

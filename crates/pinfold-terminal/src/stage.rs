@@ -1,7 +1,7 @@
 //! What a dialog is drawn on, and what it hears.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long nothing may be typed, after a dialog was painted, before a key is an answer to it. Long enough that a person
 /// in the middle of typing is not taken at a word meant for somebody else; shorter than reading anything takes.
@@ -28,6 +28,20 @@ pub trait Stage: io::Write {
     /// Says that something else is going to be shown, a next question for instance. What is typed counts again only
     /// after the next [`flush`](io::Write::flush) and a quiet moment; what was typed before is not an answer to it.
     fn renew(&mut self);
+
+    /// Returns bytes to the program that they were typed for, before anything that is typed later. Where no program
+    /// waits for input they are dropped.
+    fn give_back(&mut self, bytes: &[u8]) {
+        let _ = bytes;
+    }
+
+    /// The clock that [`Typed`] is told by.
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    /// The moment up to which all that was typed has come as an event; `None` when that is not known.
+    fn heard_until(&self) -> Option<Instant>;
 }
 
 /// How large a terminal is.
@@ -42,17 +56,38 @@ pub struct Size {
 /// What happens at a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// What was painted has been there for a quiet moment: from here on keys are answers. Comes once after the first
+    /// What was painted has been there for a quiet moment: from here on keys are told. Comes once after the first
     /// [`flush`](io::Write::flush) and once after each [`Stage::renew`].
-    Ready,
+    Ready {
+        /// When the picture was painted.
+        painted: Instant,
+        /// When something was typed last before, for the program or for nobody, as far as that is known.
+        typed: Option<Instant>,
+    },
     /// A key.
-    Key(Key),
+    Key(Key, Typed),
     /// A text that was pasted, whole, with its control characters. Never an answer; for a field of text perhaps.
-    Paste(String),
+    Paste(String, Typed),
+    /// What is neither: a report of the terminal, an answer to what the program had asked it.
+    Report(Typed),
     /// The window has another size. Everything is to be painted again; keys go on counting.
     Resized(Size),
     /// Nobody can answer here any more: the window was closed, or what was asked about has ended.
     Gone,
+}
+
+/// How something was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    /// The bytes, as the terminal sent them.
+    pub bytes: Vec<u8>,
+    /// It was typed no earlier than this: there was nothing to be read at this moment.
+    pub since: Instant,
+    /// It was typed no later than this: it had been read by then.
+    pub at: Instant,
+    /// It is all that one read returned. Keys of a person come one by one; what comes together was pasted, sent by a
+    /// program, or typed ahead.
+    pub alone: bool,
 }
 
 /// A key with what was held down.

@@ -4,6 +4,7 @@ use crate::modes::Modes;
 use crate::picture::Picture;
 use crate::scan::{Piece, Scanner};
 use crate::screen::{APART, CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, TOGETHER, UNMARK_PASTE};
+use crate::sent::as_sent;
 use crate::stage::Size;
 
 /// The state of a terminal, as far as it has to be put back after a dialog.
@@ -81,6 +82,11 @@ impl Track {
         let mut bytes = text.into_bytes();
         bytes.extend_from_slice(self.scanner.begun().unwrap_or_default());
         bytes
+    }
+
+    /// What was typed while a dialog had the terminal, as the terminal would have sent it to the command.
+    pub(crate) fn as_typed(&self, bytes: &[u8]) -> Vec<u8> {
+        as_sent(bytes, &self.modes)
     }
 
     /// Draws the alternate screen again, if it is up: after somebody else had the terminal.

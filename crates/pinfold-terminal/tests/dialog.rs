@@ -12,13 +12,13 @@ mod common;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{assert_golden, keys, read, text_of};
 
 use pinfold::consent::Request;
-use pinfold_terminal::Size;
 use pinfold_terminal::dialog::{Dialog, Moment};
+use pinfold_terminal::{Size, Typed};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -57,33 +57,54 @@ fn screen(dialog: &mut Dialog<'_>, size: Size, moment: &Moment) -> String {
     text_of(&dialog.view(size, moment))
 }
 
-/// All screens of a case, one after the other.
+/// Between two keys, and from the last to where it is looked whether that was an answer.
+const STEP: Duration = Duration::from_secs(3);
+const REST: Duration = Duration::from_secs(2);
+
+/// All screens of a case, one after the other. Each key comes alone, after a while.
 fn play(case: &Value, size: Size) -> String {
     let request = request(case);
     let number = |field: &str, usual| case[field].as_u64().unwrap_or(usual);
-    let moment = Moment {
+    let mut now = Instant::now();
+    let mut dialog = Dialog::new(&request);
+    dialog.ready(now, None);
+    now += STEP;
+    let moment = |now| Moment {
+        now,
         left: Duration::from_secs(number("left", 581)),
         waiting: usize::try_from(number("waiting", 1)).unwrap(),
     };
-    let mut dialog = Dialog::new(&request);
-    dialog.heard();
-    let mut all = screen(&mut dialog, size, &moment);
+    let mut all = screen(&mut dialog, size, &moment(now));
     for step in case["steps"].as_array().into_iter().flatten() {
         let step = step.as_str().unwrap();
         writeln!(all, "=== {step}").unwrap();
+        let typed = |at| Typed { bytes: step.into(), since: at, at, alone: true };
+        let mut choice = None;
         if let Some(words) = step.strip_prefix("over:") {
             dialog.close(words);
         } else if let Some(text) = step.strip_prefix("paste:") {
-            dialog.paste(text);
+            dialog.paste(text, &typed(now));
+        } else if let Some(text) = step.strip_prefix("flow:") {
+            // As people type who have not looked up.
+            for (key, at) in keys(&format!("type:{text}")).into_iter().zip(1..) {
+                let at = now + Duration::from_millis(100) * at;
+                choice = choice.or(dialog.key(key, &typed(at)));
+            }
+            let last = now + Duration::from_millis(100) * u32::try_from(text.len()).unwrap();
+            all.push_str(&screen(&mut dialog, size, &moment(last)));
+            now = last + STEP;
+            continue;
         } else {
             for key in keys(step) {
-                if let Some(choice) = dialog.key(key) {
-                    writeln!(all, "{}", serde_json::to_string(&choice).unwrap()).unwrap();
-                    return all;
-                }
+                choice = choice.or(dialog.key(key, &typed(now)));
+                now += STEP;
             }
         }
-        all.push_str(&screen(&mut dialog, size, &moment));
+        if let Some(choice) = choice.or(dialog.quiet(now + REST.saturating_sub(STEP))) {
+            writeln!(all, "{}", serde_json::to_string(&choice).unwrap()).unwrap();
+            return all;
+        }
+        all.push_str(&screen(&mut dialog, size, &moment(now)));
     }
     all
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
@@ -12,7 +12,7 @@ use pinfold::consent::{
 };
 use pinfold_render::visible;
 use pinfold_terminal::dialog::{Dialog, Look, Meanwhile, Moment, Shown, show};
-use pinfold_terminal::{Event, Key, KeyCode, Size, Stage};
+use pinfold_terminal::{Event, Key, KeyCode, Size, Stage, Typed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use vte::{Params, Perform};
@@ -89,7 +89,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         }),
         text().prop_map(|patch| Deed::Patch { patch: patch + END }),
         (text(), text()).prop_map(move |(operation, path)| Deed::Paths {
-            acts: vec![Act { operation, path, real: Some(END.to_owned()) }]
+            acts: vec![Act { operation, path, real: Some(END.to_owned()), ..Act::default() }]
         }),
         text().prop_map(|input| Deed::Input { input: input + END }),
     ]
@@ -173,9 +173,31 @@ fn key() -> impl Strategy<Value = Key> {
     select(codes).prop_map(Key::plain)
 }
 
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Somebody who presses each key after a rest.
+struct Presses {
+    now: Instant,
+}
+
+impl Presses {
+    /// Has looked at a dialog for a while.
+    fn at(dialog: &mut Dialog<'_>) -> Self {
+        let now = Instant::now();
+        dialog.ready(now, None);
+        Self { now }
+    }
+
+    fn press(&mut self, dialog: &mut Dialog<'_>, key: Key) -> Option<Choice> {
+        self.now += Duration::from_secs(2);
+        let typed = Typed { bytes: vec![b'?'], since: self.now, at: self.now, alone: true };
+        dialog.key(key, &typed).or_else(|| dialog.quiet(self.now + Duration::from_millis(1900)))
+    }
+}
+
 /// The lines of a picture, each by its cells.
 fn cells(dialog: &mut Dialog<'_>, size: Size) -> Vec<Vec<String>> {
-    let moment = Moment { left: Duration::from_mins(1), waiting: 1 };
+    let moment = Moment { now: Instant::now() + HOUR, left: Duration::from_mins(1), waiting: 1 };
     let picture = dialog.view(size, &moment);
     let cell = |x, y| picture.cell((x, y)).unwrap().symbol().to_owned();
     (0..size.rows).map(|y| (0..size.columns).map(|x| cell(x, y)).collect()).collect()
@@ -190,8 +212,11 @@ fn harmless(request: &Request) -> Request {
     other.why.clear();
     other.asker.agents = vec![plain()];
     other.asker.folder = plain();
-    other.asker.process = None;
-    let acts = vec![Act { operation: plain(), path: plain(), real: None }];
+    // Of a process all can be refused, and it reads no message.
+    if let Some(process) = &mut other.asker.process {
+        *process = ProcessShown { pid: 1, program: plain(), command_line: plain() };
+    }
+    let acts = vec![Act { operation: plain(), path: plain(), real: None, ..Act::default() }];
     other.deed = match &request.deed {
         Deed::Command { .. } => {
             Deed::Command { command: plain(), cwd: plain(), background: false, says: None }
@@ -253,6 +278,18 @@ struct Script {
     size: Size,
     keys: Vec<Key>,
     told: Vec<u8>,
+    /// What was given back.
+    given: Vec<u8>,
+    now: Instant,
+    pressed: Instant,
+    is_ready: bool,
+}
+
+impl Script {
+    fn new(size: Size, keys: Vec<Key>) -> Self {
+        let (told, given, now) = (Vec::new(), Vec::new(), Instant::now());
+        Self { size, keys, told, given, now, pressed: now, is_ready: false }
+    }
 }
 
 impl Write for Script {
@@ -271,8 +308,33 @@ impl Stage for Script {
         self.size
     }
 
-    fn read_event(&mut self, _: Duration) -> io::Result<Option<Event>> {
-        Ok(Some(self.keys.pop().map_or(Event::Gone, Event::Key)))
+    /// A key every three seconds, which nobody waits for.
+    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
+        if !std::mem::replace(&mut self.is_ready, true) {
+            return Ok(Some(Event::Ready { painted: self.now, typed: None }));
+        }
+        self.now += timeout.max(Duration::from_millis(1));
+        if self.now.duration_since(self.pressed) < Duration::from_secs(3) {
+            return Ok(None);
+        }
+        self.pressed = self.now;
+        let typed = |key: Key| {
+            let bytes = format!("{key:?}").into_bytes();
+            Event::Key(key, Typed { bytes, since: self.now, at: self.now, alone: true })
+        };
+        Ok(Some(self.keys.pop().map_or(Event::Gone, typed)))
+    }
+
+    fn give_back(&mut self, bytes: &[u8]) {
+        self.given.extend_from_slice(bytes);
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn heard_until(&self) -> Option<Instant> {
+        Some(self.now)
     }
 
     fn renew(&mut self) {}
@@ -329,7 +391,7 @@ proptest! {
         keys in prop::collection::vec(key(), 0..12),
         over in prop::option::of(text()),
     ) {
-        let mut stage = Script { size, keys, told: Vec::new() };
+        let mut stage = Script::new(size, keys);
         let deadline = jiff::Timestamp::now() + Duration::from_mins(10);
         let request = Request { deadline, ..request };
         let meanwhile = || Meanwhile { waiting: 2, over: over.clone() };
@@ -344,8 +406,8 @@ proptest! {
     fn what_a_request_says_stays_in_its_place(request in request(), size in size(), keys in prop::collection::vec(key(), 0..12)) {
         let plain = harmless(&request);
         let (mut dialog, mut other) = (Dialog::new(&request), Dialog::new(&plain));
-        dialog.heard();
-        other.heard();
+        let mut presses = Presses::at(&mut dialog);
+        Presses::at(&mut other);
         let (lines, plain) = (cells(&mut dialog, size), cells(&mut other, size));
         let at = line_below(&lines);
         prop_assert_eq!(at, line_below(&plain));
@@ -353,7 +415,7 @@ proptest! {
         prop_assert_eq!(&lines[at + 1..], &plain[at + 1..]);
         check_text(&lines);
         for key in keys {
-            if dialog.key(key).is_some() {
+            if presses.press(&mut dialog, key).is_some() {
                 break;
             }
             let lines = cells(&mut dialog, size);
@@ -372,7 +434,7 @@ proptest! {
         keys in prop::collection::vec(key(), 0..20),
     ) {
         let mut dialog = Dialog::new(&request);
-        dialog.heard();
+        let mut presses = Presses::at(&mut dialog);
         let mut sizes = sizes.into_iter().cycle();
         let mut end_was_seen = false;
         let mut size = sizes.next().unwrap();
@@ -382,7 +444,7 @@ proptest! {
             }
             let texts = cells(&mut dialog, size).concat().concat();
             end_was_seen |= texts.contains(END);
-            if let Some(choice) = dialog.key(key) {
+            if let Some(choice) = presses.press(&mut dialog, key) {
                 check_choice(&choice, &request, end_was_seen);
                 break;
             }
@@ -390,16 +452,52 @@ proptest! {
     }
 
     #[test]
-    fn enter_alone_never_agrees_to_what_cannot_be_undone(request in request(), size in size(), pages in 0..20usize) {
-        let request = Request { destructive: true, ..request };
+    fn no_number_of_enters_says_yes(request in request(), size in size(), pages in 0..20usize, enters in 1..6usize) {
         let mut dialog = Dialog::new(&request);
-        dialog.heard();
+        let mut presses = Presses::at(&mut dialog);
         for _ in 0..pages {
             cells(&mut dialog, size);
-            prop_assert_eq!(dialog.key(Key::plain(KeyCode::Char(' '))), None);
+            prop_assert_eq!(presses.press(&mut dialog, Key::plain(KeyCode::Char(' '))), None);
         }
         cells(&mut dialog, size);
-        prop_assert_eq!(dialog.key(Key::plain(KeyCode::Enter)), Some(Choice::No { message: None }));
+        let said = (0..enters).find_map(|_| presses.press(&mut dialog, Key::plain(KeyCode::Enter)));
+        // No is marked where it cannot be undone, and nothing elsewhere.
+        let is_no = (request.destructive || request.immune) && enters > 1;
+        prop_assert_eq!(said, is_no.then(Choice::no));
+    }
+
+    #[test]
+    fn a_single_key_says_yes_to_nothing(request in request(), size in size(), key in key()) {
+        let mut dialog = Dialog::new(&request);
+        let mut presses = Presses::at(&mut dialog);
+        cells(&mut dialog, size);
+        let said = presses.press(&mut dialog, key);
+        prop_assert!(matches!(said, None | Some(Choice::No { .. })), "{:?}", said);
+    }
+
+    #[test]
+    fn keys_that_come_together_or_too_soon_answer_nothing_and_are_all_given_back(
+        request in request(),
+        keys in prop::collection::vec((select("ynsamp12345\r".chars().collect::<Vec<_>>()), 0..3000u64), 0..20),
+        alone: bool,
+    ) {
+        let mut dialog = Dialog::new(&request);
+        let mut now = Instant::now();
+        dialog.ready(now, None);
+        cells(&mut dialog, Size { rows: 24, columns: 80 });
+        now += HOUR;
+        let mut all: Vec<u8> = Vec::new();
+        for (key, gap) in keys {
+            // Each alone and too soon after the last, or at any time with another.
+            now += Duration::from_millis(if alone { gap % 300 } else { gap });
+            let bytes = vec![u8::try_from(key).unwrap()];
+            all.extend(&bytes);
+            let code = if key == '\r' { KeyCode::Enter } else { KeyCode::Char(key) };
+            let typed = Typed { bytes, since: now, at: now, alone };
+            prop_assert_eq!(dialog.key(Key::plain(code), &typed), None);
+            prop_assert_eq!(dialog.quiet(now), None);
+        }
+        prop_assert_eq!(dialog.take_text(now), all);
     }
 }
 
@@ -413,16 +511,16 @@ fn a_dialog_ends_by_a_key_by_time_by_others_and_with_the_terminal() {
     let size = Size { rows: 24, columns: 80 };
     let ends = |request: &Request, keys: &[KeyCode], over: Option<&str>| {
         let keys = keys.iter().rev().map(|code| Key::plain(*code)).collect();
-        let mut stage = Script { size, keys, told: Vec::new() };
+        let mut stage = Script::new(size, keys);
         let meanwhile = || Meanwhile { waiting: 1, over: over.map(str::to_owned) };
         let shown = show(&mut stage, request, Look { colours: true }, &meanwhile).unwrap();
         (shown, String::from_utf8(stage.told).unwrap())
     };
-    let y = KeyCode::Char('y');
-    assert_eq!(ends(&alive, &[y], None).0, Shown::Chosen(Choice::Yes));
-    assert_eq!(ends(&late, &[y], None).0, Shown::Silence);
+    let yes = [KeyCode::Char('y'), KeyCode::Enter];
+    assert_eq!(ends(&alive, &yes, None).0, Shown::Chosen(Choice::Yes));
+    assert_eq!(ends(&late, &yes, None).0, Shown::Silence);
     assert_eq!(ends(&alive, &[], None).0, Shown::Gone);
-    let (shown, told) = ends(&alive, &[y], Some("somebody on the page answered no"));
+    let (shown, told) = ends(&alive, &yes, Some("somebody on the page answered no"));
     assert_eq!(shown, Shown::Over);
     assert!(told.contains("somebody on the page answered no"));
 }

@@ -28,7 +28,7 @@ impl Approver for Lines {
         let choice = match line.trim() {
             "yes" => Choice::Yes,
             // Silence is no, and so is whatever is not understood.
-            _ => Choice::No { message: Some("ask again when it is needed".to_owned()) },
+            _ => Choice::No { message: Some("ask again when it is needed".to_owned()), process: false },
         };
         let (id, digest) = (request.id.clone(), request.digest.clone());
         Heard::Answer(Answer { id, digest, choice, by: By { via: Via::Embedder, who: None } })

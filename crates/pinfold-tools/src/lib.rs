@@ -114,7 +114,7 @@ fn carried(
     caller: Caller<'_>,
     perform: impl FnOnce(Permit) -> Reply,
 ) -> Reply {
-    let Decided { outcome, mut context, mut stop, retry, told } = session.decide_for(raw, caller);
+    let Decided { outcome, mut context, mut stop, retry, told, .. } = session.decide_for(raw, caller);
     let reply = match outcome {
         Ok(permit) => perform(*permit),
         Err(refusal) => scrubbing.reply(Reply::refused(&refusal)),

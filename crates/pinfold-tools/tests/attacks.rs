@@ -38,7 +38,7 @@ fn about(request: &Request) -> String {
 /// Yes to what lies at this place, no to all else.
 fn only(place: &Path) -> impl Fn(&Request) -> Choice + Send + Sync + 'static {
     let place = place.to_str().unwrap().to_owned();
-    move |request| if about(request) == place { Choice::Yes } else { Choice::No { message: None } }
+    move |request| if about(request) == place { Choice::Yes } else { Choice::no() }
 }
 
 fn listed(folder: &Path) -> BTreeSet<String> {

@@ -144,8 +144,11 @@ impl Session {
             Choice::Yes => ("yes", Some("call"), None),
             Choice::Session { .. } => ("session", Some("session"), None),
             Choice::Always { .. } => ("always", Some("always"), None),
-            Choice::No { message } if answer.by.via == Via::Silence => ("silence", None, message.as_deref()),
-            Choice::No { message } => ("no", None, message.as_deref()),
+            Choice::No { message, .. } if answer.by.via == Via::Silence => {
+                ("silence", None, message.as_deref())
+            }
+            Choice::No { message, process: true } => ("no", Some("process"), message.as_deref()),
+            Choice::No { message, process: false } => ("no", None, message.as_deref()),
         };
         let kept = |text: &dyn std::fmt::Display| question.secrets.kept(&text.to_string());
         let now = jiff::Timestamp::now();

@@ -533,9 +533,13 @@ impl Refusal {
             Via::Silence => "nobody answered in time, which is a no",
             Via::Client => "the question was declined at the client, by its person or by itself",
             Via::Judge => "the judge said no",
-            Via::Terminal | Via::Socket | Via::Web | Via::Webhook | Via::Hook | Via::Embedder => {
-                "the person said no"
-            }
+            Via::Terminal
+            | Via::Socket
+            | Via::Web
+            | Via::Webhook
+            | Via::Hook
+            | Via::Embedder
+            | Via::Earlier => "the person said no",
         };
         let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
         let (told, why) = match message {

@@ -64,7 +64,8 @@ fn a_yes_is_for_one_call_and_no_is_a_refusal_with_the_persons_words() {
     assert!(outside.join("a").exists());
 
     let again = question(&session, &write(&outside.join("b")));
-    let no = answer(again.request(), Choice::No { message: Some("use the folder".to_owned()) });
+    let no =
+        answer(again.request(), Choice::No { message: Some("use the folder".to_owned()), process: false });
     let Ruling::Refusal(refusal) = session.answer(again, &no) else { panic!("no") };
     assert!(refusal.message.contains("use the folder") && !refusal.approvable);
 }
@@ -200,7 +201,7 @@ impl Approver for CannotAnswer {
 #[test]
 fn a_caller_who_can_be_asked_is_asked_first_and_one_who_is_gone_gets_nothing() {
     let (_bed, inside, outside) = folders();
-    let of_session = Arc::new(Counting(Choice::No { message: None }, AtomicUsize::new(0)));
+    let of_session = Arc::new(Counting(Choice::no(), AtomicUsize::new(0)));
     let asking = Asking { approver: of_session.clone(), patience: Duration::from_mins(1), locations: None };
     let plan = Plan { asking: Some(asking), ..plan(&inside) };
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();

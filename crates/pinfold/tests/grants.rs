@@ -25,7 +25,7 @@ impl Approver for Person {
     fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
         self.asked.lock().unwrap().push(request.clone());
         let mut answers = self.answers.lock().unwrap();
-        let choice = if answers.is_empty() { Choice::No { message: None } } else { answers.remove(0) };
+        let choice = if answers.is_empty() { Choice::no() } else { answers.remove(0) };
         let by = By { via: Via::Embedder, who: None };
         Heard::Answer(Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by })
     }

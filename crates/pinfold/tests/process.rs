@@ -13,8 +13,8 @@ use pinfold::consent::{Answer, By, Choice, Deed, Via};
 use pinfold::paths::Opening;
 use pinfold::policy::host::Host;
 use pinfold::policy::{
-    Access, Bases, Connection, Effect, Interaction, Layer, Mode, Operation, PathText, Policy, ProcessCall,
-    Rule, Source, SourcedRule, Touch,
+    Access, Bases, Connection, Effect, Interaction, Layer, Mode, Operation, PathText, Policy, Preview,
+    ProcessCall, Rule, Source, SourcedRule, Touch,
 };
 use pinfold::{Ambient, Permit, Plan, Question, RawCall, Refusal, Ruling, Session, ToolCall};
 use serde_json::json;
@@ -61,6 +61,7 @@ fn touch(operation: Operation, place: &Path) -> Touch {
         says: operation.word().to_owned(),
         place: PathText::new(place),
         named: PathText::new(place),
+        preview: Preview::None,
     }
 }
 

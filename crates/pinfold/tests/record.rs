@@ -16,8 +16,8 @@ use pinfold::consent::{
     Request, Via,
 };
 use pinfold::policy::{
-    Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Principal, ProcessCall,
-    Rule, ShellHold, Source, SourcedRule, Touch, WordOrigin,
+    Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Preview, Principal,
+    ProcessCall, Rule, ShellHold, Source, SourcedRule, Touch, WordOrigin,
 };
 use pinfold::{
     Ambient, Decided, Denial, DeniedBy, Failure, Outcome, Plan, RawCall, Refusal, RefusalCode, Retry,
@@ -40,7 +40,7 @@ impl Approver for Says {
     fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
         let session = || Choice::session(0);
         match request.tool.as_str() {
-            "Write" => self.answer(request, Choice::No { message: Some(self.0.clone()) }),
+            "Write" => self.answer(request, Choice::No { message: Some(self.0.clone()), process: false }),
             "Delete" => Heard::Nobody(self.0.clone()),
             "Bash" => self.answer(request, session()),
             _ => self.answer(request, Choice::Yes),
@@ -204,6 +204,7 @@ impl Bed {
             says: words.to_owned(),
             place: PathText::new(&outside),
             named: PathText::new(&outside),
+            preview: Preview::None,
         };
         let process = ProcessCall {
             program: words.to_owned(),

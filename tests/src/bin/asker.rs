@@ -124,15 +124,15 @@ fn dialog(mut stage: Paused, text: &str, orders: &Receiver<String>, socket: &Uni
             Err(TryRecvError::Disconnected) => break,
         }
         match stage.read_event(Duration::from_millis(50)).expect("a terminal") {
-            None => {}
-            Some(Event::Ready) => tell(socket, "ready"),
-            Some(Event::Key(key)) => {
+            None | Some(Event::Report(_)) => {}
+            Some(Event::Ready { .. }) => tell(socket, "ready"),
+            Some(Event::Key(key, _)) => {
                 tell(socket, &format!("key {key:?}"));
                 if key == Key::plain(KeyCode::Char('q')) {
                     break;
                 }
             }
-            Some(Event::Paste(text)) => tell(socket, &format!("paste {text:?}")),
+            Some(Event::Paste(text, _)) => tell(socket, &format!("paste {text:?}")),
             Some(Event::Resized(size)) => {
                 paint(&mut stage, &text);
                 tell(socket, &format!("size {}x{}", size.rows, size.columns));

@@ -182,7 +182,7 @@ struct Person {
 impl Person {
     /// The next answer, in the words of the corpus.
     fn answers(&self, word: &str) -> Result<(), String> {
-        let no = || Choice::No { message: None };
+        let no = || Choice::no();
         let choice = match word {
             "yes" | "once" => Choice::Yes,
             "session" => Choice::session(0),

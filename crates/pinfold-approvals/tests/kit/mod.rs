@@ -67,5 +67,5 @@ pub(crate) fn by() -> By {
 }
 
 pub(crate) fn no() -> Choice {
-    Choice::No { message: None }
+    Choice::no()
 }

@@ -58,6 +58,7 @@ impl Grant {
             Via::Hook => "by a hook",
             Via::Judge => "by the judge",
             Via::Embedder => "by the program around it",
+            Via::Earlier => "by an earlier answer",
         };
         let who = shown.by.who.as_ref().map(|who| format!(" ({who})")).unwrap_or_default();
         let lasts = match shown.lasts {

@@ -36,7 +36,7 @@ impl Approver for Person {
         self.0.fetch_add(1, Ordering::Relaxed);
         let by = By { via: Via::Embedder, who: None };
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        Heard::Answer(Answer { id, digest, choice: Choice::No { message: None }, by })
+        Heard::Answer(Answer { id, digest, choice: Choice::no(), by })
     }
 }
 

@@ -210,7 +210,7 @@ impl Call {
         let raw = RawCall { shape, is_method: self.is_method, ..raw };
         let attended = room.now();
         let decided = attended.session().decide_doubted(&raw, doubt.as_ref().map(word), caller);
-        let Decided { outcome, mut context, stop, retry, told } = decided;
+        let Decided { outcome, mut context, stop, retry, told, .. } = decided;
         context.extend(attended.said());
         let permit = match outcome {
             Ok(permit) => permit,

@@ -147,6 +147,15 @@ pub(crate) fn stat_open(file: BorrowedFd<'_>) -> Result<(FileType, Version), Err
     Ok((FileType::from_raw_mode(s.st_mode), version))
 }
 
+/// The times of last access and last change of an open file.
+pub(crate) fn times_of(file: BorrowedFd<'_>) -> Result<[SetTime; 2], Errno> {
+    let s = fs::fstat(file)?;
+    let nanoseconds = |rest| u32::try_from(rest).unwrap_or_default();
+    let access = SetTime::At { seconds: s.st_atime, nanoseconds: nanoseconds(s.st_atime_nsec) };
+    let change = SetTime::At { seconds: s.st_mtime, nanoseconds: nanoseconds(s.st_mtime_nsec) };
+    Ok([access, change])
+}
+
 /// Opens `name` in `folder` for reading; never waits, never follows.
 pub(crate) fn open_reading(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     fs::openat(folder, name, READING | OFlags::RDONLY, Mode::empty())

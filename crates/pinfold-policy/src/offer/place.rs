@@ -22,13 +22,15 @@ pub(super) fn asked<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Ask
     Asked { part, session, rules, usual, ..nothing }
 }
 
-/// This very place, for a call that names it itself.
+/// This very place, for a call that names it itself and may do the same there again.
 pub(super) fn exactly(trial: &Trial<'_>, part: PartId) -> Option<Grant> {
     let PartId::Path(at) = part else { return None };
     let claim = trial.case.claims.paths.get(at).filter(|claim| is_named_by_the_call(claim))?;
     let real = trial.case.facts.paths.get(at)?.real.clone()?;
     let class = claim.operation.class();
-    (class != Class::Remove).then_some(Grant::Place(real, class))
+    // A process that gives a file a name is asked about with the content of that file: the next one is another.
+    let is_shown = claim.origin == Origin::Process && claim.operation == Operation::MoveTo;
+    (class != Class::Remove && !is_shown).then_some(Grant::Place(real, class))
 }
 
 fn is_named_by_the_call(claim: &PathClaim) -> bool {

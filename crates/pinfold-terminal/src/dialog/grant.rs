@@ -15,7 +15,12 @@ pub(crate) struct Grant<'a> {
     offer: &'a OfferShown,
     kind: Kind,
     pub(crate) scroll: Scroll<'a>,
+    /// As much of [`WORD`] as was typed.
+    pub(crate) word: String,
 }
+
+/// What is typed before a rule for good is written.
+const WORD: &str = "always";
 
 #[derive(Clone, Debug)]
 enum Kind {
@@ -33,7 +38,7 @@ enum Kind {
 
 impl<'a> Grant<'a> {
     pub(crate) fn session(offer: &'a OfferShown) -> Self {
-        Self::new(offer, Kind::Session(0))
+        Self::new(offer, Kind::Session(offer.first_beyond_yes()))
     }
 
     pub(crate) fn always(offer: &'a OfferShown) -> Self {
@@ -43,7 +48,7 @@ impl<'a> Grant<'a> {
     }
 
     fn new(offer: &'a OfferShown, kind: Kind) -> Self {
-        let mut grant = Self { offer, kind, scroll: Scroll::new(Sheet::default(), 0) };
+        let mut grant = Self { offer, kind, scroll: Scroll::new(Sheet::default(), 0), word: String::new() };
         let (blocks, _) = grant.blocks();
         let needed = blocks.len();
         grant.scroll = Scroll::new(Sheet::new(blocks), needed);
@@ -66,42 +71,87 @@ impl<'a> Grant<'a> {
         }
     }
 
-    /// What taking it means.
+    /// What gives it, and what that means.
     pub(crate) fn deed(&self) -> String {
+        let rules = |widths: &[usize]| match widths.len() {
+            1 => "this rule".to_owned(),
+            count => format!("these {count} rules"),
+        };
         match &self.kind {
-            Kind::Session(_) => "Yes, and this until the session ends".to_owned(),
-            Kind::Always { widths, .. } if widths.len() == 1 => "Yes, and write this rule".to_owned(),
-            Kind::Always { widths, .. } => format!("Yes, and write these {} rules", widths.len()),
+            Kind::Session(_) => "enter  Yes, and this until the session ends".to_owned(),
+            Kind::Always { widths, .. } if self.is_confirmable() => {
+                format!("enter  Yes, and write {}", rules(widths))
+            }
+            Kind::Always { widths, .. } => format!("to write {} type {WORD}: {}_", rules(widths), self.word),
+        }
+    }
+
+    /// Whether enter gives it.
+    pub(crate) fn is_confirmable(&self) -> bool {
+        matches!(self.kind, Kind::Session(_)) || self.word == WORD
+    }
+
+    /// Whether a key belongs to the word that is asked for.
+    pub(crate) fn takes(&self, key: Key) -> bool {
+        match key.code {
+            KeyCode::Backspace => !self.word.is_empty(),
+            KeyCode::Char(c) if !key.ctrl && !key.alt && matches!(self.kind, Kind::Always { .. }) => {
+                WORD.chars().nth(self.word.len()) == Some(c.to_ascii_lowercase())
+            }
+            _ => false,
+        }
+    }
+
+    /// A key of the word that is asked for.
+    pub(crate) fn letter(&mut self, key: Key) {
+        match key.code {
+            KeyCode::Backspace => drop(self.word.pop()),
+            KeyCode::Char(c) => self.word.push(c.to_ascii_lowercase()),
+            _ => {}
         }
     }
 
     /// The keys that change it, as far as there is something to change.
     pub(crate) fn keys(&self) -> Vec<&'static str> {
         let (parts, widths, files) = match &self.kind {
-            Kind::Session(_) => (1, self.offer.session.len(), 1),
+            Kind::Session(_) => {
+                (1, self.offer.session.len().saturating_sub(self.offer.first_beyond_yes()), 1)
+            }
             Kind::Always { part, .. } => {
                 let widths = self.offer.always.get(*part).map_or(0, |part| part.widths.len());
                 (self.offer.always.len(), widths, self.offer.files.len())
             }
         };
         let all =
-            [("esc back", true), ("←→ width", widths > 1), ("↑↓ rule", parts > 1), ("f file", files > 1)];
+            [("esc back", true), ("←→ width", widths > 1), ("↑↓ rule", parts > 1), ("tab file", files > 1)];
         all.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
     }
 
-    /// A key that changes it. Says whether it was one.
-    pub(crate) fn key(&mut self, key: Key, width: u16) -> bool {
+    /// Whether a key changes it.
+    pub(crate) fn changes(&self, key: Key) -> bool {
+        let always = matches!(self.kind, Kind::Always { .. });
+        match key.code {
+            KeyCode::Left | KeyCode::Right => true,
+            KeyCode::Up | KeyCode::Down => always,
+            KeyCode::Tab => always && self.offer.files.len() > 1,
+            _ => false,
+        }
+    }
+
+    /// A key that changes it. What was typed of the word was meant for what it was.
+    pub(crate) fn key(&mut self, key: Key, width: u16) {
         let offer = self.offer;
+        self.word.clear();
         match (&mut self.kind, key.code) {
             (Kind::Session(at), code) => {
-                let Some(to) = moved(*at, code, offer.session.len()) else { return false };
-                *at = to;
+                let Some(to) = moved(*at, code, offer.session.len()) else { return };
+                *at = to.max(offer.first_beyond_yes());
             }
             (Kind::Always { part, .. }, KeyCode::Up) => *part = part.saturating_sub(1),
-            (Kind::Always { part, .. }, KeyCode::Down | KeyCode::Tab) => {
+            (Kind::Always { part, .. }, KeyCode::Down) => {
                 *part = (*part + 1).min(offer.always.len().saturating_sub(1));
             }
-            (Kind::Always { file, .. }, KeyCode::Char('f')) if offer.files.len() > 1 => {
+            (Kind::Always { file, .. }, KeyCode::Tab) if offer.files.len() > 1 => {
                 *file = match file {
                     RuleFile::Local => RuleFile::User,
                     RuleFile::User => RuleFile::Local,
@@ -109,13 +159,12 @@ impl<'a> Grant<'a> {
             }
             (Kind::Always { widths, part, .. }, code) => {
                 let count = offer.always.get(*part).map_or(0, |part| part.widths.len());
-                let Some(at) = widths.get_mut(*part) else { return false };
-                let Some(to) = moved(*at, code, count) else { return false };
+                let Some(at) = widths.get_mut(*part) else { return };
+                let Some(to) = moved(*at, code, count) else { return };
                 *at = to;
             }
         }
-        self.refresh(width, key.code == KeyCode::Char('f'));
-        true
+        self.refresh(width, key.code == KeyCode::Tab);
     }
 
     fn refresh(&mut self, width: u16, shows_file: bool) {
@@ -141,7 +190,9 @@ impl<'a> Grant<'a> {
     fn session_blocks(&self, at: usize) -> Vec<Block<'a>> {
         let Some(width) = self.offer.session.get(at) else { return Vec::new() };
         let mut blocks = vec![Block::inline("allows", &width.says).tone(Tone::Strong)];
-        blocks.extend(examples(width, at, self.offer.session.len()));
+        let first = self.offer.first_beyond_yes();
+        let count = self.offer.session.len().saturating_sub(first);
+        blocks.extend(examples(width, at.saturating_sub(first), count));
         blocks.push(Block::prose("until", "the session ends"));
         blocks
     }

@@ -12,8 +12,10 @@
 mod grant;
 mod model;
 mod options;
+mod rhythm;
 mod show;
 mod view;
 
 pub use model::{Dialog, Moment};
+pub use rhythm::{PAUSE, SEEN, SILENCE};
 pub use show::{Look, Meanwhile, Shown, show};

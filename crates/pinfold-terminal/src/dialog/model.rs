@@ -1,18 +1,21 @@
 //! The dialog as a machine: keys in, a choice out.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pinfold::consent::{Choice, Request};
 use pinfold_render::{Answerable, Body, at_rest, offered, visible};
 
 use super::grant::Grant;
-use super::options::meant_by;
+use super::options::{Line, is_name};
+use super::rhythm::{Pace, Rhythm};
 use crate::sheet::{Field, Scroll, Sheet};
-use crate::stage::{Key, KeyCode};
+use crate::stage::{Key, KeyCode, Typed};
 
 /// What can change while a dialog is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
+    /// By the clock that keys are told by.
+    pub now: Instant,
     /// How long until silence is a no.
     pub left: Duration,
     /// How many requests wait, this one included.
@@ -24,17 +27,38 @@ pub struct Moment {
 pub struct Dialog<'a> {
     pub(super) request: &'a Request,
     pub(super) body: Scroll<'a>,
-    pub(super) options: Vec<Answerable>,
-    /// Which of them Enter takes.
-    pub(super) at: usize,
+    pub(super) lines: Vec<Line>,
+    /// Which of them is marked.
+    pub(super) mark: Option<Mark>,
     pub(super) pane: Pane<'a>,
     /// Why the last key did nothing.
     pub(super) word: Option<&'static str>,
-    /// Keys count.
-    pub(super) is_heard: bool,
+    pub(super) rhythm: Rhythm,
     /// The screen is large enough for it.
     pub(super) has_room: bool,
     pub(super) width: u16,
+    /// How often something has changed that is to be seen, beside what [`Looks`] names.
+    changes: u64,
+}
+
+/// What a picture of it depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Looks {
+    is_open: bool,
+    is_confirmed: bool,
+    has_text: bool,
+    mark: Option<Mark>,
+    word: Option<&'static str>,
+    changes: u64,
+}
+
+/// A line that is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// Its number among the lines.
+    pub(super) at: usize,
+    /// The key that has marked it, which confirms it if it comes again. None: it was marked at rest.
+    by: Option<Key>,
 }
 
 /// What stands below the text, or in its place.
@@ -50,135 +74,368 @@ pub(super) enum Pane<'a> {
     Over(String),
 }
 
+/// What a key would do, if it is the dialog's.
+#[derive(Clone, Copy)]
+enum Meaning {
+    /// Moves the text.
+    Scroll,
+    /// Marks a line.
+    Mark(Mark),
+    /// Marks the line that says No, which is an answer by itself when nothing follows.
+    Leave(Mark),
+    /// Takes what is marked.
+    Confirm,
+    /// Changes what would be granted.
+    Change,
+    /// Belongs to the word that is asked for.
+    Letter,
+    /// Nothing here: says what would be something.
+    Hint(&'static str),
+    /// Goes back to the answers.
+    Back,
+    /// Belongs to a text that is typed here.
+    Own,
+    /// Nothing: it is the program's.
+    None,
+}
+
+impl Meaning {
+    fn pace(self) -> Option<Pace> {
+        match self {
+            Self::Scroll | Self::Change | Self::Back => Some(Pace::Free),
+            Self::Mark(Mark { by: Some(key), .. }) if moves(key) => Some(Pace::Free),
+            Self::Mark(_) | Self::Leave(_) | Self::Confirm | Self::Hint(_) => Some(Pace::Deliberate),
+            Self::Letter => Some(Pace::Field),
+            Self::Own | Self::None => None,
+        }
+    }
+}
+
+fn moves(key: Key) -> bool {
+    matches!(key.code, KeyCode::Up | KeyCode::Down | KeyCode::Tab)
+}
+
 /// What is said to a yes before the text was read.
 const UNREAD: &str = "read to the end first: space, or end";
 
 /// What is said to an answer that is not there.
 const NOT_OFFERED: &str = "that is not offered here";
 
+/// What is said to enter where nothing was chosen.
+const CHOOSE_FIRST: &str = "choose by a letter first, then enter";
+
+/// What is said to enter where the word is not there yet.
+const WORD_FIRST: &str = "type the word always first, then enter";
+
+/// What is said to keys that came too quickly to be an answer.
+const TOO_QUICK: &str = "that was typed, not answered: wait a moment, then a key, and enter";
+
+/// What is said when more was typed than can be kept.
+const CUT: &str = "too much was typed here: the program does not get all of it";
+
 impl<'a> Dialog<'a> {
-    /// A dialog about a request. Nobody has seen it yet.
+    /// Creates a dialog about a request. It has not been seen yet.
     pub fn new(request: &'a Request) -> Self {
         let body = Body::of(request);
-        let options = offered(request, body.is_whole);
-        let at = options.iter().position(|option| *option == at_rest(request)).unwrap_or(0);
-        Self {
+        let answers = offered(request, body.is_whole).into_iter().map(Line::Answer);
+        // What a process is told is an error number: no model reads a message.
+        let message = request.asker.process.is_none().then_some(Line::Message);
+        let lines = answers.chain(message).collect();
+        let mut dialog = Self {
             request,
             body: Scroll::new(Sheet::new(body.blocks), body.what),
-            options,
-            at,
+            lines,
+            mark: None,
             pane: Pane::Options,
             word: None,
-            is_heard: false,
+            rhythm: Rhythm::default(),
             has_room: false,
             width: 0,
-        }
+            changes: 0,
+        };
+        dialog.mark = dialog.mark_at_rest();
+        dialog
     }
 
-    /// Keys count from here on.
-    pub fn heard(&mut self) {
-        self.is_heard = true;
+    /// What is marked while nothing is typed: No, where an answer cannot be undone.
+    fn mark_at_rest(&self) -> Option<Mark> {
+        let at = self.position(Line::Answer(at_rest(self.request)?))?;
+        Some(Mark { at, by: None })
+    }
+
+    /// Whether a key has marked a line.
+    pub(super) fn is_chosen(&self) -> bool {
+        self.mark.is_some_and(|mark| mark.by.is_some())
+    }
+
+    fn position(&self, line: Line) -> Option<usize> {
+        self.lines.iter().position(|there| *there == line)
+    }
+
+    /// Keys are told from here on. The question was `painted` then; something was `typed` before, for the program.
+    pub fn ready(&mut self, painted: Instant, typed: Option<Instant>) {
+        self.rhythm.ready(painted, typed);
+        self.mark = self.mark_at_rest();
     }
 
     /// It is over without an answer from here; `words` say what came of it. There is nothing to be chosen any more.
     pub fn close(&mut self, words: &str) {
         self.pane = Pane::Over(visible(words));
+        self.changes += 1;
     }
 
-    /// Takes a key.
-    pub fn key(&mut self, key: Key) -> Option<Choice> {
+    /// Takes a key. An answer that held before it came is the choice.
+    pub fn key(&mut self, key: Key, typed: &Typed) -> Option<Choice> {
+        if let Some(choice) = self.quiet(typed.since) {
+            self.rhythm.is_text(typed);
+            return Some(choice);
+        }
         self.word = None;
-        if matches!(self.pane, Pane::Over(_)) {
-            return None;
+        if !matches!(self.meaning(key), Meaning::Confirm) {
+            self.expire(typed.since);
         }
-        if key == Key::ctrl('c') {
-            return Some(NO);
-        }
-        if !self.has_room {
-            let is_no = key.code == KeyCode::Escape || meant_by(key) == Some(Answerable::No);
-            return is_no.then_some(NO);
-        }
-        match std::mem::replace(&mut self.pane, Pane::Options) {
-            Pane::Options => self.option_key(key),
-            Pane::Grant(grant) => self.grant_key(grant, key),
-            Pane::Message(field) => self.message_key(field, key),
-            over @ Pane::Over(_) => {
-                self.pane = over;
-                None
-            }
-        }
-    }
-
-    /// Takes a pasted text: for the message to the model, and nothing else.
-    pub fn paste(&mut self, text: &str) {
-        if let Pane::Message(field) = &mut self.pane {
-            field.paste(text);
-        }
-    }
-
-    fn option_key(&mut self, key: Key) -> Option<Choice> {
-        let last = self.options.len().saturating_sub(1);
-        match key.code {
-            KeyCode::Escape => return Some(NO),
-            KeyCode::Enter => return self.take(self.options.get(self.at).copied()?),
-            KeyCode::Up => self.at = self.at.saturating_sub(1),
-            KeyCode::Down => self.at = (self.at + 1).min(last),
-            KeyCode::Tab if key.shift => self.at = self.at.checked_sub(1).unwrap_or(last),
-            KeyCode::Tab => self.at = if self.at >= last { 0 } else { self.at + 1 },
-            KeyCode::Char('m' | 'M') if !key.ctrl && !key.alt => self.pane = Pane::Message(Field::default()),
-            _ if self.body.key(key) => {}
-            _ => return meant_by(key).and_then(|option| self.take(option)),
+        let meaning = self.meaning(key);
+        match meaning.pace() {
+            Some(pace) if self.rhythm.admits(pace, typed) => self.follow(meaning, key),
+            Some(_) => self.was_text(),
+            // It was opened by an answer, to be typed into.
+            None if matches!(meaning, Meaning::Own) => return self.message_key(key, typed),
+            None => self.report(typed),
         }
         None
     }
 
-    /// Takes an answer if it is offered and can be given.
-    fn take(&mut self, option: Answerable) -> Option<Choice> {
-        let Some(at) = self.options.iter().position(|offered| *offered == option) else {
-            self.word = Some(NOT_OFFERED);
-            return None;
-        };
-        if option == Answerable::No {
-            return Some(NO);
+    /// Takes a pasted text: for the message to the model, or for the program.
+    pub fn paste(&mut self, text: &str, typed: &Typed) {
+        self.changes += 1;
+        match &mut self.pane {
+            Pane::Message(field) => field.paste(text),
+            Pane::Options | Pane::Grant(_) | Pane::Over(_) => self.report(typed),
         }
+    }
+
+    /// Takes what a terminal says by itself: for the program.
+    pub fn report(&mut self, typed: &Typed) {
+        self.rhythm.is_text(typed);
+        self.was_text();
+    }
+
+    /// Nothing more was typed until this moment.
+    pub fn quiet(&mut self, until: Instant) -> Option<Choice> {
+        // A letter that stands there waits to be confirmed.
+        if self.mark.and_then(|mark| mark.by).is_none_or(|key| key.code == KeyCode::Enter) {
+            self.expire(until);
+        }
+        if !self.rhythm.is_due(until) {
+            return None;
+        }
+        let choice = self.take();
+        if choice.is_none() {
+            self.rhythm.turned(until);
+        }
+        choice
+    }
+
+    /// What a picture of it depends on.
+    pub(super) fn looks(&self, now: Instant) -> Looks {
+        Looks {
+            is_open: self.rhythm.is_open(now),
+            is_confirmed: self.rhythm.is_confirmed(),
+            has_text: self.rhythm.has_text(),
+            mark: self.mark,
+            word: self.word,
+            changes: self.changes,
+        }
+    }
+
+    /// What was begun too soon after other keys and came to nothing is the program's.
+    fn expire(&mut self, until: Instant) {
+        if self.rhythm.has_expired(until) {
+            self.rhythm.give_up(until);
+            self.was_text();
+        }
+    }
+
+    /// When [`quiet`](Self::quiet) is to be told again.
+    pub fn due(&self) -> Option<Instant> {
+        self.rhythm.due()
+    }
+
+    /// What was typed here and is the program's.
+    pub fn take_text(&mut self, now: Instant) -> Vec<u8> {
+        self.rhythm.take_text(now)
+    }
+
+    /// What was typed was no answer.
+    fn was_text(&mut self) {
+        let was_answer = self.mark != self.mark_at_rest();
+        self.mark = self.mark_at_rest();
+        if let Pane::Grant(grant) = &mut self.pane {
+            grant.word.clear();
+            self.changes += 1;
+        }
+        self.word = if self.rhythm.is_cut() { Some(CUT) } else { was_answer.then_some(TOO_QUICK) };
+    }
+
+    fn meaning(&self, key: Key) -> Meaning {
+        let leaves = key == Key::ctrl('c') || key.code == KeyCode::Escape;
+        match &self.pane {
+            Pane::Over(_) => Meaning::None,
+            _ if !self.has_room => self.meaning_without_room(key, leaves),
+            Pane::Options => self.option_meaning(key, leaves),
+            _ if leaves => Meaning::Back,
+            Pane::Message(_) => Meaning::Own,
+            Pane::Grant(grant) => grant_meaning(grant, key),
+        }
+    }
+
+    /// What was not shown gets no yes.
+    fn meaning_without_room(&self, key: Key, leaves: bool) -> Meaning {
+        let is_no = |mark: &Mark| self.lines.get(mark.at) == Some(&Line::Answer(Answerable::No));
+        match self.option_meaning(key, leaves) {
+            Meaning::Mark(mark) if is_no(&mark) && !moves(key) => Meaning::Mark(mark),
+            Meaning::Leave(mark) => Meaning::Leave(mark),
+            Meaning::Confirm if self.mark.as_ref().is_some_and(is_no) => Meaning::Confirm,
+            _ => Meaning::None,
+        }
+    }
+
+    fn option_meaning(&self, key: Key, leaves: bool) -> Meaning {
+        let no = self.position(Line::Answer(Answerable::No)).unwrap_or(0);
+        let again = self.mark.is_some_and(|mark| mark.by == Some(key) && !moves(key));
+        if leaves {
+            return if again { Meaning::Confirm } else { Meaning::Leave(Mark { at: no, by: Some(key) }) };
+        }
+        if reads_on(key) {
+            return Meaning::Scroll;
+        }
+        let last = self.lines.len().saturating_sub(1);
+        let marked = |at| Meaning::Mark(Mark { at, by: Some(key) });
+        match (key.code, self.mark) {
+            // What only stands there was not chosen: the first enter chooses it.
+            (KeyCode::Enter, Some(Mark { at, by: None })) => marked(at),
+            (KeyCode::Enter, Some(_)) => Meaning::Confirm,
+            (KeyCode::Enter, None) => Meaning::Hint(CHOOSE_FIRST),
+            _ if moves(key) => marked(match (key.code, self.mark) {
+                (_, None) => no,
+                (KeyCode::Up, Some(mark)) => mark.at.saturating_sub(1),
+                (KeyCode::Tab, Some(mark)) if key.shift => mark.at.checked_sub(1).unwrap_or(last),
+                (KeyCode::Tab, Some(mark)) if mark.at >= last => 0,
+                (_, Some(mark)) => (mark.at + 1).min(last),
+            }),
+            _ if again => Meaning::Confirm,
+            _ => match self.lines.iter().position(|line| line.is_named_by(key)) {
+                Some(at) => marked(at),
+                None if is_name(key) => Meaning::Hint(NOT_OFFERED),
+                None => Meaning::None,
+            },
+        }
+    }
+
+    fn follow(&mut self, meaning: Meaning, key: Key) {
+        self.changes += 1;
+        match meaning {
+            Meaning::Scroll => match &mut self.pane {
+                Pane::Grant(grant) => drop(grant.scroll.key(key)),
+                _ => drop(self.body.key(key)),
+            },
+            Meaning::Mark(mark) => self.mark = Some(mark),
+            Meaning::Leave(mark) => {
+                self.mark = Some(mark);
+                self.rhythm.confirm_alone();
+            }
+            Meaning::Confirm => self.rhythm.confirm(),
+            Meaning::Change => {
+                if let Pane::Grant(grant) = &mut self.pane {
+                    grant.key(key, self.width);
+                }
+            }
+            Meaning::Letter => {
+                if let Pane::Grant(grant) = &mut self.pane {
+                    grant.letter(key);
+                }
+            }
+            Meaning::Back => {
+                self.pane = Pane::Options;
+                self.mark = self.mark_at_rest();
+            }
+            Meaning::Hint(words) => self.word = Some(words),
+            Meaning::Own | Meaning::None => {}
+        }
+    }
+
+    /// Takes what was confirmed, if it can be given.
+    fn take(&mut self) -> Option<Choice> {
+        self.changes += 1;
+        match &self.pane {
+            Pane::Options => self.take_line(),
+            Pane::Grant(grant) if grant.scroll.is_seen() => Some(grant.choice()),
+            Pane::Grant(_) => {
+                self.word = Some(UNREAD);
+                None
+            }
+            Pane::Message(_) | Pane::Over(_) => None,
+        }
+    }
+
+    fn take_line(&mut self) -> Option<Choice> {
+        let line = self.lines.get(self.mark?.at).copied()?;
+        self.mark = self.mark_at_rest();
+        let answer = match line {
+            Line::Message => {
+                self.pane = Pane::Message(Field::default());
+                return None;
+            }
+            Line::Answer(Answerable::No) => return Some(Choice::no()),
+            Line::Answer(Answerable::NoToProcess) => {
+                return Some(Choice::No { message: None, process: true });
+            }
+            Line::Answer(answer) => answer,
+        };
         if !self.body.is_seen() {
             self.word = Some(UNREAD);
             return None;
         }
-        self.at = at;
         let offer = &self.request.offer;
-        self.pane = match option {
-            Answerable::Yes | Answerable::No => return Some(Choice::Yes),
+        self.pane = match answer {
+            Answerable::Yes | Answerable::No | Answerable::NoToProcess => return Some(Choice::Yes),
             Answerable::Session => Pane::Grant(Grant::session(offer)),
             Answerable::Always => Pane::Grant(Grant::always(offer)),
         };
         None
     }
 
-    fn grant_key(&mut self, mut grant: Grant<'a>, key: Key) -> Option<Choice> {
-        match key.code {
-            KeyCode::Escape => return None,
-            KeyCode::Enter if grant.scroll.is_seen() => return Some(grant.choice()),
-            KeyCode::Enter => self.word = Some(UNREAD),
-            _ if grant.key(key, self.width) || grant.scroll.key(key) => {}
-            _ => {}
+    fn message_key(&mut self, key: Key, typed: &Typed) -> Option<Choice> {
+        let Pane::Message(field) = &mut self.pane else { return None };
+        self.changes += 1;
+        if key.code == KeyCode::Enter && typed.alone {
+            return Some(Choice::No { message: message(field), process: false });
         }
-        self.pane = Pane::Grant(grant);
-        None
-    }
-
-    fn message_key(&mut self, mut field: Field, key: Key) -> Option<Choice> {
-        match key.code {
-            KeyCode::Escape => return None,
-            KeyCode::Enter => {
-                let message = Some(field.text().trim().to_owned()).filter(|text| !text.is_empty());
-                return Some(Choice::No { message });
-            }
-            _ => field.key(key),
-        }
-        self.pane = Pane::Message(field);
+        field.key(key);
         None
     }
 }
 
-const NO: Choice = Choice::No { message: None };
+/// Whether a key moves the text. No letter does: it may be the first of a word that is typed.
+fn reads_on(key: Key) -> bool {
+    let moves = matches!(
+        key.code,
+        KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End | KeyCode::Char(' ')
+    );
+    moves && !key.ctrl && !key.alt
+}
+
+fn grant_meaning(grant: &Grant<'_>, key: Key) -> Meaning {
+    match key.code {
+        KeyCode::Enter if grant.is_confirmable() => Meaning::Confirm,
+        KeyCode::Enter => Meaning::Hint(WORD_FIRST),
+        _ if grant.changes(key) => Meaning::Change,
+        _ if reads_on(key) => Meaning::Scroll,
+        _ if grant.takes(key) => Meaning::Letter,
+        _ => Meaning::None,
+    }
+}
+
+fn message(field: &Field) -> Option<String> {
+    Some(field.text().trim().to_owned()).filter(|text| !text.is_empty())
+}

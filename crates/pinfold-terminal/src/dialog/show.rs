@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use pinfold::consent::{Choice, Request};
 
-use super::model::{Dialog, Moment};
+use super::model::{Dialog, Looks, Moment};
 use crate::sheet::Painter;
-use crate::stage::{Event, Stage};
+use crate::stage::{Event, Size, Stage};
 
 /// How often it is looked what happens elsewhere.
 const LOOK: Duration = Duration::from_millis(200);
@@ -46,7 +46,7 @@ pub enum Shown {
 }
 
 /// Shows a request until it is answered, here or elsewhere, or its deadline is over. `meanwhile` is asked again and
-/// again, so it is quick.
+/// again, so it is quick. However it ends, what was typed and was no answer is given back to the program.
 ///
 /// The stage stays as it is: for the next request, [renew](Stage::renew) it and call this again.
 ///
@@ -58,65 +58,102 @@ pub fn show(
     look: Look,
     meanwhile: &dyn Fn() -> Meanwhile,
 ) -> io::Result<Shown> {
-    let mut dialog = Dialog::new(request);
-    let mut painter = Painter::new(look.colours);
-    loop {
-        let now = meanwhile();
-        let left = left(request);
-        paint(&mut painter, &mut dialog, stage, &Moment { left, waiting: now.waiting })?;
-        if let Some(words) = now.over {
-            dialog.close(&words);
-            let moment = Moment { left, waiting: now.waiting };
-            return linger(&mut painter, &mut dialog, stage, moment).map(|()| Shown::Over);
-        }
-        if left.is_zero() {
-            return Ok(Shown::Silence);
-        }
-        match stage.read_event(LOOK.min(left))? {
-            Some(Event::Ready) => dialog.heard(),
-            Some(Event::Key(key)) => {
-                if let Some(choice) = dialog.key(key) {
-                    return Ok(Shown::Chosen(choice));
-                }
+    let painter = Painter::new(look.colours);
+    let mut open = Open { dialog: Dialog::new(request), painter, stage, painted: None };
+    let shown = open.run(request, meanwhile);
+    let text = open.dialog.take_text(open.stage.now());
+    open.stage.give_back(&text);
+    shown
+}
+
+/// A dialog that is open.
+struct Open<'a> {
+    dialog: Dialog<'a>,
+    painter: Painter,
+    stage: &'a mut dyn Stage,
+    /// What the picture is of that is on the screen.
+    painted: Option<(Size, u64, usize, Looks)>,
+}
+
+impl Open<'_> {
+    fn run(&mut self, request: &Request, meanwhile: &dyn Fn() -> Meanwhile) -> io::Result<Shown> {
+        loop {
+            let elsewhere = meanwhile();
+            let left = left(request);
+            let moment = Moment { now: self.stage.now(), left, waiting: elsewhere.waiting };
+            self.paint(&moment)?;
+            if let Some(words) = elsewhere.over {
+                self.dialog.close(&words);
+                return self.linger(moment).map(|()| Shown::Over);
             }
-            Some(Event::Paste(text)) => dialog.paste(&text),
-            Some(Event::Gone) => return Ok(Shown::Gone),
-            Some(Event::Resized(_)) | None => {}
+            if left.is_zero() {
+                return Ok(Shown::Silence);
+            }
+            let event = self.stage.read_event(self.wait(moment.now).min(left))?;
+            let choice = match event {
+                Some(Event::Gone) => return Ok(Shown::Gone),
+                Some(event) => self.take(event),
+                None => self.quiet(),
+            };
+            if let Some(choice) = choice {
+                return Ok(Shown::Chosen(choice));
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) -> Option<Choice> {
+        match event {
+            Event::Ready { painted, typed } => self.dialog.ready(painted, typed),
+            Event::Key(key, typed) => return self.dialog.key(key, &typed),
+            Event::Paste(text, typed) => self.dialog.paste(&text, &typed),
+            Event::Report(typed) => self.dialog.report(&typed),
+            Event::Resized(_) | Event::Gone => {}
+        }
+        None
+    }
+
+    fn quiet(&mut self) -> Option<Choice> {
+        self.dialog.quiet(self.stage.heard_until()?)
+    }
+
+    /// How long there is nothing to do but wait for a key.
+    fn wait(&self, now: Instant) -> Duration {
+        let due = self.dialog.due().map(|due| due.saturating_duration_since(now));
+        // What was due a moment ago has been told, or waits for a key.
+        due.filter(|due| !due.is_zero()).map_or(LOOK, |due| due.min(LOOK))
+    }
+
+    fn paint(&mut self, moment: &Moment) -> io::Result<()> {
+        let size = self.stage.size();
+        let looks = (size, moment.left.as_secs(), moment.waiting, self.dialog.looks(moment.now));
+        if self.painted.replace(looks) == Some(looks) {
+            return Ok(());
+        }
+        let picture = self.dialog.view(size, moment);
+        self.painter.paint(picture, &mut self.stage)
+    }
+
+    /// Leaves the last picture for a moment, or until a key.
+    fn linger(&mut self, moment: Moment) -> io::Result<()> {
+        let end = self.stage.now() + OVER;
+        loop {
+            self.paint(&moment)?;
+            let left = end.saturating_duration_since(self.stage.now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            match self.stage.read_event(left)? {
+                Some(Event::Gone) => return Ok(()),
+                Some(event @ (Event::Key(..) | Event::Paste(..) | Event::Report(_))) => {
+                    self.take(event);
+                    return Ok(());
+                }
+                Some(Event::Ready { .. } | Event::Resized(_)) | None => {}
+            }
         }
     }
 }
 
 fn left(request: &Request) -> Duration {
     Duration::try_from(request.deadline.duration_since(Timestamp::now())).unwrap_or_default()
-}
-
-fn paint(
-    painter: &mut Painter,
-    dialog: &mut Dialog<'_>,
-    mut stage: &mut dyn Stage,
-    moment: &Moment,
-) -> io::Result<()> {
-    let picture = dialog.view(stage.size(), moment);
-    painter.paint(picture, &mut stage)
-}
-
-/// Leaves the last picture for a moment, or until a key.
-fn linger(
-    painter: &mut Painter,
-    dialog: &mut Dialog<'_>,
-    stage: &mut dyn Stage,
-    moment: Moment,
-) -> io::Result<()> {
-    let end = Instant::now() + OVER;
-    loop {
-        paint(painter, dialog, stage, &moment)?;
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        match stage.read_event(left)? {
-            Some(Event::Key(_) | Event::Gone) => return Ok(()),
-            Some(Event::Ready | Event::Paste(_) | Event::Resized(_)) | None => {}
-        }
-    }
 }

@@ -1,14 +1,14 @@
 //! What a dialog looks like.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use pinfold_render::{Answerable, title};
+use pinfold_render::title;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
 use super::model::{Dialog, Moment, Pane};
-use super::options::{letter, number, words};
+use super::options::Line;
 use crate::sheet::{SMALLEST, draw_rule};
 use crate::stage::Size;
 
@@ -29,7 +29,7 @@ impl Dialog<'_> {
             }
             return picture;
         }
-        let below = self.below(size);
+        let below = self.below(size, moment.now);
         let hint = size.rows >= TALL;
         let used = 2 + u16::try_from(below.len()).unwrap_or(u16::MAX) + u16::from(hint);
         let height = size.rows.saturating_sub(used);
@@ -48,7 +48,7 @@ impl Dialog<'_> {
             field.draw(3, 3 + height, &mut picture);
         }
         if hint {
-            self.hint(size.rows - 1, &mut picture);
+            self.hint(moment.now, size.rows - 1, &mut picture);
         }
         picture
     }
@@ -88,14 +88,14 @@ impl Dialog<'_> {
     }
 
     /// The lines below the text.
-    fn below(&self, size: Size) -> Vec<(String, Style)> {
+    fn below(&self, size: Size, now: Instant) -> Vec<(String, Style)> {
         let marked = Style::new().add_modifier(Modifier::REVERSED);
         match &self.pane {
-            Pane::Options => self.option_lines(size.columns),
+            Pane::Options => self.option_lines(size.columns, now),
             Pane::Grant(grant) => {
                 let hint =
                     (size.rows < TALL).then(|| (format!("  {}", grant.keys().join(" · ")), Style::new()));
-                let deed = (format!("> enter  {} ", grant.deed()), marked);
+                let deed = (format!("> {} ", grant.deed()), marked);
                 std::iter::once(deed).chain(hint).collect()
             }
             Pane::Message(_) => {
@@ -106,33 +106,46 @@ impl Dialog<'_> {
         }
     }
 
-    fn option_lines(&self, width: u16) -> Vec<(String, Style)> {
+    fn option_lines(&self, width: u16, now: Instant) -> Vec<(String, Style)> {
         let keeps = !self.request.offer.kept.is_empty();
-        let line = |(i, option): (usize, &Answerable)| {
-            let is_marked = i == self.at;
+        let is_open = self.rhythm.is_open(now);
+        let line = |(i, line): (usize, &Line)| {
+            let is_marked = self.mark.is_some_and(|mark| mark.at == i);
             let mark = if is_marked { '>' } else { ' ' };
-            let (number, letter) = (number(*option), letter(*option));
-            let words = format!("{mark} {number} {letter}  {} ", words(*option, width, keeps));
-            let style = match (is_marked, self.is_heard) {
+            let words = format!("{mark} {} {}  {} ", line.number(), line.letter(), line.words(width, keeps));
+            let style = match (is_marked, is_open) {
                 (true, true) => Style::new().add_modifier(Modifier::REVERSED),
                 (false, true) => Style::new(),
                 (_, false) => Style::new().add_modifier(Modifier::DIM),
             };
             (words, style)
         };
-        self.options.iter().enumerate().map(line).collect()
+        self.lines.iter().enumerate().map(line).collect()
     }
 
-    fn hint(&self, y: u16, picture: &mut Buffer) {
+    fn hint(&self, now: Instant, y: u16, picture: &mut Buffer) {
         let words = match &self.pane {
-            Pane::Options if !self.is_heard => "keys count in a moment".to_owned(),
-            Pane::Options => "enter takes the marked one · esc is No · space reads on · end".to_owned(),
+            Pane::Options => self.option_hint(now).to_owned(),
             Pane::Grant(grant) => grant.keys().join(" · "),
-            Pane::Message(_) => "enter says No with it · esc back".to_owned(),
+            Pane::Message(_) => "enter: No, with this message · esc: back".to_owned(),
             Pane::Over(_) => "any key closes".to_owned(),
         };
         let width = usize::from(picture.area().width).saturating_sub(2);
         picture.set_stringn(1, y, words, width, Style::new().add_modifier(Modifier::DIM));
+    }
+
+    fn option_hint(&self, now: Instant) -> &'static str {
+        if self.rhythm.is_confirmed() {
+            return "taken, unless you type on";
+        }
+        match (self.rhythm.is_open(now), self.is_chosen()) {
+            (true, true) => "enter takes the marked answer · any other key takes it back",
+            (true, false) => "to answer: its letter, then enter · space or end: read on · esc: No",
+            (false, _) if self.rhythm.has_text() => {
+                "you are typing: the program gets that afterwards · to answer, wait a moment"
+            }
+            (false, _) => "keys count in a moment",
+        }
     }
 }
 

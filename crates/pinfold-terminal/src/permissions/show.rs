@@ -23,13 +23,13 @@ pub fn show(mut stage: &mut dyn Stage, title: &str, look: Look, holder: &mut dyn
     loop {
         painter.paint(screen.view(stage.size()), &mut stage)?;
         let wish = match stage.read_event(WAIT)? {
-            Some(Event::Key(key)) => screen.key(key),
+            Some(Event::Key(key, _)) => screen.key(key),
             Some(Event::Gone) => return Ok(()),
-            Some(Event::Paste(text)) => {
+            Some(Event::Paste(text, _)) => {
                 screen.paste(&text);
                 None
             }
-            Some(Event::Ready | Event::Resized(_)) | None => None,
+            Some(Event::Ready { .. } | Event::Report(_) | Event::Resized(_)) | None => None,
         };
         match wish {
             None => {}

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::fd::AsFd;
 
-use pinfold::paths::{DeedError, Opening as InPlace, Owner, SetTime};
+use pinfold::paths::{Copied, DeedError, Opening as InPlace, Owner, SetTime};
 use pinfold::policy::Operation;
 use pinfold::{Failure, Outcome, Permit, RefusalCode, Targets, ToolCall, WriteTarget};
 use pinfold_sandbox::{Call, Deed, Held, Opening, Sync, Time};
@@ -11,14 +11,14 @@ use pinfold_sandbox::{Call, Deed, Held, Opening, Sync, Time};
 /// How a permitted deed ended: done, or why not.
 pub(super) type Ended = Result<(), String>;
 
-/// Spends a permit for a held call, and answers it. `tell` hears how it ended before the process does, whose end may be
-/// the end of the run.
-pub(super) fn answer(permit: Permit, held: Held, tell: impl FnOnce(&Call, Ended)) {
+/// Spends a permit for a held call, and answers it. `copied`: the content that gets a name, as it was shown. `tell` hears
+/// how it ended before the process does, whose end may be the end of the run.
+pub(super) fn answer(permit: Permit, held: Held, copied: Option<&Copied>, tell: impl FnOnce(&Call, Ended)) {
     let (call, mut targets, receipt) = permit.spend();
     let done = match places(&call, &mut targets, held.call()) {
         Ok(_) if !held.is_waiting() => Err(gone()),
         Ok(places) => held
-            .as_caller(|| perform(&held.call().deed, &places))
+            .as_caller(|| perform(&held.call().deed, &places, copied))
             .unwrap_or_else(|error| Err(error.into()))
             .map_err(|error| Undone { errno: error.errno(), why: words(&places, &error) }),
         Err(failure) => Err(Undone { errno: DeedError::Changed.errno(), why: failure }),
@@ -88,7 +88,7 @@ fn places(call: &ToolCall, targets: &mut Targets, held: &Call) -> Result<Vec<Wri
     }
 }
 
-fn perform(deed: &Deed, places: &[WriteTarget]) -> Result<Option<File>, DeedError> {
+fn perform(deed: &Deed, places: &[WriteTarget], copied: Option<&Copied>) -> Result<Option<File>, DeedError> {
     let (at, second) = match places {
         [at] => (at, None),
         [at, second] => (at, Some(second)),
@@ -100,7 +100,10 @@ fn perform(deed: &Deed, places: &[WriteTarget]) -> Result<Option<File>, DeedErro
         Deed::MakeDir { mode, .. } => at.make_dir_in_place(*mode),
         Deed::Remove { .. } => at.remove_in_place(),
         Deed::RemoveDir { .. } => at.remove_dir_in_place(),
-        Deed::Rename { replace, .. } => at.rename_in_place(second()?, *replace),
+        Deed::Rename { replace, .. } => match copied {
+            Some(copied) => at.rename_copied_in_place(second()?, copied, *replace),
+            None => at.rename_in_place(second()?, *replace),
+        },
         Deed::Link { .. } => at.link_in_place(second()?),
         Deed::Symlink { text, .. } => at.make_link_in_place(text),
         Deed::Truncate { length, .. } => at.set_length_in_place(*length),

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use pinfold::consent::ProcessShown;
+use pinfold::consent::{Answer, Caller, Choice, ProcessShown};
 use pinfold::policy::ProcessCall;
 use pinfold::{Decided, Outcome, ToolCall};
 use pinfold_boundary::{Decides, Wish};
 
+use super::denied::ALL_OF_PROCESS;
 use super::waiting::Desk;
 use super::words;
 
@@ -16,7 +17,17 @@ const REACHES: &str = "reach";
 impl Decides for Desk {
     fn may_connect(&self, wish: &Wish, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String> {
         let session = self.session().ok_or("the session is over")?;
-        let Decided { outcome, .. } = session.decide_attempt(call(wish), process(wish), waits);
+        let process_id = wish.caller.as_ref().map(|caller| caller.process);
+        if process_id.is_some_and(|process| self.refuses_all_of(process)) {
+            return Err(ALL_OF_PROCESS.to_owned());
+        }
+        let caller = Caller { waits: Some(waits), ..Caller::default() };
+        let Decided { outcome, answered, .. } = session.decide_attempt(call(wish), process(wish), caller);
+        if let (Some(process), Some(Answer { choice: Choice::No { process: true, .. }, .. })) =
+            (process_id, &answered)
+        {
+            self.refuse_all_of(process);
+        }
         let permit = outcome.map_err(|refusal| refusal.reason)?;
         let (_, _, receipt) = permit.spend();
         // That the record did not take it changes nothing any more.

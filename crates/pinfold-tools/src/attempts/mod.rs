@@ -4,14 +4,24 @@
 //! the deed itself, through the places that the permit holds, and answers the process with the result; on a no the
 //! process is told that permission is denied. The walls stay as they are: nothing is let go on for a yes.
 //!
-//! Each different deed that waits has a thread of its own, made when it is needed: a run that tries nothing outside pays
-//! nothing. The same deed, tried by several processes of one program at a time, is asked about once. A connection to a host
-//! that no rule allows goes the same way; what waits for it is kept by the way out of the run.
+//! Each place that something waits for has a thread of its own, made when it is needed: a run that tries nothing outside
+//! pays nothing. What several try there at a time is decided one after the other. A connection to a host that no rule
+//! allows goes the same way; what waits for it is kept by the way out of the run.
+//!
+//! An answer covers what its question says. A no is for the place and for what would come of it there, for the whole run
+//! ([`denied`]); a yes to a removal is for the tree that was shown, and one to a file for the temporary files that it is
+//! written by way of ([`covered`]).
 
 mod answer;
+mod ask;
 mod attest;
+mod covered;
+mod denied;
 mod feasible;
 mod hosts;
+mod lineage;
+mod removal;
+mod temporary;
 mod told;
 mod waiting;
 mod words;

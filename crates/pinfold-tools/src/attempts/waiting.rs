@@ -1,16 +1,16 @@
-//! Calls that wait: which of them are the same, and a thread for each that is different.
+//! Calls that wait: which of them are about the same place, and a thread for each place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use pinfold::{Decided, Session, ToolCall, WeakSession};
+use pinfold::{Session, WeakSession};
 use pinfold_sandbox::{Call, Deed, Held, Tier};
 
-use super::answer::answer;
+use super::covered::Covered;
+use super::denied::{ALL_OF_PROCESS, Aim, Denied, aim, aims};
 use super::feasible::is_feasible;
 use super::told::{self, Told};
-use super::words;
 
 /// `EACCES`: permission denied.
 const DENIED: i32 = 13;
@@ -22,31 +22,46 @@ pub(super) struct Desk {
     session: WeakSession,
     tier: Tier,
     state: Mutex<State>,
+    /// Held by the thread that asks about a removal: another one of the same tree waits for its answer.
+    pub(super) removals: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// The calls that wait behind the one of their kind that is being decided.
-    waiting: BTreeMap<String, Vec<Held>>,
-    /// What was denied to which process. One that tries again and again has its answer.
-    denied: BTreeSet<(i32, String)>,
-    told: Told,
+pub(super) struct State {
+    /// The calls that wait behind the one about the same place that is being decided.
+    waiting: BTreeMap<Aim, Vec<Held>>,
+    /// What was refused to which process. One that tries again and again has its answer.
+    refused: BTreeSet<(i32, String)>,
+    pub(super) denied: Denied,
+    pub(super) covered: Covered,
+    pub(super) told: Told,
 }
 
-/// How many denials are remembered before all are forgotten.
-const MOST_DENIED: usize = 1000;
+/// How many refusals are remembered before all are forgotten. Those of a person are kept elsewhere.
+const MOST_REFUSED: usize = 1000;
 
 impl State {
-    fn deny(&mut self, call: &Call) {
-        if self.denied.len() >= MOST_DENIED {
-            self.denied.clear();
+    /// Why a call is refused at once, if it is.
+    fn refuses(&mut self, call: &Call) -> Option<&'static str> {
+        let process = call.caller.process;
+        if self.denied.refuses_all_of(process) {
+            return Some(ALL_OF_PROCESS);
         }
-        self.denied.insert((call.caller.process, kind(call)));
+        let before = self.refused.contains(&(process, spelled(call)));
+        let before = before.then_some("it was refused to this process before");
+        aims(call).find_map(|aim| self.denied.refuses(&aim)).or(before)
+    }
+
+    pub(super) fn remember_refused(&mut self, call: &Call) {
+        if self.refused.len() >= MOST_REFUSED {
+            self.refused.clear();
+        }
+        self.refused.insert((call.caller.process, spelled(call)));
     }
 }
 
-/// What one decision says about others like it.
-enum Verdict {
+/// What one decision says about others that wait with it.
+pub(super) enum Verdict {
     /// Nothing: each is looked at.
     None,
     /// No, for this reason.
@@ -55,32 +70,31 @@ enum Verdict {
 
 impl Desk {
     pub(super) fn new(session: WeakSession, tier: Tier) -> Self {
-        Self { session, tier, state: Mutex::default() }
+        Self { session, tier, state: Mutex::default(), removals: Mutex::default() }
     }
 
     /// Takes a call over. Comes back at once.
     pub(super) fn take(desk: &Arc<Self>, held: Held) {
-        let kind = kind(held.call());
+        let aim = aim(held.call());
         {
             let mut state = desk.state();
-            let again = (held.call().caller.process, kind.clone());
-            if state.denied.contains(&again) {
-                state.told.refused(held.call(), "it was denied to this process before");
+            if let Some(why) = state.refuses(held.call()) {
+                state.told.refused(held.call(), why);
                 held.refuse(DENIED);
                 return;
             }
-            if let Some(waiting) = state.waiting.get_mut(&kind) {
+            if let Some(waiting) = state.waiting.get_mut(&aim) {
                 waiting.push(held);
                 return;
             }
-            state.waiting.insert(kind.clone(), vec![held]);
+            state.waiting.insert(aim.clone(), vec![held]);
         }
         let here = Arc::clone(desk);
         let asking = thread::Builder::new().name("pinfold-asks".into());
-        let key = kind.clone();
+        let key = aim.clone();
         if asking.spawn(move || here.decide_all(&key)).is_err() {
             // Dropped, they are refused.
-            let refused = desk.state().waiting.remove(&kind);
+            let refused = desk.state().waiting.remove(&aim);
             refused.iter().flatten().for_each(|held| desk.refused(held.call(), "nobody could be asked"));
         }
     }
@@ -100,11 +114,21 @@ impl Desk {
         self.state().told.let_through(did);
     }
 
-    /// Decides calls of one kind until none waits.
-    fn decide_all(&self, kind: &str) {
-        let _leaving = Leaving { desk: self, kind };
+    /// Whether all that a process tries is refused.
+    pub(super) fn refuses_all_of(&self, process: i32) -> bool {
+        self.state().denied.refuses_all_of(process)
+    }
+
+    /// From now on it is.
+    pub(super) fn refuse_all_of(&self, process: i32) {
+        self.state().denied.deny_all_of(process);
+    }
+
+    /// Decides calls about one place until none waits.
+    fn decide_all(&self, aim: &Aim) {
+        let _leaving = Leaving { desk: self, aim };
         let mut verdict = Verdict::None;
-        while let Some(held) = self.next(kind) {
+        while let Some(held) = self.next(aim) {
             verdict = match verdict {
                 // The answer to one is the answer to those that wait with it.
                 Verdict::No(why) => {
@@ -116,12 +140,12 @@ impl Desk {
         }
     }
 
-    /// The next call of a kind; when there is none, nobody decides about the kind any more.
-    fn next(&self, kind: &str) -> Option<Held> {
+    /// The next call about a place; when there is none, nobody decides about the place any more.
+    fn next(&self, aim: &Aim) -> Option<Held> {
         let mut state = self.state();
-        let waiting = state.waiting.get_mut(kind)?;
+        let waiting = state.waiting.get_mut(aim)?;
         if waiting.is_empty() {
-            state.waiting.remove(kind);
+            state.waiting.remove(aim);
             return None;
         }
         // In the order in which they came.
@@ -149,32 +173,14 @@ impl Desk {
         self.ask(&session, held)
     }
 
-    fn ask(&self, session: &Session, held: Held) -> Verdict {
-        let said = ToolCall::Process(words::process_call(held.call()));
-        let shown = words::process(&held.call().caller);
-        let Decided { outcome, .. } = session.decide_attempt(said, shown, &|| held.is_waiting());
-        match outcome {
-            Err(refusal) => {
-                self.state().deny(held.call());
-                self.refuse(held, &refusal.reason);
-                Verdict::No(refusal.reason)
-            }
-            Ok(permit) => {
-                answer(*permit, held, |call, ended| {
-                    let mut state = self.state();
-                    match ended {
-                        Ok(()) => state.told.let_through(told::key(call)),
-                        Err(why) => state.told.refused(call, &why),
-                    }
-                });
-                Verdict::None
-            }
-        }
+    pub(super) fn refuse(&self, held: Held, why: &str) {
+        self.refuse_as(held, why, DENIED);
     }
 
-    fn refuse(&self, held: Held, why: &str) {
+    /// Refuses with an error number of its own.
+    pub(super) fn refuse_as(&self, held: Held, why: &str, errno: i32) {
         self.refused(held.call(), why);
-        held.refuse(DENIED);
+        held.refuse(errno);
     }
 
     fn refused(&self, call: &Call, why: &str) {
@@ -198,7 +204,7 @@ impl Desk {
         if metadata && self.tier == Tier::Landlock { held.refuse(DENIED) } else { held.go_on() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         // Whatever the lock holds is whole between any two of its users' steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -207,19 +213,19 @@ impl Desk {
 /// Nobody waits for a decision that nobody makes: what is left when a thread is lost is refused.
 struct Leaving<'a> {
     desk: &'a Desk,
-    kind: &'a str,
+    aim: &'a Aim,
 }
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            drop(self.desk.state().waiting.remove(self.kind));
+            drop(self.desk.state().waiting.remove(self.aim));
         }
     }
 }
 
-/// Calls that are asked about as one: the same deed at the same places, by the same program with the same words.
-fn kind(call: &Call) -> String {
+/// A call as it was said: the same deed at the same places, by the same program with the same words.
+fn spelled(call: &Call) -> String {
     let Call { deed, places, caller } = call;
     format!("{:?}", (deed, places, &caller.program, &caller.command_line))
 }

@@ -1,31 +1,109 @@
 //! From a held call to a call of the gate: what it does to which place, in words and for the judge.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinfold::consent::ProcessShown;
+use pinfold::paths::Copied;
 use pinfold::paths::show;
-use pinfold::policy::{Operation, PathText, ProcessCall, Touch};
+use pinfold::policy::{Operation, PathText, Preview, ProcessCall, Touch};
 use pinfold_sandbox::{Call, Caller, Deed, Opening, Time};
+use sha2::{Digest as _, Sha256};
 
-/// The call that a held one becomes.
-pub(super) fn process_call(call: &Call) -> ProcessCall {
+use super::removal::Removal;
+
+/// The call that a held one becomes. `copied`: the file that gets a name by it, to be shown.
+pub(super) fn process_call(call: &Call, copied: Option<&Copied>) -> ProcessCall {
     let said = said(call);
+    let last = call.places.len().saturating_sub(1);
     let touches = said.into_iter().filter_map(|(at, operation, says)| {
+        let shown = copied.filter(|_| at == last);
+        let mode = shown.map(Copied::mode).filter(|mode| mode & 0o111 != 0);
         Some(Touch {
             operation,
-            says,
+            says: mode.map_or(says.clone(), |mode| format!("{says} (executable, mode {mode:04o})")),
             place: PathText::new(call.places.get(at)?),
             named: PathText::new(call.deed.paths().nth(at)?),
+            preview: shown.map(preview).unwrap_or_default(),
         })
     });
-    ProcessCall {
-        program: show(&call.caller.program),
-        command_line: command_line(&call.caller),
-        touches: touches.collect(),
-        connects: None,
+    of_caller(&call.caller, touches.collect())
+}
+
+/// A call that writes a file by way of the one that is made beside it.
+pub(super) fn write_call(call: &Call, file: &Path) -> ProcessCall {
+    let by_way = call.places.last().and_then(|place| place.file_name()).map(show).unwrap_or_default();
+    let does = if file.symlink_metadata().is_ok() { "write" } else { "create" };
+    let folder = call.deed.paths().last().and_then(|named| named.parent());
+    let named =
+        folder.zip(file.file_name()).map_or_else(|| file.to_owned(), |(folder, name)| folder.join(name));
+    let touch = Touch {
+        operation: Operation::Write,
+        says: format!("{does}, by way of `{by_way}` beside it,"),
+        place: PathText::new(file),
+        named: PathText::new(named),
+        preview: Preview::None,
+    };
+    of_caller(&call.caller, vec![touch])
+}
+
+/// A call that removes all that goes with what is removed first.
+pub(super) fn removal_call(caller: &Caller, removal: &Removal) -> ProcessCall {
+    let touches = removal.roots.iter().map(|root| {
+        let count = root.below.len();
+        let below = || Preview::Below { count, names: root.names() };
+        Touch {
+            operation: Operation::Delete,
+            says: if count > 0 { "remove all or part of" } else { "remove" }.to_owned(),
+            place: PathText::new(&root.place),
+            named: PathText::new(&root.place),
+            preview: if count > 0 { below() } else { Preview::None },
+        }
+    });
+    of_caller(caller, touches.collect())
+}
+
+fn of_caller(caller: &Caller, touches: Vec<Touch>) -> ProcessCall {
+    let program = show(&caller.program);
+    ProcessCall { program, command_line: command_line(caller), touches, connects: None }
+}
+
+/// A longer text is not shown: nobody would read it to its end.
+const LONGEST_TEXT: usize = 1 << 20;
+
+/// The content of a file, to be shown.
+fn preview(copied: &Copied) -> Preview {
+    let bytes = copied.bytes();
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.len() <= LONGEST_TEXT && !text.contains('\0') => Preview::Text(text.to_owned()),
+        Ok(_) | Err(_) => Preview::Bytes {
+            length: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            sha256: Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            }),
+        },
     }
+}
+
+/// The places that the words of a command name, as far as something is there: absolute, the links of their folders
+/// followed. What the words mean to the program nobody knows.
+pub(super) fn operands(caller: &Caller) -> Vec<PathBuf> {
+    let Ok(cwd) = fs::read_link(format!("/proc/{}/cwd", caller.pid)) else { return Vec::new() };
+    let words = caller.command_line.iter().skip(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    let mut places: Vec<PathBuf> = Vec::new();
+    for word in words {
+        let named = cwd.join(word);
+        let Some((folder, name)) = named.parent().zip(named.file_name()) else { continue };
+        let Ok(folder) = folder.canonicalize() else { continue };
+        let place = folder.join(name);
+        if place.symlink_metadata().is_ok() && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
 }
 
 /// Who is shown to wait.
@@ -33,14 +111,16 @@ pub(super) fn process(caller: &Caller) -> ProcessShown {
     ProcessShown { pid: caller.process, program: show(&caller.program), command_line: command_line(caller) }
 }
 
-/// The words of a command line, told apart: one that holds a blank or a quote stands in quotes.
+/// The words of a command line, told apart: one that holds a blank or a quote stands in quotes. Empty ones at the end are
+/// what is left of the words that a program has written its title over.
 pub(super) fn command_line(caller: &Caller) -> String {
+    let said = caller.command_line.iter().rposition(|word| !word.is_empty()).map_or(0, |last| last + 1);
     let word = |word: &OsStr| {
         let shown = show(word);
         let plain = !shown.is_empty() && !shown.contains([' ', '\'', '"']);
         if plain { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) }
     };
-    caller.command_line.iter().map(|w| word(w)).collect::<Vec<_>>().join(" ")
+    caller.command_line.iter().take(said).map(|w| word(w)).collect::<Vec<_>>().join(" ")
 }
 
 /// What is done to the paths of a deed, by their number.
@@ -58,11 +138,17 @@ fn said(call: &Call) -> Vec<(usize, Operation, String)> {
             let to = if missing(1) { "give it the name" } else { "put it in place of" };
             let is_link = found(0).is_some_and(|found| found.is_symlink());
             let moves = if is_link { Operation::Link } else { Operation::MoveTo };
-            vec![(0, Operation::MoveFrom, "move away".to_owned()), (1, moves, to.to_owned())]
+            let leads = call.places.first().filter(|_| is_link).and_then(|place| fs::read_link(place).ok());
+            let away = leads.map_or_else(
+                || "move away".to_owned(),
+                |leads| format!("move away the link to `{}` at", show(leads.as_os_str())),
+            );
+            vec![(0, Operation::MoveFrom, away), (1, moves, to.to_owned())]
         }
         Deed::Link { .. } => vec![
             (0, Operation::Edit, "give a second name to".to_owned()),
-            (1, Operation::MoveTo, "make a hard link at".to_owned()),
+            // One file from then on: what is written to the one name is written to the other.
+            (1, Operation::MoveTo, "make a hard link to it at".to_owned()),
         ],
         Deed::Symlink { text, .. } => {
             vec![(0, Operation::Link, format!("make a link that leads to `{}` at", show(text)))]
@@ -83,13 +169,14 @@ fn said(call: &Call) -> Vec<(usize, Operation, String)> {
 
 /// What is read through the same descriptor is a claim of its own: a place that may not be read is not opened for both.
 fn opened(opening: &Opening, missing: bool) -> Vec<(usize, Operation, String)> {
-    let Opening { read, write, append, truncate, exclusive, .. } = *opening;
+    let Opening { read, write, truncate, exclusive, .. } = *opening;
     let operation = if exclusive { Operation::Create } else { Operation::Write };
-    let does = match (missing, truncate, append) {
-        (true, _, _) => "create",
-        (false, true, _) => "overwrite",
-        (false, false, true) => "append to",
-        (false, false, false) => "write",
+    // A descriptor that appends is one that writes: nothing keeps the process from switching that off, or from cutting
+    // the file.
+    let does = match (missing, truncate) {
+        (true, _) => "create",
+        (false, true) => "overwrite",
+        (false, false) => "write",
     };
     let mut said = vec![(0, operation, does.to_owned())];
     if read && write && !missing {

@@ -183,5 +183,5 @@ pub(crate) fn yes(_: &Request) -> Choice {
 }
 
 pub(crate) fn no(_: &Request) -> Choice {
-    Choice::No { message: Some("not there".to_owned()) }
+    Choice::No { message: Some("not there".to_owned()), process: false }
 }

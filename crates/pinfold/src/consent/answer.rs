@@ -49,6 +49,9 @@ pub enum Choice {
         /// What the model is told.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+        /// Nor anything else that the process which asks, or one that it starts, tries until it ends.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        process: bool,
     },
 }
 
@@ -72,6 +75,8 @@ enum Said {
     No {
         #[serde(default)]
         message: Option<String>,
+        #[serde(default)]
+        process: bool,
     },
 }
 
@@ -81,7 +86,7 @@ impl From<Said> for Choice {
             Said::Yes {} => Self::Yes,
             Said::Session { width, bound } => Self::Session { width, bound },
             Said::Always { widths, file } => Self::Always { widths, file },
-            Said::No { message } => Self::No { message },
+            Said::No { message, process } => Self::No { message, process },
         }
     }
 }
@@ -100,6 +105,11 @@ impl Choice {
     /// All of this kind until the session ends, in one of the offered widths.
     pub fn session(width: usize) -> Self {
         Self::Session { width, bound: None }
+    }
+
+    /// No to this call, without a message.
+    pub const fn no() -> Self {
+        Self::No { message: None, process: false }
     }
 
     /// How long what it grants for the session holds.
@@ -172,6 +182,8 @@ pub enum Via {
     Judge,
     /// The program that embeds the gate.
     Embedder,
+    /// An answer that was given before, to a question that said what else it would cover.
+    Earlier,
 }
 
 impl Answer {
@@ -182,12 +194,7 @@ impl Answer {
 
     /// A no because nobody answered.
     pub fn silence(id: &str, digest: &str) -> Self {
-        Self {
-            id: id.to_owned(),
-            digest: digest.to_owned(),
-            choice: Choice::No { message: None },
-            by: By::default(),
-        }
+        Self { id: id.to_owned(), digest: digest.to_owned(), choice: Choice::no(), by: By::default() }
     }
 }
 
@@ -205,7 +212,8 @@ mod tests {
             (r#"{"choice":"session","width":2}"#, Choice::session(2)),
             (r#"{"choice":"always","widths":[1],"file":"user"}"#, always),
             (r#"{"choice":"always"}"#, Choice::Always { widths: Vec::new(), file: RuleFile::Local }),
-            (r#"{"choice":"no"}"#, Choice::No { message: None }),
+            (r#"{"choice":"no"}"#, Choice::no()),
+            (r#"{"choice":"no","process":true}"#, Choice::No { message: None, process: true }),
         ];
         for (text, choice) in good {
             assert_eq!(read(text), Some(choice.clone()), "{text}");

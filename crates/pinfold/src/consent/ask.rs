@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    BashMode, Case, Claims, Connection, Decision, HookWord, Interaction, Mode, Offer, PathText, ProcessCall,
-    Reason, ToolCall, TrailEntry, Verdict, Width,
+    BashMode, Case, Claims, Connection, Decision, HookWord, Interaction, Kind, Mode, Offer, Operation,
+    Origin, PathClaim, PathFact, PathText, Preview, ProcessCall, Reason, Standing, ToolCall, TrailEntry,
+    Verdict, Width,
 };
 use serde_json::Value;
 
@@ -94,7 +95,7 @@ pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer:
         }),
         why: why(&said, &judged.verdict),
         immune: is_immune(&judged.verdict),
-        destructive: is_destructive(&judged.verdict),
+        destructive: is_destructive(judged),
         offer: shown(shared, offer),
     };
     scrubbed(request, judged.secrets.get())
@@ -119,9 +120,35 @@ fn why(said: &Said<'_>, verdict: &Verdict) -> Vec<WhyAsked> {
     deciding.into_iter().chain(rest).filter(asked).map(told).collect()
 }
 
-fn is_destructive(verdict: &Verdict) -> bool {
-    let gone = |entry: &TrailEntry| matches!(entry.opinion.reason, Reason::Safeguard(_));
-    verdict.trail.iter().any(gone)
+/// Whether what it does cannot be undone: a safeguard says so, or something outside goes away or is written over.
+fn is_destructive(judged: &Judged<'_>) -> bool {
+    let guarded = |entry: &TrailEntry| matches!(entry.opinion.reason, Reason::Safeguard(_));
+    let paths = judged.claims.paths.iter().zip(&judged.survey.facts.paths);
+    judged.verdict.trail.iter().any(guarded) || paths.into_iter().any(|(claim, fact)| loses(claim, fact))
+}
+
+/// Whether content outside is lost by what is done to a place. What a command line does there is for safeguards to say.
+fn loses(claim: &PathClaim, fact: &PathFact) -> bool {
+    let named = matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process);
+    let is_outside = matches!(fact.standing, Standing::Outside { .. });
+    let is_lost = match claim.operation {
+        Operation::Delete
+        | Operation::Write
+        | Operation::Create
+        | Operation::MoveTo
+        | Operation::CopyTo
+        | Operation::Link => true,
+        Operation::Read
+        | Operation::List
+        | Operation::Search
+        | Operation::Edit
+        | Operation::Patch
+        | Operation::MakeDir
+        | Operation::MoveFrom
+        | Operation::CopyFrom
+        | Operation::HandOver => false,
+    };
+    named && is_outside && is_lost && fact.kind != Kind::Missing
 }
 
 fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
@@ -160,14 +187,7 @@ fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
     let change = |hunks: Vec<Hunk>| {
         let (shown, real) = path(0);
         let missing = judged.survey.facts.paths.first().map(|fact| fact.kind);
-        Deed::Change {
-            files: vec![Change {
-                path: shown,
-                real,
-                new: missing == Some(pinfold_policy::Kind::Missing),
-                hunks,
-            }],
-        }
+        Deed::Change { files: vec![Change { path: shown, real, new: missing == Some(Kind::Missing), hunks }] }
     };
     let hunk = |before: &str, after: &str, all: Option<bool>| Hunk {
         before: before.to_owned(),
@@ -209,7 +229,8 @@ fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
             None => acts(judged, &path),
         },
         ToolCall::Process(call) => {
-            Deed::Paths { acts: touches(call, &path).chain(call.connects.iter().map(connects)).collect() }
+            let touches = touches(judged, call, &path);
+            Deed::Paths { acts: touches.chain(call.connects.iter().map(connects)).collect() }
         }
         ToolCall::Read(_)
         | ToolCall::Delete(_)
@@ -227,23 +248,35 @@ fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
 fn acts(judged: &Judged<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -> Deed {
     let act = |(i, fact): (usize, &pinfold_policy::PathFact)| {
         let (shown, real) = path(i);
-        Act { operation: fact.operation.word().to_owned(), path: shown, real }
+        Act { operation: fact.operation.word().to_owned(), path: shown, real, ..Act::default() }
     };
     Deed::Paths { acts: judged.survey.facts.paths.iter().enumerate().map(act).collect() }
 }
 
 fn touches(
+    judged: &Judged<'_>,
     call: &ProcessCall,
     path: &dyn Fn(usize) -> (String, Option<String>),
 ) -> impl Iterator<Item = Act> {
     call.touches.iter().enumerate().map(|(i, touch)| {
         let (path, real) = path(i);
-        Act { operation: touch.says.clone(), path, real }
+        let act = Act { operation: touch.says.clone(), path, real, ..Act::default() };
+        match &touch.preview {
+            Preview::None => act,
+            Preview::Text(after) => {
+                let before = judged.survey.current(i);
+                Act { hunks: vec![Hunk { before, after: after.clone(), all: false }], ..act }
+            }
+            Preview::Bytes { length, sha256 } => {
+                Act { content: Some(format!("{length} bytes that are not shown, SHA-256 {sha256}")), ..act }
+            }
+            Preview::Below { count, names } => Act { below: *count, names: names.clone(), ..act },
+        }
     })
 }
 
 fn connects(to: &Connection) -> Act {
-    Act { operation: "connect".to_owned(), path: to.to_string(), real: None }
+    Act { operation: "connect".to_owned(), path: to.to_string(), ..Act::default() }
 }
 
 fn shell_folder(shared: &Shared) -> PathBuf {

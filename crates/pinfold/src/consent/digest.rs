@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use pinfold_paths::{Kind, LastLink, Place, Resolution, Version};
-use pinfold_policy::{Origin, PathClaim, PathFact};
+use pinfold_policy::{Operation, Origin, PathClaim, PathFact, Preview, ToolCall};
 use sha2::{Digest as _, Sha256};
 
 use crate::session::Shared;
@@ -29,7 +29,8 @@ pub(crate) fn digest(shared: &Shared, judged: &Judged<'_>) -> String {
     part(judged.cwd.as_ref().map_or(b"".as_slice(), |cwd| cwd.as_os_str().as_encoded_bytes()));
     let facts = judged.claims.paths.iter().zip(&judged.survey.facts.paths).zip(&judged.survey.found);
     for ((claim, fact), found) in facts {
-        part(seen(claim, fact, found).as_bytes());
+        let shown = counts(claim) || shows_what_goes(&judged.call, claim);
+        part(seen(shown, fact, claim.operation, found).as_bytes());
     }
     for command in &judged.survey.facts.commands {
         part(format!("{command:?}").as_bytes());
@@ -43,10 +44,10 @@ pub(crate) fn digest(shared: &Shared, judged: &Judged<'_>) -> String {
     })
 }
 
-fn seen(claim: &PathClaim, fact: &PathFact, found: &Resolution) -> String {
-    let version = place(found).and_then(Place::version).filter(|_| counts(claim));
+fn seen(is_shown: bool, fact: &PathFact, operation: Operation, found: &Resolution) -> String {
+    let version = place(found).and_then(Place::version).filter(|_| is_shown);
     let state = version.map(|v: Version| (v.id(), v.modified_ns(), v.changed_ns(), v.len()));
-    let what = (claim.operation, &fact.asked, &fact.real, &fact.standing, fact.kind, fact.names, state);
+    let what = (operation, &fact.asked, &fact.real, &fact.standing, fact.kind, fact.names, state);
     format!("{what:?}")
 }
 
@@ -57,6 +58,13 @@ fn counts(claim: &PathClaim) -> bool {
         // Nobody is shown what a process will write, nor over what.
         Origin::Command(_) | Origin::Aside(_) | Origin::Process => !claim.operation.writes(),
     }
+}
+
+/// Whether the content that goes from there is shown beside what comes.
+fn shows_what_goes(call: &ToolCall, claim: &PathClaim) -> bool {
+    let ToolCall::Process(call) = call else { return false };
+    let mut same = call.touches.iter().filter(|touch| Some(&touch.place) == claim.path.as_ref());
+    same.any(|touch| matches!(touch.preview, Preview::Text(_)) && touch.operation == claim.operation)
 }
 
 fn place(found: &Resolution) -> Option<&Place> {

@@ -213,7 +213,7 @@ impl Walk<'_> {
         let by = By { via: Via::Hook, who: Some(by) };
         let consent = Consent { only, updates, by: by.clone() };
         match (yes, input) {
-            (Some(false), _) => Some(answered(session, question, Choice::No { message }, by)),
+            (Some(false), _) => Some(answered(session, question, Choice::No { message, process: false }, by)),
             (Some(true), None) => self.said_yes(question, consent),
             (Some(true) | None, Some(input)) => {
                 self.rewrite(input, None);

@@ -149,7 +149,7 @@ pub struct Hunk {
 }
 
 /// What is done to one place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Act {
     /// What: the word of the operation.
     pub operation: String,
@@ -158,6 +158,23 @@ pub struct Act {
     /// Where it really is, when that is somewhere else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real: Option<String>,
+    /// What goes there and what comes, where a file with content gets the name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hunks: Vec<Hunk>,
+    /// What comes in words, where it is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// How many files and folders below it go with it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub below: usize,
+    /// The names of the first of them, relative to the place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Why somebody is asked about one part.
@@ -189,6 +206,15 @@ pub struct OfferShown {
     pub always: Vec<PartShown>,
     /// The files that rules can go to: the one for this project, then the person's own.
     pub files: Vec<String>,
+}
+
+impl OfferShown {
+    /// The number of the first width for the session that is more than what a plain yes keeps anyway. As many as there
+    /// are when none is.
+    pub fn first_beyond_yes(&self) -> usize {
+        let kept = self.kept.join(", and ");
+        self.session.iter().position(|width| width.says != kept).unwrap_or(self.session.len())
+    }
 }
 
 /// The rule for one part.

@@ -9,7 +9,7 @@ use pinfold_policy::{
     ToolCall,
 };
 
-use super::answer::{Answer, Choice, RuleFile};
+use super::answer::{Answer, Choice, RuleFile, Via};
 use super::approver::{Approver, Asking, Heard};
 use super::hooks::Told;
 use super::request::ProcessShown;
@@ -33,6 +33,8 @@ pub struct Decided {
     pub retry: bool,
     /// The call as it was let through, where hooks have to be told how it ended ([`Session::after`]).
     pub told: Option<Told>,
+    /// What was answered, where somebody was asked.
+    pub answered: Option<Answer>,
 }
 
 /// A call that keeps changing while somebody is asked about it is given up after so many questions.
@@ -57,6 +59,8 @@ pub(super) struct Walk<'a> {
     pub(super) hooks_asked: bool,
     /// Whoever made the call.
     pub(super) caller: Caller<'a>,
+    /// What was answered last.
+    pub(super) answered: Option<Answer>,
 }
 
 /// Whoever made a call, as far as they take part in what becomes of it.
@@ -138,15 +142,9 @@ impl Session {
         walk.end(ruling)
     }
 
-    /// The same for what a process tried, which waits as long as `waits` says so: a question about one that is gone is
-    /// taken back.
-    pub fn decide_attempt(
-        &self,
-        call: ToolCall,
-        process: ProcessShown,
-        waits: &(dyn Fn() -> bool + Sync),
-    ) -> Decided {
-        let caller = Caller { waits: Some(waits), ..Caller::default() };
+    /// The same for what a process tried, which waits as long as its caller says so: a question about one that is gone
+    /// is taken back.
+    pub fn decide_attempt(&self, call: ToolCall, process: ProcessShown, caller: Caller<'_>) -> Decided {
         let walk = Walk { caller, ..Walk::of_embedder(self) };
         let ruling = self.submit_attempt(call, None, Some(process));
         walk.end(ruling)
@@ -159,15 +157,17 @@ impl Session {
             // It is about something else.
             return Ruling::Question(Box::new(question));
         }
-        let Some(given) = Given::of(&question.offer, &answer.choice) else {
-            let choice = Choice::No { message: Some(NOT_OFFERED.to_owned()) };
+        let Some(offered) = Given::of(&question.offer, &answer.choice) else {
+            let choice = Choice::No { message: Some(NOT_OFFERED.to_owned()), process: false };
             return self.answer(question, &Answer { choice, ..answer.clone() });
         };
+        // What was answered before has granted what it grants.
+        let given = if answer.by.via == Via::Earlier { Given::default() } else { offered };
         if let Err(unrecorded) = self.record_answer(&question, answer, &given) {
             return Ruling::Refusal(unrecorded);
         }
         let no = match &answer.choice {
-            Choice::No { message } => Some(message.as_deref()),
+            Choice::No { message, .. } => Some(message.as_deref()),
             Choice::Yes | Choice::Session { .. } | Choice::Always { .. } => None,
         };
         if let Some(message) = no {
@@ -257,6 +257,7 @@ impl<'a> Walk<'a> {
             writer: None,
             hooks_asked: false,
             caller: Caller::default(),
+            answered: None,
         }
     }
 }
@@ -287,7 +288,8 @@ impl Walk<'_> {
         };
         let retry = outcome.as_ref().err().is_some_and(|refusal| self.refused(refusal));
         let told = self.told().filter(|_| outcome.is_ok());
-        Decided { outcome, context: self.context, stop: self.stop, retry, told }
+        let Self { context, stop, answered, .. } = self;
+        Decided { outcome, context, stop, retry, told, answered }
     }
 
     /// One question: `PermissionRequest`, then the judge, then whoever can be asked.
@@ -306,22 +308,26 @@ impl Walk<'_> {
         self.by_person(&asking, question)
     }
 
-    fn by_person(&self, asking: &Asking, question: Question) -> Ruling {
-        let session = self.session;
-        let waits = || self.caller.is_waiting();
+    fn by_person(&mut self, asking: &Asking, question: Question) -> Ruling {
+        let (session, caller) = (self.session, self.caller);
+        let waits = || caller.is_waiting();
         let still_asked = || waits() && session.is_still_asked(&question);
         let ask = |approver: &dyn Approver| {
             let nobody = Heard::Nobody("nobody was asked".to_owned());
-            self.caller.take_time(nobody, || approver.ask(&question.request, &still_asked))
+            caller.take_time(nobody, || approver.ask(&question.request, &still_asked))
         };
-        let judged = self.caller.take_time(None, || asking.approver.judged(&question.request));
-        if let Some(answer) = judged {
+        let by_caller = caller.asks.and_then(|asks| asks.judged(&question.request));
+        let by_judge = || caller.take_time(None, || asking.approver.judged(&question.request));
+        if let Some(answer) = by_caller.or_else(by_judge) {
             return session.answer(question, &answer);
         }
-        let heard = match self.caller.asks.map(ask) {
+        let heard = match caller.asks.map(ask) {
             None | Some(Heard::Nobody(_)) => ask(&*asking.approver),
             Some(heard) => heard,
         };
+        if let Heard::Answer(answer) = &heard {
+            self.answered = Some(answer.clone());
+        }
         match heard {
             Heard::Answer(answer) if Timestamp::now() > question.request.deadline && answer.is_yes() => {
                 let late = Answer::silence(&question.request.id, &question.request.digest);

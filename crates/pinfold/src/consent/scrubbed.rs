@@ -46,7 +46,12 @@ fn texts(request: &mut Request, scrub: &dyn Fn(&mut String)) {
         }
         Deed::Patch { patch } => scrub(patch),
         Deed::Input { input } => scrub(input),
-        Deed::Paths { .. } => {}
+        Deed::Paths { acts } => {
+            acts.iter_mut().flat_map(|act| &mut act.hunks).for_each(|Hunk { before, after, .. }| {
+                scrub(before);
+                scrub(after);
+            });
+        }
     }
     if let Some(Hunk { before, after, .. }) = definition {
         scrub(before);

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 
-use pinfold_paths::{DeedError, Kind, Opening, Owner, SetTime};
+use pinfold_paths::{Copied, DeedError, Kind, Opening, Owner, SetTime};
 
 use super::{WriteTarget, failure};
 use crate::outcome::Failure;
@@ -83,6 +83,24 @@ impl WriteTarget {
         }
         let most_names = if across { ONE_NAME } else { None };
         self.place.rename_in_place(&to.place, overwrite, most_names)?;
+        self.shared.seen.forget(self.place.real());
+        self.shared.seen.forget(to.place.real());
+        Ok(())
+    }
+
+    /// Gives the name `to` to a new file with the content that was read here before, and takes the name here away: so
+    /// that whoever has the file open here does not have that one.
+    ///
+    /// # Errors
+    /// As the place answers.
+    pub fn rename_copied_in_place(
+        &self,
+        to: &Self,
+        copied: &Copied,
+        overwrite: bool,
+    ) -> Result<(), DeedError> {
+        let most_names = if self.inside == to.inside { None } else { ONE_NAME };
+        self.place.rename_copied(&to.place, copied, overwrite, most_names)?;
         self.shared.seen.forget(self.place.real());
         self.shared.seen.forget(to.place.real());
         Ok(())

@@ -217,7 +217,8 @@ pub struct AnswerTold {
     pub by: By,
     /// What was answered: the digest of the request.
     pub digest: String,
-    /// How long it holds: `call`, `session` or `always`; absent for a no.
+    /// How long it holds: `call`, `session` or `always`; `process` for a no to all that a process tries; absent for any
+    /// other no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lasts: Option<&'static str>,
     /// The moment until which it holds, where the session may last longer.

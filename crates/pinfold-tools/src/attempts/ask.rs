@@ -1,0 +1,258 @@
+//! One call that waits: what a person is asked about it, and what comes of the answer.
+
+use std::path::Path;
+use std::sync::PoisonError;
+
+use pinfold::consent::{Answer, By, Caller, Choice, Via};
+use pinfold::paths::{Copied, DeedError};
+use pinfold::policy::ProcessCall;
+use pinfold::{Decided, Outcome, Permit, Session, ToolCall};
+use pinfold_sandbox::{Call, Deed, Held};
+
+use super::answer::answer;
+use super::covered::{Earlier, file_behind};
+use super::denied::{Effect, aim, aims};
+use super::lineage::ProcessId;
+use super::removal::{Removal, TooMany};
+use super::told;
+use super::waiting::{Desk, Verdict};
+use super::words;
+
+/// A larger file is not given a name: the program copies it, as across file systems.
+const LARGEST: u64 = 64 << 20;
+
+/// `EXDEV`: what programs take for another file system, and copy.
+const ELSEWHERE: i32 = 18;
+
+impl Desk {
+    /// Asks about a call, and does what comes of it.
+    pub(super) fn ask(&self, session: &Session, held: Held) -> Verdict {
+        let lineage = ProcessId::lineage(held.call().caller.process);
+        let earlier = |held: &Held| self.state().covered.answer(held.call(), &lineage);
+        if let Some(earlier) = earlier(&held) {
+            return self.decide_by(session, held, Some(&earlier));
+        }
+        let is_removal = matches!(held.call().deed, Deed::Remove { .. } | Deed::RemoveDir { .. });
+        let asked = if is_removal {
+            self.ask_about_tree(session, &held, &lineage)
+        } else {
+            self.ask_about_file(session, &held, &lineage)
+        };
+        match asked {
+            Some(Err(why)) => {
+                self.refuse(held, &why);
+                Verdict::No(why)
+            }
+            Some(Ok(())) => {
+                let earlier = earlier(&held);
+                self.decide_by(session, held, earlier.as_ref())
+            }
+            None => self.decide_by(session, held, None),
+        }
+    }
+
+    /// Asks about all that is going to be removed, where that is more than the first of it. `None`: it is not, or that
+    /// is not to be asked about.
+    fn ask_about_tree(
+        &self,
+        session: &Session,
+        held: &Held,
+        lineage: &[ProcessId],
+    ) -> Option<Result<(), String>> {
+        // Who waits here finds the answer that was given to another.
+        let _turn = self.removals.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.state().covered.answer(held.call(), lineage).is_some() {
+            return Some(Ok(()));
+        }
+        if let Some(why) = self.state().denied.refuses(&aim(held.call())) {
+            return Some(Err(why.to_owned()));
+        }
+        let process = *lineage.first()?;
+        let removal = held.as_caller(|| Removal::of(held.call(), &|place| is_inside(session, place)));
+        let removal = match removal.ok()? {
+            Ok(removal) => removal?,
+            Err(TooMany) => {
+                return Some(Err("it removes more files than can be shown: remove it outside".to_owned()));
+            }
+        };
+        let call = words::removal_call(&held.call().caller, &removal);
+        let by = match self.question(session, held, call) {
+            Asked::Yes(by) => by,
+            Asked::No(why) => {
+                let folders = removal.roots.into_iter().map(|root| root.place);
+                self.state().denied.deny_removals_below(folders);
+                return Some(Err(why));
+            }
+            Asked::Unanswered(why) => return Some(Err(why)),
+            Asked::Refused => return None,
+        };
+        self.state().covered.add_removal(process, &removal, &by);
+        Some(Ok(()))
+    }
+
+    /// Asks about the file that is written by way of the one that a call makes. `None`: it is no such call.
+    fn ask_about_file(
+        &self,
+        session: &Session,
+        held: &Held,
+        lineage: &[ProcessId],
+    ) -> Option<Result<(), String>> {
+        let process = *lineage.first()?;
+        let file = held.as_caller(|| file_behind(held.call())).ok()?.filter(|file| held.sees(file))?;
+        let file_aim = (file.clone(), Effect::Content);
+        if let Some(why) = self.state().denied.refuses(&file_aim) {
+            return Some(Err(why.to_owned()));
+        }
+        match self.question(session, held, words::write_call(held.call(), &file)) {
+            Asked::Yes(by) => {
+                self.state().covered.add_write(process, &file, &by);
+                Some(Ok(()))
+            }
+            Asked::No(why) => {
+                self.state().denied.deny([file_aim]);
+                Some(Err(why))
+            }
+            Asked::Unanswered(why) => Some(Err(why)),
+            Asked::Refused => None,
+        }
+    }
+
+    /// Decides about more than the call that waits: nothing is done for it yet.
+    fn question(&self, session: &Session, held: &Held, call: ProcessCall) -> Asked {
+        let Decided { outcome, answered, .. } = self.decided(session, held, call, None);
+        match (outcome, answered) {
+            (Ok(permit), answered) => {
+                let by = answered.map_or_else(by_a_rule, |answer| answer.by);
+                nothing_yet(*permit);
+                Asked::Yes(by)
+            }
+            (Err(refusal), Some(answer)) if said_no(Some(&answer)).is_some() => Asked::No(refusal.reason),
+            (Err(refusal), Some(_)) => Asked::Unanswered(refusal.reason),
+            (Err(_), None) => Asked::Refused,
+        }
+    }
+
+    fn decided(
+        &self,
+        session: &Session,
+        held: &Held,
+        call: ProcessCall,
+        earlier: Option<&Earlier>,
+    ) -> Decided {
+        let waits = || held.is_waiting();
+        let asks = earlier.map(|earlier| earlier as &dyn pinfold::consent::Approver);
+        let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
+        let shown = words::process(&held.call().caller);
+        let decided = session.decide_attempt(ToolCall::Process(call), shown, caller);
+        if let Some(Choice::No { process: true, .. }) = said_no(decided.answered.as_ref()) {
+            self.refuse_all_of(held.call().caller.process);
+        }
+        decided
+    }
+
+    /// Decides about a call, and does it or refuses it.
+    fn decide_by(&self, session: &Session, held: Held, earlier: Option<&Earlier>) -> Verdict {
+        let copied = match held.as_caller(|| copied(held.call(), session)) {
+            Ok(Ok(copied)) => copied,
+            // It is not shown, and need not be: the file itself may be written.
+            Ok(Err(_)) if earlier.is_some() => None,
+            Ok(Err(DeedError::Mount)) => {
+                self.refuse_as(held, "it cannot be shown whole, so it has to be copied", ELSEWHERE);
+                return Verdict::None;
+            }
+            Ok(Err(error)) => {
+                self.refuse(held, &format!("the file cannot be shown: {error}"));
+                return Verdict::None;
+            }
+            Err(error) => {
+                self.refuse(held, &error.to_string());
+                return Verdict::None;
+            }
+        };
+        let shown = copied.as_ref().filter(|_| earlier.is_none());
+        let call = words::process_call(held.call(), shown);
+        let Decided { outcome, answered, .. } = self.decided(session, &held, call, earlier);
+        match outcome {
+            Err(refusal) => {
+                let answer = said_no(answered.as_ref());
+                match &answer {
+                    Some(_) => {
+                        // What lies inside is the run's own: it may still go elsewhere.
+                        let outside = aims(held.call()).filter(|(place, _)| !is_inside(session, place));
+                        self.state().denied.deny(outside);
+                    }
+                    None => self.state().remember_refused(held.call()),
+                }
+                self.refuse(held, &refusal.reason);
+                // What a rule says it says of each; who is gone has said nothing.
+                if answer.is_some() { Verdict::No(refusal.reason) } else { Verdict::None }
+            }
+            Ok(permit) => {
+                let lineage = ProcessId::lineage(held.call().caller.process);
+                answer(*permit, held, copied.as_ref(), |call, ended| {
+                    let mut state = self.state();
+                    match ended {
+                        Ok(()) => {
+                            if earlier.is_some() {
+                                state.covered.carried_out(call, &lineage);
+                            }
+                            state.told.let_through(told::key(call));
+                        }
+                        Err(why) => state.told.refused(call, &why),
+                    }
+                });
+                Verdict::None
+            }
+        }
+    }
+}
+
+/// What came of a question about more than one call.
+enum Asked {
+    Yes(By),
+    /// A person said no, for this reason.
+    No(String),
+    /// There was no answer in time, or what was asked about has changed.
+    Unanswered(String),
+    /// It is not let through, and no person was asked: the call is decided by itself.
+    Refused,
+}
+
+/// A no that a person gave. Silence is none that lasts.
+fn said_no(answered: Option<&Answer>) -> Option<Choice> {
+    let answer = answered.filter(|answer| !answer.is_yes() && answer.by.via != Via::Silence)?;
+    Some(answer.choice.clone())
+}
+
+/// The approver of what was let through without a question.
+fn by_a_rule() -> By {
+    By { via: Via::Earlier, who: Some("a rule or a grant".to_owned()) }
+}
+
+/// A permit for what comes call by call, each with a permit of its own.
+fn nothing_yet(permit: Permit) {
+    let (_, _, receipt) = permit.spend();
+    // That the record did not take it changes nothing any more.
+    let _ = receipt.close(&Outcome::Done);
+}
+
+/// Whether a place is the run's own to change.
+fn is_inside(session: &Session, place: &Path) -> bool {
+    session.line().roots().any(|root| place.starts_with(root))
+}
+
+/// The file that gets a name outside the line by a call: what is shown of it, and what gets the name.
+///
+/// What comes from inside may be changed for as long as it is there, by whatever has it open. So a file is copied, and all
+/// else has to be made at its place, by calls of its own.
+fn copied(call: &Call, session: &Session) -> Result<Option<Copied>, DeedError> {
+    let (Deed::Rename { .. }, [from, to]) = (&call.deed, call.places.as_slice()) else { return Ok(None) };
+    if is_inside(session, to) {
+        return Ok(None);
+    }
+    match from.symlink_metadata() {
+        Ok(found) if found.is_file() => Copied::of(from, LARGEST).map(Some),
+        Ok(_) if is_inside(session, from) => Err(DeedError::Mount),
+        Ok(_) | Err(_) => Ok(None),
+    }
+}

@@ -1,0 +1,201 @@
+//! What an answer covers beyond the one call that it was given to, because the question said so: the removal of a tree,
+//! and a file that is written by way of a temporary one.
+
+use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use pinfold::consent::{Answer, Approver, By, Choice, Heard, Request, Via};
+use pinfold_sandbox::{Call, Deed, Opening};
+
+use super::lineage::ProcessId;
+use super::removal::{Identity, Removal};
+use super::temporary;
+
+/// How many answers are kept; the oldest is forgotten first, and asked for again.
+const MOST: usize = 1000;
+
+/// The answers of a run that cover more than one call.
+#[derive(Debug, Default)]
+pub(super) struct Covered {
+    removals: Vec<Removing>,
+    writes: Vec<Writing>,
+}
+
+/// Things that a process, and those that it starts, may remove.
+#[derive(Debug)]
+struct Removing {
+    process: ProcessId,
+    /// Each is removed once.
+    things: HashMap<PathBuf, Identity>,
+    words: String,
+}
+
+/// A file that a process may write by way of others beside it.
+#[derive(Debug)]
+struct Writing {
+    process: ProcessId,
+    file: PathBuf,
+    /// The files beside it that were made on the way.
+    made: HashSet<PathBuf>,
+    words: String,
+}
+
+impl Covered {
+    /// The answer that covers a call of a process with these parents.
+    pub(super) fn answer(&self, call: &Call, lineage: &[ProcessId]) -> Option<Earlier> {
+        let removing = self.removals.iter().find(|removing| removing.covers(call, lineage));
+        let writing = || self.writes.iter().find(|writing| writing.covers(call, lineage));
+        removing
+            .map(|removing| &removing.words)
+            .or_else(|| writing().map(|writing| &writing.words))
+            .map(|words| Earlier { by: By { via: Via::Earlier, who: Some(words.clone()) } })
+    }
+
+    /// A call that an answer here covers has been carried out.
+    pub(super) fn carried_out(&mut self, call: &Call, lineage: &[ProcessId]) {
+        for removing in &mut self.removals {
+            removing.carried_out(call);
+        }
+        for writing in self.writes.iter_mut().filter(|writing| lineage.first() == Some(&writing.process)) {
+            writing.carried_out(call);
+        }
+    }
+
+    pub(super) fn add_removal(&mut self, process: ProcessId, removal: &Removal, by: &By) {
+        make_room(&mut self.removals);
+        let words = words(by, &format!("remove {}", removal.words()));
+        self.removals.push(Removing { process, things: removal.things(), words });
+    }
+
+    pub(super) fn add_write(&mut self, process: ProcessId, file: &Path, by: &By) {
+        make_room(&mut self.writes);
+        let words = words(by, &format!("write {}", file.display()));
+        self.writes.push(Writing { process, file: file.to_owned(), made: HashSet::new(), words });
+    }
+}
+
+fn make_room<T>(list: &mut Vec<T>) {
+    if list.len() >= MOST {
+        list.remove(0);
+    }
+}
+
+/// Who had answered, and what.
+fn words(by: &By, what: &str) -> String {
+    let who = by.who.as_deref().unwrap_or("the person asked");
+    format!("{who}, to: {what}")
+}
+
+impl Removing {
+    /// The very file that was shown, where it was shown.
+    fn covers(&self, call: &Call, lineage: &[ProcessId]) -> bool {
+        let shown = removed(call).and_then(|place| Some((place, self.things.get(place)?)));
+        let is_shown = shown.is_some_and(|(place, shown)| {
+            place.symlink_metadata().is_ok_and(|found| (found.dev(), found.ino()) == *shown)
+        });
+        is_shown && lineage.contains(&self.process)
+    }
+
+    fn carried_out(&mut self, call: &Call) {
+        if let Some(place) = removed(call) {
+            self.things.remove(place);
+        }
+    }
+}
+
+/// The place of a removal.
+fn removed(call: &Call) -> Option<&PathBuf> {
+    let is_removal = matches!(call.deed, Deed::Remove { .. } | Deed::RemoveDir { .. });
+    call.places.first().filter(|_| is_removal)
+}
+
+impl Writing {
+    /// Only what a program does that writes a file by way of another: the file itself is neither taken away nor given
+    /// another name than that of a copy beside it, and what was beside it before stays as it is.
+    fn covers(&self, call: &Call, lineage: &[ProcessId]) -> bool {
+        let is_file = |place: &PathBuf| *place == self.file;
+        let is_new = |place: &PathBuf| place.symlink_metadata().is_err();
+        let is_made = |place: &PathBuf| self.made.contains(place);
+        let is_free = |place: &PathBuf| {
+            temporary::is_of(place, &self.file) && (self.made.contains(place) || is_new(place))
+        };
+        let is_covered = match (&call.deed, call.places.as_slice()) {
+            (Deed::Remove { .. } | Deed::Symlink { .. } | Deed::SetOwner { .. }, [at]) => is_free(at),
+            (Deed::Open(_) | Deed::Truncate { .. } | Deed::SetMode { .. } | Deed::SetTimes { .. }, [at]) => {
+                is_free(at) || is_file(at)
+            }
+            (Deed::Rename { .. } | Deed::Link { .. }, [from, to]) => {
+                is_made(from) && (is_file(to) || is_free(to)) || is_file(from) && is_free(to)
+            }
+            _ => false,
+        };
+        is_covered && lineage.first() == Some(&self.process)
+    }
+
+    fn carried_out(&mut self, call: &Call) {
+        match (&call.deed, call.places.as_slice()) {
+            (Deed::Remove { .. }, [at]) => drop(self.made.remove(at)),
+            (Deed::Open(_) | Deed::Symlink { .. } | Deed::Link { .. }, [.., at]) => self.makes(at),
+            (Deed::Rename { .. }, [from, to]) => {
+                self.made.remove(from);
+                self.makes(to);
+            }
+            _ => {}
+        }
+    }
+
+    fn makes(&mut self, place: &Path) {
+        if self.made.len() < MOST && temporary::is_of(place, &self.file) {
+            self.made.insert(place.to_owned());
+        }
+    }
+}
+
+/// The file that is written by way of the one that a call makes; `None` for any other call.
+pub(super) fn file_behind(call: &Call) -> Option<PathBuf> {
+    let makes = match &call.deed {
+        Deed::Open(Opening { create: Some(_), .. })
+        | Deed::Symlink { .. }
+        | Deed::Rename { .. }
+        | Deed::Link { .. } => true,
+        Deed::Open(_)
+        | Deed::MakeDir { .. }
+        | Deed::Remove { .. }
+        | Deed::RemoveDir { .. }
+        | Deed::Truncate { .. }
+        | Deed::SetMode { .. }
+        | Deed::SetOwner { .. }
+        | Deed::SetTimes { .. } => false,
+    };
+    let made = call.places.last().filter(|_| makes)?;
+    if made.symlink_metadata().is_ok() {
+        return None;
+    }
+    let file = temporary::file_of(made, &super::words::operands(&call.caller))?;
+    // Something else than the file itself would get the name.
+    let is_copy = call.places.len() == 1 || call.places.first() == Some(&file);
+    let is_plain = file.symlink_metadata().map_or(true, |found| found.is_file());
+    (is_copy && is_plain).then_some(file)
+}
+
+/// Answers as was answered before. What needs a person each time is not answered.
+#[derive(Clone, Debug)]
+pub(super) struct Earlier {
+    by: By,
+}
+
+impl Approver for Earlier {
+    fn ask(&self, request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+        match self.judged(request) {
+            Some(answer) => Heard::Answer(answer),
+            None => Heard::Nobody("this is asked about each time".to_owned()),
+        }
+    }
+
+    fn judged(&self, request: &Request) -> Option<Answer> {
+        let (id, digest) = (request.id.clone(), request.digest.clone());
+        let answer = Answer { id, digest, choice: Choice::Yes, by: self.by.clone() };
+        (!request.immune).then_some(answer)
+    }
+}

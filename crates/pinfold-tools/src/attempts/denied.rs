@@ -1,0 +1,100 @@
+//! What a person has said no to in a run: places, whatever is tried there by whom, and processes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use pinfold_sandbox::{Call, Deed};
+
+use super::lineage::ProcessId;
+
+/// What a deed comes to at its place, however it is spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Effect {
+    /// Something stands there, or other content does.
+    Content,
+    /// Nothing stands there any more.
+    Removal,
+    /// It has other bits, times or another owner.
+    Attributes,
+}
+
+/// Where something is tried, and what it would come to.
+pub(super) type Aim = (PathBuf, Effect);
+
+/// What a call would come to. Of two places the one that something gets to comes last.
+pub(super) fn aims(call: &Call) -> impl Iterator<Item = Aim> + '_ {
+    let (first, last) = match &call.deed {
+        Deed::Rename { .. } => (Some(Effect::Removal), Effect::Content),
+        Deed::Open(_)
+        | Deed::MakeDir { .. }
+        | Deed::Link { .. }
+        | Deed::Symlink { .. }
+        | Deed::Truncate { .. } => (None, Effect::Content),
+        Deed::Remove { .. } | Deed::RemoveDir { .. } => (None, Effect::Removal),
+        Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => (None, Effect::Attributes),
+    };
+    let first = first.and_then(|effect| Some((call.places.first()?.clone(), effect)));
+    first.into_iter().chain(call.places.last().map(|place| (place.clone(), last)))
+}
+
+/// What a call would come to at the place that something gets to.
+pub(super) fn aim(call: &Call) -> Aim {
+    aims(call).last().unwrap_or((PathBuf::new(), Effect::Content))
+}
+
+/// How many answers are remembered. No person gives so many; when it is reached nothing more is asked.
+const MOST: usize = 10_000;
+
+/// Every no of a person in one run.
+#[derive(Debug, Default)]
+pub(super) struct Denied {
+    aims: BTreeSet<Aim>,
+    /// Folders of which nothing is removed.
+    trees: BTreeSet<PathBuf>,
+    processes: BTreeSet<ProcessId>,
+}
+
+impl Denied {
+    /// Why a call is refused without a question, if it is.
+    pub(super) fn refuses(&self, aim: &Aim) -> Option<&'static str> {
+        if self.aims.len() + self.trees.len() >= MOST {
+            return Some("too much was denied in this run to ask again");
+        }
+        let (place, effect) = aim;
+        let is_in_a_tree = || *effect == Effect::Removal && self.is_below(place);
+        (self.aims.contains(aim) || is_in_a_tree()).then_some("it was denied before in this run")
+    }
+
+    fn is_below(&self, place: &Path) -> bool {
+        place.ancestors().any(|above| self.trees.contains(above))
+    }
+
+    /// Whether a process is refused all that it tries; those that it has started are remembered too, for when it ends
+    /// before them.
+    pub(super) fn refuses_all_of(&mut self, pid: i32) -> bool {
+        if self.processes.is_empty() {
+            return false;
+        }
+        let lineage = ProcessId::lineage(pid);
+        let refused = lineage.iter().any(|process| self.processes.contains(process));
+        if let (true, Some(process)) = (refused, lineage.first()) {
+            self.processes.insert(*process);
+        }
+        refused
+    }
+
+    pub(super) fn deny(&mut self, aims: impl IntoIterator<Item = Aim>) {
+        self.aims.extend(aims);
+    }
+
+    pub(super) fn deny_removals_below(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
+        self.trees.extend(folders);
+    }
+
+    pub(super) fn deny_all_of(&mut self, pid: i32) {
+        self.processes.extend(ProcessId::lineage(pid).first());
+    }
+}
+
+/// What is said of an attempt of a process that was refused as a whole.
+pub(super) const ALL_OF_PROCESS: &str = "all that this process tries was denied";
