@@ -115,6 +115,12 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![known.prop_map(str::to_owned), "[a-zA-Z_ ]{1,10}"]
 }
 
+/// A known scheme in front of a host: no server takes that for a path of this machine.
+fn is_of_another_machine(text: &str) -> bool {
+    const SHORT: [&str; 10] = ["ftp", "ftps", "git", "gs", "http", "s3", "sftp", "ssh", "ws", "wss"];
+    text.split_once("://").is_some_and(|(scheme, _)| SHORT.contains(&scheme))
+}
+
 /// The argument in objects and lists.
 fn nested(name: &str, text: &str, shape: u8) -> Value {
     match shape {
@@ -144,7 +150,7 @@ proptest! {
         let steps: String = steps.iter().map(|step| format!("{step}/")).collect();
         let begin = if scheme.is_empty() { front } else { scheme.as_str() };
         let text = format!("{begin}{steps}{end}");
-        prop_assume!(world.leaks(&text) && text.contains('/'));
+        prop_assume!(world.leaks(&text) && text.contains('/') && !is_of_another_machine(&text));
         let decision = world.decides(tool, nested(&name, &text, shape));
         prop_assert_eq!(decision, Decision::Deny, "{}", nested(&name, &text, shape));
     }
