@@ -92,6 +92,8 @@ pub fn send(pid: u32, name: &str) {
         "STOP" => Signal::STOP,
         "TERM" => Signal::TERM,
         "TSTP" => Signal::TSTP,
+        "USR1" => Signal::USR1,
+        "USR2" => Signal::USR2,
         "WINCH" => Signal::WINCH,
         other => panic!("no signal of the tests: {other}"),
     };
