@@ -235,3 +235,11 @@ fn the_result_belongs_to_the_user_and_keeps_its_mode() {
         assert_eq!(owner(&bed.folder().join("made")), owner(&bed.folder()), "{who}");
     }
 }
+
+/// Programs go by the error: `mv` to another place removes there first what may be there.
+#[test]
+fn removing_what_is_not_there_fails_as_it_does_without_a_run() {
+    let script = "cd $HOME; LC_ALL=C unlink nothing 2>&1 | grep -c 'No such file'; LC_ALL=C rmdir nothing 2>&1 | \
+                  grep -c 'No such file'";
+    works("removing nothing", &["unlink", "rmdir"], nothing, script, "1");
+}

@@ -85,6 +85,11 @@ impl FileQuestion {
         matches!(self.call, FileCall::Change { .. })
     }
 
+    /// Whether the call would remove what is not there.
+    pub(super) fn removes_nothing(&self) -> bool {
+        matches!(self.call, FileCall::Remove { .. }) && !self.places.iter().any(Place::exists)
+    }
+
     /// Whether the call changes a file or a name.
     pub(super) fn changes(&self) -> bool {
         match &self.call {

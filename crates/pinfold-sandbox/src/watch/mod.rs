@@ -296,6 +296,10 @@ impl Watch {
             {
                 self.carry_out(question, found, attempts, watcher)
             }
+            // On a mount that is read-only the kernel would not look for it.
+            Reply::GoOn if self.backing.mediated && found.removes_nothing() => {
+                self.answer(question, Answer::Fail(libc::ENOENT))
+            }
             Reply::GoOn | Reply::CarryOut | Reply::Hold | Reply::MeetWall => {
                 self.answer(question, Answer::GoOn)
             }
