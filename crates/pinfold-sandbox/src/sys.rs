@@ -945,6 +945,10 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(
     // SAFETY: everything that `message` points to lives until the call returns.
     let rc = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
     let len = usize::try_from(rc).map_err(|_| io::Error::last_os_error())?;
+    if message.msg_flags & libc::MSG_CTRUNC != 0 {
+        // A descriptor came along, and this process may have no more.
+        return Err(io::Error::from_raw_os_error(libc::EMFILE));
+    }
     // SAFETY: the kernel filled `control` up to `msg_controllen`; CMSG_FIRSTHDR returns null when that is too
     // short for a header, and a rights message of this length holds one descriptor, new and ours.
     let fd = unsafe {

@@ -189,10 +189,10 @@ fn background_shells_end_with_the_session_and_nothing_stays() {
     let id = begin(&session, HOLDING);
     until(&session, &id, "held");
     assert!(bed.is_locked());
-    assert_eq!(fs::read_dir(&bed.private).unwrap().count(), 1);
+    assert_eq!(bed.temporary(), 1);
     drop(session);
     assert!(!bed.is_locked());
-    assert_eq!(fs::read_dir(&bed.private).unwrap().count(), 0);
+    assert_eq!(bed.temporary(), 0);
     let left: Vec<_> = fs::read_dir(&bed.root).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "only the lock and the repository: {left:?}");
 }
@@ -246,7 +246,7 @@ fn temporary_files_are_shared_by_the_shells_of_a_session_and_gone_with_it() {
     assert_eq!(bash(&session, "cat /tmp/note /var/tmp/other").structured["output"], "kept\ntoo\n");
     assert!(!fs::exists("/tmp/note").unwrap());
     drop(session);
-    assert_eq!(fs::read_dir(&bed.private).unwrap().count(), 0);
+    assert_eq!(bed.temporary(), 0);
     assert_eq!(bash(&bed.session(), "ls /tmp/note 2>/dev/null; :").structured["output"], "");
 }
 
@@ -428,7 +428,8 @@ fn a_repository_that_a_command_makes_is_told_of_and_held_for_the_next() {
         &session,
         &bed.unread(
             "mkdir -p sub/.git/hooks sub/.git/objects sub/.git/refs && \
-        echo 'ref: refs/heads/main' > sub/.git/HEAD && echo '[core]' > sub/.git/config && echo x > sub/.git/hooks/a",
+        echo 'ref: refs/heads/main' > sub/.git/HEAD && echo '[core]' > sub/.git/config.lock && \
+        mv sub/.git/config.lock sub/.git/config && echo x > sub/.git/hooks/a.sample",
         ),
     );
     assert_eq!(made.structured["exit_code"], 0, "{}", made.text());

@@ -630,6 +630,10 @@ fn namespaces_and_mounts(starts: Action) -> Vec<Rule> {
     rules
 }
 
+// Of setpriority(2), which C libraries type in different ways.
+const PRIO_PROCESS: u32 = 0;
+const PRIO_PGRP: u32 = 1;
+
 /// Calls that reach all of a process group, where a process namespace stands: it hides the numbers of other groups, and
 /// the caller's own one, which is 0, is no number.
 fn of_group(group: Group) -> Vec<Rule> {
@@ -641,7 +645,7 @@ fn of_group(group: Group) -> Vec<Rule> {
     vec![
         Rule {
             number: libc::SYS_setpriority,
-            tests: vec![(own(libc::PRIO_PGRP), EPERM)],
+            tests: vec![(own(PRIO_PGRP), EPERM)],
             otherwise: Action::Allow,
         },
         Rule {
@@ -713,7 +717,7 @@ fn without_namespaces() -> Vec<Rule> {
         otherwise: EPERM,
     }));
     // The first argument says whether the second is a process, a group or a user.
-    let by_kind = [(libc::SYS_setpriority, libc::PRIO_PROCESS), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)];
+    let by_kind = [(libc::SYS_setpriority, PRIO_PROCESS), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)];
     rules.extend(by_kind.map(|(number, process)| Rule {
         number,
         tests: vec![(Test::Both([(0, process), (1, 0)]), Action::Allow)],

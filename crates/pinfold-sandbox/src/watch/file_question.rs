@@ -87,7 +87,7 @@ impl FileQuestion {
 
     /// Whether the call would remove what is not there.
     pub(super) fn removes_nothing(&self) -> bool {
-        matches!(self.call, FileCall::Remove { .. }) && !self.places.iter().any(Place::exists)
+        matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(Place::is_missing)
     }
 
     /// Whether the call changes a file or a name.

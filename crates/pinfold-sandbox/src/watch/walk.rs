@@ -87,6 +87,15 @@ impl Place {
         found.ok().map(|found| (found.st_dev, found.st_ino))
     }
 
+    /// Whether nothing is there. False where that cannot be told.
+    pub(super) fn is_missing(&self) -> bool {
+        let looked = match self {
+            Self::Entry(entry) => statat(&entry.parent, &entry.name, AtFlags::SYMLINK_NOFOLLOW),
+            Self::Object(object) => fstat(&object.handle),
+        };
+        looked.is_err_and(|error| error == Errno::NOENT)
+    }
+
     /// Whether something is there.
     pub(super) fn exists(&self) -> bool {
         self.identity().is_some()

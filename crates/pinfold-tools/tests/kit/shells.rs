@@ -100,6 +100,12 @@ impl ShellBed {
         ". ../unread.sh".to_owned()
     }
 
+    /// How many directories of sessions there are.
+    pub(crate) fn temporary(&self) -> usize {
+        let own: Vec<_> = fs::read_dir(&self.private).unwrap().map(|entry| entry.unwrap().path()).collect();
+        own.iter().map(|own| fs::read_dir(own).unwrap().count()).sum()
+    }
+
     /// Whether somebody holds the lock that `holding` commands take.
     pub(crate) fn is_locked(&self) -> bool {
         File::create(self.root.join("lock")).unwrap().try_lock().is_err()
