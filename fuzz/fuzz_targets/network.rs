@@ -28,9 +28,9 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// Bytes come in pieces: what is said of a piece is not taken back.
 fn opening(bytes: &[u8]) {
-    let whole = first::read(bytes);
+    let whole = first::read(bytes, 80);
     for end in (0..bytes.len()).step_by(bytes.len() / 64 + 1) {
-        let piece = first::read(&bytes[..end]);
+        let piece = first::read(&bytes[..end], 80);
         assert!(
             piece == First::More || piece == whole,
             "{piece:?}, then {whole:?}: {}",
