@@ -209,8 +209,9 @@ impl Broker {
     }
 
     pub(crate) fn begin(&self) {
-        let first = self.first().lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(first) = first {
+        // Held until it is done: a question that comes at the same time would find the ways closed.
+        let mut first = self.first().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(first) = first.take() {
             first(self);
         }
     }

@@ -355,7 +355,8 @@ fn many_questions_are_carried_side_by_side() {
             let desk = &desk;
             scope.spawn(move || {
                 let heard = ask(desk, &request(&format!("s:{i}"), LONG));
-                assert!(matches!(heard, Heard::Answer(answer) if answer.is_yes()));
+                let shown = format!("{heard:?}");
+                assert!(matches!(heard, Heard::Answer(answer) if answer.is_yes()), "{shown}");
             });
         }
     });
