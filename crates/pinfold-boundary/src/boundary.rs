@@ -230,6 +230,11 @@ impl Boundary {
         by_path.or_else(|| self.denied.writes_nowhere()).map(Arc::as_ref)
     }
 
+    /// Returns whether a hidden place is hidden by a rule, or by settings.
+    pub(crate) fn hides_by_rule(&self, place: &Path) -> bool {
+        self.findings.denied.contains(place)
+    }
+
     /// Whether a rule denies any path.
     pub(crate) fn has_denied_paths(&self) -> bool {
         !self.denied.is_empty()

@@ -1,8 +1,8 @@
 //! Deny rules about paths, drawn for the kernel: what they match now is hidden or held where it stands.
 //!
-//! What appears later under a name that they match is refused when it is made, and looked at when it is read: see
-//! [`Boundary::denies`](crate::Boundary). Patterns with wildcards are searched for, in the folder first; of a
-//! search that ends early a note tells.
+//! What appears later under a name that they match is refused when it is made, and looked at when it is read: by the
+//! [`Witness`](crate::Witness). Patterns with wildcards are searched for, in the folder first; a note tells of a search that
+//! ends early.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -49,8 +49,7 @@ pub(crate) fn apply(
     for pattern in denied.write_patterns().filter(DeniedPattern::is_whole) {
         hold(&pattern.place(), pattern.rule(), drawing);
     }
-    search(denied, guarded, drawing);
-    Ok(())
+    search(denied, guarded, cwd, drawing)
 }
 
 /// Patterns of settings (`sandbox.denyRead`, `guards.read`) that count at any depth. The others are looked up by their names.
@@ -77,13 +76,19 @@ pub(crate) fn named(rule: &SourcedRule) -> String {
 
 fn hide(place: &Path, cwd: &Path, rule: &SourcedRule, drawing: &mut Drawing) -> Result<(), CompileError> {
     let why = format!("{} denies reading it", named(rule));
-    match fs::canonicalize(place) {
-        Ok(real) if cwd.starts_with(&real) => {
-            return Err(CompileError::OutOfScope { path: cwd.to_owned(), why });
-        }
-        Ok(real) => drawing.places.add(real, Hold::Hidden, why),
-        Err(_) => refuse_to_make(place, why, drawing),
+    if let Ok(real) = fs::canonicalize(place) {
+        return hide_real(real, cwd, why, drawing);
     }
+    refuse_to_make(place, why, drawing);
+    Ok(())
+}
+
+fn hide_real(real: PathBuf, cwd: &Path, why: String, drawing: &mut Drawing) -> Result<(), CompileError> {
+    if cwd.starts_with(&real) {
+        return Err(CompileError::OutOfScope { path: cwd.to_owned(), why });
+    }
+    drawing.findings.denied.insert(real.clone());
+    drawing.places.add(real, Hold::Hidden, why);
     Ok(())
 }
 
@@ -121,11 +126,17 @@ fn pin_above(place: &Path, drawing: &mut Drawing) {
 }
 
 /// Hides and holds what patterns with wildcards match now.
-fn search(denied: &DeniedPaths, guarded: Option<Guarded<'_>>, drawing: &mut Drawing) {
+fn search(
+    denied: &DeniedPaths,
+    guarded: Option<Guarded<'_>>,
+    cwd: &Path,
+    drawing: &mut Drawing,
+) -> Result<(), CompileError> {
     let reading: Vec<_> = denied.read_patterns().filter(|pattern| !pattern.is_whole()).collect();
     let writing: Vec<_> = denied.write_patterns().filter(|pattern| !pattern.is_whole()).collect();
-    // The supervisor judges every change by the rules themselves.
-    let writing = if drawing.mediated { Vec::new() } else { writing };
+    // The supervisor judges every change by the rules themselves; of a pattern that begins at a link it knows no real path.
+    let is_searched = |pattern: &DeniedPattern<'_>| !drawing.mediated || is_linked(&pattern.place());
+    let writing: Vec<_> = writing.into_iter().filter(is_searched).collect();
     let places = places_of_search(reading.iter().chain(&writing), guarded.is_some(), drawing);
     let readable = drawing.readable().to_vec();
     let mut search = Search { denied, guarded, readable, reading, writing, found: Vec::new(), looked_at: 0 };
@@ -141,8 +152,17 @@ fn search(denied: &DeniedPaths, guarded: Option<Guarded<'_>>, drawing: &mut Draw
         if drawing.places.standing(&place) == Standing::Writable {
             pin_above(&place, drawing);
         }
-        drawing.places.add(place, hold, why);
+        match hold {
+            Hold::Hidden => hide_real(place, cwd, why, drawing)?,
+            hold => drawing.places.add(place, hold, why),
+        }
     }
+    Ok(())
+}
+
+/// Whether a path leads through a link.
+fn is_linked(path: &Path) -> bool {
+    fs::canonicalize(path).is_ok_and(|real| real != path)
 }
 
 /// A search for what patterns match.
@@ -165,13 +185,16 @@ impl Search<'_> {
 
     /// Searches below a directory, what is near it first, and directories of dependencies last. False when it ended early.
     fn below(&mut self, place: &Path) -> bool {
+        // Rules name a place as it is written, and the kernel knows it by its real path. Below, no link is followed.
+        let top = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+        let real = |at: &Path| at.strip_prefix(place).map_or_else(|_| at.to_owned(), |below| top.join(below));
         let mut ahead = VecDeque::from([place.to_owned()]);
         let mut last = Vec::new();
         while let Some(directory) = ahead.pop_front().or_else(|| last.pop()) {
             let Ok(entries) = fs::read_dir(&directory) else {
                 // Its owner can make it readable again.
                 let why = "a rule denies what may be in it, and it cannot be looked at".to_owned();
-                self.found.push((directory, Hold::Hidden, why));
+                self.found.push((real(&directory), Hold::Hidden, why));
                 continue;
             };
             for entry in entries.flatten() {
@@ -181,7 +204,11 @@ impl Search<'_> {
                 }
                 let Ok(kind) = entry.file_type() else { continue };
                 let at = entry.path();
-                if self.matches(&at, kind) || !kind.is_dir() || !self.may_match_below(&at) {
+                if let Some((hold, why)) = self.matching(&at, kind) {
+                    self.found.push((real(&at), hold, why));
+                    continue;
+                }
+                if !kind.is_dir() || !self.may_match_below(&at) {
                     continue;
                 }
                 if is_skipped(&entry.file_name()) {
@@ -194,10 +221,11 @@ impl Search<'_> {
         true
     }
 
-    /// Whether a rule denies an entry. What a link leads to has a name of its own, by which it is denied or not.
-    fn matches(&mut self, entry: &Path, kind: fs::FileType) -> bool {
+    /// What becomes of an entry that a rule denies, or settings guard, and why. What a link leads to has a name of its own, by
+    /// which it is denied or not.
+    fn matching(&self, entry: &Path, kind: fs::FileType) -> Option<(Hold, String)> {
         if kind.is_symlink() {
-            return false;
+            return None;
         }
         let found = match (self.denied.reading(entry), self.denied.writing(entry)) {
             (Some(rule), _) => Some((Hold::Hidden, rule, "reading")),
@@ -205,9 +233,7 @@ impl Search<'_> {
             (None, _) => None,
         };
         let found = found.map(|(hold, rule, what)| (hold, format!("{} denies {what} it", named(rule))));
-        let Some((hold, why)) = found.or_else(|| self.guards(entry)) else { return false };
-        self.found.push((entry.to_owned(), hold, why));
-        true
+        found.or_else(|| self.guards(entry))
     }
 
     fn guards(&self, entry: &Path) -> Option<(Hold, String)> {
@@ -237,7 +263,7 @@ fn places_of_search<'p>(
     all.sort();
     let mut kept: Vec<PathBuf> = Vec::new();
     for place in all {
-        let covered = kept.iter().any(|above| place.starts_with(above));
+        let covered = kept.iter().any(|above| place.starts_with(above)) && !is_linked(&place);
         if !covered && place.is_dir() {
             kept.push(place);
         }

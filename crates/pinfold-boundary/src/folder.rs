@@ -47,6 +47,8 @@ pub(crate) struct Findings {
     pub(crate) before: Snapshot,
     /// Guarded places outside every folder that could be written and are not there: no wall can stand on nothing.
     pub(crate) missing: BTreeSet<PathBuf>,
+    /// Places that a deny rule hides, or settings do: no option opens them.
+    pub(crate) denied: BTreeSet<PathBuf>,
     pub(crate) notes: Vec<String>,
 }
 

@@ -151,7 +151,7 @@ impl Mediator {
                 && there.is_err()
                 && (boundary.expects_worktree(place)
                     || layout::is_expected_by(self.made.worktrees(), place)
-                    || self.made.is_in_new_tree(parent));
+                    || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place));
             let own = moves_away(attempt) && self.made.contains(parent);
             return (!expected && !own).then(|| DOT_GIT.to_owned());
         }

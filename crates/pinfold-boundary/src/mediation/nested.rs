@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Component, Path};
 
 use pinfold_sandbox::{Attempt, Detail, Intent};
@@ -39,9 +40,12 @@ pub(super) enum Nested {
 
 /// Judges a change at `below` in `git_dir`, which this run made.
 pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path) -> Nested {
-    let changes = !matches!(attempt.intent, Intent::Metadata | Intent::Remove | Intent::MoveFrom);
+    // Of two files that are exchanged each takes the place of the other.
+    let is_exchanged = matches!(attempt.detail, Detail::Exchange(_));
+    let takes_away = matches!(attempt.intent, Intent::Remove | Intent::MoveFrom) && !is_exchanged;
+    let changes = attempt.intent != Intent::Metadata && !takes_away;
     let part = part(below);
-    let moves_directory = matches!(attempt.intent, Intent::MoveTo)
+    let moves_directory = matches!(attempt.intent, Intent::MoveTo | Intent::MoveFrom)
         && !is_data(below)
         && source(attempt).is_some_and(|from| fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()));
     let makes_directory = attempt.intent == Intent::MakeDir;
@@ -56,11 +60,15 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
     Nested::Refused(RUNS.to_owned())
 }
 
-/// Whether a directory lies in a working tree that was there before the run, in the folder or around it.
+/// Returns whether a git directory, or a file that names one, lies in a working tree that was there before the run, in the
+/// folder or around it. What cannot be looked at counts as one.
 pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
-    let Some(top) = git_dir.parent() else { return false };
-    let tops = top.ancestors().skip(1).map(|above| above.join(".git"));
-    tops.into_iter().any(|above| fs::symlink_metadata(&above).is_ok() && !made.contains(&above))
+    let above = git_dir.ancestors().skip(1).map(|above| above.join(".git")).filter(|above| above != git_dir);
+    let is_there = |above: &Path| match fs::symlink_metadata(above) {
+        Ok(_) => !made.contains(above),
+        Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+    };
+    above.into_iter().any(|above| is_there(&above))
 }
 
 /// Where what is moved comes from.

@@ -22,13 +22,13 @@ use pinfold_sandbox::{
 use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::mediation::{Changes, Mediator, ReadNames};
-use crate::place::Standing;
+use crate::place::{Place, Standing};
 use crate::way_out::is_listened_on;
 pub use limits::LimitMet;
 use limits::LimitsMet;
+use refusal::{CHANGE_THE_RULE, No, OF_THE_KERNEL, program};
 pub use refusal::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, word};
 pub(crate) use refusal::{MOST, shown_program};
-use refusal::{No, OF_THE_KERNEL, program};
 
 /// Watches one run.
 #[derive(Debug)]
@@ -174,6 +174,15 @@ impl<'a> Witness<'a> {
         (!asks && would_be_done(attempt)).then_some(rule)
     }
 
+    /// The refusal of reading a hidden place.
+    fn hidden(&self, held: &Place) -> No {
+        let no = No::unreadable(held.why());
+        if self.boundary.hides_by_rule(held.path()) {
+            return No { to_allow: CHANGE_THE_RULE.into(), ..no };
+        }
+        no
+    }
+
     /// What is hidden is refused by a wall. What appears later is no less hidden, and only seen here.
     fn reading(&self, attempt: &Attempt) -> Option<No> {
         let place = attempt.place.as_path();
@@ -184,7 +193,7 @@ impl<'a> Witness<'a> {
             return Some(No::denied(rule));
         }
         if let Standing::Hidden(held) = self.boundary.standing(place) {
-            return Some(No::unreadable(held.why()));
+            return Some(self.hidden(held));
         }
         self.boundary.unreadable(place).map(|why| No { by_us: true, ..No::unreadable(&why) })
     }
@@ -341,7 +350,7 @@ impl Watcher for Witness<'_> {
         let no = match self.boundary.standing(&attempt.place) {
             Standing::Hidden(held) if would_be_done(attempt) => match (rule, attempt.intent) {
                 (Some(rule), _) => No::denied(rule),
-                (None, Intent::Read) => No::unreadable(held.why()),
+                (None, Intent::Read) => self.hidden(held),
                 (None, _) => No::held(held.why()),
             },
             Standing::Hidden(_) | Standing::Outside | Standing::Writable | Standing::ReadOnly(_) => return,

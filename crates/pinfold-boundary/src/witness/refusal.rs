@@ -46,6 +46,9 @@ pub const INSTEAD_OUTSIDE: &str =
 /// How the person can let a write outside pass.
 pub const TO_ALLOW_OUTSIDE: &str = "start with --add-dir or --allow-write";
 
+/// How the person can let pass what a rule denies.
+pub(super) const CHANGE_THE_RULE: &str = "change or remove the rule";
+
 /// What looks like files and is the kernel's own.
 pub(super) const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
@@ -92,7 +95,7 @@ impl No {
         Self {
             why: format!("{} denies it", crate::denied::named(rule)),
             instead: "leave it alone, and tell the person what it is needed for",
-            to_allow: "change or remove the rule".into(),
+            to_allow: CHANGE_THE_RULE.into(),
             by_us: true,
             negotiable: false,
             rule: Some((rule.rule.to_string(), rule.source.to_string())),
