@@ -73,14 +73,15 @@ impl Mediator {
         {
             return None;
         }
+        let in_git = git_dir_of(boundary, place);
         let refused = self
             .by_tree(boundary, attempt)
-            .or_else(|| self.by_git_dir(boundary, attempt))
+            .or_else(|| self.by_git_dir(boundary, attempt, in_git.as_ref()))
             .or_else(|| self.by_guard(boundary, attempt))
             .or_else(|| self.by_what_lies_beneath(boundary, attempt))
             .or_else(|| by_mode(attempt));
         if refused.is_none() {
-            self.note(boundary, attempt);
+            self.note(boundary, attempt, in_git.as_ref());
         }
         refused
     }
@@ -136,10 +137,15 @@ impl Mediator {
     }
 
     /// Held as a part of a git directory, or since it would make one.
-    fn by_git_dir(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
+    fn by_git_dir(
+        &mut self,
+        boundary: &Boundary,
+        attempt: &Attempt,
+        in_git: Option<&InGit>,
+    ) -> Option<Why> {
         let place = attempt.place.as_path();
-        if let Some((git_dir, below)) = git_dir_of(boundary, place) {
-            return self.in_git_dir(boundary, attempt, &git_dir, &below);
+        if let Some((git_dir, below)) = in_git {
+            return self.in_git_dir(boundary, attempt, git_dir, below);
         }
         let (name, parent) = (place.file_name()?, place.parent()?);
         let makes = matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink);
@@ -340,7 +346,7 @@ impl Mediator {
     }
 
     /// Notes what runs later.
-    fn note(&mut self, boundary: &Boundary, attempt: &Attempt) {
+    fn note(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) {
         let place = attempt.place.as_path();
         if !changes_something(attempt) || is_among_dependencies(boundary, place) && !place.ends_with(".git") {
             return;
@@ -354,8 +360,7 @@ impl Mediator {
         if makes && layout::is_part_of_bare(name) && !layout::is_git_dir(parent) {
             self.changes.repository(parent);
         }
-        let in_git = git_dir_of(boundary, place);
-        if let Some((git_dir, below)) = &in_git {
+        if let Some((git_dir, below)) = in_git {
             if makes && layout::UNFINISHED.iter().any(|state| below.ends_with(state)) {
                 self.changes.begun(&git_dir.join(below));
             }
@@ -371,8 +376,11 @@ impl Mediator {
     }
 }
 
+/// A git directory and a path in it.
+type InGit = (PathBuf, PathBuf);
+
 /// The git directory that a place lies in, with the path in it.
-fn git_dir_of(boundary: &Boundary, place: &Path) -> Option<(PathBuf, PathBuf)> {
+fn git_dir_of(boundary: &Boundary, place: &Path) -> Option<InGit> {
     let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
     let known = boundary
         .git_dirs()
