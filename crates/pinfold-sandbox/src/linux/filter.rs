@@ -481,8 +481,8 @@ fn controls(profile: &Profile, backing: Backing) -> Vec<Rule> {
 /// Closed whatever the profile says: nothing that runs in a folder needs them.
 fn always_closed() -> Vec<Rule> {
     #[cfg_attr(
-        not(target_arch = "x86_64"),
-        allow(unused_mut, reason = "the older calls are that processor's")
+        not(any(target_arch = "x86_64", target_arch = "aarch64")),
+        allow(unused_mut, reason = "these processors have calls of their own")
     )]
     let mut numbers = vec![
         libc::SYS_acct,
@@ -519,6 +519,9 @@ fn always_closed() -> Vec<Rule> {
         libc::SYS_sysfs,
         libc::SYS__sysctl,
     ]);
+    // `kexec_file_load` in the table that new processors share; libc names it for glibc alone.
+    #[cfg(target_arch = "aarch64")]
+    numbers.push(294);
     let mut rules: Vec<Rule> = numbers.into_iter().map(|number| always(number, EPERM)).collect();
     // Who shares a processor with whom, for whole groups and sessions.
     let cores = vec![(Test::Equals(0, libc::PR_SCHED_CORE.cast_unsigned()), Action::Refuse(libc::EINVAL))];
