@@ -7,6 +7,7 @@
 mod changes;
 mod config_swap;
 mod git_dir;
+mod layouts;
 mod made;
 mod nested;
 mod reads;
@@ -26,6 +27,7 @@ use crate::snapshot::is_build_file;
 pub(crate) use changes::Changes;
 use config_swap::ConfigSwap;
 use git_dir::GitPart;
+use layouts::Layouts;
 use made::Made;
 use nested::Nested;
 pub(crate) use reads::ReadNames;
@@ -44,6 +46,7 @@ const LINK_OUT: &str = "a link that leads out of a git directory would make a la
 #[derive(Debug, Default)]
 pub(crate) struct Mediator {
     made: Made,
+    layouts: Layouts,
     trees: Trees,
     changes: Changes,
     swap: ConfigSwap,
@@ -73,7 +76,7 @@ impl Mediator {
         {
             return None;
         }
-        let in_git = git_dir_of(boundary, place);
+        let in_git = self.git_dir_of(boundary, place);
         let refused = self
             .by_tree(boundary, attempt)
             .or_else(|| self.by_git_dir(boundary, attempt, in_git.as_ref()))
@@ -89,6 +92,13 @@ impl Mediator {
     /// Remembers what was carried out.
     pub(crate) fn carried_out(&mut self, done: &Done) {
         let place = done.attempt.place.as_path();
+        let is_directory = || fs::symlink_metadata(place).is_ok_and(|found| found.is_dir());
+        let arrived = matches!(
+            (done.attempt.intent, &done.attempt.detail),
+            (Intent::MoveTo, _) | (Intent::MoveFrom, Detail::Exchange(_))
+        );
+        let moved_directory = arrived && is_directory();
+        self.layouts.carried_out(place, moved_directory);
         match (done.attempt.intent, &done.attempt.detail) {
             (Intent::MakeDir, _) => {
                 done.file.into_iter().for_each(|file| self.made.add(place, file));
@@ -97,7 +107,7 @@ impl Mediator {
             (Intent::MoveTo, Detail::From(from)) => {
                 self.trees.forget(from);
                 self.trees.forget(place);
-                if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) {
+                if moved_directory {
                     self.changes.moved(from, place);
                 }
             }
@@ -137,12 +147,7 @@ impl Mediator {
     }
 
     /// Held as a part of a git directory, or since it would make one.
-    fn by_git_dir(
-        &mut self,
-        boundary: &Boundary,
-        attempt: &Attempt,
-        in_git: Option<&InGit>,
-    ) -> Option<Why> {
+    fn by_git_dir(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) -> Option<Why> {
         let place = attempt.place.as_path();
         if let Some((git_dir, below)) = in_git {
             return self.in_git_dir(boundary, attempt, git_dir, below);
@@ -289,7 +294,7 @@ impl Mediator {
         if !is_directory || free && !boundary.has_denied_paths() {
             return None;
         }
-        let git_dir = |place: &Path| git_dir_of(boundary, place).map(|(git_dir, _)| git_dir);
+        let git_dir = |place: &Path| self.git_dir_of(boundary, place).map(|(git_dir, _)| git_dir);
         let into = git_dir(to);
         if into.is_some() {
             let within = git_dir(from) == into;
@@ -345,6 +350,28 @@ impl Mediator {
         }
     }
 
+    /// The git directory that a place lies in, with the path in it.
+    fn git_dir_of(&self, boundary: &Boundary, place: &Path) -> Option<InGit> {
+        let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
+        let known = boundary
+            .git_dirs()
+            .iter()
+            .filter(|dir| place.starts_with(dir))
+            .max_by_key(|dir| dir.as_os_str().len());
+        if let Some(known) = known {
+            return split(known);
+        }
+        let named = place.ancestors().filter(|at| at.file_name().is_some_and(|name| name == ".git")).last();
+        if let Some(dot_git) =
+            named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
+        {
+            return split(dot_git);
+        }
+        // A bare one has any name: it is told by what is in it.
+        let parts = place.ancestors().take_while(|at| boundary.is_within_granted(at));
+        parts.filter(|at| self.layouts.is_git_dir(at)).last().and_then(split)
+    }
+
     /// Notes what runs later.
     fn note(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) {
         let place = attempt.place.as_path();
@@ -378,28 +405,6 @@ impl Mediator {
 
 /// A git directory and a path in it.
 type InGit = (PathBuf, PathBuf);
-
-/// The git directory that a place lies in, with the path in it.
-fn git_dir_of(boundary: &Boundary, place: &Path) -> Option<InGit> {
-    let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
-    let known = boundary
-        .git_dirs()
-        .iter()
-        .filter(|dir| place.starts_with(dir))
-        .max_by_key(|dir| dir.as_os_str().len());
-    if let Some(known) = known {
-        return split(known);
-    }
-    let named = place.ancestors().filter(|at| at.file_name().is_some_and(|name| name == ".git")).last();
-    if let Some(dot_git) =
-        named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
-    {
-        return split(dot_git);
-    }
-    // A bare one has any name: it is told by what is in it.
-    let parts = place.ancestors().take_while(|at| boundary.is_within_granted(at));
-    parts.filter(|at| layout::is_git_dir(at)).last().and_then(split)
-}
 
 /// Whether a call takes a name away.
 fn moves_away(attempt: &Attempt) -> bool {
