@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::process::Output;
+use std::thread;
 
 use serde_json::Value;
 
 use crate::bed::told;
-use crate::outside::{World, data};
+use crate::missing::all_there;
+use crate::outside::{TOOLS, World, data};
 use crate::{Tier, Who};
 
 /// Who gets out with it where nothing holds them.
@@ -93,11 +95,40 @@ pub fn report(output: &Output) -> Value {
         .unwrap_or_else(|| panic!("no report: {}", told(output)))
 }
 
+/// How many worlds attacks are tried in at one time: they spend most of it waiting.
+const WORLDS: usize = 4;
+
+/// Tries attacks on a tier as every user who can have it.
+///
+/// # Panics
+/// When one of them gets out, is not named by the report, or is harmless even free.
+pub fn all_lose(tier: Tier, attacks: &[Case]) {
+    if !all_there("hosts that were allowed", &TOOLS) {
+        return;
+    }
+    for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
+        let lot = attacks.len().div_ceil(WORLDS).max(1);
+        let wrong: Vec<String> = thread::scope(|scope| {
+            let tried: Vec<_> = attacks
+                .chunks(lot)
+                .map(|lot| {
+                    scope.spawn(move || {
+                        let world = World::new(who);
+                        lot.iter().flat_map(|case| wrong(&world, tier, case)).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            tried.into_iter().flat_map(|lot| lot.join().expect("every attack is tried")).collect()
+        });
+        assert!(wrong.is_empty(), "{who}: {}", wrong.join("\n"));
+    }
+}
+
 /// What is wrong with an attack: it gets out, the report does not name it, or it is harmless even free.
 ///
 /// # Panics
 /// When it cannot be tried.
-pub fn wrong(world: &World, tier: Tier, case: &Case) -> Vec<String> {
+fn wrong(world: &World, tier: Tier, case: &Case) -> Vec<String> {
     let mut wrong = Vec::new();
     let output = python(world, case, Some(tier));
     if world.arrives(&case.arrives) {

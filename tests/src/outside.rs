@@ -15,7 +15,7 @@ use crate::bed::told;
 use crate::missing::all_there;
 use crate::{Bed, Tier, Who};
 
-const TOOLS: [&str; 2] = ["python3", "openssl"];
+pub(crate) const TOOLS: [&str; 2] = ["python3", "openssl"];
 
 /// Servers outside, and a bed whose settings allow some of them.
 pub struct World {
