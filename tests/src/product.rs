@@ -14,6 +14,10 @@ use crate::ground::new_place;
 /// Names a binary to test instead of the one that would be built.
 const OVERRIDE: &str = "PINFOLD_BIN";
 
+/// Set to `1`, it says that all programs are built: `cargo test` leaves them beside its tests. For an account that cannot run
+/// cargo.
+const BUILT: &str = "PINFOLD_TESTS_BUILT";
+
 /// The binary of this workspace, built in the profile of the tests. A copy where an ordinary user can go and where a
 /// run inside a run finds it.
 ///
@@ -22,10 +26,8 @@ const OVERRIDE: &str = "PINFOLD_BIN";
 pub fn pinfold() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
-        offered(
-            "pinfold",
-            &env::var_os(OVERRIDE).map_or_else(|| build("pinfold-cli", &[], "pinfold"), PathBuf::from),
-        )
+        let built = || if is_built() { beside(&["pinfold"]) } else { build("pinfold-cli", &[], "pinfold") };
+        offered("pinfold", &env::var_os(OVERRIDE).map_or_else(built, PathBuf::from))
     })
 }
 
@@ -35,7 +37,10 @@ pub fn pinfold() -> &'static Path {
 /// When it cannot be copied.
 pub fn offered(name: &str, built: &Path) -> PathBuf {
     let at = shelf().join(name);
-    fs::copy(built, &at).unwrap_or_else(|e| panic!("{}: {e}", built.display()));
+    // By another program: a descriptor of ours could live on in a child that a test beside this one forks, and what is open
+    // for writing cannot be started.
+    let copied = Command::new("cp").args([built, &at]).status().expect("cp can be started");
+    assert!(copied.success(), "{}", built.display());
     fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).expect("mode of the copy");
     at
 }
@@ -70,7 +75,20 @@ fn sweep(ground: &Path) {
 /// # Panics
 /// When it cannot be built.
 pub fn example(package: &str, name: &str) -> PathBuf {
-    build(package, &["--example", name], name)
+    if is_built() { beside(&["examples", name]) } else { build(package, &["--example", name], name) }
+}
+
+/// Returns whether cargo is not to be called: [`BUILT`].
+pub fn is_built() -> bool {
+    env::var_os(BUILT).is_some_and(|value| value == "1")
+}
+
+/// The path of a program in the directory that this test's own directory lies in.
+fn beside(names: &[&str]) -> PathBuf {
+    let test = env::current_exe().expect("the path of this test");
+    let mut at = test.ancestors().nth(2).expect("a directory of programs").to_owned();
+    at.extend(names);
+    at
 }
 
 /// How variables begin that cargo sets for one package.

@@ -1,5 +1,6 @@
 //! Who runs a test: the superuser, an ordinary user, or both.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -21,14 +22,26 @@ pub enum Who {
     Ordinary,
 }
 
+/// Set to `1`, it says that an ordinary user has run the same tests: the superuser tries only what differs.
+const ALONE: &str = "PINFOLD_TESTS_SUPERUSER_ALONE";
+
 impl Who {
-    /// Whom this process can be. The others are said to be left out.
+    /// Returns the users to try things as: those that this process can be. The others are said to be left out.
     pub fn present() -> Vec<Self> {
-        if is_superuser() {
-            return vec![Self::Superuser, Self::Ordinary];
+        if !is_superuser() {
+            left_out("everything as the superuser", "the tests run as an ordinary user");
+            return vec![Self::Ordinary];
         }
-        left_out("everything as the superuser", "the tests run as an ordinary user");
-        vec![Self::Ordinary]
+        if env::var_os(ALONE).is_some_and(|value| value == "1") {
+            left_out("everything as an ordinary user", "one has run the tests already");
+            return vec![Self::Superuser];
+        }
+        vec![Self::Superuser, Self::Ordinary]
+    }
+
+    /// Returns whether this process can be both users.
+    pub fn can_be_both() -> bool {
+        is_superuser()
     }
 
     /// The user number to change to, when it is another than that of this process.

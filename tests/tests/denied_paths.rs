@@ -80,6 +80,9 @@ fn harm(bed: &Bed, printed: &str) -> Option<String> {
     if printed.contains("TOP-SECRET") {
         return Some("it was read".to_owned());
     }
+    // What a case has closed to its user is looked at all the same.
+    let opened = bed.free("chmod").args(["-R", "u+rwX", "."]).output().expect("chmod can be started");
+    assert!(opened.status.success(), "{}", told(&opened));
     READ.iter().chain(&WRITTEN).find(|name| !kept(name)).map(|name| format!("`{name}` was changed"))
 }
 

@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256};
 use url::{Url, form_urlencoded};
 
 fn bed() -> Bed {
-    Bed::new(*Who::present().last().expect("somebody"))
+    Bed::new(Who::Ordinary)
 }
 
 /// How a server and its login go wrong.

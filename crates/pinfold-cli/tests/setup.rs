@@ -164,8 +164,10 @@ fn without_pinfold_the_installed_command_is_a_no() {
         let bed = Bed::new();
         let own = bed.at("it's a bin/pinfold");
         fs::create_dir_all(own.parent().unwrap()).unwrap();
-        // Not a copy: a file that was just written may be held open for writing by a child of another test.
-        fs::hard_link(env!("CARGO_BIN_EXE_pinfold"), &own).unwrap();
+        // Copied by another program: what this process writes may be held open for writing by a child of another test.
+        let copied =
+            Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_pinfold")), &own]).status().unwrap();
+        assert!(copied.success());
         assert_eq!(bed.setup_by(&own, &[agent, "--yes"]).status.code(), Some(0));
         let settings: Value = serde_json::from_str(&fs::read_to_string(bed.at(file)).unwrap()).unwrap();
         let line = gate(&settings);
