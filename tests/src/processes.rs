@@ -26,6 +26,12 @@ pub fn with_word(word: &str) -> Vec<u32> {
     all().filter(has).collect()
 }
 
+/// The processes that are this command: its words and no others, so no process that is about to start it or looks after it.
+pub fn running(command: &[&str]) -> Vec<u32> {
+    let line: Vec<u8> = command.iter().flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
+    all().filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|found| found == line)).collect()
+}
+
 fn all() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|e| e.file_name().to_str()?.parse().ok())

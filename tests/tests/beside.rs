@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold_tests::missing::all_there;
-use pinfold_tests::processes::{PATIENCE, is_stopped, send, unique_sleep, until, with_word};
+use pinfold_tests::processes::{PATIENCE, is_stopped, running, send, unique_sleep, until, with_word};
 use pinfold_tests::product::offered;
 use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who};
@@ -380,18 +380,14 @@ fn a_dialog_hears_that_the_command_has_ended() {
     everywhere(|bed, tier| {
         let mark = unique_sleep();
         let (line, mut terminal) = start(bed, tier, &["sleep", &mark]);
-        until("it sleeps", || with_word(&mark).iter().any(|pid| !is_asker(*pid)));
+        until("it sleeps", || !running(&["sleep", &mark]).is_empty());
         line.asks(&mut terminal, "May it?");
-        let sleeper = with_word(&mark).into_iter().find(|pid| !is_asker(*pid)).expect("a sleeper");
+        let sleeper = running(&["sleep", &mark])[0];
         kill("KILL", sleeper);
         line.hears(&mut terminal, "gone");
         assert_eq!(terminal.end().code(), Some(137));
         assert!(!terminal.at_rest().alternate_screen());
     });
-}
-
-fn is_asker(pid: u32) -> bool {
-    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == asker())
 }
 
 fn kill(signal: &str, pid: u32) {
@@ -403,7 +399,7 @@ fn a_window_that_is_closed_under_a_dialog_ends_all() {
     everywhere(|bed, tier| {
         let mark = unique_sleep();
         let (line, mut terminal) = start(bed, tier, &["sh", "-c", &format!("sleep {mark}; exit 1")]);
-        until("it sleeps", || with_word(&mark).iter().any(|pid| !is_asker(*pid)));
+        until("it sleeps", || !running(&["sleep", &mark]).is_empty());
         line.asks(&mut terminal, "May it?");
         let mut child = terminal.hang_up();
         until("none of them runs", || with_word(&mark).is_empty());
@@ -526,9 +522,8 @@ fn a_stop_under_a_dialog_gives_the_terminal_back() {
         let (mut line, mut terminal, words) = start_shell(bed, tier, &["sleep", &mark]);
         terminal.type_in(&words);
         line.connect();
-        let sleeper = || with_word(&mark).into_iter().find(|pid| !is_asker(*pid));
-        until("it sleeps", || sleeper().is_some());
-        let sleeper = sleeper().expect("a sleeper");
+        until("it sleeps", || !running(&["sleep", &mark]).is_empty());
+        let sleeper = running(&["sleep", &mark])[0];
         let before = terminal.at_rest();
         line.asks(&mut terminal, "May it?");
         line.hears(&mut terminal, "ready");
