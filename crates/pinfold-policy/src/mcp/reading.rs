@@ -115,6 +115,7 @@ fn steps(text: &str) -> Vec<String> {
         found.push(if below.starts_with('~') { below.to_owned() } else { format!("./{below}") });
     }
     found.extend(expanded(trimmed));
+    found.extend(unwritten(trimmed));
     if let Some((_, rest)) = scheme(trimmed).filter(|_| !is_remote_url(trimmed)) {
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
         let behind = rest.strip_prefix("//").unwrap_or(rest);
@@ -122,6 +123,22 @@ fn steps(text: &str) -> Vec<String> {
         let parts = [Some(behind), path].into_iter().flatten();
         found.extend(parts.flat_map(|part| [part.to_owned(), percent_decoded(part)]));
     }
+    found
+}
+
+/// What is left where marks are taken away that only say how the text is written: escapes, the `@` by which agents name
+/// files, quotation marks, the separators of Windows.
+fn unwritten(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if text.contains('%') {
+        found.push(percent_decoded(text));
+    }
+    if text.contains('\\') {
+        found.push(text.replace('\\', "/"));
+    }
+    found.extend(text.strip_prefix('@').map(str::to_owned));
+    let quoted = |mark| text.strip_prefix(mark)?.strip_suffix(mark);
+    found.extend(['"', '\'', '`'].into_iter().filter_map(quoted).map(str::to_owned));
     found
 }
 
@@ -213,6 +230,18 @@ mod tests {
             ("https://example.org/../../a", &["a"]),
             ("https:///../../a", &["/../../a", "../a", "/a"]),
             ("a:b", &["b"]),
+            ("a%2fb", &["a/b"]),
+            ("%2e%2e/a", &["../a"]),
+            ("%7e/a", &["~/a"]),
+            ("100%", &[]),
+            ("@a/b", &["a/b"]),
+            ("@/a", &["/a"]),
+            (r"a\b", &["a/b"]),
+            (r"..\a", &["../a"]),
+            ("'a/b'", &["a/b"]),
+            ("\"a\"", &["a"]),
+            ("'a\"", &[]),
+            ("'@a%2fb'", &["a/b"]),
         ] {
             let found = readings(text);
             let missing: Vec<_> =
