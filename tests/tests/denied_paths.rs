@@ -197,3 +197,31 @@ fn what_appears_during_the_run_is_looked_at_when_it_is_read() {
         }
     }
 }
+
+/// `--deny-read` of a place that is not there yet: it is not made there, and what outside puts there is not read.
+#[test]
+fn what_the_command_line_denies_is_held_when_it_appears_later() {
+    for who in Who::present() {
+        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
+            for (made, script) in [
+                ("later", "echo TOP-SECRET > later; cat later"),
+                ("sub/later", "mkdir sub; echo TOP-SECRET > sub/later; cat sub/later"),
+                ("later", "echo TOP-SECRET > x; mv x later; cat later"),
+            ] {
+                let bed = Bed::new(who);
+                let run = |options: &[&str]| {
+                    bed.run(tier, options).args(["sh", "-c", script]).output().expect("a run")
+                };
+                let output = run(&["--deny-read", made]);
+                let text = String::from_utf8_lossy(&output.stdout);
+                assert!(!text.contains("TOP-SECRET"), "{who}, {tier}, {made}: {}", told(&output));
+                let free = run(&["--deny-read", "other"]);
+                assert!(
+                    String::from_utf8_lossy(&free.stdout).contains("TOP-SECRET"),
+                    "control: {}",
+                    told(&free)
+                );
+            }
+        }
+    }
+}

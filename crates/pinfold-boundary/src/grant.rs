@@ -78,7 +78,7 @@ pub struct Grant {
     pub allow_read: Vec<PathBuf>,
     /// Further directories that stay readable although one above them is covered (`/tmp`, `/run`).
     pub visible: Vec<PathBuf>,
-    /// Files or directories that cannot be read.
+    /// Files or directories that cannot be read. Of one that is missing a note tells: what appears later is held by `denied`.
     pub deny_read: Vec<PathBuf>,
     /// Declared path scopes of the terminal, resolved. They narrow everything else that is granted here.
     pub lists: KernelLists,

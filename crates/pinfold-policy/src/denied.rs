@@ -4,9 +4,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::pattern::{Anchored, Below, Reached, names};
-use crate::rule::SourcedRule;
+use crate::pattern::{Anchored, Bases, Below, Reached, names};
+use crate::rule::{Effect, Rule, SourcedRule};
 use crate::rules::RuleSet;
+use crate::source::{Layer, Source};
 use crate::tool::ToolName;
 
 /// The deny rules about paths, compiled. A rule on `Read` closes its paths for reading, one on `Edit` or `Write` for writing;
@@ -35,6 +36,22 @@ pub struct DeniedPattern<'a> {
 impl DeniedPaths {
     pub(crate) fn new(rules: Arc<RuleSet>) -> Self {
         Self { rules }
+    }
+
+    /// The same, and reading these places is denied too, with all that lies beneath them: absolute paths, which need not
+    /// exist. What is a wildcard in a rule is one in them.
+    ///
+    /// # Errors
+    /// The first path that no rule can name, such as one that is not UTF-8.
+    pub fn and_places<'p>(&self, places: &'p [PathBuf], layer: Layer) -> Result<Self, &'p Path> {
+        let mut rules = (*self.rules).clone();
+        for place in places {
+            let text = place.to_str().filter(|text| text.starts_with('/')).ok_or(place.as_path())?;
+            let rule = Rule::parse(&format!("Read(/{text})")).map_err(|_| place.as_path())?;
+            let sourced = SourcedRule { effect: Effect::Deny, rule, source: Source::plain(layer) };
+            rules.add(Arc::new(sourced), &Bases::default());
+        }
+        Ok(Self { rules: Arc::new(rules) })
     }
 
     /// Whether no rule denies a path.

@@ -1,6 +1,7 @@
 //! From the words of the command line to a grant.
 
 use std::ffi::OsString;
+use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use pinfold::audit::Limits;
 use pinfold::policy::declared::{KernelLists, ScopedTool};
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::{self, ApprovalSettings, Flags, Secrets};
-use pinfold::policy::{Guards, Located};
+use pinfold::policy::{DeniedPaths, Guards, Layer, Located};
 use pinfold::settings::{Locations, Situation};
 use pinfold::{Ambient, Plan};
 use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, Network, Private, SandboxMode};
@@ -69,6 +70,8 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
     };
     let (files, folders): (Vec<_>, Vec<_>) =
         plan.also_writable.iter().cloned().partition(|place| place.is_file());
+    let (deny_read, to_come): (Vec<_>, Vec<_>) =
+        from_here(&run.deny_read).into_iter().partition(|place| place.exists());
     let grant = Grant {
         cwd: folder.clone(),
         folder,
@@ -77,7 +80,7 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         add: from_here(&run.add_dir).into_iter().chain(folders).collect(),
         allow_write: from_here(&run.allow_write).into_iter().chain(files).collect(),
         allow_read: from_here(&run.allow_read),
-        deny_read: from_here(&run.deny_read).into_iter().chain(surroundings::hidden()).collect(),
+        deny_read: deny_read.into_iter().chain(surroundings::hidden()).collect(),
         home: surroundings::home(),
         private: private(),
         cache_home: surroundings::cache_home(),
@@ -89,12 +92,28 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         secrets,
         sockets: from_here(&run.allow_socket).into_iter().chain(sockets).collect(),
         lists: plan.policy.declared.kernel_lists(),
-        denied: plan.policy.denied_paths(),
+        denied: denied(plan, &to_come)?,
         openings: openings(&run.open),
         limits: self::limits(&run.limits),
         ..Grant::default()
     };
     Ok(Wish { grant: Some(grant), guards: plan.guards.clone(), judged })
+}
+
+/// What deny rules close, and what `--deny-read` names that is not there yet.
+fn denied(plan: &Plan, to_come: &[PathBuf]) -> Result<DeniedPaths, Failure> {
+    let places: Vec<PathBuf> = to_come.iter().map(|place| real_name(place)).collect();
+    plan.policy.denied_paths().and_places(&places, Layer::CommandLine).map_err(|place| {
+        let message = format!("--deny-read: `{}` is not there, and no rule can name it", place.display());
+        Failure::new(USAGE, message)
+    })
+}
+
+/// The name by which the kernel will know a place that is not there: links on the way to it are followed.
+fn real_name(place: &Path) -> PathBuf {
+    let there = place.ancestors().find_map(|above| Some((fs::canonicalize(above).ok()?, above)));
+    let Some((real, above)) = there else { return place.to_owned() };
+    place.strip_prefix(above).map_or_else(|_| place.to_owned(), |below| real.join(below))
 }
 
 /// What settings say about a run.
