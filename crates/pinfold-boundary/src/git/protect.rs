@@ -9,6 +9,7 @@
 //! What stays possible: a running rebase's list may hold `exec` lines. It has to be writable for a rebase to
 //! work; one that is left behind is reported.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -263,16 +264,24 @@ fn names(entry: &Entry, at: &Path, top: &Path, home: Option<&Path>) -> Vec<(Path
 /// More words than a command line in a configuration has.
 const MOST_WORDS: usize = 64;
 
-/// The files that a value names if it is a command line: any of its words may be the program that runs (`!sh ./x`).
-fn programs(value: &str, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
+/// The files that a value names if it is a command line: any of its words may be the program that runs (`!sh ./x`), in any directory
+/// that it goes to (`!cd tools && ./x`) or that a command in it prints (`$(git rev-parse --show-toplevel)/x`).
+fn programs<'a>(value: &'a str, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
     const BETWEEN: &str = "!;|&()<>{}\"'`$=,";
     let between = |c: char| c.is_whitespace() || BETWEEN.contains(c);
     let words = value.split(between).filter(|word| !word.is_empty()).take(MOST_WORDS);
-    let named = words.map(|word| expanded(top, word, home));
-    named
-        .filter(|named| fs::metadata(named).is_ok_and(|found| found.is_file()))
-        .map(|at| (at, false))
-        .collect()
+    // `$DIRECTORY/x`: any directory.
+    let behind = |word: &'a str| word.split_once('/').filter(|_| value.contains('$')).map(|(_, rest)| rest);
+    let words: Vec<&str> = words.flat_map(|word| [Some(word), behind(word)]).flatten().collect();
+    let places = words.iter().map(|word| expanded(top, word, home));
+    let directories = places.filter(|place| place.starts_with(top) && is_dir(place));
+    let bases: BTreeSet<PathBuf> = directories.chain([top.to_owned()]).collect();
+    let named = words.iter().flat_map(|word| {
+        let below = bases.iter().map(|base| base.join(word.trim_start_matches('/')));
+        below.chain([expanded(top, word, home)]).collect::<Vec<_>>()
+    });
+    let real: BTreeSet<PathBuf> = named.filter_map(|named| fs::canonicalize(named).ok()).collect();
+    real.into_iter().filter(|real| real.is_file()).map(|real| (real, false)).collect()
 }
 
 /// Read-only when it is there, a detour to its own target when it is a link, not to be made when it is missing.
@@ -329,6 +338,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         fs::write(top.join("p"), "").unwrap();
+        fs::create_dir(top.join("tools")).unwrap();
+        fs::write(top.join("tools/inner"), "").unwrap();
         let found = |text: &str| {
             let config = Config::parse(text).unwrap();
             config_names((&top.join(".git"), &top), &config, None)
@@ -346,9 +357,15 @@ mod tests {
             "[credential]\n\thelper = !sh ./p get",
             "[diff \"x\"]\n\ttextconv = sh -c './p'",
             "[filter \"x\"]\n\tclean = VALUE=1 ./p",
+            "[core]\n\teditor = $(git rev-parse --show-toplevel)/p",
+            "[core]\n\teditor = \"$PWD\"/p",
+            "[alias]\n\tx = \"!cd .. && ./p\"",
+            "[alias]\n\tx = \"!cd tools/.. && ./p\"",
         ] {
             assert_eq!(found(text), [top.join("p")], "{text}");
         }
+        let inner = "[alias]\n\tx = \"!cd tools && ./inner\"";
+        assert_eq!(found(inner), [top.join("tools/inner")], "{inner}");
         for text in [
             "[remote \"o\"]\n\turl = ./p",
             "[branch \"p\"]\n\tmerge = p",
