@@ -495,3 +495,111 @@ fn the_end_of_a_run_says_what_appeared() {
     assert_eq!(report.unfinished, paths(&["w/.git/rebase-merge"]));
     assert!(!report.is_quiet() && report.to_string().contains("package.json"), "{report}");
 }
+
+/// Judged by name, as where the calls of a run are mediated.
+const JUDGED: Strength = Strength { tier: Tier::Full, mediated: true };
+
+fn reply(witness: &mut Witness<'_>, intent: Intent, place: PathBuf, detail: Detail) -> Reply {
+    witness.attempt(&Attempt { pid: 1, intent, place, detail })
+}
+
+/// A folder whose guarded names lead elsewhere in it.
+fn linked() -> Bed {
+    let bed = Bed::new();
+    bed.git_dir("w/.git");
+    fs::remove_dir(bed.at("w/.git/hooks")).unwrap();
+    for directory in ["w/hooks", "w/config", "w/app", "w/scripts"] {
+        bed.dir(directory);
+    }
+    for (link, text) in [
+        ("w/.envrc", "link/envrc"),
+        ("w/link", "config"),
+        ("w/.vscode", "tools/vscode"),
+        ("w/.git/hooks", "../hooks"),
+        ("w/app/.mcp.json", "../later/x/mcp.json"),
+        ("w/app/docs", "../scripts"),
+    ] {
+        symlink(text, bed.at(link)).unwrap();
+    }
+    bed.file("w/config/envrc", "");
+    bed
+}
+
+const LED_TO: [&str; 6] = [
+    "w/config/envrc",
+    "w/link",
+    "w/tools/vscode",
+    "w/tools/vscode/tasks.json",
+    "w/hooks/x",
+    "w/later/x/mcp.json",
+];
+
+#[test]
+fn what_guarded_names_lead_to_is_held_like_the_names() {
+    let bed = linked();
+    for strength in [WALLS, JUDGED] {
+        let boundary = Boundary::compile(&bed.grant(), &Guards::default(), strength).unwrap();
+        for held in LED_TO {
+            assert_eq!(bed.standing(&boundary, held), "held", "{held} {strength:?}");
+            let guards = boundary.guards();
+            let guard = guards.write(&bed.at(held), None, false);
+            // Not even a mode that asks nothing lets file tools write there.
+            assert!(guard.is_some_and(|guard| guard.kind().is_sensitive()), "{held} {guard:?}");
+        }
+        for free in ["w/config/other", "w/scripts/x", "w/app/x"] {
+            assert_eq!(bed.standing(&boundary, free), "writable", "{free} {strength:?}");
+        }
+    }
+    let opened = bed.compile(|grant| grant.allow_write = vec![bed.at("w/config/envrc")]);
+    assert_eq!(bed.standing(&opened, "w/config/envrc"), "writable", "what a person names is theirs to open");
+}
+
+#[test]
+fn what_guarded_names_lead_to_is_not_replaced_by_way_of_what_is_above() {
+    let bed = linked();
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    let to = |path: &str| Detail::To(bed.at(path));
+    for (intent, place, detail) in [
+        (Intent::MoveFrom, "w/config", to("w/c")),
+        (Intent::Remove, "w/config", Detail::None),
+        (Intent::Symlink, "w/later", Detail::LinkText("scripts".into())),
+        (Intent::MoveTo, "w/later", Detail::From(bed.at("w/app/docs"))),
+        (Intent::MoveFrom, "w/scripts", to("w/later")),
+        (Intent::Symlink, "w/.config", Detail::LinkText("scripts".into())),
+        (Intent::MoveTo, "w/.config", Detail::From(bed.at("w/app/docs"))),
+    ] {
+        let said = reply(&mut witness, intent, bed.at(place), detail);
+        assert_eq!(said, Reply::Refuse, "{intent:?} {place}");
+    }
+    for (intent, place, detail) in [
+        (Intent::MakeDir, "w/later", Detail::None),
+        (Intent::MakeDir, "w/.config", Detail::None),
+        (Intent::Symlink, "w/other", Detail::LinkText("scripts".into())),
+        (Intent::MoveFrom, "w/scripts", to("w/s")),
+    ] {
+        let said = reply(&mut witness, intent, bed.at(place), detail);
+        assert_eq!(said, Reply::CarryOut, "{intent:?} {place}");
+    }
+}
+
+#[test]
+fn a_guarded_link_is_found_where_no_search_reaches() {
+    let bed = Bed::new();
+    let deep = format!("w/{}", "d/".repeat(12));
+    bed.dir(&deep);
+    symlink("envrc", bed.at(&deep).join(".envrc")).unwrap();
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    // What the person makes after the start is found too.
+    symlink("settings/mcp.json", bed.at("w/.mcp.json")).unwrap();
+    bed.dir("w/settings");
+    for (place, expected) in [
+        (bed.at(&deep).join("envrc"), Reply::Refuse),
+        (bed.at(&deep).join("other"), Reply::CarryOut),
+        (bed.at("w/settings/mcp.json"), Reply::Refuse),
+        (bed.at("w/settings/other"), Reply::CarryOut),
+    ] {
+        assert_eq!(reply(&mut witness, Intent::Create, place.clone(), Detail::None), expected, "{place:?}");
+    }
+}

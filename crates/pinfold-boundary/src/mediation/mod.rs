@@ -8,6 +8,7 @@ mod changes;
 mod config_swap;
 mod git_dir;
 mod layouts;
+mod links;
 mod made;
 mod nested;
 mod reads;
@@ -22,12 +23,14 @@ use pinfold_sandbox::{Attempt, Detail, Done, Intent};
 
 use crate::boundary::Boundary;
 use crate::git::layout;
+use crate::guarded_links::names_through;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
 pub(crate) use changes::Changes;
 use config_swap::ConfigSwap;
-use git_dir::GitPart;
+pub(crate) use git_dir::{GitPart, part};
 use layouts::Layouts;
+use links::Links;
 use made::Made;
 use nested::Nested;
 pub(crate) use reads::ReadNames;
@@ -48,6 +51,7 @@ pub(crate) struct Mediator {
     made: Made,
     layouts: Layouts,
     trees: Trees,
+    links: Links,
     changes: Changes,
     swap: ConfigSwap,
 }
@@ -78,7 +82,8 @@ impl Mediator {
         }
         let in_git = self.git_dir_of(boundary, place);
         let refused = self
-            .by_tree(boundary, attempt)
+            .by_link(boundary, attempt, in_git.as_ref())
+            .or_else(|| self.by_tree(boundary, attempt))
             .or_else(|| self.by_git_dir(boundary, attempt, in_git.as_ref()))
             .or_else(|| self.by_guard(boundary, attempt))
             .or_else(|| self.by_what_lies_beneath(boundary, attempt))
@@ -121,6 +126,37 @@ impl Mediator {
             }
             _ => {}
         }
+    }
+
+    /// Held since a guarded name leads there, or would; or since something that is held lies beneath, there or yet to come.
+    fn by_link(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) -> Option<Why> {
+        let place = attempt.place.as_path();
+        let replaces =
+            matches!(attempt.intent, Intent::Remove | Intent::MoveFrom | Intent::MoveTo | Intent::Symlink);
+        if replaces && boundary.holds_beneath(place) {
+            return Some(STAYS.to_owned());
+        }
+        if link_text(attempt).is_some()
+            && let Some(why) = self.leads_guarded_names_away(boundary, place)
+        {
+            return Some(why);
+        }
+        let nearest = in_git.map(|(git_dir, _)| git_dir.as_path()).or_else(|| place.parent());
+        self.links.look_above(boundary, &self.made, nearest);
+        match self.links.at(place) {
+            Some(linked) => Some(linked.why.clone()),
+            None if replaces && self.links.lies_beneath(place) => Some(STAYS.to_owned()),
+            None => None,
+        }
+    }
+
+    /// Why a link may not stand where guarded names begin (`.config` of `.config/fish`): it would lead them elsewhere.
+    fn leads_guarded_names_away(&self, boundary: &Boundary, place: &Path) -> Option<Why> {
+        let held = |name: PathBuf| {
+            let (guard, directory) = named_guard(boundary, &name)?;
+            self.holds(boundary, &name, guard, directory).then(|| guard.why().to_owned())
+        };
+        names_through(boundary.guards_by_name(), place).find_map(held)
     }
 
     /// Held by the configuration of a repository that it lies in.
@@ -287,7 +323,10 @@ impl Mediator {
             _ => return None,
         };
         let is_directory = fs::symlink_metadata(from).is_ok_and(|found| found.is_dir());
-        if boundary.holds_beneath(from) || is_directory && self.is_foreign_git_dir(from) {
+        if boundary.holds_beneath(from)
+            || boundary.holds_beneath(to)
+            || is_directory && self.is_foreign_git_dir(from)
+        {
             return Some(STAYS.to_owned());
         }
         let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
@@ -444,7 +483,7 @@ fn hides(attempt: &Attempt) -> bool {
 }
 
 /// Whether a guard of git is about the person's own configuration, which lies in no git directory.
-fn is_of_person(guard: &Guard) -> bool {
+pub(crate) fn is_of_person(guard: &Guard) -> bool {
     !guard.pattern().contains(".git/") && guard.pattern() != "**/.git" && guard.held() != Held::Asked
 }
 
