@@ -45,6 +45,7 @@
 
 mod attendant;
 mod command;
+mod identity;
 mod linux;
 mod passing;
 mod placeholder;
@@ -60,6 +61,7 @@ mod watch;
 
 pub use attendant::Attendant;
 pub use command::Command;
+pub use identity::FileIdentity;
 pub use linux::door::Doors;
 pub use placeholder::{is_placeholder, is_stand_in};
 pub use probe::{Finding, probe, strongest};

@@ -104,9 +104,12 @@ impl Mediator {
         );
         let moved_directory = arrived && is_directory();
         self.layouts.carried_out(place, moved_directory);
+        if let Some(gone) = done.gone {
+            self.made.forget(place, gone);
+        }
         match (done.attempt.intent, &done.attempt.detail) {
             (Intent::MakeDir, _) => {
-                done.file.into_iter().for_each(|file| self.made.add(place, file));
+                done.made.into_iter().for_each(|file| self.made.add(place, file));
                 self.trees.forget(place);
             }
             (Intent::MoveTo, Detail::From(from)) => {

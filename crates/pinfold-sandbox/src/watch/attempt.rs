@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::held::Held;
 use super::limits::Limit;
+use crate::identity::FileIdentity;
 
 /// What a call would do to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,8 +101,10 @@ pub enum Reply {
 pub struct Done {
     /// The attempt: of a call with two places there is one for each.
     pub attempt: Attempt,
-    /// The file that stands at the place now: device and inode. `None` for what was removed or moved away.
-    pub file: Option<(u64, u64)>,
+    /// The directory that was made.
+    pub made: Option<FileIdentity>,
+    /// The directory that is no more: it was removed, or another took its name.
+    pub gone: Option<FileIdentity>,
 }
 
 /// Someone who is told of attempts. Called on the supervisor's thread: the process waits meanwhile.

@@ -90,6 +90,15 @@ impl FileQuestion {
         matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(Place::is_missing)
     }
 
+    /// The place whose directory, if it is one, the call takes away: removed, or another takes its name.
+    pub(super) fn removes_directory(&self) -> Option<&Place> {
+        match &self.call {
+            FileCall::Remove { directory: true, .. } => self.places.first(),
+            FileCall::Rename { flags, .. } if flags & libc::RENAME_EXCHANGE == 0 => self.places.get(1),
+            _ => None,
+        }
+    }
+
     /// Whether the call changes a file or a name.
     pub(super) fn changes(&self) -> bool {
         match &self.call {

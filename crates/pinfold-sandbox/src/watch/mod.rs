@@ -36,6 +36,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::identity::FileIdentity;
 use crate::sys::{self, Answer, Pid};
 pub use attempt::{Attempt, Blind, Detail, Done, Intent, Reply, Watcher};
 pub use call::{Call, Caller, Deed, Opening, Sync, Time};
@@ -386,6 +387,7 @@ impl Watch {
         let pid = question.pid.cast_signed();
         let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
         let content = watcher.content_for(&attempts);
+        let gone = found.removes_directory().and_then(Place::lasting_identity);
         let carried = umask.and_then(|umask| {
             let largest = || sys::largest_file(pid);
             self.rights.as_caller(umask, || found.carry_out(content, largest))?
@@ -393,11 +395,11 @@ impl Watch {
         match carried {
             Ok(CarriedOut::Done) => {
                 found.places.iter().for_each(|place| self.known.borrow_mut().forget(place.real()));
-                tell(watcher, &found, attempts);
+                tell(watcher, &found, attempts, gone);
                 self.answer(question, Answer::Done)
             }
             Ok(CarriedOut::File(file)) => {
-                tell(watcher, &found, attempts);
+                tell(watcher, &found, attempts, gone);
                 let close_on_exec = matches!(&found.call, FileCall::Open(open) if open.closes_on_exec());
                 match sys::answer_with(self.fd(), question.id, file.as_fd(), close_on_exec) {
                     Ok(()) => Ok(()),
@@ -482,11 +484,17 @@ fn refusal(call: &FileCall) -> i32 {
     }
 }
 
-/// Tells the watcher what was carried out.
-fn tell(watcher: &mut dyn Watcher, found: &FileQuestion, attempts: Vec<Attempt>) {
+/// Tells the watcher what was carried out. `gone`: the directory that is no more.
+fn tell(
+    watcher: &mut dyn Watcher,
+    found: &FileQuestion,
+    attempts: Vec<Attempt>,
+    mut gone: Option<FileIdentity>,
+) {
     for (attempt, place) in attempts.into_iter().zip(&found.places) {
-        let file = (attempt.intent == Intent::MakeDir).then(|| place.identity()).flatten();
-        watcher.carried_out(&Done { attempt, file });
+        let made = (attempt.intent == Intent::MakeDir).then(|| place.lasting_identity()).flatten();
+        let gone = if attempt.intent == Intent::MoveFrom { None } else { gone.take() };
+        watcher.carried_out(&Done { attempt, made, gone });
     }
 }
 
