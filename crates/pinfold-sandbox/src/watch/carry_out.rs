@@ -83,6 +83,12 @@ pub(super) fn make_dir(place: &Place, mode: u32) -> io::Result<()> {
     Ok(mkdirat(&entry.parent, &entry.name, Mode::from_raw_mode(mode))?)
 }
 
+/// Whether mknod(2) makes a file of this mode.
+pub(super) fn is_node(mode: u32) -> bool {
+    const KINDS: [u32; 6] = [0, libc::S_IFREG, libc::S_IFIFO, libc::S_IFSOCK, libc::S_IFCHR, libc::S_IFBLK];
+    KINDS.contains(&(mode & libc::S_IFMT))
+}
+
 /// Makes a file, a pipe or a socket; never a device.
 pub(super) fn make_node(place: &Place, mode: u32, device: u64) -> io::Result<()> {
     let entry = entry(place, libc::EEXIST)?;

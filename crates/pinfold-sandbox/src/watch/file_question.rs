@@ -90,6 +90,32 @@ impl FileQuestion {
         matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(Place::is_missing)
     }
 
+    /// Whether the call makes a name that is there, and may not be: whatever anybody would say of it, it fails for that reason
+    /// alone. `mkdir -p` counts on it, and nobody is asked.
+    pub(super) fn makes_what_is_there(&self) -> bool {
+        let there = |at: usize| self.places.get(at).is_some_and(Place::exists);
+        match &self.call {
+            FileCall::MakeDir { .. } => there(0),
+            FileCall::MakeNode { mode, .. } => carry_out::is_node(*mode) && there(0),
+            FileCall::Symlink { text, .. } => !text.is_empty() && there(0),
+            FileCall::Link { .. } => there(0) && there(1),
+            FileCall::Rename { flags, .. } => {
+                let names = self.places.iter().all(|place| matches!(place, Place::Entry(_)));
+                *flags == libc::RENAME_NOREPLACE && names && there(0) && there(1)
+            }
+            FileCall::Open(open) => {
+                let is_name = |entry: &Entry| !entry.name.as_encoded_bytes().ends_with(b"/");
+                let named = matches!(self.places.first(), Some(Place::Entry(entry)) if is_name(entry));
+                open.is_exclusive() && named && there(0)
+            }
+            FileCall::Remove { .. }
+            | FileCall::Truncate { .. }
+            | FileCall::Change { .. }
+            | FileCall::Access { .. }
+            | FileCall::Lock { .. } => false,
+        }
+    }
+
     /// The place whose directory, if it is one, the call takes away: removed, or another takes its name.
     pub(super) fn removes_directory(&self) -> Option<&Place> {
         match &self.call {

@@ -269,6 +269,9 @@ impl Watch {
         if !sys::still_asking(self.fd(), question.id) {
             return Ok(());
         }
+        if found.makes_what_is_there() {
+            return self.answer(question, Answer::Fail(libc::EEXIST));
+        }
         let attempts = found.attempts(pid);
         let replies: Vec<Reply> = attempts.iter().map(|attempt| watcher.attempt(attempt)).collect();
         let mut reply = replies.iter().copied().fold(Reply::GoOn, Reply::max);
