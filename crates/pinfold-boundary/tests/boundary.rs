@@ -603,3 +603,19 @@ fn a_guarded_link_is_found_where_no_search_reaches() {
         assert_eq!(reply(&mut witness, Intent::Create, place.clone(), Detail::None), expected, "{place:?}");
     }
 }
+
+#[test]
+fn no_file_gets_a_set_id_bit_wherever_it_lies() {
+    let bed = Bed::new();
+    bed.file("w/f", "");
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full).negotiating();
+    for place in [bed.at("w/f"), bed.at("elsewhere"), "/tmp/own".into(), "pipe:[1]".into()] {
+        let said = reply(&mut witness, Intent::Metadata, place.clone(), Detail::SetId(0o4755));
+        assert_eq!(said, Reply::Refuse, "{place:?}");
+    }
+    let (refused, ..) = witness.finish();
+    assert!(refused.iter().all(|refused| refused.why.contains("rights of its owner")), "{refused:?}");
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    assert_eq!(reply(&mut witness, Intent::Metadata, bed.at("w/f"), Detail::Mode(0o755)), Reply::CarryOut);
+}

@@ -86,8 +86,7 @@ impl Mediator {
             .or_else(|| self.by_tree(boundary, attempt))
             .or_else(|| self.by_git_dir(boundary, attempt, in_git.as_ref()))
             .or_else(|| self.by_guard(boundary, attempt))
-            .or_else(|| self.by_what_lies_beneath(boundary, attempt))
-            .or_else(|| by_mode(attempt));
+            .or_else(|| self.by_what_lies_beneath(boundary, attempt));
         if refused.is_none() {
             self.note(boundary, attempt, in_git.as_ref());
         }
@@ -437,8 +436,7 @@ impl Mediator {
         }
         // What is guarded and was not refused is allowed for a reason that the report does not share.
         // A `.git` is told of as the repository that it makes.
-        let matters =
-            name != ".git" && (is_build_file(place) || boundary.guard(place).is_some() || sets_id(attempt));
+        let matters = name != ".git" && (is_build_file(place) || boundary.guard(place).is_some());
         if attempt.intent != Intent::MakeDir && matters {
             self.changes.file(place);
         }
@@ -503,17 +501,4 @@ fn is_among_dependencies(boundary: &Boundary, place: &Path) -> bool {
     above.is_some_and(|above| {
         above.components().any(|component| matches!(component, Component::Normal(name) if is_skipped(name)))
     })
-}
-
-/// A program that everybody would run with the rights of root.
-fn by_mode(attempt: &Attempt) -> Option<Why> {
-    let lends = sets_id(attempt)
-        && rustix::process::geteuid().is_root()
-        && !fs::symlink_metadata(&attempt.place).is_ok_and(|found| found.is_dir());
-    lends.then(|| "everybody would run it with the rights of root".to_owned())
-}
-
-fn sets_id(attempt: &Attempt) -> bool {
-    const SET_ID: u32 = 0o6000;
-    matches!(attempt.detail, Detail::Mode(mode) if mode & SET_ID != 0)
 }

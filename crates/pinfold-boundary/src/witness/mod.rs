@@ -132,6 +132,9 @@ impl<'a> Witness<'a> {
             }
             _ => {}
         }
+        if matches!(attempt.detail, sandbox::Detail::SetId(_)) {
+            return Ruling::Refused(No::lends());
+        }
         let place = attempt.place.as_path();
         // What lies in no directory is the run's own: a pipe, a file without a name.
         if !place.is_absolute() || self.is_private(place) {

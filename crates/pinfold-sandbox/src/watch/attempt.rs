@@ -61,6 +61,8 @@ pub enum Detail {
     Exchange(PathBuf),
     /// The new permission bits.
     Mode(u32),
+    /// The same for what is no directory, with a bit that lends the rights of its owner or group to whoever runs it.
+    SetId(u32),
     /// Extended attributes, an access control list included.
     Attribute(OsString),
 }

@@ -17,7 +17,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::call::Time;
-use super::file_call::{Change, OpenCall};
+use super::file_call::{Change, OpenCall, SET_ID};
 use super::walk::{Entry, Place, error, own_name};
 
 /// How an open ended.
@@ -224,8 +224,12 @@ pub(super) fn change(place: &Place, change: &Change) -> io::Result<()> {
 }
 
 fn set_mode(handle: &OwnedFd, mode: u32) -> io::Result<()> {
-    if FileType::from_raw_mode(fstat(handle)?.st_mode) == FileType::Symlink {
-        return Err(error(libc::EOPNOTSUPP));
+    match FileType::from_raw_mode(fstat(handle)?.st_mode) {
+        FileType::Symlink => return Err(error(libc::EOPNOTSUPP)),
+        FileType::Directory => {}
+        // Whoever judged it saw nothing there, or a directory.
+        _ if mode & SET_ID != 0 => return Err(error(libc::EPERM)),
+        _ => {}
     }
     Ok(rustix::fs::chmod(own_name(handle.as_fd()), Mode::from_raw_mode(mode & MODES))?)
 }

@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use rustix::fs::ResolveFlags;
+use rustix::fs::{FileType, ResolveFlags, fstat};
 
 use super::attempt::{Attempt, Detail, Intent};
 use super::carry_out::{self, Opened};
-use super::file_call::{Change, FileCall, OpenCall, Subject};
+use super::file_call::{Change, FileCall, OpenCall, SET_ID, Subject};
 use super::walk::{Closed, Entry, Place, Walk, constrained};
 use crate::sys::Pid;
 
@@ -58,6 +58,7 @@ impl FileQuestion {
             FileCall::Change { change, .. } => one(
                 Intent::Metadata,
                 match change {
+                    Change::Mode(mode) if *mode & SET_ID != 0 && self.is_about_file() => Detail::SetId(*mode),
                     Change::Mode(mode) => Detail::Mode(*mode),
                     Change::SetAttribute { name, .. } | Change::RemoveAttribute { name } => {
                         Detail::Attribute(name.clone())
@@ -77,6 +78,12 @@ impl FileQuestion {
             open if open.creates() => Intent::Create,
             _ => Intent::Write,
         }
+    }
+
+    /// Whether something is there that is no directory.
+    fn is_about_file(&self) -> bool {
+        let kind = |place: &Place| Some(FileType::from_raw_mode(fstat(place.handle().ok()?).ok()?.st_mode));
+        self.places.first().and_then(kind).is_some_and(|kind| kind != FileType::Directory)
     }
 
     /// Whether only its outcome, and never a path of it, can be left to the kernel: neither Landlock nor anything else keeps

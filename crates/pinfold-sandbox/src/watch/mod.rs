@@ -45,7 +45,7 @@ pub(crate) use connect::Local;
 use connect::{Asked, answer_if_there};
 use directories::Directories;
 pub(crate) use file_call::FCHMODAT2;
-use file_call::{FileCall, PathArg};
+use file_call::{Change, FileCall, PathArg, SET_ID};
 use file_question::{CarriedOut, FileQuestion};
 pub use held::Held;
 use held::Holding;
@@ -251,13 +251,14 @@ impl Watch {
 
     fn files(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
         let pid = question.pid.cast_signed();
-        let call = match FileCall::read(question) {
+        let mut call = match FileCall::read(question) {
             Ok(Some(call)) => call,
             // Its flags lie in memory, and it is none that changes anything.
             Ok(None) => return self.answer(question, Answer::GoOn),
             Err(error) => return self.not_found(question, is_about_attributes(question), &error),
         };
         let about_attributes = matches!(call, FileCall::Change { .. });
+        let would_set_id = self.backing.mediated && call.drop_set_id();
         let found = match self.find(pid, &call) {
             Ok(places) => FileQuestion { call, places },
             Err(error) => {
@@ -280,7 +281,8 @@ impl Watch {
             return self.answer(question, if could { Answer::Done } else { Answer::GoOn });
         }
         if reply == Reply::Hold {
-            if let Some(held) = self.hold(question, &found) {
+            let held = if would_set_id { None } else { self.hold(question, &found) };
+            if let Some(held) = held {
                 watcher.hold(held);
                 return Ok(());
             }
@@ -300,6 +302,8 @@ impl Watch {
             {
                 self.carry_out(question, found, attempts, watcher)
             }
+            // The kernel would read the mode as it was said.
+            Reply::GoOn if would_set_id => self.answer(question, Answer::Fail(libc::EPERM)),
             // On a mount that is read-only the kernel would not look for it.
             Reply::GoOn if self.backing.mediated && found.removes_nothing() => {
                 self.answer(question, Answer::Fail(libc::ENOENT))
@@ -483,6 +487,7 @@ fn is_about_attributes(question: &libc::seccomp_notif) -> bool {
 fn refusal(call: &FileCall) -> i32 {
     match call {
         FileCall::Lock { .. } => libc::ENOLCK,
+        FileCall::Change { change: Change::Mode(mode), .. } if mode & SET_ID != 0 => libc::EPERM,
         _ => libc::EACCES,
     }
 }
