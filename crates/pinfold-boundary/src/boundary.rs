@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_policy::host::Hosts;
 use pinfold_policy::{DeniedPaths, FolderChoice, Guard, Guards, Held, NoProject, SourcedRule};
-use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Mediation, Profile, Strength, Temp, Tier};
+use pinfold_sandbox::{
+    self as sandbox, Entrances, MOST_CALLERS, Mediation, Profile, Strength, Temp, Tier, Turns,
+};
 
 use crate::agents;
 use crate::caches::{self, Arrange, Caches};
@@ -105,6 +108,8 @@ pub struct Boundary {
     removed: Vec<String>,
     /// The grant of a mediated run, whose held places are known only when something happens to them.
     mediates: Option<Box<(Grant, Tier)>>,
+    /// Where supervisors meet.
+    state_home: Option<PathBuf>,
     /// Layers of this run are used by no other while this lives.
     _caches: Option<fs::File>,
     /// What is kept there is needed until the run is settled.
@@ -203,6 +208,13 @@ impl Boundary {
     /// Whether what a guarded name leads to is held here: not what the person opened by name, nor what is the run's own.
     pub(crate) fn minds_link_to(&self, place: &Path) -> bool {
         self.standing(place) == Standing::Writable && !self.is_open(place) && !self.is_own(place)
+    }
+
+    /// By what supervisors take turns, where they can meet.
+    pub(crate) fn turns(&self) -> Option<Turns> {
+        let place = self.state_home.as_ref()?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(place).ok()?;
+        Turns::at(&place.join("turn")).ok()
     }
 
     /// The person's home directory.
@@ -664,6 +676,7 @@ impl Drawing {
             unfinished,
             removed,
             mediates: self.mediated.then(|| Box::new((for_asking(grant), tier))),
+            state_home: grant.state_home.clone(),
             _caches: caches.lock,
             _private: grant.private.clone(),
         }
@@ -786,6 +799,7 @@ fn for_asking(grant: &Grant) -> Grant {
     Grant {
         private: Private::default(),
         cache_home: None,
+        state_home: None,
         caches: CacheChoice::None,
         temp: Temp::Directory(grant.folder.clone()),
         secrets: pinfold_policy::settings::Secrets::default(),

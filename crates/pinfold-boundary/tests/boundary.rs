@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, Private, SandboxMode, Standing, Witness};
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Tier, Watcher, Writes};
+use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Temp, Tier, Watcher, Writes};
 use proptest::prelude::*;
 
 /// Held by mounts alone, as where the calls of a run cannot be mediated.
@@ -618,4 +618,58 @@ fn no_file_gets_a_set_id_bit_wherever_it_lies() {
     assert!(refused.iter().all(|refused| refused.why.contains("rights of its owner")), "{refused:?}");
     let mut witness = Witness::new(&boundary, Tier::Full);
     assert_eq!(reply(&mut witness, Intent::Metadata, bed.at("w/f"), Detail::Mode(0o755)), Reply::CarryOut);
+}
+
+#[test]
+fn turns_are_taken_for_what_another_run_could_exchange() {
+    let bed = Bed::new();
+    let state = bed.at("home/state/pinfold");
+    let grant = Grant { state_home: Some(state.clone()), ..bed.grant() };
+    let boundary = Boundary::compile(&grant, &Guards::default(), JUDGED).unwrap();
+    assert!(!state.exists(), "nothing is made to ask");
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    let mut takes = |intent, place: PathBuf| {
+        witness.turn(&[Attempt { pid: 1, intent, place, detail: Detail::None }]).unwrap().is_some()
+    };
+    for (intent, place, expected) in [
+        (Intent::MoveFrom, "w/src", true),
+        (Intent::MoveTo, "w/dst", true),
+        (Intent::LinkFrom, "w/src", true),
+        (Intent::Symlink, "w/l", true),
+        (Intent::MakeDir, "w/node_modules/p/.vscode", true),
+        (Intent::Create, "w/node_modules/p/.mcp.json", true),
+        (Intent::MakeDir, "w/inner/.git", true),
+        (Intent::Create, "w/bare/HEAD", true),
+        // Most calls.
+        (Intent::Create, "w/src/lib.rs", false),
+        (Intent::Write, "w/src/lib.rs", false),
+        (Intent::MakeDir, "w/target", false),
+        (Intent::Remove, "w/src/lib.rs", false),
+        (Intent::MoveFrom, "elsewhere/src", false),
+    ] {
+        assert_eq!(takes(intent, bed.at(place)), expected, "{intent:?} {place}");
+    }
+}
+
+#[test]
+fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
+    let bed = Bed::new();
+    bed.dir("temporary");
+    bed.file("w/notes", "");
+    let grant = Grant { temp: Temp::Directory(bed.at("temporary")), ..bed.grant() };
+    let strength = Strength { tier: Tier::Landlock, mediated: true };
+    let boundary = Boundary::compile(&grant, &Guards::default(), strength).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Landlock);
+    let (own, inside) = (bed.at("temporary/f"), bed.at("w/g"));
+    for (intent, place, detail, expected) in [
+        (Intent::MoveTo, "w/f", Detail::From(own.clone()), Reply::Apart),
+        (Intent::MoveTo, "w/f", Detail::SecondNameOf(own.clone()), Reply::Apart),
+        (Intent::MoveTo, "w/f", Detail::Exchange(own.clone()), Reply::Apart),
+        (Intent::MoveTo, "w/.envrc", Detail::From(own), Reply::Refuse),
+        (Intent::MoveTo, "w/f", Detail::From(inside), Reply::CarryOut),
+        (Intent::MoveFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::CarryOut),
+    ] {
+        let said = reply(&mut witness, intent, bed.at(place), detail.clone());
+        assert_eq!(said, expected, "{intent:?} {place} {detail:?}");
+    }
 }

@@ -57,6 +57,7 @@ mod start;
 mod streams;
 mod strength;
 mod sys;
+mod turn;
 mod watch;
 
 pub use attendant::Attendant;
@@ -72,6 +73,7 @@ pub use profile::{
 pub use program::{UNSEEN_PROGRAM, program_of};
 pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};
 pub use strength::{Strength, Tier};
+pub use turn::{Turn, Turns};
 pub use watch::{
     Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Limit, Opening, Reply, Sync, Taker, Time,
     Watcher,

@@ -5,11 +5,15 @@
 mod kit;
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use kit::{Bed, TIERS};
-use pinfold_sandbox::{Attempt, Intent, Mediation, Profile, Reply, Tier, Watcher};
+use pinfold_sandbox::{Attempt, Detail, Done, Intent, Mediation, Profile, Reply, Tier, Turn, Turns, Watcher};
 
 /// Carries out what lies in the folder, and remembers what else would change something.
 struct Judge<'a> {
@@ -114,5 +118,89 @@ fn no_file_gets_a_capability() {
                 syscall(188, @c) == -1 and print "refused: $!\n"'"#;
         let (said, _) = run(&bed, tier, script);
         assert!(!cfg!(target_arch = "x86_64") || said.starts_with("refused: "), "{tier}: {said}");
+    }
+}
+
+/// Lets no link become `kept`, and takes its time to look.
+struct Slow {
+    turns: Option<Turns>,
+    /// How often one has, for all that.
+    wrong: usize,
+}
+
+fn is_link(place: &Path) -> bool {
+    fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink())
+}
+
+impl Watcher for Slow {
+    fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
+        let renames = attempts.iter().any(|attempt| attempt.intent == Intent::MoveTo);
+        self.turns.as_ref().filter(|_| renames).map(Turns::take).transpose()
+    }
+
+    fn attempt(&mut self, attempt: &Attempt) -> Reply {
+        match (attempt.intent, &attempt.detail) {
+            (Intent::Read | Intent::Access | Intent::Lock, _) => Reply::GoOn,
+            (Intent::MoveTo, Detail::From(from)) if attempt.place.ends_with("kept") => {
+                let refused = is_link(from);
+                thread::sleep(Duration::from_millis(5));
+                if refused { Reply::Refuse } else { Reply::CarryOut }
+            }
+            _ => Reply::CarryOut,
+        }
+    }
+
+    fn carried_out(&mut self, done: &Done) {
+        let arrived = done.attempt.intent == Intent::MoveTo && done.attempt.place.ends_with("kept");
+        self.wrong += usize::from(arrived && is_link(&done.attempt.place));
+    }
+}
+
+/// What became `kept` while another run, with a supervisor of its own, exchanges what is moved there.
+fn wrong_beside_another(tier: Tier, turns: impl Fn(&Bed) -> Option<Turns> + Sync) -> usize {
+    const SWAPS: &str = r#"perl -e 'until (-e "stop") {
+        symlink("/etc/passwd", "l"); open(F, ">", "r"); close(F); rename("l", "src"); rename("r", "src") }'"#;
+    const MOVES: &str = r#"perl -e 'for (1 .. 60) { rename("src", "kept"); unlink("kept") }'; echo > stop"#;
+    let bed = Bed::new();
+    let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+    let run = |script| {
+        let mut slow = Slow { turns: turns(&bed), wrong: 0 };
+        bed.run_watched(tier, &profile, script, &mut slow);
+        slow.wrong
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| run(SWAPS));
+        let wrong = run(MOVES);
+        other.join().expect("the other run");
+        wrong
+    })
+}
+
+#[test]
+fn what_was_judged_is_what_is_moved_whatever_another_run_does_beside() {
+    for tier in TIERS {
+        let turns = |bed: &Bed| Some(Turns::at(&bed.outside.join("turn")).unwrap());
+        assert_eq!(wrong_beside_another(tier, turns), 0, "{tier}");
+        // The control.
+        assert_ne!(wrong_beside_another(tier, |_| None), 0, "{tier}");
+    }
+}
+
+#[test]
+fn between_what_a_run_writes_by_itself_and_the_folder_nothing_is_moved() {
+    struct Far;
+    impl Watcher for Far {
+        fn attempt(&mut self, attempt: &Attempt) -> Reply {
+            let is_arrival = attempt.intent == Intent::MoveTo && attempt.place.ends_with("new");
+            if is_arrival { Reply::Apart } else { Reply::CarryOut }
+        }
+    }
+    for tier in TIERS {
+        let bed = Bed::new();
+        let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+        let script = "echo text > old; ln old new; perl -e 'rename(\"old\", \"new\") or print \"rename: $!\n\"'; mv old new; cat new";
+        let (_, said) = bed.run_watched(tier, &profile, script, &mut Far);
+        let apart = said.lines().filter(|line| line.ends_with("cross-device link")).count();
+        assert!(apart == 2 && said.ends_with("text\n"), "{tier}: programs copy: {said}");
     }
 }

@@ -15,6 +15,7 @@ mod reads;
 mod subtree;
 mod trees;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -441,6 +442,22 @@ impl Mediator {
             self.changes.file(place);
         }
     }
+}
+
+/// Whether the judgement of an attempt is about what another run in the same folder could exchange before it is carried out, or
+/// the attempt does that to another's: whatever names a file that is there, makes a link, or makes what is judged by its name when
+/// a directory around it is moved.
+pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
+    let place = attempt.place.as_path();
+    let minds = match attempt.intent {
+        Intent::MoveFrom | Intent::MoveTo | Intent::LinkFrom | Intent::Symlink => true,
+        Intent::Create | Intent::MakeDir => {
+            let tells = |name: &OsStr| name == ".git" || layout::is_part_of_bare(name);
+            place.file_name().is_some_and(tells) || named_guard(boundary, place).is_some()
+        }
+        _ => false,
+    };
+    minds && boundary.is_within_granted(place)
 }
 
 /// A git directory and a path in it.

@@ -97,6 +97,11 @@ impl FileQuestion {
         matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(Place::is_missing)
     }
 
+    /// Whether each place has the path by which it was walked to.
+    pub(super) fn stands_where_it_was(&self) -> bool {
+        self.places.iter().all(Place::stands_where_it_was)
+    }
+
     /// Whether the call makes a name that is there, and may not be: whatever anybody would say of it, it fails for that reason
     /// alone. `mkdir -p` counts on it, and nobody is asked.
     pub(super) fn makes_what_is_there(&self) -> bool {

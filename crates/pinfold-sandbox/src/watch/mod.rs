@@ -259,7 +259,7 @@ impl Watch {
         };
         let about_attributes = matches!(call, FileCall::Change { .. });
         let would_set_id = self.backing.mediated && call.drop_set_id();
-        let found = match self.find(pid, &call) {
+        let mut found = match self.find(pid, &call) {
             Ok(places) => FileQuestion { call, places },
             Err(error) => {
                 self.tell_of_hidden(question, &call, watcher);
@@ -273,7 +273,22 @@ impl Watch {
         if found.makes_what_is_there() {
             return self.answer(question, Answer::Fail(libc::EEXIST));
         }
-        let attempts = found.attempts(pid);
+        let mut attempts = found.attempts(pid);
+        let turn = match watcher.turn(&attempts) {
+            Ok(turn) => turn,
+            Err(error) => {
+                return self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EBUSY)));
+            }
+        };
+        if turn.is_some() && !found.stands_where_it_was() {
+            // Another supervisor has moved a directory since it was walked to. In this turn it moves none.
+            self.known.take();
+            found.places = match self.find(pid, &found.call) {
+                Ok(places) => places,
+                Err(error) => return self.not_found(question, about_attributes, &error),
+            };
+            attempts = found.attempts(pid);
+        }
         let replies: Vec<Reply> = attempts.iter().map(|attempt| watcher.attempt(attempt)).collect();
         let mut reply = replies.iter().copied().fold(Reply::GoOn, Reply::max);
         if let (FileCall::Access { mode, .. }, Reply::Hold) = (&found.call, reply) {
@@ -291,6 +306,7 @@ impl Watch {
         }
         match reply {
             Reply::Refuse => self.answer(question, Answer::Fail(refusal(&found.call))),
+            Reply::Apart => self.answer(question, Answer::Fail(libc::EXDEV)),
             Reply::MeetWall if self.backing.mediated && has_no_wall(&found) => {
                 let errno = if self.backing.mounts { libc::EROFS } else { libc::EACCES };
                 self.answer(question, Answer::Fail(errno))

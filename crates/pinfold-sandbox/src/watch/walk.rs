@@ -96,6 +96,15 @@ impl Place {
         }
     }
 
+    /// Whether it still has its path, as far as what is held tells.
+    pub(super) fn stands_where_it_was(&self) -> bool {
+        match self {
+            Self::Entry(entry) => real_path(entry.parent.as_fd())
+                .is_ok_and(|parent| Some(parent.as_path()) == entry.real.parent()),
+            Self::Object(object) => real_path(object.handle.as_fd()).is_ok_and(|real| real == object.real),
+        }
+    }
+
     /// Whether nothing is there. False where that cannot be told.
     pub(super) fn is_missing(&self) -> bool {
         let looked = match self {
