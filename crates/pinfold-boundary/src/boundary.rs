@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_policy::host::Hosts;
 use pinfold_policy::{DeniedPaths, FolderChoice, Guard, Guards, Held, NoProject, SourcedRule};
-use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Mediation, Profile, Strength, Temp, Tier};
+use pinfold_sandbox::{
+    self as sandbox, Entrances, MOST_CALLERS, Mediation, Profile, Strength, Temp, Tier, Turns,
+};
 
 use crate::agents;
 use crate::caches::{self, Arrange, Caches};
@@ -20,12 +23,14 @@ use crate::git::layout;
 use crate::git::person::Person;
 use crate::git::protect;
 use crate::grant::{CacheChoice, Grant, Network, SandboxMode};
+use crate::guarded_links;
 use crate::hosts::HostList;
 use crate::lists;
 use crate::mediation::{Changes, ReadNames};
 use crate::place::{Hold, Places, Standing};
 use crate::private::Private;
 use crate::report::RunReport;
+use crate::scan::Reach;
 use crate::secrets::{self, Kept};
 use crate::snapshot::Snapshot;
 use crate::way_out;
@@ -103,6 +108,8 @@ pub struct Boundary {
     removed: Vec<String>,
     /// The grant of a mediated run, whose held places are known only when something happens to them.
     mediates: Option<Box<(Grant, Tier)>>,
+    /// Where supervisors meet.
+    state_home: Option<PathBuf>,
     /// Layers of this run are used by no other while this lives.
     _caches: Option<fs::File>,
     /// What is kept there is needed until the run is settled.
@@ -191,6 +198,23 @@ impl Boundary {
     /// nothing but their behaviour, so that every one is taken for such.
     pub(crate) fn guard_in<'p>(&self, real: &'p Path) -> Option<(&Guard, &'p Path)> {
         self.guards.write_in(real, self.home.as_deref(), true).filter(|_| !self.is_open(real))
+    }
+
+    /// The guards that go by name.
+    pub(crate) fn guards_by_name(&self) -> &Guards {
+        &self.guards
+    }
+
+    /// Whether what a guarded name leads to is held here: not what the person opened by name, nor what is the run's own.
+    pub(crate) fn minds_link_to(&self, place: &Path) -> bool {
+        self.standing(place) == Standing::Writable && !self.is_open(place) && !self.is_own(place)
+    }
+
+    /// By what supervisors take turns, where they can meet.
+    pub(crate) fn turns(&self) -> Option<Turns> {
+        let place = self.state_home.as_ref()?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(place).ok()?;
+        Turns::at(&place.join("turn")).ok()
     }
 
     /// The person's home directory.
@@ -321,6 +345,7 @@ impl Boundary {
 
     fn listed(&self) -> Guards {
         let guards = self.places.guards(self.guards.clone());
+        let guards = guarded_links::with(&self.findings.linked, guards);
         let guards = self.named.iter().fold(guards, |guards, place| guards.with_open_write(place));
         self.readable.iter().fold(guards, |guards, place| guards.with_open_read(place))
     }
@@ -475,8 +500,28 @@ impl Drawing {
                 holder.hold(folder, &mut self.places, &mut self.findings);
             }
         }
+        self.follow_guarded_names(guards, home);
         for path in &self.opened {
             self.places.open(path);
+        }
+    }
+
+    /// Finds what guarded names lead to, and holds it where walls do. What the person opened by name is not held.
+    fn follow_guarded_names(&mut self, guards: &Guards, home: Option<&Path>) {
+        let mut look = guarded_links::Look::new(guards, home);
+        // Below a folder that is itself guarded the grant speaks.
+        let folders = self.granted.iter().filter(|folder| guards.write(folder, home, true).is_none());
+        folders.for_each(|folder| look.around(folder));
+        let (found, reach) = look.finish();
+        self.findings.linked.extend(found);
+        let opened = &self.opened;
+        self.findings.linked.retain(|linked| !opened.iter().any(|open| linked.place.starts_with(open)));
+        if !self.mediated {
+            guarded_links::wall(&self.findings.linked, &self.granted, &mut self.places);
+        } else if reach == Reach::Bounded {
+            let note = "the folder is large: what links with guarded names lead to is held as far as the upper part of the folder \
+                        was searched, and beyond that for what lies beside or below them";
+            self.findings.notes.push(note.to_owned());
         }
     }
 
@@ -490,6 +535,7 @@ impl Drawing {
                 (Some(_), None) => continue,
                 (None, _) => PathBuf::from(pattern),
             };
+            self.findings.linked.extend(guarded_links::on_the_way(&path, guard));
             match fs::canonicalize(&path) {
                 Ok(real) => self.places.add(real, Hold::ReadOnly, guard.why().to_owned()),
                 Err(_) => drop(self.findings.missing.insert(with_real_parent(path))),
@@ -608,6 +654,7 @@ impl Drawing {
             profile.stand_ins.clear();
             profile.mediated = Some(Mediation { own: own.clone() });
             profile.watches_reading = true;
+            guarded_links::judge(&self.findings.linked, &own, &mut self.places);
         }
         let unfinished = unfinished(&self.findings.git.git_dirs);
         Boundary {
@@ -629,6 +676,7 @@ impl Drawing {
             unfinished,
             removed,
             mediates: self.mediated.then(|| Box::new((for_asking(grant), tier))),
+            state_home: grant.state_home.clone(),
             _caches: caches.lock,
             _private: grant.private.clone(),
         }
@@ -751,6 +799,7 @@ fn for_asking(grant: &Grant) -> Grant {
     Grant {
         private: Private::default(),
         cache_home: None,
+        state_home: None,
         caches: CacheChoice::None,
         temp: Temp::Directory(grant.folder.clone()),
         secrets: pinfold_policy::settings::Secrets::default(),

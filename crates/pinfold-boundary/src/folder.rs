@@ -17,6 +17,7 @@ use pinfold_policy::{Guard, GuardKind, Guards, Held};
 use crate::git::layout::{self, Found};
 use crate::git::person::Person;
 use crate::git::protect::{self, hold};
+use crate::guarded_links::Linked;
 use crate::place::Places;
 use crate::private::Private;
 use crate::scan::{Descend, Entry, Reach, scan};
@@ -49,6 +50,8 @@ pub(crate) struct Findings {
     pub(crate) missing: BTreeSet<PathBuf>,
     /// Places that a deny rule hides, or settings do: no option opens them.
     pub(crate) denied: BTreeSet<PathBuf>,
+    /// What guarded names lead to.
+    pub(crate) linked: Vec<Linked>,
     pub(crate) notes: Vec<String>,
 }
 

@@ -90,6 +90,9 @@ pub struct Grant {
     pub private: Private,
     /// Where private layers of caches live between runs: `$XDG_CACHE_HOME/pinfold` or its like.
     pub cache_home: Option<PathBuf>,
+    /// Where supervisors of this person's runs meet, so that of two runs in one folder none undoes what the other has judged:
+    /// `$XDG_STATE_HOME/pinfold` or its like. A file is made there. Where there is none they are not kept apart.
+    pub state_home: Option<PathBuf>,
     /// Which cache profiles are used.
     pub caches: CacheChoice,
     /// The agent that is run: it writes its state to private layers, reads its own login, and is given its keys. Its

@@ -30,6 +30,7 @@ mod environment;
 mod folder;
 mod git;
 mod grant;
+mod guarded_links;
 mod hosts;
 mod hosts_file;
 mod lists;

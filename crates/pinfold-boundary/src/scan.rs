@@ -86,6 +86,16 @@ pub(crate) fn scan(folder: &Path, mut visit: impl FnMut(&Entry<'_>) -> Descend) 
 }
 
 fn look(directory: &Path, below: &mut Vec<PathBuf>, visit: &mut impl FnMut(&Entry<'_>) -> Descend) -> Reach {
+    each_entry(directory, |entry| {
+        let descend = visit(entry);
+        if entry.kind.is_dir() && descend == Descend::Yes && !is_skipped(entry.name) {
+            below.push(entry.path.to_owned());
+        }
+    })
+}
+
+/// Shows every entry of one directory to `visit`.
+pub(crate) fn each_entry(directory: &Path, mut visit: impl FnMut(&Entry<'_>)) -> Reach {
     let Ok(entries) = fs::read_dir(directory) else { return Reach::Everything };
     for (count, entry) in entries.flatten().enumerate() {
         if count == MAX_ENTRIES {
@@ -93,10 +103,7 @@ fn look(directory: &Path, below: &mut Vec<PathBuf>, visit: &mut impl FnMut(&Entr
         }
         let Ok(kind) = entry.file_type() else { continue };
         let (path, name) = (entry.path(), entry.file_name());
-        let descend = visit(&Entry { path: &path, name: &name, kind });
-        if kind.is_dir() && descend == Descend::Yes && !is_skipped(&name) {
-            below.push(path);
-        }
+        visit(&Entry { path: &path, name: &name, kind });
     }
     Reach::Everything
 }

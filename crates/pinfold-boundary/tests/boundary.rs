@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, Private, SandboxMode, Standing, Witness};
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Tier, Watcher, Writes};
+use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Temp, Tier, Watcher, Writes};
 use proptest::prelude::*;
 
 /// Held by mounts alone, as where the calls of a run cannot be mediated.
@@ -494,4 +494,182 @@ fn the_end_of_a_run_says_what_appeared() {
     );
     assert_eq!(report.unfinished, paths(&["w/.git/rebase-merge"]));
     assert!(!report.is_quiet() && report.to_string().contains("package.json"), "{report}");
+}
+
+/// Judged by name, as where the calls of a run are mediated.
+const JUDGED: Strength = Strength { tier: Tier::Full, mediated: true };
+
+fn reply(witness: &mut Witness<'_>, intent: Intent, place: PathBuf, detail: Detail) -> Reply {
+    witness.attempt(&Attempt { pid: 1, intent, place, detail })
+}
+
+/// A folder whose guarded names lead elsewhere in it.
+fn linked() -> Bed {
+    let bed = Bed::new();
+    bed.git_dir("w/.git");
+    fs::remove_dir(bed.at("w/.git/hooks")).unwrap();
+    for directory in ["w/hooks", "w/config", "w/app", "w/scripts"] {
+        bed.dir(directory);
+    }
+    for (link, text) in [
+        ("w/.envrc", "link/envrc"),
+        ("w/link", "config"),
+        ("w/.vscode", "tools/vscode"),
+        ("w/.git/hooks", "../hooks"),
+        ("w/app/.mcp.json", "../later/x/mcp.json"),
+        ("w/app/docs", "../scripts"),
+    ] {
+        symlink(text, bed.at(link)).unwrap();
+    }
+    bed.file("w/config/envrc", "");
+    bed
+}
+
+const LED_TO: [&str; 6] = [
+    "w/config/envrc",
+    "w/link",
+    "w/tools/vscode",
+    "w/tools/vscode/tasks.json",
+    "w/hooks/x",
+    "w/later/x/mcp.json",
+];
+
+#[test]
+fn what_guarded_names_lead_to_is_held_like_the_names() {
+    let bed = linked();
+    for strength in [WALLS, JUDGED] {
+        let boundary = Boundary::compile(&bed.grant(), &Guards::default(), strength).unwrap();
+        for held in LED_TO {
+            assert_eq!(bed.standing(&boundary, held), "held", "{held} {strength:?}");
+            let guards = boundary.guards();
+            let guard = guards.write(&bed.at(held), None, false);
+            // Not even a mode that asks nothing lets file tools write there.
+            assert!(guard.is_some_and(|guard| guard.kind().is_sensitive()), "{held} {guard:?}");
+        }
+        for free in ["w/config/other", "w/scripts/x", "w/app/x"] {
+            assert_eq!(bed.standing(&boundary, free), "writable", "{free} {strength:?}");
+        }
+    }
+    let opened = bed.compile(|grant| grant.allow_write = vec![bed.at("w/config/envrc")]);
+    assert_eq!(bed.standing(&opened, "w/config/envrc"), "writable", "what a person names is theirs to open");
+}
+
+#[test]
+fn what_guarded_names_lead_to_is_not_replaced_by_way_of_what_is_above() {
+    let bed = linked();
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    let to = |path: &str| Detail::To(bed.at(path));
+    for (intent, place, detail) in [
+        (Intent::MoveFrom, "w/config", to("w/c")),
+        (Intent::Remove, "w/config", Detail::None),
+        (Intent::Symlink, "w/later", Detail::LinkText("scripts".into())),
+        (Intent::MoveTo, "w/later", Detail::From(bed.at("w/app/docs"))),
+        (Intent::MoveFrom, "w/scripts", to("w/later")),
+        (Intent::Symlink, "w/.config", Detail::LinkText("scripts".into())),
+        (Intent::MoveTo, "w/.config", Detail::From(bed.at("w/app/docs"))),
+    ] {
+        let said = reply(&mut witness, intent, bed.at(place), detail);
+        assert_eq!(said, Reply::Refuse, "{intent:?} {place}");
+    }
+    for (intent, place, detail) in [
+        (Intent::MakeDir, "w/later", Detail::None),
+        (Intent::MakeDir, "w/.config", Detail::None),
+        (Intent::Symlink, "w/other", Detail::LinkText("scripts".into())),
+        (Intent::MoveFrom, "w/scripts", to("w/s")),
+    ] {
+        let said = reply(&mut witness, intent, bed.at(place), detail);
+        assert_eq!(said, Reply::CarryOut, "{intent:?} {place}");
+    }
+}
+
+#[test]
+fn a_guarded_link_is_found_where_no_search_reaches() {
+    let bed = Bed::new();
+    let deep = format!("w/{}", "d/".repeat(12));
+    bed.dir(&deep);
+    symlink("envrc", bed.at(&deep).join(".envrc")).unwrap();
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    // What the person makes after the start is found too.
+    symlink("settings/mcp.json", bed.at("w/.mcp.json")).unwrap();
+    bed.dir("w/settings");
+    for (place, expected) in [
+        (bed.at(&deep).join("envrc"), Reply::Refuse),
+        (bed.at(&deep).join("other"), Reply::CarryOut),
+        (bed.at("w/settings/mcp.json"), Reply::Refuse),
+        (bed.at("w/settings/other"), Reply::CarryOut),
+    ] {
+        assert_eq!(reply(&mut witness, Intent::Create, place.clone(), Detail::None), expected, "{place:?}");
+    }
+}
+
+#[test]
+fn no_file_gets_a_set_id_bit_wherever_it_lies() {
+    let bed = Bed::new();
+    bed.file("w/f", "");
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full).negotiating();
+    for place in [bed.at("w/f"), bed.at("elsewhere"), "/tmp/own".into(), "pipe:[1]".into()] {
+        let said = reply(&mut witness, Intent::Metadata, place.clone(), Detail::SetId(0o4755));
+        assert_eq!(said, Reply::Refuse, "{place:?}");
+    }
+    let (refused, ..) = witness.finish();
+    assert!(refused.iter().all(|refused| refused.why.contains("rights of its owner")), "{refused:?}");
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    assert_eq!(reply(&mut witness, Intent::Metadata, bed.at("w/f"), Detail::Mode(0o755)), Reply::CarryOut);
+}
+
+#[test]
+fn turns_are_taken_for_what_another_run_could_exchange() {
+    let bed = Bed::new();
+    let state = bed.at("home/state/pinfold");
+    let grant = Grant { state_home: Some(state.clone()), ..bed.grant() };
+    let boundary = Boundary::compile(&grant, &Guards::default(), JUDGED).unwrap();
+    assert!(!state.exists(), "nothing is made to ask");
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    let mut takes = |intent, place: PathBuf| {
+        witness.turn(&[Attempt { pid: 1, intent, place, detail: Detail::None }]).unwrap().is_some()
+    };
+    for (intent, place, expected) in [
+        (Intent::MoveFrom, "w/src", true),
+        (Intent::MoveTo, "w/dst", true),
+        (Intent::LinkFrom, "w/src", true),
+        (Intent::Symlink, "w/l", true),
+        (Intent::MakeDir, "w/node_modules/p/.vscode", true),
+        (Intent::Create, "w/node_modules/p/.mcp.json", true),
+        (Intent::MakeDir, "w/inner/.git", true),
+        (Intent::Create, "w/bare/HEAD", true),
+        // Most calls.
+        (Intent::Create, "w/src/lib.rs", false),
+        (Intent::Write, "w/src/lib.rs", false),
+        (Intent::MakeDir, "w/target", false),
+        (Intent::Remove, "w/src/lib.rs", false),
+        (Intent::MoveFrom, "elsewhere/src", false),
+    ] {
+        assert_eq!(takes(intent, bed.at(place)), expected, "{intent:?} {place}");
+    }
+}
+
+#[test]
+fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
+    let bed = Bed::new();
+    bed.dir("temporary");
+    bed.file("w/notes", "");
+    let grant = Grant { temp: Temp::Directory(bed.at("temporary")), ..bed.grant() };
+    let strength = Strength { tier: Tier::Landlock, mediated: true };
+    let boundary = Boundary::compile(&grant, &Guards::default(), strength).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Landlock);
+    let (own, inside) = (bed.at("temporary/f"), bed.at("w/g"));
+    for (intent, place, detail, expected) in [
+        (Intent::MoveTo, "w/f", Detail::From(own.clone()), Reply::Apart),
+        (Intent::MoveTo, "w/f", Detail::SecondNameOf(own.clone()), Reply::Apart),
+        (Intent::MoveTo, "w/f", Detail::Exchange(own.clone()), Reply::Apart),
+        (Intent::MoveTo, "w/.envrc", Detail::From(own), Reply::Refuse),
+        (Intent::MoveTo, "w/f", Detail::From(inside), Reply::CarryOut),
+        (Intent::MoveFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::CarryOut),
+    ] {
+        let said = reply(&mut witness, intent, bed.at(place), detail.clone());
+        assert_eq!(said, expected, "{intent:?} {place} {detail:?}");
+    }
 }

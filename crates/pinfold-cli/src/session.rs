@@ -350,6 +350,7 @@ impl ShellMaker {
                 environment: std::env::vars_os().collect(),
                 environment_wishes: self.without.iter().cloned().collect(),
                 cache_home: surroundings::cache_home(),
+                state_home: surroundings::state_home(),
                 network: self.network.clone(),
                 secrets: self.secrets.clone(),
                 sockets: self.sockets.clone(),

@@ -45,6 +45,7 @@
 
 mod attendant;
 mod command;
+mod identity;
 mod linux;
 mod passing;
 mod placeholder;
@@ -56,10 +57,12 @@ mod start;
 mod streams;
 mod strength;
 mod sys;
+mod turn;
 mod watch;
 
 pub use attendant::Attendant;
 pub use command::Command;
+pub use identity::FileIdentity;
 pub use linux::door::Doors;
 pub use placeholder::{is_placeholder, is_stand_in};
 pub use probe::{Finding, probe, strongest};
@@ -70,6 +73,7 @@ pub use profile::{
 pub use program::{UNSEEN_PROGRAM, program_of};
 pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};
 pub use strength::{Strength, Tier};
+pub use turn::{Turn, Turns};
 pub use watch::{
     Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Limit, Opening, Reply, Sync, Taker, Time,
     Watcher,

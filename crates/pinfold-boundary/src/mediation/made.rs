@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Directories that are remembered, by device and inode. Further ones count as if they had been there before.
+use pinfold_sandbox::FileIdentity;
+
+/// Directories that are remembered. Further ones count as if they had been there before.
 const MOST: usize = 1 << 21;
 
 /// What this run made.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    directories: HashSet<(u64, u64)>,
+    directories: HashSet<FileIdentity>,
     /// Granted folders in which nothing was at the start.
     empty: Vec<PathBuf>,
     /// Whether a `.git` directory was among them.
@@ -28,11 +29,11 @@ impl Made {
     }
 
     /// A directory was made.
-    pub(crate) fn add(&mut self, place: &Path, file: (u64, u64)) {
+    pub(crate) fn add(&mut self, place: &Path, made: FileIdentity) {
         if self.directories.len() >= MOST {
             return;
         }
-        self.directories.insert(file);
+        self.directories.insert(made);
         if place.file_name().is_some_and(|name| name == ".git") {
             self.repositories = true;
         }
@@ -41,10 +42,17 @@ impl Made {
         }
     }
 
+    /// A directory was removed: whatever gets its number was not made by this run.
+    pub(crate) fn forget(&mut self, place: &Path, gone: FileIdentity) {
+        if self.directories.remove(&gone) {
+            self.worktrees.retain(|worktree| worktree != place);
+        }
+    }
+
     /// Whether a directory was made by this run, wherever it has been moved since.
     pub(crate) fn contains(&self, directory: &Path) -> bool {
-        fs::symlink_metadata(directory)
-            .is_ok_and(|found| self.directories.contains(&(found.dev(), found.ino())))
+        !self.directories.is_empty()
+            && FileIdentity::of(directory).is_some_and(|found| self.directories.contains(&found))
     }
 
     /// Whether a directory was made by this run, or is a granted folder that was empty at the start.
@@ -61,5 +69,37 @@ impl Made {
     /// Git directories of linked worktrees that were made.
     pub(crate) fn worktrees(&self) -> &[PathBuf] {
         &self.worktrees
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_gets_the_number_of_a_removed_directory_was_not_made_by_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("d");
+        let identity = |at: &Path| FileIdentity::of(at).unwrap();
+        for is_told in [true, false] {
+            let mut made = Made::default();
+            fs::create_dir(&at).unwrap();
+            let first = identity(&at);
+            made.add(&at, first);
+            assert!(made.contains(&at));
+            fs::remove_dir(&at).unwrap();
+            if is_told {
+                made.forget(&at, first);
+            } else {
+                // Somebody else removed it: the clock of a file system goes in steps.
+                sleep(Duration::from_millis(20));
+            }
+            fs::create_dir(&at).unwrap();
+            assert!(!made.contains(&at), "told: {is_told}");
+            fs::remove_dir(&at).unwrap();
+        }
     }
 }

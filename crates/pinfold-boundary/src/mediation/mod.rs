@@ -8,12 +8,14 @@ mod changes;
 mod config_swap;
 mod git_dir;
 mod layouts;
+mod links;
 mod made;
 mod nested;
 mod reads;
 mod subtree;
 mod trees;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -22,12 +24,14 @@ use pinfold_sandbox::{Attempt, Detail, Done, Intent};
 
 use crate::boundary::Boundary;
 use crate::git::layout;
+use crate::guarded_links::names_through;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
 pub(crate) use changes::Changes;
 use config_swap::ConfigSwap;
-use git_dir::GitPart;
+pub(crate) use git_dir::{GitPart, part};
 use layouts::Layouts;
+use links::Links;
 use made::Made;
 use nested::Nested;
 pub(crate) use reads::ReadNames;
@@ -48,6 +52,7 @@ pub(crate) struct Mediator {
     made: Made,
     layouts: Layouts,
     trees: Trees,
+    links: Links,
     changes: Changes,
     swap: ConfigSwap,
 }
@@ -78,11 +83,11 @@ impl Mediator {
         }
         let in_git = self.git_dir_of(boundary, place);
         let refused = self
-            .by_tree(boundary, attempt)
+            .by_link(boundary, attempt, in_git.as_ref())
+            .or_else(|| self.by_tree(boundary, attempt))
             .or_else(|| self.by_git_dir(boundary, attempt, in_git.as_ref()))
             .or_else(|| self.by_guard(boundary, attempt))
-            .or_else(|| self.by_what_lies_beneath(boundary, attempt))
-            .or_else(|| by_mode(attempt));
+            .or_else(|| self.by_what_lies_beneath(boundary, attempt));
         if refused.is_none() {
             self.note(boundary, attempt, in_git.as_ref());
         }
@@ -99,9 +104,12 @@ impl Mediator {
         );
         let moved_directory = arrived && is_directory();
         self.layouts.carried_out(place, moved_directory);
+        if let Some(gone) = done.gone {
+            self.made.forget(place, gone);
+        }
         match (done.attempt.intent, &done.attempt.detail) {
             (Intent::MakeDir, _) => {
-                done.file.into_iter().for_each(|file| self.made.add(place, file));
+                done.made.into_iter().for_each(|file| self.made.add(place, file));
                 self.trees.forget(place);
             }
             (Intent::MoveTo, Detail::From(from)) => {
@@ -121,6 +129,37 @@ impl Mediator {
             }
             _ => {}
         }
+    }
+
+    /// Held since a guarded name leads there, or would; or since something that is held lies beneath, there or yet to come.
+    fn by_link(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) -> Option<Why> {
+        let place = attempt.place.as_path();
+        let replaces =
+            matches!(attempt.intent, Intent::Remove | Intent::MoveFrom | Intent::MoveTo | Intent::Symlink);
+        if replaces && boundary.holds_beneath(place) {
+            return Some(STAYS.to_owned());
+        }
+        if link_text(attempt).is_some()
+            && let Some(why) = self.leads_guarded_names_away(boundary, place)
+        {
+            return Some(why);
+        }
+        let nearest = in_git.map(|(git_dir, _)| git_dir.as_path()).or_else(|| place.parent());
+        self.links.look_above(boundary, &self.made, nearest);
+        match self.links.at(place) {
+            Some(linked) => Some(linked.why.clone()),
+            None if replaces && self.links.lies_beneath(place) => Some(STAYS.to_owned()),
+            None => None,
+        }
+    }
+
+    /// Why a link may not stand where guarded names begin (`.config` of `.config/fish`): it would lead them elsewhere.
+    fn leads_guarded_names_away(&self, boundary: &Boundary, place: &Path) -> Option<Why> {
+        let held = |name: PathBuf| {
+            let (guard, directory) = named_guard(boundary, &name)?;
+            self.holds(boundary, &name, guard, directory).then(|| guard.why().to_owned())
+        };
+        names_through(boundary.guards_by_name(), place).find_map(held)
     }
 
     /// Held by the configuration of a repository that it lies in.
@@ -287,7 +326,10 @@ impl Mediator {
             _ => return None,
         };
         let is_directory = fs::symlink_metadata(from).is_ok_and(|found| found.is_dir());
-        if boundary.holds_beneath(from) || is_directory && self.is_foreign_git_dir(from) {
+        if boundary.holds_beneath(from)
+            || boundary.holds_beneath(to)
+            || is_directory && self.is_foreign_git_dir(from)
+        {
             return Some(STAYS.to_owned());
         }
         let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
@@ -395,12 +437,27 @@ impl Mediator {
         }
         // What is guarded and was not refused is allowed for a reason that the report does not share.
         // A `.git` is told of as the repository that it makes.
-        let matters =
-            name != ".git" && (is_build_file(place) || boundary.guard(place).is_some() || sets_id(attempt));
+        let matters = name != ".git" && (is_build_file(place) || boundary.guard(place).is_some());
         if attempt.intent != Intent::MakeDir && matters {
             self.changes.file(place);
         }
     }
+}
+
+/// Whether the judgement of an attempt is about what another run in the same folder could exchange before it is carried out, or
+/// the attempt does that to another's: whatever names a file that is there, makes a link, or makes what is judged by its name when
+/// a directory around it is moved.
+pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
+    let place = attempt.place.as_path();
+    let minds = match attempt.intent {
+        Intent::MoveFrom | Intent::MoveTo | Intent::LinkFrom | Intent::Symlink => true,
+        Intent::Create | Intent::MakeDir => {
+            let tells = |name: &OsStr| name == ".git" || layout::is_part_of_bare(name);
+            place.file_name().is_some_and(tells) || named_guard(boundary, place).is_some()
+        }
+        _ => false,
+    };
+    minds && boundary.is_within_granted(place)
 }
 
 /// A git directory and a path in it.
@@ -444,7 +501,7 @@ fn hides(attempt: &Attempt) -> bool {
 }
 
 /// Whether a guard of git is about the person's own configuration, which lies in no git directory.
-fn is_of_person(guard: &Guard) -> bool {
+pub(crate) fn is_of_person(guard: &Guard) -> bool {
     !guard.pattern().contains(".git/") && guard.pattern() != "**/.git" && guard.held() != Held::Asked
 }
 
@@ -461,17 +518,4 @@ fn is_among_dependencies(boundary: &Boundary, place: &Path) -> bool {
     above.is_some_and(|above| {
         above.components().any(|component| matches!(component, Component::Normal(name) if is_skipped(name)))
     })
-}
-
-/// A program that everybody would run with the rights of root.
-fn by_mode(attempt: &Attempt) -> Option<Why> {
-    let lends = sets_id(attempt)
-        && rustix::process::geteuid().is_root()
-        && !fs::symlink_metadata(&attempt.place).is_ok_and(|found| found.is_dir());
-    lends.then(|| "everybody would run it with the rights of root".to_owned())
-}
-
-fn sets_id(attempt: &Attempt) -> bool {
-    const SET_ID: u32 = 0o6000;
-    matches!(attempt.detail, Detail::Mode(mode) if mode & SET_ID != 0)
 }

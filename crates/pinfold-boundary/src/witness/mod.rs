@@ -11,17 +11,19 @@ mod sockets;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::{GuardKind, Held, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Done, Entrances, Intent, Limit, Profile, Reply, Temp, Tier, Watcher,
+    self as sandbox, Attempt, Done, Entrances, Intent, Limit, Profile, Reply, Temp, Tier, Turn, Turns,
+    Watcher,
 };
 
 use crate::boundary::Boundary;
 use crate::git::layout;
-use crate::mediation::{Changes, Mediator, ReadNames};
+use crate::mediation::{Changes, Mediator, ReadNames, takes_turns};
 use crate::place::{Place, Standing};
 use crate::way_out::is_listened_on;
 pub use limits::LimitMet;
@@ -42,6 +44,8 @@ pub struct Witness<'a> {
     /// None where the kernel decides.
     mediator: Option<Mediator>,
     reads: ReadNames,
+    /// None where other runs are not met.
+    turns: Option<Turns>,
     /// Landlock grants reading to what was there at the start beside what is hidden: what appears later in the folder is
     /// opened by the supervisor.
     opens_for_reading: bool,
@@ -66,6 +70,7 @@ impl<'a> Witness<'a> {
             more: 0,
             mediator: mediated.then(|| Mediator::new(boundary)),
             reads,
+            turns: mediated.then(|| boundary.turns()).flatten(),
             opens_for_reading,
             limits: LimitsMet::default(),
         }
@@ -132,6 +137,9 @@ impl<'a> Witness<'a> {
             }
             _ => {}
         }
+        if matches!(attempt.detail, sandbox::Detail::SetId(_)) {
+            return Ruling::Refused(No::lends());
+        }
         let place = attempt.place.as_path();
         // What lies in no directory is the run's own: a pipe, a file without a name.
         if !place.is_absolute() || self.is_private(place) {
@@ -147,6 +155,7 @@ impl<'a> Witness<'a> {
                 Ruling::Free
             }
             (Standing::Writable, Some(mediator)) => match mediator.judge(self.boundary, attempt) {
+                None if self.comes_from_own(attempt) => Ruling::Apart,
                 None => Ruling::Allowed,
                 Some(why) => Ruling::Refused(No { by_us: true, ..No::held(&why) }),
             },
@@ -165,6 +174,14 @@ impl<'a> Witness<'a> {
             }
             (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _) => Ruling::Free,
         }
+    }
+
+    /// Whether what gets a name in the folder has one where the run writes by itself. No supervisor carries out what happens
+    /// there, so that it may be something else by the time it is moved.
+    fn comes_from_own(&self, attempt: &Attempt) -> bool {
+        use sandbox::Detail::{Exchange, From, SecondNameOf};
+        let (From(other) | SecondNameOf(other) | Exchange(other)) = &attempt.detail else { return false };
+        self.is_private(other) || self.boundary.is_own(other)
     }
 
     /// The rule that denies a change that would be made.
@@ -320,6 +337,8 @@ enum Ruling {
     Free,
     /// The supervisor carries it out.
     Allowed,
+    /// It fails as between two file systems.
+    Apart,
     Refused(No),
 }
 
@@ -328,10 +347,17 @@ enum Ruling {
 pub struct Changed(pub(crate) Changes);
 
 impl Watcher for Witness<'_> {
+    fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
+        let Some(turns) = &self.turns else { return Ok(None) };
+        let minds = attempts.iter().any(|attempt| takes_turns(self.boundary, attempt));
+        minds.then(|| turns.take()).transpose()
+    }
+
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         match self.judge(attempt) {
             Ruling::Free => Reply::GoOn,
             Ruling::Allowed => Reply::CarryOut,
+            Ruling::Apart => Reply::Apart,
             Ruling::Refused(no) if no.negotiable => Reply::Hold,
             // Whoever only asks has tried nothing; the walls answer.
             Ruling::Refused(_) if attempt.intent == Intent::Access => Reply::GoOn,

@@ -90,6 +90,15 @@ impl No {
         }
     }
 
+    /// A set-id bit of a file. Of any place, the run's own too: from there it could be moved.
+    pub(super) fn lends() -> Self {
+        Self {
+            to_allow: "set it yourself outside the run".into(),
+            by_us: true,
+            ..Self::held("everybody on this machine who runs it would have the rights of its owner or group")
+        }
+    }
+
     /// By a deny rule.
     pub(super) fn denied(rule: &SourcedRule) -> Self {
         Self {

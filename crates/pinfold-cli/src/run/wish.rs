@@ -84,6 +84,7 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
         home: surroundings::home(),
         private: private(),
         cache_home: surroundings::cache_home(),
+        state_home: surroundings::state_home(),
         caches: caches(&run.cache),
         agent: choice.map(Choice::agent),
         environment: std::env::vars_os().collect(),

@@ -1,10 +1,13 @@
 //! What a call would do to which place, and what becomes of it.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 
 use super::held::Held;
 use super::limits::Limit;
+use crate::identity::FileIdentity;
+use crate::turn::Turn;
 
 /// What a call would do to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,6 +63,8 @@ pub enum Detail {
     Exchange(PathBuf),
     /// The new permission bits.
     Mode(u32),
+    /// The same for what is no directory, with a bit that lends the rights of its owner or group to whoever runs it.
+    SetId(u32),
     /// Extended attributes, an access control list included.
     Attribute(OsString),
 }
@@ -89,6 +94,9 @@ pub enum Reply {
     /// It waits, if it is understood whole: [`Watcher::hold`] gets it. Of [`Intent::Access`]: the answer is what the machine
     /// says where no walls are.
     Hold,
+    /// It fails as between two file systems: programs then copy. One of its places the run writes by itself, so that nobody
+    /// knows what is moved or linked from there by the time it is done.
+    Apart,
     /// It goes on to meet a wall.
     MeetWall,
     /// It fails with "permission denied".
@@ -100,12 +108,24 @@ pub enum Reply {
 pub struct Done {
     /// The attempt: of a call with two places there is one for each.
     pub attempt: Attempt,
-    /// The file that stands at the place now: device and inode. `None` for what was removed or moved away.
-    pub file: Option<(u64, u64)>,
+    /// The directory that was made.
+    pub made: Option<FileIdentity>,
+    /// The directory that is no more: it was removed, or another took its name.
+    pub gone: Option<FileIdentity>,
 }
 
 /// Someone who is told of attempts. Called on the supervisor's thread: the process waits meanwhile.
 pub trait Watcher {
+    /// Keeps other supervisors from doing meanwhile what the judgement of these attempts would not hold for. What it returns is
+    /// kept until they are carried out, or answered in another way.
+    ///
+    /// # Errors
+    /// The call fails so.
+    fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
+        let _ = attempts;
+        Ok(None)
+    }
+
     /// Says what becomes of an attempt.
     fn attempt(&mut self, attempt: &Attempt) -> Reply;
 

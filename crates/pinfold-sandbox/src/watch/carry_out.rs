@@ -17,7 +17,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::call::Time;
-use super::file_call::{Change, OpenCall};
+use super::file_call::{Change, OpenCall, SET_ID};
 use super::walk::{Entry, Place, error, own_name};
 
 /// How an open ended.
@@ -81,6 +81,12 @@ fn entry(place: &Place, errno: i32) -> io::Result<&Entry> {
 pub(super) fn make_dir(place: &Place, mode: u32) -> io::Result<()> {
     let entry = entry(place, libc::EEXIST)?;
     Ok(mkdirat(&entry.parent, &entry.name, Mode::from_raw_mode(mode))?)
+}
+
+/// Whether mknod(2) makes a file of this mode.
+pub(super) fn is_node(mode: u32) -> bool {
+    const KINDS: [u32; 6] = [0, libc::S_IFREG, libc::S_IFIFO, libc::S_IFSOCK, libc::S_IFCHR, libc::S_IFBLK];
+    KINDS.contains(&(mode & libc::S_IFMT))
 }
 
 /// Makes a file, a pipe or a socket; never a device.
@@ -218,8 +224,12 @@ pub(super) fn change(place: &Place, change: &Change) -> io::Result<()> {
 }
 
 fn set_mode(handle: &OwnedFd, mode: u32) -> io::Result<()> {
-    if FileType::from_raw_mode(fstat(handle)?.st_mode) == FileType::Symlink {
-        return Err(error(libc::EOPNOTSUPP));
+    match FileType::from_raw_mode(fstat(handle)?.st_mode) {
+        FileType::Symlink => return Err(error(libc::EOPNOTSUPP)),
+        FileType::Directory => {}
+        // Whoever judged it saw nothing there, or a directory.
+        _ if mode & SET_ID != 0 => return Err(error(libc::EPERM)),
+        _ => {}
     }
     Ok(rustix::fs::chmod(own_name(handle.as_fd()), Mode::from_raw_mode(mode & MODES))?)
 }

@@ -83,6 +83,9 @@ pub(super) enum Subject {
     Descriptor(i32),
 }
 
+/// Bits that lend the rights of a file's owner or group to whoever runs it.
+pub(super) const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
+
 /// A change of attributes.
 #[derive(Debug)]
 pub(super) enum Change {
@@ -190,6 +193,19 @@ impl FileCall {
             return Ok(Some(call));
         }
         reader.with_directories(number)
+    }
+
+    /// Takes the bits from the mode of a new file that would lend the rights of its owner or group to whoever runs it. Returns
+    /// whether there were any. Of a directory they mean something else, and the kernel makes none with them.
+    pub(super) fn drop_set_id(&mut self) -> bool {
+        let mode = match self {
+            Self::Open(open) if open.creates() || open.is_unnamed() => &mut open.mode,
+            Self::MakeNode { mode, .. } => mode,
+            _ => return false,
+        };
+        let had = *mode & SET_ID != 0;
+        *mode &= !SET_ID;
+        had
     }
 
     /// The flags of an `open` whose arguments are all in registers, so that reading none of its memory says what it is.

@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use rustix::fs::ResolveFlags;
+use rustix::fs::{FileType, ResolveFlags, fstat};
 
 use super::attempt::{Attempt, Detail, Intent};
 use super::carry_out::{self, Opened};
-use super::file_call::{Change, FileCall, OpenCall, Subject};
+use super::file_call::{Change, FileCall, OpenCall, SET_ID, Subject};
 use super::walk::{Closed, Entry, Place, Walk, constrained};
 use crate::sys::Pid;
 
@@ -58,6 +58,7 @@ impl FileQuestion {
             FileCall::Change { change, .. } => one(
                 Intent::Metadata,
                 match change {
+                    Change::Mode(mode) if *mode & SET_ID != 0 && self.is_about_file() => Detail::SetId(*mode),
                     Change::Mode(mode) => Detail::Mode(*mode),
                     Change::SetAttribute { name, .. } | Change::RemoveAttribute { name } => {
                         Detail::Attribute(name.clone())
@@ -79,6 +80,12 @@ impl FileQuestion {
         }
     }
 
+    /// Whether something is there that is no directory.
+    fn is_about_file(&self) -> bool {
+        let kind = |place: &Place| Some(FileType::from_raw_mode(fstat(place.handle().ok()?).ok()?.st_mode));
+        self.places.first().and_then(kind).is_some_and(|kind| kind != FileType::Directory)
+    }
+
     /// Whether only its outcome, and never a path of it, can be left to the kernel: neither Landlock nor anything else keeps
     /// attributes of files.
     pub(super) fn is_about_attributes(&self) -> bool {
@@ -88,6 +95,46 @@ impl FileQuestion {
     /// Whether the call would remove what is not there.
     pub(super) fn removes_nothing(&self) -> bool {
         matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(Place::is_missing)
+    }
+
+    /// Whether each place has the path by which it was walked to.
+    pub(super) fn stands_where_it_was(&self) -> bool {
+        self.places.iter().all(Place::stands_where_it_was)
+    }
+
+    /// Whether the call makes a name that is there, and may not be: whatever anybody would say of it, it fails for that reason
+    /// alone. `mkdir -p` counts on it, and nobody is asked.
+    pub(super) fn makes_what_is_there(&self) -> bool {
+        let there = |at: usize| self.places.get(at).is_some_and(Place::exists);
+        match &self.call {
+            FileCall::MakeDir { .. } => there(0),
+            FileCall::MakeNode { mode, .. } => carry_out::is_node(*mode) && there(0),
+            FileCall::Symlink { text, .. } => !text.is_empty() && there(0),
+            FileCall::Link { .. } => there(0) && there(1),
+            FileCall::Rename { flags, .. } => {
+                let names = self.places.iter().all(|place| matches!(place, Place::Entry(_)));
+                *flags == libc::RENAME_NOREPLACE && names && there(0) && there(1)
+            }
+            FileCall::Open(open) => {
+                let is_name = |entry: &Entry| !entry.name.as_encoded_bytes().ends_with(b"/");
+                let named = matches!(self.places.first(), Some(Place::Entry(entry)) if is_name(entry));
+                open.is_exclusive() && named && there(0)
+            }
+            FileCall::Remove { .. }
+            | FileCall::Truncate { .. }
+            | FileCall::Change { .. }
+            | FileCall::Access { .. }
+            | FileCall::Lock { .. } => false,
+        }
+    }
+
+    /// The place whose directory, if it is one, the call takes away: removed, or another takes its name.
+    pub(super) fn removes_directory(&self) -> Option<&Place> {
+        match &self.call {
+            FileCall::Remove { directory: true, .. } => self.places.first(),
+            FileCall::Rename { flags, .. } if flags & libc::RENAME_EXCHANGE == 0 => self.places.get(1),
+            _ => None,
+        }
     }
 
     /// Whether the call changes a file or a name.

@@ -36,6 +36,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::identity::FileIdentity;
 use crate::sys::{self, Answer, Pid};
 pub use attempt::{Attempt, Blind, Detail, Done, Intent, Reply, Watcher};
 pub use call::{Call, Caller, Deed, Opening, Sync, Time};
@@ -44,7 +45,7 @@ pub(crate) use connect::Local;
 use connect::{Asked, answer_if_there};
 use directories::Directories;
 pub(crate) use file_call::FCHMODAT2;
-use file_call::{FileCall, PathArg};
+use file_call::{Change, FileCall, PathArg, SET_ID};
 use file_question::{CarriedOut, FileQuestion};
 pub use held::Held;
 use held::Holding;
@@ -250,14 +251,15 @@ impl Watch {
 
     fn files(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
         let pid = question.pid.cast_signed();
-        let call = match FileCall::read(question) {
+        let mut call = match FileCall::read(question) {
             Ok(Some(call)) => call,
             // Its flags lie in memory, and it is none that changes anything.
             Ok(None) => return self.answer(question, Answer::GoOn),
             Err(error) => return self.not_found(question, is_about_attributes(question), &error),
         };
         let about_attributes = matches!(call, FileCall::Change { .. });
-        let found = match self.find(pid, &call) {
+        let would_set_id = self.backing.mediated && call.drop_set_id();
+        let mut found = match self.find(pid, &call) {
             Ok(places) => FileQuestion { call, places },
             Err(error) => {
                 self.tell_of_hidden(question, &call, watcher);
@@ -268,7 +270,25 @@ impl Watch {
         if !sys::still_asking(self.fd(), question.id) {
             return Ok(());
         }
-        let attempts = found.attempts(pid);
+        if found.makes_what_is_there() {
+            return self.answer(question, Answer::Fail(libc::EEXIST));
+        }
+        let mut attempts = found.attempts(pid);
+        let turn = match watcher.turn(&attempts) {
+            Ok(turn) => turn,
+            Err(error) => {
+                return self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EBUSY)));
+            }
+        };
+        if turn.is_some() && !found.stands_where_it_was() {
+            // Another supervisor has moved a directory since it was walked to. In this turn it moves none.
+            self.known.take();
+            found.places = match self.find(pid, &found.call) {
+                Ok(places) => places,
+                Err(error) => return self.not_found(question, about_attributes, &error),
+            };
+            attempts = found.attempts(pid);
+        }
         let replies: Vec<Reply> = attempts.iter().map(|attempt| watcher.attempt(attempt)).collect();
         let mut reply = replies.iter().copied().fold(Reply::GoOn, Reply::max);
         if let (FileCall::Access { mode, .. }, Reply::Hold) = (&found.call, reply) {
@@ -276,7 +296,8 @@ impl Watch {
             return self.answer(question, if could { Answer::Done } else { Answer::GoOn });
         }
         if reply == Reply::Hold {
-            if let Some(held) = self.hold(question, &found) {
+            let held = if would_set_id { None } else { self.hold(question, &found) };
+            if let Some(held) = held {
                 watcher.hold(held);
                 return Ok(());
             }
@@ -285,6 +306,7 @@ impl Watch {
         }
         match reply {
             Reply::Refuse => self.answer(question, Answer::Fail(refusal(&found.call))),
+            Reply::Apart => self.answer(question, Answer::Fail(libc::EXDEV)),
             Reply::MeetWall if self.backing.mediated && has_no_wall(&found) => {
                 let errno = if self.backing.mounts { libc::EROFS } else { libc::EACCES };
                 self.answer(question, Answer::Fail(errno))
@@ -296,6 +318,8 @@ impl Watch {
             {
                 self.carry_out(question, found, attempts, watcher)
             }
+            // The kernel would read the mode as it was said.
+            Reply::GoOn if would_set_id => self.answer(question, Answer::Fail(libc::EPERM)),
             // On a mount that is read-only the kernel would not look for it.
             Reply::GoOn if self.backing.mediated && found.removes_nothing() => {
                 self.answer(question, Answer::Fail(libc::ENOENT))
@@ -386,6 +410,7 @@ impl Watch {
         let pid = question.pid.cast_signed();
         let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
         let content = watcher.content_for(&attempts);
+        let gone = found.removes_directory().and_then(Place::lasting_identity);
         let carried = umask.and_then(|umask| {
             let largest = || sys::largest_file(pid);
             self.rights.as_caller(umask, || found.carry_out(content, largest))?
@@ -393,11 +418,11 @@ impl Watch {
         match carried {
             Ok(CarriedOut::Done) => {
                 found.places.iter().for_each(|place| self.known.borrow_mut().forget(place.real()));
-                tell(watcher, &found, attempts);
+                tell(watcher, &found, attempts, gone);
                 self.answer(question, Answer::Done)
             }
             Ok(CarriedOut::File(file)) => {
-                tell(watcher, &found, attempts);
+                tell(watcher, &found, attempts, gone);
                 let close_on_exec = matches!(&found.call, FileCall::Open(open) if open.closes_on_exec());
                 match sys::answer_with(self.fd(), question.id, file.as_fd(), close_on_exec) {
                     Ok(()) => Ok(()),
@@ -478,15 +503,22 @@ fn is_about_attributes(question: &libc::seccomp_notif) -> bool {
 fn refusal(call: &FileCall) -> i32 {
     match call {
         FileCall::Lock { .. } => libc::ENOLCK,
+        FileCall::Change { change: Change::Mode(mode), .. } if mode & SET_ID != 0 => libc::EPERM,
         _ => libc::EACCES,
     }
 }
 
-/// Tells the watcher what was carried out.
-fn tell(watcher: &mut dyn Watcher, found: &FileQuestion, attempts: Vec<Attempt>) {
+/// Tells the watcher what was carried out. `gone`: the directory that is no more.
+fn tell(
+    watcher: &mut dyn Watcher,
+    found: &FileQuestion,
+    attempts: Vec<Attempt>,
+    mut gone: Option<FileIdentity>,
+) {
     for (attempt, place) in attempts.into_iter().zip(&found.places) {
-        let file = (attempt.intent == Intent::MakeDir).then(|| place.identity()).flatten();
-        watcher.carried_out(&Done { attempt, file });
+        let made = (attempt.intent == Intent::MakeDir).then(|| place.lasting_identity()).flatten();
+        let gone = if attempt.intent == Intent::MoveFrom { None } else { gone.take() };
+        watcher.carried_out(&Done { attempt, made, gone });
     }
 }
 

@@ -84,7 +84,7 @@ impl WaitingOpen {
         let failed = match opened {
             Ok(Opened::Waits) => return true,
             Ok(Opened::File(file)) => {
-                tell(watcher, &self.found, std::mem::take(&mut self.attempts));
+                tell(watcher, &self.found, std::mem::take(&mut self.attempts), None);
                 sys::answer_with(listener, self.id, file.as_fd(), open.closes_on_exec()).err()
             }
             Err(error) => Some(error),

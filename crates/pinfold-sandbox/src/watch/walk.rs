@@ -22,6 +22,7 @@ use rustix::io::Errno;
 use super::caller::Caller;
 use super::directories::{Directories, Directory};
 use super::file_call::{Base, PathArg, Subject};
+use crate::identity::FileIdentity;
 
 /// How many links the kernel follows.
 const MOST_LINKS: usize = 40;
@@ -85,6 +86,23 @@ impl Place {
             Self::Object(object) => fstat(&object.handle),
         };
         found.ok().map(|found| (found.st_dev, found.st_ino))
+    }
+
+    /// The same, for as long as the file lives and after.
+    pub(super) fn lasting_identity(&self) -> Option<FileIdentity> {
+        match self {
+            Self::Entry(entry) => FileIdentity::named(entry.parent.as_fd(), &entry.name),
+            Self::Object(object) => FileIdentity::held(object.handle.as_fd()),
+        }
+    }
+
+    /// Whether it still has its path, as far as what is held tells.
+    pub(super) fn stands_where_it_was(&self) -> bool {
+        match self {
+            Self::Entry(entry) => real_path(entry.parent.as_fd())
+                .is_ok_and(|parent| Some(parent.as_path()) == entry.real.parent()),
+            Self::Object(object) => real_path(object.handle.as_fd()).is_ok_and(|real| real == object.real),
+        }
     }
 
     /// Whether nothing is there. False where that cannot be told.

@@ -27,11 +27,12 @@ mod waiting;
 mod words;
 
 use std::ffi::OsStr;
+use std::io;
 use std::sync::Arc;
 
 use pinfold::WeakSession;
 use pinfold_boundary::{Boundary, Changed, Decides, LimitMet, Refused, Witness};
-use pinfold_sandbox::{Attempt, Done, Held, Limit, Reply, Tier, Watcher};
+use pinfold_sandbox::{Attempt, Done, Held, Limit, Reply, Tier, Turn, Watcher};
 
 use attest::Attester;
 pub use told::LetThrough;
@@ -92,6 +93,10 @@ impl<'a> Attempts<'a> {
 }
 
 impl Watcher for Attempts<'_> {
+    fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
+        self.witness.turn(attempts)
+    }
+
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         if Attester::is_asked(attempt) { Reply::Hold } else { self.witness.attempt(attempt) }
     }

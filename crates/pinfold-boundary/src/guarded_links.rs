@@ -1,0 +1,218 @@
+//! What guarded names lead to: whoever may write the target of such a link writes what the name is guarded for.
+//!
+//! The person made these links; one that a run makes at a guarded name is refused. Each link on the way is held, and what the
+//! last one leads to, a directory with all below it, whether it is there yet or not.
+
+mod chain;
+mod holds;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::{Guard, GuardKind, Guards, Held};
+
+use crate::git::layout;
+use crate::mediation::{GitPart, is_of_person, part};
+use crate::scan::{Descend, Entry, Reach, each_entry, scan};
+use chain::follow;
+pub(crate) use holds::{judge, on_the_way, wall, with};
+
+/// Guarded names that lead elsewhere. Beyond that the look is said to be bounded.
+const MOST: usize = 1_000;
+
+const GIT_RUNS: &str = "git runs what stands there, or is told there what to run";
+
+/// A place that a guarded name leads through or to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Linked {
+    pub(crate) place: PathBuf,
+    /// That of the name.
+    pub(crate) kind: GuardKind,
+    /// One clause.
+    pub(crate) why: String,
+}
+
+impl Linked {
+    fn new(place: &Path, name: &Path, Reason { kind, why }: Reason<'_>) -> Self {
+        Self { place: place.to_owned(), kind, why: format!("`{}` leads there: {why}", name.display()) }
+    }
+}
+
+/// A look for guarded names that are links.
+pub(crate) struct Look<'a> {
+    guards: &'a Guards,
+    home: Option<&'a Path>,
+    found: Vec<Linked>,
+    followed: HashSet<PathBuf>,
+    entered: HashSet<PathBuf>,
+    reach: Reach,
+}
+
+/// Why what a name leads to is held.
+#[derive(Clone, Copy)]
+struct Reason<'r> {
+    kind: GuardKind,
+    why: &'r str,
+}
+
+impl<'a> Look<'a> {
+    pub(crate) fn new(guards: &'a Guards, home: Option<&'a Path>) -> Self {
+        let (followed, entered) = (HashSet::new(), HashSet::new());
+        Self { guards, home, found: Vec::new(), followed, entered, reach: Reach::Everything }
+    }
+
+    /// Looks around a folder, within the bounds of a [scan].
+    pub(crate) fn around(&mut self, folder: &Path) {
+        if layout::is_git_dir(folder) {
+            self.git_directory(folder);
+        }
+        let reach = scan(folder, |entry| self.see(entry));
+        self.note(reach);
+    }
+
+    /// Looks at the names in one directory, and into those that are guarded.
+    pub(crate) fn directly_in(&mut self, directory: &Path) {
+        let guards = self.guards;
+        let mut within = Vec::new();
+        let reach = each_entry(directory, |entry| {
+            let enters = self.see(entry) == Descend::Yes && entry.kind.is_dir();
+            if enters && guarded(guards, entry.path, self.home).is_some() {
+                within.push(entry.path.to_owned());
+            }
+        });
+        self.note(reach);
+        for directory in within {
+            let reach = scan(&directory, |entry| self.see(entry));
+            self.note(reach);
+        }
+    }
+
+    /// What was found, and whether the look was complete.
+    pub(crate) fn finish(self) -> (Vec<Linked>, Reach) {
+        (self.found, self.reach)
+    }
+
+    fn note(&mut self, reach: Reach) {
+        if reach == Reach::Bounded {
+            self.reach = reach;
+        }
+    }
+
+    fn see(&mut self, entry: &Entry<'_>) -> Descend {
+        let in_git_dir = || entry.path.parent().filter(|parent| layout::is_git_dir(parent));
+        if entry.kind.is_symlink() {
+            self.link(entry.path);
+        } else if entry.kind.is_dir() {
+            if entry.name == ".git" {
+                self.git_directory(entry.path);
+                return Descend::No;
+            }
+            let is_data = ["objects", "refs"].iter().any(|name| entry.name == *name);
+            return if is_data && in_git_dir().is_some() { Descend::No } else { Descend::Yes };
+        } else if entry.name == "HEAD"
+            && let Some(bare) = in_git_dir()
+        {
+            self.git_directory(bare);
+        }
+        Descend::No
+    }
+
+    /// A link is at a guarded name, or on the way to one.
+    fn link(&mut self, link: &Path) {
+        let guards = self.guards;
+        if link.file_name().is_some_and(|name| name == ".git") {
+            // What it leads to is told by what is in it, as any git directory.
+            let chain = follow(link);
+            self.hold(&chain.links, link, Reason { kind: GuardKind::Git, why: GIT_RUNS });
+            return self.git_directory(&chain.end);
+        }
+        let through = names_through(guards, link);
+        for name in std::iter::once(link.to_owned()).chain(through) {
+            if let Some(guard) = guarded(guards, &name, self.home) {
+                self.lead(&name, Reason { kind: guard.kind(), why: guard.why() });
+            }
+        }
+    }
+
+    /// Holds what a name leads through and to.
+    fn lead(&mut self, name: &Path, reason: Reason<'_>) {
+        if !self.followed.insert(name.to_owned()) {
+            return;
+        }
+        if self.followed.len() > MOST {
+            return self.note(Reach::Bounded);
+        }
+        let chain = follow(name);
+        if chain.links.is_empty() {
+            return;
+        }
+        self.hold(&chain.links, name, reason);
+        self.hold(std::slice::from_ref(&chain.end), name, reason);
+        if !self.entered.insert(chain.end.clone()) || !chain.end.is_dir() {
+            return;
+        }
+        // What lies in there is acted on as well, and may be links in turn.
+        let mut links = Vec::new();
+        let reach = scan(&chain.end, |entry| {
+            if entry.kind.is_symlink() {
+                links.push(entry.path.to_owned());
+            }
+            Descend::Yes
+        });
+        self.note(reach);
+        links.iter().for_each(|link| self.lead(link, reason));
+    }
+
+    fn hold(&mut self, places: &[PathBuf], name: &Path, reason: Reason<'_>) {
+        self.found.extend(places.iter().map(|place| Linked::new(place, name, reason)));
+    }
+
+    /// Follows the links in a git directory, those of submodules and worktrees included, by which git would come to run something.
+    fn git_directory(&mut self, git_dir: &Path) {
+        if !self.entered.insert(git_dir.to_owned()) {
+            return;
+        }
+        let mut ahead = vec![git_dir.to_owned()];
+        while let Some(directory) = ahead.pop() {
+            let mut links = Vec::new();
+            let reach = each_entry(&directory, |entry| {
+                let below = entry.path.strip_prefix(git_dir).unwrap_or(entry.path);
+                let minds = matches!(part(below), GitPart::Held(_) | GitPart::Pinned(_) | GitPart::Config);
+                let is_data = ["objects", "refs", "logs"].iter().any(|name| below.starts_with(name));
+                if entry.kind.is_symlink() && minds && !is_data {
+                    links.push(entry.path.to_owned());
+                } else if entry.kind.is_dir() && minds && !is_data {
+                    ahead.push(entry.path.to_owned());
+                }
+            });
+            self.note(reach);
+            let alternates = directory.join("objects/info/alternates");
+            links.extend(alternates.is_symlink().then_some(alternates));
+            links.iter().for_each(|link| self.lead(link, Reason { kind: GuardKind::Git, why: GIT_RUNS }));
+        }
+        let below = layout::modules(git_dir).into_iter().chain(layout::worktrees(git_dir));
+        below.for_each(|below| self.git_directory(&below));
+    }
+}
+
+/// The guard of a name that a kernel holds; what belongs to a git directory is held as a part of that.
+fn guarded<'g>(guards: &'g Guards, name: &Path, home: Option<&Path>) -> Option<&'g Guard> {
+    let guard = guards.write(name, home, true)?;
+    let counts = guard.held() != Held::Asked && (guard.kind() != GuardKind::Git || is_of_person(guard));
+    counts.then_some(guard)
+}
+
+/// Guarded names that begin with a place: of `.config` those of `.config/fish` and its like. A link at the place leads all of
+/// them elsewhere.
+pub(crate) fn names_through(guards: &Guards, place: &Path) -> impl Iterator<Item = PathBuf> {
+    let patterns = guards.write_list().iter().filter_map(|guard| guard.pattern().strip_prefix("**/"));
+    patterns.filter_map(|pattern| {
+        let pattern = Path::new(pattern);
+        let mut above = pattern.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        let above = above.find(|above| place.ends_with(above))?;
+        Some(place.join(pattern.strip_prefix(above).ok()?))
+    })
+}
+
+#[cfg(test)]
+mod tests;

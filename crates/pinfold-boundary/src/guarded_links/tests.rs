@@ -1,0 +1,98 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+struct Bed {
+    _place: tempfile::TempDir,
+    top: PathBuf,
+}
+
+impl Bed {
+    /// Directories and files (`NAME`), and links (`NAME -> TEXT`).
+    fn new(names: &[&str]) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        for name in names {
+            let (name, text) = name.split_once(" -> ").map_or((*name, None), |(at, text)| (at, Some(text)));
+            let at = top.join(name);
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            match text {
+                Some(text) => symlink(text, at).unwrap(),
+                None if name.ends_with('/') => fs::create_dir_all(at).unwrap(),
+                None => fs::write(at, "").unwrap(),
+            }
+        }
+        Self { _place: place, top }
+    }
+
+    fn held(&self) -> BTreeSet<String> {
+        let guards = Guards::default();
+        let mut look = Look::new(&guards, None);
+        look.around(&self.top);
+        let (found, reach) = look.finish();
+        assert_eq!(reach, Reach::Everything);
+        let name = |linked: &Linked| linked.place.strip_prefix(&self.top).unwrap().display().to_string();
+        found.iter().map(name).collect()
+    }
+}
+
+#[test]
+fn what_guarded_names_lead_to_is_held() {
+    for (names, expected) in [
+        (&[".envrc -> config/envrc", "config/envrc"][..], &[".envrc", "config/envrc"][..]),
+        // It need not be there.
+        (&[".envrc -> config/envrc"], &[".envrc", "config/envrc"]),
+        // A directory on the way is a link.
+        (&[".mcp.json -> l/mcp.json", "l -> x", "x/mcp.json"], &[".mcp.json", "l", "x/mcp.json"]),
+        // Links in a guarded directory, and in one that a guarded name leads to.
+        (&[".vscode/tasks.json -> ../t.json", "t.json"], &[".vscode/tasks.json", "t.json"]),
+        (
+            &[".vscode -> tools/vscode", "tools/vscode/tasks.json -> ../../t.json", "t.json"],
+            &[".vscode", "tools/vscode", "tools/vscode/tasks.json", "t.json"],
+        ),
+        // At a depth, and from a guarded name that is several names long.
+        (&["app/.claude -> ../c", "c/"], &["app/.claude", "c"]),
+        (&[".config -> dots", "dots/fish/"], &[".config", "dots/containers", "dots/fish"]),
+        // The parts of git directories that name programs.
+        (&[".git/hooks -> ../hooks", "hooks/"], &[".git/hooks", "hooks"]),
+        (
+            &[".git/hooks/pre-commit -> ../../scripts/check", "scripts/check"],
+            &[".git/hooks/pre-commit", "scripts/check"],
+        ),
+        (&[".git/config -> ../gitconfig"], &[".git/config", "gitconfig"]),
+        (&["r.git/HEAD", "r.git/objects/", "r.git/refs/", "r.git/hooks -> ../h"], &["h", "r.git/hooks"]),
+        // Plain links are nothing.
+        (&["docs -> text", "text/", "src/lib.rs", ".git/refs/x -> ../y", ".env.example -> text"], &[]),
+        // What others publish is not acted on.
+        (&["node_modules/p/.vscode -> ../../x"], &[]),
+    ] {
+        let held = Bed::new(names).held();
+        let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
+        let is_right =
+            if names[0].starts_with(".config") { expected.is_subset(&held) } else { expected == held };
+        assert!(is_right, "{names:?}: {held:?}");
+    }
+}
+
+#[test]
+fn one_directory_is_looked_at_with_what_is_guarded_in_it() {
+    let bed = Bed::new(&[".vscode/tasks.json -> ../t.json", "app/.envrc -> ../e", ".idea -> i"]);
+    let guards = Guards::default();
+    let mut look = Look::new(&guards, None);
+    look.directly_in(&bed.top);
+    let (found, _) = look.finish();
+    let places: BTreeSet<&Path> =
+        found.iter().map(|linked| linked.place.strip_prefix(&bed.top).unwrap()).collect();
+    assert_eq!(places, [".idea", ".vscode/tasks.json", "i", "t.json"].map(Path::new).into());
+    assert!(found.iter().all(|linked| linked.kind == GuardKind::Autorun && linked.why.contains("leads")));
+}
+
+#[test]
+fn a_link_may_stand_on_the_way_to_guarded_names() {
+    let guards = Guards::default();
+    let through: Vec<PathBuf> = names_through(&guards, Path::new("/w/.config/systemd")).collect();
+    assert_eq!(through, [Path::new("/w/.config/systemd/user")]);
+    assert_eq!(names_through(&guards, Path::new("/w/src")).count(), 0);
+}

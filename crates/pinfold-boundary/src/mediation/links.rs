@@ -1,0 +1,56 @@
+//! Guarded names that are links, found when something beside or below them is first changed: what the look at the start did not
+//! reach, and what the person made since.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::is_among_dependencies;
+use super::made::Made;
+use crate::boundary::Boundary;
+use crate::guarded_links::{Linked, Look};
+
+/// Directories that are remembered before all are looked at anew.
+const MOST: usize = 100_000;
+
+/// Directories that were looked at, and what guarded names in them lead to.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    known: HashSet<PathBuf>,
+    held: BTreeMap<PathBuf, Linked>,
+}
+
+impl Links {
+    /// Looks at a directory and those above it, each once. What stands in one that this run made is the run's, and what
+    /// stands among dependencies other people's: nobody acts on it.
+    pub(super) fn look_above(&mut self, boundary: &Boundary, made: &Made, nearest: Option<&Path>) {
+        let above = nearest.into_iter().flat_map(Path::ancestors);
+        for directory in above.take_while(|at| boundary.is_within_granted(at)) {
+            if self.known.contains(directory) {
+                continue;
+            }
+            if self.known.len() >= MOST {
+                self.known.clear();
+            }
+            self.known.insert(directory.to_owned());
+            let is_others = is_among_dependencies(boundary, &directory.join("name"));
+            if is_others || made.is_new_project(directory) || made.is_in_new_tree(directory) {
+                continue;
+            }
+            let mut look = Look::new(boundary.guards_by_name(), boundary.home());
+            look.directly_in(directory);
+            let (found, _) = look.finish();
+            let found = found.into_iter().filter(|linked| boundary.minds_link_to(&linked.place));
+            self.held.extend(found.map(|linked| (linked.place.clone(), linked)));
+        }
+    }
+
+    /// What leads to a place, or to a directory above it.
+    pub(super) fn at(&self, place: &Path) -> Option<&Linked> {
+        if self.held.is_empty() { None } else { place.ancestors().find_map(|at| self.held.get(at)) }
+    }
+
+    /// Whether something leads to a place below.
+    pub(super) fn lies_beneath(&self, place: &Path) -> bool {
+        self.held.range(place.to_owned()..).next().is_some_and(|(held, _)| held.starts_with(place))
+    }
+}

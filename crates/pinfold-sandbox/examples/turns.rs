@@ -1,0 +1,18 @@
+//! How long a turn takes that nobody else wants: `cargo run --release -p pinfold-sandbox --example turns`.
+
+use std::time::Instant;
+
+use pinfold_sandbox::Turns;
+
+const ROUNDS: u32 = 1_000_000;
+
+fn main() -> std::io::Result<()> {
+    let file = std::env::temp_dir().join(format!("turn.{}", std::process::id()));
+    let turns = Turns::at(&file)?;
+    let start = Instant::now();
+    for _ in 0..ROUNDS {
+        drop(turns.take()?);
+    }
+    println!("{:?} for each turn", start.elapsed() / ROUNDS);
+    std::fs::remove_file(file)
+}

@@ -1,0 +1,74 @@
+//! Which file it is: told apart from every other one, also when it is gone and its number is another's.
+
+use std::ffi::OsStr;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, statx};
+
+/// A file by its device, its inode and the time at which it was made. A file system gives the number of an inode to another file
+/// when the first one is gone; both were not made at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileIdentity {
+    device: (u32, u32),
+    inode: u64,
+    born: (i64, u32),
+}
+
+impl FileIdentity {
+    /// The file at a path, a link for itself. `None` where nothing is, and where the file system does not tell when it was made:
+    /// nobody can say then which file it is.
+    pub fn of(path: &Path) -> Option<Self> {
+        Self::new(&statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, Self::WANTED).ok()?)
+    }
+
+    /// The file of this name in a directory.
+    pub(crate) fn named(directory: BorrowedFd<'_>, name: &OsStr) -> Option<Self> {
+        Self::new(&statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, Self::WANTED).ok()?)
+    }
+
+    /// A file that is held.
+    pub(crate) fn held(file: BorrowedFd<'_>) -> Option<Self> {
+        Self::new(&statx(file, c"", AtFlags::EMPTY_PATH, Self::WANTED).ok()?)
+    }
+
+    const WANTED: StatxFlags = StatxFlags::INO.union(StatxFlags::BTIME);
+
+    fn new(found: &Statx) -> Option<Self> {
+        let told = StatxFlags::from_bits_retain(found.stx_mask).contains(Self::WANTED);
+        told.then(|| Self {
+            device: (found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+            born: (found.stx_btime.tv_sec, found.stx_btime.tv_nsec),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+    use std::fs;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_identity_and_gives_it_to_no_other() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir(at("a")).unwrap();
+        let Some(first) = FileIdentity::of(&at("a")) else { return };
+        fs::rename(at("a"), at("b")).unwrap();
+        assert_eq!(FileIdentity::of(&at("b")), Some(first));
+        fs::remove_dir(at("b")).unwrap();
+        // Most file systems give the freed number to the next one; their clock goes in steps.
+        sleep(Duration::from_millis(20));
+        fs::create_dir(at("c")).unwrap();
+        assert_ne!(FileIdentity::of(&at("c")), Some(first));
+        assert_eq!(FileIdentity::of(&at("a")), None);
+        let same = FileIdentity { born: (0, 0), ..first };
+        assert_ne!(same, first, "a number alone is nobody");
+    }
+}

@@ -1,0 +1,206 @@
+//! Calls that the supervisor carries out, or answers by itself.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
+
+mod kit;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use kit::{Bed, TIERS};
+use pinfold_sandbox::{Attempt, Detail, Done, Intent, Mediation, Profile, Reply, Tier, Turn, Turns, Watcher};
+
+/// Carries out what lies in the folder, and remembers what else would change something.
+struct Judge<'a> {
+    bed: &'a Bed,
+    outside: Vec<Attempt>,
+}
+
+impl Watcher for Judge<'_> {
+    fn attempt(&mut self, attempt: &Attempt) -> Reply {
+        if matches!(attempt.intent, Intent::Read | Intent::Access | Intent::Lock) {
+            return Reply::GoOn;
+        }
+        if attempt.place.starts_with(&self.bed.folder) {
+            return Reply::CarryOut;
+        }
+        if attempt.place.starts_with(&self.bed.outside) {
+            self.outside.push(attempt.clone());
+        }
+        Reply::Refuse
+    }
+}
+
+fn run(bed: &Bed, tier: Tier, script: &str) -> (String, Vec<Attempt>) {
+    let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+    let mut judge = Judge { bed, outside: Vec::new() };
+    let (_, said) = bed.run_watched(tier, &profile, script, &mut judge);
+    (said, judge.outside)
+}
+
+#[test]
+fn a_name_that_is_there_is_told_as_there_and_nobody_is_asked() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        fs::create_dir_all(bed.outside.join("d/e")).unwrap();
+        fs::write(bed.outside.join("f"), "").unwrap();
+        fs::write(bed.folder.join("here"), "").unwrap();
+        let tried = r#"
+            mkdir -p $OUT/d/e && mkdir -p $OUT && echo made
+            mkdir $OUT/d; mkfifo $OUT/f; ln -s x $OUT/f; ln here $OUT/f
+            perl -MFcntl -e 'sysopen(F, "$ENV{OUT}/f", O_CREAT|O_EXCL|O_WRONLY) or print "open: $!\n"'
+            perl -e '@c = (-100, "here\0", -100, "$ENV{OUT}/f\0", 1); syscall(316, @c) == -1 and print "rename: $!\n"'"#;
+        let (said, outside) = run(&bed, tier, tried);
+        let there = said.lines().filter(|line| line.ends_with("File exists")).count();
+        let expected = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
+        assert!(said.starts_with("made\n") && there >= expected, "{tier}: {said}");
+        assert_eq!(outside, [], "{tier}");
+        // The control: what is not there is an attempt.
+        let (said, outside) = run(&bed, tier, "mkdir $OUT/new; ln here $OUT/new; ln none $OUT/f");
+        let made = outside.iter().filter(|attempt| attempt.place.ends_with("new")).count();
+        assert_eq!(made, 2, "{tier}: {said}");
+        assert!(said.contains("No such file"), "{tier}: what has no first name has no second one: {said}");
+    }
+}
+
+/// Every way to a set-id bit.
+const SET_ID: &str = r#"
+    umask 022
+    perl -MFcntl -e '
+        sysopen(F, "opened", O_CREAT|O_WRONLY, 06755) or die "open: $!"; print F "x\n";
+        chmod(04755, *F) or print "fchmod: $!\n";
+        chmod(02755, "opened") or print "chmod: $!\n";
+        if ($ARGV[0] eq "x86_64") {
+            # Perl hands over no constants.
+            sub call { my ($number, @rest) = @_; syscall($number, @rest) }
+            call(133, "node\0", 0106755, 0); call(85, "created\0", 04755);
+            call(437, -100, "how\0", pack("QQQ", O_CREAT|O_WRONLY, 06755, 0), 24);
+            my $fd = call(257, -100, ".\0", 020200000|O_WRONLY, 04755);
+            call(265, -100, "/proc/self/fd/$fd\0", -100, "unnamed\0", 0x400);
+            call(452, -100, "opened\0", 06755, 0) == -1 and print "fchmodat2: $!\n";
+        }' "$(uname -m)"
+    chmod u+s opened; mkdir d && chmod g+s d; cp -p /bin/true t && chmod 711 t"#;
+
+#[test]
+fn no_file_gets_a_set_id_bit_and_a_directory_keeps_its_own() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        let (said, _) = run(&bed, tier, SET_ID);
+        let mode = |name: &str| fs::metadata(bed.folder.join(name)).unwrap().permissions().mode() & 0o7777;
+        let mut names = vec!["opened"];
+        if cfg!(target_arch = "x86_64") {
+            names.extend(["node", "created", "how", "unnamed"]);
+        }
+        for name in names {
+            assert_eq!(mode(name), 0o755, "{tier} {name}: {said}");
+        }
+        assert_eq!((mode("d") & 0o2000, mode("t")), (0o2000, 0o711), "{tier}: {said}");
+        assert!(said.contains("chmod: Operation not permitted"), "{tier}: {said}");
+    }
+    // The control.
+    let bed = Bed::new();
+    let free = Command::new("sh").args(["-c", SET_ID]).current_dir(&bed.folder).output().expect("a shell");
+    let mode = fs::metadata(bed.folder.join("opened")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o4000, 0o4000, "{free:?}");
+}
+
+#[test]
+fn no_file_gets_a_capability() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        let script = r#"cp /bin/true t
+            perl -e '@c = ("t\0", "security.capability\0", pack("LLLLL", 0x02000001, 1 << 7, 0, 0, 0), 20, 0);
+                syscall(188, @c) == -1 and print "refused: $!\n"'"#;
+        let (said, _) = run(&bed, tier, script);
+        assert!(!cfg!(target_arch = "x86_64") || said.starts_with("refused: "), "{tier}: {said}");
+    }
+}
+
+/// Lets no link become `kept`, and takes its time to look.
+struct Slow {
+    turns: Option<Turns>,
+    /// How often one has, for all that.
+    wrong: usize,
+}
+
+fn is_link(place: &Path) -> bool {
+    fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink())
+}
+
+impl Watcher for Slow {
+    fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
+        let renames = attempts.iter().any(|attempt| attempt.intent == Intent::MoveTo);
+        self.turns.as_ref().filter(|_| renames).map(Turns::take).transpose()
+    }
+
+    fn attempt(&mut self, attempt: &Attempt) -> Reply {
+        match (attempt.intent, &attempt.detail) {
+            (Intent::Read | Intent::Access | Intent::Lock, _) => Reply::GoOn,
+            (Intent::MoveTo, Detail::From(from)) if attempt.place.ends_with("kept") => {
+                let refused = is_link(from);
+                thread::sleep(Duration::from_millis(5));
+                if refused { Reply::Refuse } else { Reply::CarryOut }
+            }
+            _ => Reply::CarryOut,
+        }
+    }
+
+    fn carried_out(&mut self, done: &Done) {
+        let arrived = done.attempt.intent == Intent::MoveTo && done.attempt.place.ends_with("kept");
+        self.wrong += usize::from(arrived && is_link(&done.attempt.place));
+    }
+}
+
+/// What became `kept` while another run, with a supervisor of its own, exchanges what is moved there.
+fn wrong_beside_another(tier: Tier, turns: impl Fn(&Bed) -> Option<Turns> + Sync) -> usize {
+    const SWAPS: &str = r#"perl -e 'until (-e "stop") {
+        symlink("/etc/passwd", "l"); open(F, ">", "r"); close(F); rename("l", "src"); rename("r", "src") }'"#;
+    const MOVES: &str = r#"perl -e 'for (1 .. 60) { rename("src", "kept"); unlink("kept") }'; echo > stop"#;
+    let bed = Bed::new();
+    let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+    let run = |script| {
+        let mut slow = Slow { turns: turns(&bed), wrong: 0 };
+        bed.run_watched(tier, &profile, script, &mut slow);
+        slow.wrong
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| run(SWAPS));
+        let wrong = run(MOVES);
+        other.join().expect("the other run");
+        wrong
+    })
+}
+
+#[test]
+fn what_was_judged_is_what_is_moved_whatever_another_run_does_beside() {
+    for tier in TIERS {
+        let turns = |bed: &Bed| Some(Turns::at(&bed.outside.join("turn")).unwrap());
+        assert_eq!(wrong_beside_another(tier, turns), 0, "{tier}");
+        // The control.
+        assert_ne!(wrong_beside_another(tier, |_| None), 0, "{tier}");
+    }
+}
+
+#[test]
+fn between_what_a_run_writes_by_itself_and_the_folder_nothing_is_moved() {
+    struct Far;
+    impl Watcher for Far {
+        fn attempt(&mut self, attempt: &Attempt) -> Reply {
+            let is_arrival = attempt.intent == Intent::MoveTo && attempt.place.ends_with("new");
+            if is_arrival { Reply::Apart } else { Reply::CarryOut }
+        }
+    }
+    for tier in TIERS {
+        let bed = Bed::new();
+        let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+        let script = "echo text > old; ln old new; perl -e 'rename(\"old\", \"new\") or print \"rename: $!\n\"'; mv old new; cat new";
+        let (_, said) = bed.run_watched(tier, &profile, script, &mut Far);
+        let apart = said.lines().filter(|line| line.ends_with("cross-device link")).count();
+        assert!(apart == 2 && said.ends_with("text\n"), "{tier}: programs copy: {said}");
+    }
+}
