@@ -92,8 +92,18 @@ impl FileQuestion {
         matches!(self.call, FileCall::Change { .. })
     }
 
+    /// How the call fails whatever anybody would say of it, by what is there and what is not. Nobody is asked, and nothing is
+    /// reported.
+    pub(super) fn fails_anyway(&self) -> Option<i32> {
+        if self.makes_what_is_there() {
+            return Some(libc::EEXIST);
+        }
+        // On a mount that is read-only the kernel would not look for it.
+        self.removes_nothing().then_some(libc::ENOENT)
+    }
+
     /// Whether the call would remove what is not there.
-    pub(super) fn removes_nothing(&self) -> bool {
+    fn removes_nothing(&self) -> bool {
         matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(Place::is_missing)
     }
 
@@ -102,9 +112,8 @@ impl FileQuestion {
         self.places.iter().all(Place::stands_where_it_was)
     }
 
-    /// Whether the call makes a name that is there, and may not be: whatever anybody would say of it, it fails for that reason
-    /// alone. `mkdir -p` counts on it, and nobody is asked.
-    pub(super) fn makes_what_is_there(&self) -> bool {
+    /// Whether the call makes a name that is there, and may not be. `mkdir -p` counts on being told so.
+    fn makes_what_is_there(&self) -> bool {
         let there = |at: usize| self.places.get(at).is_some_and(Place::exists);
         match &self.call {
             FileCall::MakeDir { .. } => there(0),

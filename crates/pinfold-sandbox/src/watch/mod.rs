@@ -270,8 +270,8 @@ impl Watch {
         if !sys::still_asking(self.fd(), question.id) {
             return Ok(());
         }
-        if found.makes_what_is_there() {
-            return self.answer(question, Answer::Fail(libc::EEXIST));
+        if let Some(errno) = found.fails_anyway() {
+            return self.answer(question, Answer::Fail(errno));
         }
         let mut attempts = found.attempts(pid);
         let turn = match watcher.turn(&attempts) {
@@ -320,10 +320,6 @@ impl Watch {
             }
             // The kernel would read the mode as it was said.
             Reply::GoOn if would_set_id => self.answer(question, Answer::Fail(libc::EPERM)),
-            // On a mount that is read-only the kernel would not look for it.
-            Reply::GoOn if self.backing.mediated && found.removes_nothing() => {
-                self.answer(question, Answer::Fail(libc::ENOENT))
-            }
             Reply::GoOn | Reply::CarryOut | Reply::Hold | Reply::MeetWall => {
                 self.answer(question, Answer::GoOn)
             }
