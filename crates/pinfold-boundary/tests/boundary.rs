@@ -673,3 +673,32 @@ fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
         assert_eq!(said, expected, "{intent:?} {place} {detail:?}");
     }
 }
+
+#[test]
+fn no_link_is_made_in_a_git_directory() {
+    let bed = Bed::new();
+    bed.git_dir("w/.git");
+    symlink("elsewhere", bed.at("w/link")).unwrap();
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    let text = |text: &str| Detail::LinkText(text.into());
+    let moved = || Detail::From(bed.at("w/link"));
+    for (intent, place, detail, expected) in [
+        (Intent::Symlink, "w/.git/logs/x", text("y"), Reply::Refuse),
+        (Intent::Symlink, "w/.git/FETCH_HEAD", text("ORIG_HEAD"), Reply::Refuse),
+        (Intent::Symlink, "w/.git/refs/heads/x", text("../../../x"), Reply::Refuse),
+        (Intent::MoveTo, "w/.git/COMMIT_EDITMSG", moved(), Reply::Refuse),
+        (Intent::MoveTo, "w/.git/x", Detail::SecondNameOf(bed.at("w/link")), Reply::Refuse),
+        // `git init` tries whether there are links.
+        (Intent::Symlink, "w/.git/tAb3xYz", text("testing"), Reply::CarryOut),
+        (Intent::Symlink, "w/.git/tAb3xYz", text("../x"), Reply::Refuse),
+        (Intent::Symlink, "w/.git/logs/tAb3xY", text("testing"), Reply::Refuse),
+        (Intent::Symlink, "w/x", text("y"), Reply::CarryOut),
+    ] {
+        assert_eq!(
+            reply(&mut witness, intent, bed.at(place), detail.clone()),
+            expected,
+            "{place} {detail:?}"
+        );
+    }
+}

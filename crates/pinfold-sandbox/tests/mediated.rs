@@ -60,7 +60,8 @@ fn a_name_that_is_there_is_told_as_there_and_nobody_is_asked() {
         let expected = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
         assert!(said.starts_with("made\n") && there >= expected, "{tier}: {said}");
         assert_eq!(outside, [], "{tier}");
-        let (said, outside) = run(&bed, tier, "rm $OUT/none; rmdir $OUT/none; rm -f $OUT/none && echo removed");
+        let (said, outside) =
+            run(&bed, tier, "rm $OUT/none; rmdir $OUT/none; rm -f $OUT/none && echo removed");
         assert_eq!(said.matches("No such file").count(), 2, "{tier}: {said}");
         assert!(said.contains("removed") && outside.is_empty(), "{tier}: {said} {outside:?}");
         // The control: what is not there is an attempt.

@@ -3,9 +3,8 @@
 //! [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout). What names programs, other configurations or
 //! other object stores is held; all else every git command writes.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// How a path in a git directory may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +71,10 @@ pub(crate) fn linked(below: &Path, ours: bool) -> GitPart {
     }
 }
 
-/// Whether a symbolic link in a git directory can lead only to what lies beside or beneath it.
-pub(crate) fn stays_inside(text: &OsStr) -> bool {
-    let mut components = Path::new(text).components().peekable();
-    components.peek().is_some()
-        && components.all(|component| matches!(component, Component::Normal(_) | Component::CurDir))
+/// Whether a name in a git directory is one that `git init` makes to try something, by mkstemp(3): `tXXXXXX`.
+pub(crate) fn is_trial(below: &Path) -> bool {
+    let name = below.as_os_str().as_bytes();
+    name.len() == 7 && name.starts_with(b"t") && name.iter().all(u8::is_ascii_alphanumeric)
 }
 
 #[cfg(test)]
@@ -141,17 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_inside_only_by_plain_names() {
-        for (text, expected) in [
-            ("testing", true),
-            ("refs/heads/main", true),
-            ("./x", true),
-            ("", false),
-            ("..", false),
-            ("a/../../x", false),
-            ("/etc/passwd", false),
+    fn a_trial_of_git_is_told_by_its_name() {
+        for (name, expected) in [
+            ("tAb3xYz", true),
+            ("tAb3xY", false),
+            ("aAb3xYz", false),
+            ("a/tAb3xYz", false),
+            ("t/b3xYz", false),
         ] {
-            assert_eq!(stays_inside(OsStr::new(text)), expected, "{text}");
+            assert_eq!(is_trial(Path::new(name)), expected, "{name}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) type Why = String;
 const STAYS: &str = "what is held below it stays where it is";
 const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
 const BARE: &str = "with it the directory would be a repository that was not made with git";
-const LINK_OUT: &str = "a link that leads out of a git directory would make a later git write there";
+const LINK: &str = "git follows links in its directory, and would write what they lead to";
 
 /// The state of one run.
 #[derive(Debug, Default)]
@@ -216,8 +216,8 @@ impl Mediator {
         git_dir: &Path,
         below: &Path,
     ) -> Option<Why> {
-        if self.plants_link(boundary, attempt, git_dir, below) {
-            return Some(LINK_OUT.to_owned());
+        if plants_link(attempt, below) {
+            return Some(LINK.to_owned());
         }
         if self.made.contains(git_dir) {
             return match nested::judge(&self.made, attempt, git_dir, below) {
@@ -229,7 +229,7 @@ impl Mediator {
         if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
             && !from.starts_with(git_dir)
         {
-            return Some(LINK_OUT.to_owned());
+            return Some(LINK.to_owned());
         }
         match self.part(boundary, git_dir, below) {
             GitPart::Free | GitPart::Worktree | GitPart::Module => None,
@@ -247,15 +247,6 @@ impl Mediator {
             }
             GitPart::Config => self.swap.judge(attempt, git_dir),
         }
-    }
-
-    /// Whether what is put into a git directory is a symbolic link through which git could write elsewhere, or to a part of the
-    /// directory that is held.
-    fn plants_link(&self, boundary: &Boundary, attempt: &Attempt, git_dir: &Path, below: &Path) -> bool {
-        let Some(text) = link_text(attempt) else { return false };
-        let leads_to = below.parent().unwrap_or(below).join(&text);
-        !git_dir::stays_inside(text.as_os_str())
-            || !matches!(self.part(boundary, git_dir, &leads_to), GitPart::Free | GitPart::Worktree)
     }
 
     /// The part of a git directory, with the directories of submodules and worktrees in it told apart.
@@ -487,6 +478,16 @@ fn link_text(attempt: &Attempt) -> Option<PathBuf> {
         (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(other)) => link_at(other),
         _ => None,
     }
+}
+
+/// Whether what is put into a git directory is a symbolic link. git makes none there, but for the one by which `git init` tries
+/// whether there are links at all: left behind, it leads to a name beside it that means nothing.
+fn plants_link(attempt: &Attempt, below: &Path) -> bool {
+    link_text(attempt).is_some_and(|text| {
+        let is_trial =
+            attempt.intent == Intent::Symlink && git_dir::is_trial(below) && text.as_os_str() == "testing";
+        !is_trial
+    })
 }
 
 /// Whether a change of attributes would keep the owner from looking at a directory.

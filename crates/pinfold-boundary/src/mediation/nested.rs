@@ -103,7 +103,8 @@ fn part(below: &Path) -> Part {
 
 /// Whether git runs nothing and reads nothing else because of a configuration: it has no keys but those that git sets by itself
 /// when it makes, clones and follows repositories
-/// ([git-config(1)](https://git-scm.com/docs/git-config)).
+/// ([git-config(1)](https://git-scm.com/docs/git-config)). `core.worktree` is none of them: a `git checkout` outside would write
+/// wherever it leads, also through links that are made later.
 pub(super) fn is_plain(config: &Config) -> bool {
     config.entries().iter().all(is_plain_entry)
 }
@@ -125,7 +126,6 @@ fn is_plain_entry(entry: &Entry) -> bool {
             "sparsecheckout",
             "sparsecheckoutcone",
             "symlinks",
-            "worktree",
         ],
         ("extensions", false) => &[
             "compatobjectformat",
@@ -204,6 +204,7 @@ mod tests {
             ("[diff \"x\"]\n\ttextconv = ./x\n", false),
             ("[extensions]\n\tworktreeConfig = true\n", false),
             ("[submodule \"s\"]\n\tupdate = !./x\n", false),
+            ("[core]\n\tworktree = /home/u\n", false),
         ] {
             assert_eq!(is_plain(&Config::parse(text).unwrap()), expected, "{text}");
         }
