@@ -118,12 +118,12 @@ pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
 }
 
 /// A folder that cannot be opened, or is none to work in.
-fn not_opened(error: &SessionError) -> Failure {
+pub(crate) fn not_opened(error: &SessionError) -> Failure {
     let failure = Failure::new(USAGE, error.to_string());
     match error {
         // It says itself what to do.
         SessionError::NoProject { .. } => failure,
-        _ => failure.mend("name an existing folder"),
+        _ => failure.mend("name a folder that is there and can be opened"),
     }
 }
 

@@ -48,7 +48,7 @@ fn is_folder(folder: &Path) -> Result<(), Failure> {
         Ok(_) => format!("`{shown}` is not a folder"),
         Err(error) => format!("`{shown}` cannot be opened: {error}"),
     };
-    Err(Failure::new(USAGE, wrong).mend("name an existing folder"))
+    Err(Failure::new(USAGE, wrong).mend("name a folder that is there and can be opened"))
 }
 
 /// Reads them.

@@ -10,7 +10,8 @@ use super::recorded::Recorded;
 use super::wish::Judged;
 use crate::args::Run;
 use crate::asking::{Asker, Reach, Tell};
-use crate::exit::{Failure, USAGE};
+use crate::exit::Failure;
+use crate::session;
 
 /// Who decides what processes may do outside.
 pub(super) struct Questions {
@@ -42,7 +43,7 @@ impl Questions {
             ..plan
         };
         let session = Session::open(&Ambient::claim(), plan, recorded.journal())
-            .map_err(|e| Failure::new(USAGE, e.to_string()).mend("name an existing folder"))?;
+            .map_err(|e| session::not_opened(&e))?;
         if let Some(asker) = &asker {
             // What a run is held to stays as it was at its start.
             asker.know(&session, |_| {});

@@ -84,8 +84,12 @@ pub(crate) fn read_within(
 
 /// Where a path of a project leads, links followed, as long as that is within the project.
 fn place_within(ambient: &Ambient, within: &Path, path: &Path) -> Result<Contained, FileTrouble> {
-    let workspace =
-        Workspace::open(ambient, within).map_err(|e| trouble(e.to_string(), "name an existing folder"))?;
+    let workspace = Workspace::open(ambient, within).map_err(|e| {
+        trouble(
+            e.to_string(),
+            "name a folder that can be opened; where too many files are open, raise that limit (`ulimit -n`)",
+        )
+    })?;
     let below = path.strip_prefix(within).ok().filter(|below| !below.as_os_str().is_empty());
     let below = below.unwrap_or(Path::new(".")).to_owned();
     let cwd = workspace.path().to_owned();
