@@ -34,7 +34,9 @@ pub(crate) struct Linked {
 
 impl Linked {
     fn new(place: &Path, name: &Path, Reason { kind, why }: Reason<'_>) -> Self {
-        Self { place: place.to_owned(), kind, why: format!("`{}` leads there: {why}", name.display()) }
+        let is_name = place == name;
+        let why = if is_name { why.to_owned() } else { format!("`{}` leads there: {why}", name.display()) };
+        Self { place: place.to_owned(), kind, why }
     }
 }
 
