@@ -512,6 +512,8 @@ impl Drawing {
         // Below a folder that is itself guarded the grant speaks.
         let folders = self.granted.iter().filter(|folder| guards.write(folder, home, true).is_none());
         folders.for_each(|folder| look.around(folder));
+        // Those of the folder that lie elsewhere too.
+        self.findings.git.git_dirs.iter().for_each(|git_dir| look.git_directory(git_dir));
         let (found, reach) = look.finish();
         self.findings.linked.extend(found);
         let opened = &self.opened;

@@ -34,7 +34,9 @@ pub(crate) struct Linked {
 
 impl Linked {
     fn new(place: &Path, name: &Path, Reason { kind, why }: Reason<'_>) -> Self {
-        Self { place: place.to_owned(), kind, why: format!("`{}` leads there: {why}", name.display()) }
+        let is_name = place == name;
+        let why = if is_name { why.to_owned() } else { format!("`{}` leads there: {why}", name.display()) };
+        Self { place: place.to_owned(), kind, why }
     }
 }
 
@@ -99,20 +101,14 @@ impl<'a> Look<'a> {
     }
 
     fn see(&mut self, entry: &Entry<'_>) -> Descend {
-        let in_git_dir = || entry.path.parent().filter(|parent| layout::is_git_dir(parent));
         if entry.kind.is_symlink() {
             self.link(entry.path);
         } else if entry.kind.is_dir() {
-            if entry.name == ".git" {
-                self.git_directory(entry.path);
-                return Descend::No;
-            }
             let is_data = ["objects", "refs"].iter().any(|name| entry.name == *name);
-            return if is_data && in_git_dir().is_some() { Descend::No } else { Descend::Yes };
-        } else if entry.name == "HEAD"
-            && let Some(bare) = in_git_dir()
-        {
-            self.git_directory(bare);
+            let bare = entry.path.parent().filter(|parent| is_data && layout::is_git_dir(parent));
+            let git_dir = if entry.name == ".git" { Some(entry.path) } else { bare };
+            let Some(git_dir) = git_dir else { return Descend::Yes };
+            self.git_directory(git_dir);
         }
         Descend::No
     }
@@ -168,7 +164,7 @@ impl<'a> Look<'a> {
     }
 
     /// Follows the links in a git directory, those of submodules and worktrees included, by which git would come to run something.
-    fn git_directory(&mut self, git_dir: &Path) {
+    pub(crate) fn git_directory(&mut self, git_dir: &Path) {
         if !self.entered.insert(git_dir.to_owned()) {
             return;
         }
