@@ -41,25 +41,34 @@ fn a_limit_that_ends_a_command_is_told_with_its_value_and_what_to_do() {
     let (much, big) = ("perl -e '$x = \"x\" x (300 << 20)'", "exec dd if=/dev/zero of=big bs=1M count=3");
     let (busy, long, free) = ("exec perl -e '1 while 1'", "sleep 60", Limits::default());
     let cases = [
-        (memory, much, MINUTES, "memory", json!(64 << 20), "(memory 64M); work on less at a time"),
-        (file_size, big, MINUTES, "file-size", json!(1 << 20), "(file-size 1M); write several smaller files"),
-        (cpu_time, busy, MINUTES, "cpu-time", json!(1), "(cpu-time 1s); split the work"),
-        (wall_time, long, MINUTES, "time", json!(1), "(time 1s); give a longer timeout"),
-        (free, long, 300, "time", json!(0.3), "(time 300ms); give a longer timeout"),
+        (memory, much, MINUTES, "memory", json!(64 << 20), ["(memory 64M)", "; work on less at a time"]),
+        (
+            file_size,
+            big,
+            MINUTES,
+            "file-size",
+            json!(1 << 20),
+            ["(file-size 1M)", "; write several smaller files"],
+        ),
+        (cpu_time, busy, MINUTES, "cpu-time", json!(1), ["(cpu-time 1s)", "; split the work"]),
+        (wall_time, long, MINUTES, "time", json!(1), ["(time 1s)", "; give a longer timeout"]),
+        (free, long, 300, "time", json!(0.3), ["(time 300ms)", "; give a longer timeout"]),
         (
             free,
             "yes | head -c 100000",
             MINUTES,
             "output",
             json!(32 << 10),
-            "(output 32K); write the output to",
+            ["(output 32K)", "; write the output to"],
         ),
     ];
     for (limits, command, timeout, limit, value, words) in cases {
         let (reply, told) = told(&bed, limits, command, timeout);
         assert_eq!(told.len(), 1, "{limit}: {}", reply.text());
         assert_eq!((&told[0]["limit"], &told[0]["value"]), (&json!(limit), &value), "{}", reply.text());
-        assert!(reply.text().contains(words), "no `{words}` in {}", reply.text());
+        for words in words {
+            assert!(reply.text().contains(words), "no `{words}` in {}", reply.text());
+        }
         assert!(reply.text().contains("[limit reached by "), "{}", reply.text());
     }
 }
