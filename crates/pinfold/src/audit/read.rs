@@ -4,6 +4,7 @@
 //! version is read as far as it is understood. A line that cannot be what a journal wrote is told with its file and
 //! number, and hides no other. Whether the chain holds is another question: [`verify`](super::verify()).
 
+mod backwards;
 mod calls;
 mod find;
 mod reader;
@@ -18,8 +19,8 @@ pub use calls::{Call, Calls};
 pub use find::{Found, Name, NotFound, Ran, Told, last_no};
 pub use reader::{Damage, Read, Reader};
 pub use told::{
-    AnswerRead, ByRead, CutRead, DecisionRead, DenialRead, EndRead, HookRead, NotWrittenRead, NoteRead,
-    OutcomeRead, PartRead, PathRead, RulingRead, StartRead,
+    AnswerRead, ByRead, CutRead, DecisionRead, DenialRead, EndRead, HookRead, HostRead, NotWrittenRead,
+    NoteRead, OutcomeRead, PartRead, PathRead, RulingRead, StartRead,
 };
 
 /// A line of the record, as far as it is understood.
