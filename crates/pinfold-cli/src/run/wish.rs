@@ -250,7 +250,7 @@ pub(super) fn socket_warning(socket: &Path) -> String {
     format!("--allow-socket {place}: the program behind it acts outside for whoever asks it to")
 }
 
-fn limits(limits: &args::Limits) -> pinfold_sandbox::Limits {
+pub(super) fn limits(limits: &args::Limits) -> pinfold_sandbox::Limits {
     pinfold_sandbox::Limits {
         memory: limits.max_memory,
         processes: limits.max_processes,

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use pinfold_boundary::{Amount, LimitKind, LimitReached};
 use pinfold_scrub::{Counts, Stream};
 
 /// Bytes kept from the beginning: what a command says first tells what it does.
@@ -39,6 +40,14 @@ pub(crate) struct Output {
     pub(crate) left_out: u64,
     /// Secrets that were taken out.
     pub(crate) found: Counts,
+}
+
+impl Output {
+    /// The limit on what is shown, where there was more.
+    pub(crate) fn limit(&self) -> Option<LimitReached> {
+        let shown = Amount::Bytes((HEAD + TAIL) as u64);
+        (self.left_out > 0).then(|| LimitReached::once(LimitKind::Output, shown))
+    }
 }
 
 impl Capture {

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use pinfold::consent::Caller;
 use pinfold::policy::Guards;
 use pinfold::{Failure, RefusalCode, WeakSession};
-use pinfold_boundary::{Boundary, Grant, Means, NotStarted, Refused, RunReport, Started, WayOut};
+use pinfold_boundary::{
+    Boundary, Grant, LimitReached, Means, NotStarted, Refused, RunReport, Started, WayOut, limits_reached,
+};
 use pinfold_sandbox::{Command, End, Remote, Signalling, StartError, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -94,6 +96,8 @@ pub(crate) struct Ending {
     pub(crate) let_through: Vec<LetThrough>,
     /// What is in neither list.
     pub(crate) more: u64,
+    /// Limits that it or its processes reached.
+    pub(crate) limits: Vec<LimitReached>,
     pub(crate) left: RunReport,
     pub(crate) tier: Tier,
     /// False when what was refused could not be seen.
@@ -110,6 +114,17 @@ pub(crate) enum How {
     TimedOut,
     /// It was ended by request.
     Killed,
+}
+
+impl How {
+    /// The end that the shell came to by itself or by a limit.
+    fn end(self) -> Option<End> {
+        match self {
+            Self::Code(code) => Some(End::Code(code)),
+            Self::TimedOut => Some(End::TimedOut),
+            Self::Killed => None,
+        }
+    }
 }
 
 impl Running {
@@ -189,11 +204,12 @@ impl Running {
             Ok(End::Code(code)) => How::Code(code),
             Err(error) => return Err(lost(&error)),
         };
-        let Tried { mut refused, let_through, mut more, limits: _ } = tried;
+        let Tried { mut refused, let_through, mut more, limits: met } = tried;
+        let limits = limits_reached(&grant.limits, &met, how.end());
         if let Some(way_out) = way_out {
             way_out.close(&mut refused, &mut more);
         }
-        Ok(Ending { how, refused, let_through, more, left, tier, watched, took })
+        Ok(Ending { how, refused, let_through, more, limits, left, tier, watched, took })
     }
 
     /// Reads what is said until everything has ended.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use pinfold::paths::show;
-use pinfold_boundary::Refused;
+use pinfold_boundary::{LimitReached, Refused};
 use serde_json::{Map, Value, json};
 
 use super::capture::Output;
@@ -30,6 +30,7 @@ pub(crate) fn text(output: &Output, ending: &Ending) -> String {
     if let Some(end) = end {
         line(&mut text, &end);
     }
+    ending.limits.iter().for_each(|reached| limit(&mut text, reached));
     refused(&mut text, ending);
     let_through(&mut text, ending);
     listed(&mut text, "made a new repository", ending.left.new_repositories.iter());
@@ -51,7 +52,16 @@ pub(crate) fn text(output: &Output, ending: &Ending) -> String {
 
 /// Output as it stands in a text.
 pub(crate) fn said(output: &Output) -> String {
-    output.text.trim_end_matches('\n').to_owned()
+    let mut text = output.text.trim_end_matches('\n').to_owned();
+    output.limit().iter().for_each(|reached| limit(&mut text, reached));
+    text
+}
+
+/// A limit, its value, and what can be done within it.
+fn limit(text: &mut String, reached: &LimitReached) {
+    let (program, what) = (reached.program(), reached.describe(reached.limit.as_str()));
+    let often = if reached.times > 1 { format!(" ({} times)", reached.times) } else { String::new() };
+    line(text, &format!("[limit reached by {program}: {what}{often}; {}]", reached.limit.instead()));
 }
 
 /// Adds a line.
@@ -110,6 +120,15 @@ pub(crate) fn output_data(output: &Output) -> Map<String, Value> {
     data.insert("output".into(), output.text.clone().into());
     data.insert("output_bytes".into(), output.bytes.into());
     data.insert("left_out_bytes".into(), output.left_out.into());
+    data.insert("limits".into(), output.limit().iter().map(limit_data).collect());
+    data
+}
+
+fn limit_data(reached: &LimitReached) -> Value {
+    let mut data = serde_json::to_value(reached).unwrap_or_default();
+    if let Some(data) = data.as_object_mut() {
+        data.insert("instead".into(), reached.limit.instead().into());
+    }
     data
 }
 
@@ -130,6 +149,9 @@ pub(crate) fn ending_data(data: &mut Map<String, Value>, ending: &Ending) {
     data.insert("refused".into(), ending.refused.iter().map(refused).collect());
     data.insert("more_refused".into(), ending.more.into());
     data.insert("let_through".into(), serde_json::to_value(&ending.let_through).unwrap_or_default());
+    if let Some(limits) = data.get_mut("limits").and_then(Value::as_array_mut) {
+        limits.extend(ending.limits.iter().map(limit_data));
+    }
     data.insert("held_by".into(), ending.tier.to_string().into());
     data.insert("watched".into(), ending.watched.into());
     data.insert("left".into(), serde_json::to_value(&ending.left).unwrap_or_default());
