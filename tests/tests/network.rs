@@ -85,6 +85,38 @@ fn what_is_refused_is_named_in_the_report_and_the_record() {
     });
 }
 
+#[test]
+fn the_log_names_the_hosts_of_a_run_and_what_came_of_them() {
+    everybody(|world| {
+        let log = |args: &[&str]| {
+            let mut pinfold = world.bed.free(pinfold_tests::product::pinfold());
+            let output = pinfold.arg("log").args(args).output().expect("pinfold");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        python(world, &Case::new("quiet", "pass\n"), Some(Tier::Full));
+        let before = log(&["--all", "--json"]);
+        let ends = |text: &str| -> Vec<Value> {
+            let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            lines.filter(|line| line["kind"] == "end").collect()
+        };
+        let quiet = ends(&before);
+        assert!(quiet.len() == 1 && quiet[0].get("hosts").is_none(), "the control: {before}");
+        let code = "import contextlib\nask(tcp('allowed.test', HTTP), 'allowed.test')\n\
+                    ask(tcp('allowed.test', HTTP), 'allowed.test')\n\
+                    with contextlib.suppress(OSError):\n    tcp('other.test', HTTP)\n";
+        let output = python(world, &Case::new("hosts", code), Some(Tier::Full));
+        let http = world.port("http");
+        let text = log(&[]);
+        for line in [format!("reached: allowed.test:{http} (2 times)\n"), "refused: other.test".to_owned()] {
+            assert!(text.contains(&line), "no `{line}` in {text}\n{}", told(&output));
+        }
+        let told = ends(&log(&["--all", "--json"])).pop().expect("an end");
+        let reached = json!({"host": "allowed.test", "port": http, "outcome": "reached", "times": 2});
+        assert_eq!(told["hosts"][0], reached, "{told:#}");
+        assert_eq!(told["hosts"][1]["outcome"], "refused", "{told:#}");
+    });
+}
+
 /// Says much and goes, so that most of it waits when nobody is left.
 const LAST_WORDS: &str = "def query(name):\n    \
     parts = b''.join(bytes([len(part)]) + part.encode() for part in name.split('.'))\n    \

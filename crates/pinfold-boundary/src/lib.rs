@@ -57,5 +57,5 @@ pub use place::{Place, Standing};
 pub use private::Private;
 pub use report::RunReport;
 pub use start::{NotStarted, Started};
-pub use way_out::{Decides, Means, WayOut, Wish};
+pub use way_out::{Decides, HostContact, HostContacts, HostOutcome, Means, WayOut, Wish};
 pub use witness::{Changed, INSTEAD_OUTSIDE, LimitMet, Refused, TO_ALLOW_OUTSIDE, Witness, word};

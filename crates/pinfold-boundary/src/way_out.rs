@@ -2,6 +2,7 @@
 //! refused is remembered.
 
 mod asked;
+mod contacts;
 mod keeper;
 mod program;
 mod refusals;
@@ -20,6 +21,7 @@ use crate::boundary::Boundary;
 use crate::secrets::Kept;
 use crate::witness::Refused;
 pub use asked::{Decides, Wish};
+pub use contacts::{HostContact, HostContacts, HostOutcome};
 use keeper::Keeper;
 pub(crate) use program::is_listened_on;
 
@@ -115,8 +117,8 @@ impl WayOut {
     }
 
     /// Closes it. What was refused on it is added to what else was refused, where addresses that stood for names become
-    /// names.
-    pub fn close(self, refused: &mut Vec<Refused>, more: &mut u64) {
+    /// names. Comes back with the hosts that were let pass.
+    pub fn close(self, refused: &mut Vec<Refused>, more: &mut u64) -> HostContacts {
         for one in refused.iter_mut() {
             if let Some((address, port)) = connected_to(one)
                 && let Some(name) = self.relay.name(address)
@@ -127,6 +129,7 @@ impl WayOut {
         }
         drop(self.relay);
         self.keeper.told(refused, more);
+        self.keeper.contacts()
     }
 }
 

@@ -130,9 +130,9 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     questions.tell_troubles();
     let (mut tried, changed) = attempts.finish();
     let left = boundary.settle(changed.as_ref());
-    if let Some(way_out) = way_out {
-        way_out.close(&mut tried.refused, &mut tried.more);
-    }
+    let closed = way_out.map(|way_out| way_out.close(&mut tried.refused, &mut tried.more));
+    let mut hosts = closed.unwrap_or_default();
+    hosts.add_refused(&tried.refused);
     let met = limits::met(&run.limits, &tried.limits, ended.as_ref().ok().copied(), too_much);
     let reached = limits::describe(&met);
     let message = how_it_ended(&ended, reached.as_deref());
@@ -142,6 +142,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
         refused: &tried.refused,
         more: tried.more,
         left: &left,
+        hosts: &hosts,
         limits: reached,
         ended: &ended,
     };

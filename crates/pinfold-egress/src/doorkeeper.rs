@@ -148,6 +148,11 @@ pub trait Doorkeeper: Map {
     /// Whether a connection that was let pass would be denied by now.
     fn denies(&self, ask: &Ask) -> bool;
 
+    /// A connection that was let pass was made, or could not be.
+    fn connected(&self, ask: &Ask, is_made: bool) {
+        let _ = (ask, is_made);
+    }
+
     /// A connection has ended.
     fn ended(&self, ask: &Ask, passed: Passed);
 }

@@ -161,10 +161,17 @@ impl Shared {
             Opened::No(no) => return Err(Unmet::Refused(no)),
             Opened::Later(later) => later.wait().await.map_err(Unmet::Refused)?,
         }
-        self.upstream.connect(&ask.host, ask.port, &*self.keeper as &dyn Map).await.map_err(|why| match why {
-            Apart::Refused(mismatch) => Unmet::Refused(self.keeper.mismatch(ask, &mismatch)),
-            Apart::Unreachable(why) => Unmet::Unreachable(why),
-        })
+        match self.upstream.connect(&ask.host, ask.port, &*self.keeper as &dyn Map).await {
+            Ok(host) => {
+                self.keeper.connected(ask, true);
+                Ok(host)
+            }
+            Err(Apart::Refused(mismatch)) => Err(Unmet::Refused(self.keeper.mismatch(ask, &mismatch))),
+            Err(Apart::Unreachable(why)) => {
+                self.keeper.connected(ask, false);
+                Err(Unmet::Unreachable(why))
+            }
+        }
     }
 }
 

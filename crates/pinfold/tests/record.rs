@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use pinfold::audit::read::Read;
 use pinfold::audit::{
-    EndTold, Journal, Ledger, Limits, Memory, NotWrittenTold, Reader, Record, RecordKind, RunDenial,
-    StartTold, kept_text,
+    EndTold, HostTold, Journal, Ledger, Limits, Memory, NotWrittenTold, Reader, Record, RecordKind,
+    RunDenial, StartTold, kept_text,
 };
 use pinfold::consent::{
     Afterwards, Answer, Approver, Asking, Before, By, Choice, Heard, HookCall, HookMoment, Hooks, OnQuestion,
@@ -359,6 +359,11 @@ fn of_runs(words: &str) -> Vec<RecordKind> {
         ms: Some(u64::MAX),
         more: 3,
         left: vec![kept.clone()],
+        hosts: vec![
+            HostTold { host: kept.clone(), port: Some(443), outcome: "reached", times: 2 },
+            HostTold { host: kept.clone(), port: None, outcome: "looked-up", times: 1 },
+        ],
+        more_hosts: 1,
         ..EndTold::default()
     };
     vec![

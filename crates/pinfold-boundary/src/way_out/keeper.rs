@@ -10,6 +10,7 @@ use pinfold_policy::host::{Host, HostRule, Hosts, Name, Reach};
 use pinfold_policy::source::Located;
 
 use super::asked::{Asked, Decides, Refuse};
+use super::contacts::{Contacts, HostContacts};
 use super::program::Who;
 use super::refusals::{Refusals, Unreached};
 use crate::hosts::HostList;
@@ -28,6 +29,7 @@ pub(super) struct Keeper {
     /// The first process inside.
     init: i32,
     refusals: Arc<Refusals>,
+    contacts: Contacts,
     asked: Option<Arc<Asked>>,
 }
 
@@ -42,6 +44,7 @@ impl Keeper {
             hosts,
             init,
             refusals: Arc::new(Refusals::new(init, names)),
+            contacts: Contacts::default(),
             asked: None,
         }
     }
@@ -66,6 +69,11 @@ impl Keeper {
     /// Adds what was refused to what else was.
     pub(super) fn told(&self, refused: &mut Vec<Refused>, more: &mut u64) {
         self.refusals.told(refused, more);
+    }
+
+    /// The hosts that were let pass.
+    pub(super) fn contacts(&self) -> HostContacts {
+        self.contacts.take()
     }
 
     fn refuse(&self, tried: &'static str, place: String, no: Unreached, who: Who<'_>) -> No {
@@ -130,6 +138,7 @@ impl Doorkeeper for Keeper {
     fn knows(&self, name: &Name, asker: Asker) -> bool {
         let hosts = self.renewed();
         if hosts.knows(name) {
+            self.contacts.looked_up(name);
             return true;
         }
         // Names of addresses are asked for to print them.
@@ -140,6 +149,7 @@ impl Doorkeeper for Keeper {
         };
         let is_open = || all().any(|reach| matches!(reach, Reach::Unnamed | Reach::Asked(_)));
         if self.asked.is_some() && Asked::could_be_named(name.as_str()) && is_open() {
+            self.contacts.looked_up(name);
             return true;
         }
         let worst = all().find(|reach| *reach != Reach::Unnamed).unwrap_or(Reach::Unnamed);
@@ -253,6 +263,10 @@ impl Doorkeeper for Keeper {
 
     fn denies(&self, ask: &Ask) -> bool {
         matches!(self.last().host(&ask.host, ask.port), Reach::Denied(_))
+    }
+
+    fn connected(&self, ask: &Ask, is_made: bool) {
+        self.contacts.connected(&ask.host, ask.port, is_made);
     }
 
     fn ended(&self, _: &Ask, _: Passed) {}

@@ -40,7 +40,7 @@ impl<'a> Filter<'a> {
         })
     }
 
-    /// Decisions and refusals alone.
+    /// Decisions and refusals alone, and the ends of runs that reached for hosts.
     pub(crate) fn only_decisions(self, only: bool) -> Self {
         Self { only_decisions: only, ..self }
     }
@@ -54,7 +54,7 @@ impl<'a> Filter<'a> {
             Says::Refusal(denial) => (true, denial.place.as_deref()),
             _ => (ruling == Some(RulingRead::Refusal), None),
         };
-        (!self.only_decisions || matches!(line.says, Says::Decision(_) | Says::Refusal(_)))
+        (!self.only_decisions || is_decision(&line.says))
             && self.is_of(line.at, &line.session, &line.tool, &line.principal)
             && self.is_decided(decision)
             && (!said.asked || ruling == Some(RulingRead::Question))
@@ -93,5 +93,14 @@ impl<'a> Filter<'a> {
         };
         is(&self.said.decision, decision.and_then(|decision| decision.decision.as_ref()))
             && is(&self.said.step, decision.and_then(|decision| decision.step.as_ref()))
+    }
+}
+
+/// Whether a line says what was allowed or refused.
+fn is_decision(says: &Says) -> bool {
+    match says {
+        Says::Decision(_) | Says::Refusal(_) => true,
+        Says::End(end) => !end.hosts.is_empty(),
+        _ => false,
     }
 }

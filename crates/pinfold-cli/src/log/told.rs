@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pinfold::audit::read::{DecisionRead, Line, Says};
+use pinfold::audit::read::{DecisionRead, EndRead, HostRead, Line, Says};
 
 use crate::say::visible;
 
@@ -28,6 +28,11 @@ pub(super) fn told(line: &Line, verbose: bool) -> String {
         let _ = write!(text, "  [{}{}]", visible(rule), visible(&source));
     }
     text.push('\n');
+    if let Says::End(end) = &line.says {
+        hosts(end).iter().for_each(|line| {
+            let _ = writeln!(text, "      {}", visible(line));
+        });
+    }
     if let (true, Some(decision)) = (verbose, line.decision()) {
         for part in &decision.parts {
             let words = format!("{} {} {}: {}", part.part, part.decision, part.step, part.reason);
@@ -74,6 +79,29 @@ fn what(line: &Line) -> String {
         Says::Note(note) => format!("note     {}", note.note),
         Says::Other(kind) => kind.clone(),
     }
+}
+
+/// The hosts of a run, a line for each outcome.
+pub(crate) fn hosts(end: &EndRead) -> Vec<String> {
+    let shown = |host: &HostRead| {
+        let name = if host.host.contains(':') { format!("[{}]", host.host) } else { host.host.clone() };
+        let port = host.port.map(|port| format!(":{port}")).unwrap_or_default();
+        let often = if host.times > 1 { format!(" ({} times)", host.times) } else { String::new() };
+        format!("{name}{port}{often}")
+    };
+    let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
+    for host in &end.hosts {
+        match lines.iter_mut().find(|(outcome, _)| *outcome == host.outcome) {
+            Some((_, hosts)) => hosts.push(shown(host)),
+            None => lines.push((&host.outcome, vec![shown(host)])),
+        }
+    }
+    let mut lines: Vec<String> =
+        lines.into_iter().map(|(outcome, hosts)| format!("{outcome}: {}", hosts.join(", "))).collect();
+    if end.more_hosts > 0 {
+        lines.push(format!("{} more hosts are not recorded one by one", end.more_hosts));
+    }
+    lines
 }
 
 /// What a call is about: its command, or its first place.

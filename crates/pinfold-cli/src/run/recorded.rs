@@ -10,9 +10,10 @@ use std::time::Instant;
 
 use pinfold::Ambient;
 use pinfold::audit::{
-    Discard, EndTold, Hash, Journal, Ledger, Limits, Record, RecordKind, RunDenial, StartTold, kept_text,
+    Discard, EndTold, Hash, HostTold, Journal, Ledger, Limits, Record, RecordKind, RunDenial, StartTold,
+    kept_text,
 };
-use pinfold_boundary::{Grant, Refused, RunReport};
+use pinfold_boundary::{Grant, HostContacts, Refused, RunReport};
 use pinfold_sandbox::{End, Tier};
 use pinfold_tools::{denial, quoted};
 
@@ -39,6 +40,7 @@ pub(super) struct Came<'a> {
     pub(super) refused: &'a [Refused],
     pub(super) more: u64,
     pub(super) left: &'a RunReport,
+    pub(super) hosts: &'a HostContacts,
     /// The limits that were reached, in words.
     pub(super) limits: Option<String>,
     pub(super) ended: &'a io::Result<End>,
@@ -132,6 +134,8 @@ impl Recorded {
             refused: came.refused.len() as u64 + came.more,
             more: came.more,
             left: left(came.left),
+            hosts: hosts(came.hosts),
+            more_hosts: came.hosts.more(),
         };
         let named =
             (1..).zip(came.refused).map(|(n, refused)| denial(format!("{}:k{n}", self.session), refused));
@@ -180,6 +184,17 @@ fn left(report: &RunReport) -> Vec<String> {
     const MOST: usize = 256;
     let paths = report.new_repositories.iter().chain(&report.changed_autorun).chain(&report.unfinished);
     paths.take(MOST).map(|path| kept_text(&path.to_string_lossy())).collect()
+}
+
+/// What a run says to others can stand in a name that it looks up.
+fn hosts(contacts: &HostContacts) -> Vec<HostTold> {
+    let told = contacts.all().map(|contact| HostTold {
+        host: kept_text(&contact.host.to_string()),
+        port: contact.port,
+        outcome: contact.outcome.as_str(),
+        times: contact.times,
+    });
+    told.collect()
 }
 
 /// Whether a command holds nothing that could be a secret. Looking for secrets costs more than a start should; what

@@ -166,6 +166,7 @@ fn of_run(ran: &Ran) -> Said {
         "tier": end.and_then(|end| end.tier.as_ref()),
         "end": end.map(|end| &end.end),
         "exit": end.and_then(|end| end.exit),
+        "hosts": end.map(|end| &end.hosts),
         "refused": refused,
         "calls": ran.calls,
     }});

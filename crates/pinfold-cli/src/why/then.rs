@@ -6,7 +6,7 @@ use pinfold::audit::read::{AnswerRead, Call, DecisionRead, DenialRead, OutcomeRe
 use serde_json::{Value, json};
 
 use crate::check::with_source;
-use crate::log::told::moment;
+use crate::log::told::{hosts, moment};
 use crate::say::visible;
 
 /// A call on one line.
@@ -190,6 +190,9 @@ pub(super) fn run_in_words(ran: &Ran) -> String {
             let why = end.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
             let _ = writeln!(text, "  ended: {}", visible(&format!("{}{exit}{after}{why}", end.end)));
         }
+    }
+    for line in ran.end.iter().flat_map(hosts) {
+        let _ = writeln!(text, "  hosts {}", visible(&line));
     }
     for denial in &ran.refused {
         let _ = writeln!(text, "  refused: {}: {}", visible(&denial_line(denial)), visible(&denial.why));

@@ -207,7 +207,7 @@ impl Running {
         let Tried { mut refused, let_through, mut more, limits: met } = tried;
         let limits = limits_reached(&grant.limits, &met, how.end());
         if let Some(way_out) = way_out {
-            way_out.close(&mut refused, &mut more);
+            let _ = way_out.close(&mut refused, &mut more);
         }
         Ok(Ending { how, refused, let_through, more, limits, left, tier, watched, took })
     }

@@ -17,8 +17,8 @@ pub use ledger::{Ledger, Limits};
 pub use names::{call_number, session_name};
 pub use read::Reader;
 pub use record::{
-    AnswerTold, Cut, DecisionTold, EndTold, HookTold, NotWrittenTold, NoteTold, OutcomeTold, PartTold,
-    Record, RecordKind, RecordedPath, Ruled, RunDenial, Seal, StartTold,
+    AnswerTold, Cut, DecisionTold, EndTold, HookTold, HostTold, NotWrittenTold, NoteTold, OutcomeTold,
+    PartTold, Record, RecordKind, RecordedPath, Ruled, RunDenial, Seal, StartTold,
 };
 pub use seal::Hash;
 pub use verify::{Misfit, Verified, verify};

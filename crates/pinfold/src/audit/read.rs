@@ -18,8 +18,8 @@ pub use calls::{Call, Calls};
 pub use find::{Found, Name, NotFound, Ran, Told, last_no};
 pub use reader::{Damage, Read, Reader};
 pub use told::{
-    AnswerRead, ByRead, CutRead, DecisionRead, DenialRead, EndRead, HookRead, NotWrittenRead, NoteRead,
-    OutcomeRead, PartRead, PathRead, RulingRead, StartRead,
+    AnswerRead, ByRead, CutRead, DecisionRead, DenialRead, EndRead, HookRead, HostRead, NotWrittenRead,
+    NoteRead, OutcomeRead, PartRead, PathRead, RulingRead, StartRead,
 };
 
 /// A line of the record, as far as it is understood.

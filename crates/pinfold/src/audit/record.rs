@@ -13,8 +13,8 @@ use serde::{Serialize, Serializer};
 mod told;
 
 pub use told::{
-    AnswerTold, Cut, DecisionTold, EndTold, HookTold, NotWrittenTold, NoteTold, OutcomeTold, PartTold,
-    RecordedPath, Ruled, RunDenial, Seal, StartTold,
+    AnswerTold, Cut, DecisionTold, EndTold, HookTold, HostTold, NotWrittenTold, NoteTold, OutcomeTold,
+    PartTold, RecordedPath, Ruled, RunDenial, Seal, StartTold,
 };
 
 /// The version of the format.

@@ -354,6 +354,25 @@ pub struct EndRead {
     pub more: u64,
     /// What runs later.
     pub left: Vec<String>,
+    /// The hosts that were looked up, connected to, or refused.
+    pub hosts: Vec<HostRead>,
+    /// How many hosts are not listed.
+    pub more_hosts: u64,
+}
+
+/// A host, and what came of it.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct HostRead {
+    /// Its name or address.
+    pub host: String,
+    /// Its port, where one was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// `reached`, `unreachable`, `refused`, `looked-up`.
+    pub outcome: String,
+    /// How often.
+    pub times: u64,
 }
 
 /// The journal says something about itself.

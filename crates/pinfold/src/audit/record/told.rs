@@ -334,6 +334,29 @@ pub struct EndTold {
     /// Files that were changed and run or are acted on later, and new repositories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
+    /// The hosts that were looked up, connected to, or refused, as far as a relay or the watch saw them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostTold>,
+    /// How many hosts are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_hosts: u64,
+}
+
+/// A host, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Host"))]
+pub struct HostTold {
+    /// Its name or address.
+    pub host: String,
+    /// Its port; absent where only the name was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// `reached`; `unreachable` where it was allowed and no connection came about; `refused`; `looked-up` where only the
+    /// name was asked for.
+    pub outcome: &'static str,
+    /// How often.
+    pub times: u64,
 }
 
 /// The journal says something about itself.
