@@ -6,6 +6,7 @@ pub(crate) mod told;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -35,22 +36,25 @@ fn listed(wanted: &Log) -> Result<ExitCode, Failure> {
         if wanted.json { format!("{text}\n") } else { told::told(line, wanted.verbose) }
     };
     let mut reader = record::reader()?;
-    let mut kept: VecDeque<String> = VecDeque::new();
-    record::each_line(&mut reader, |line, text| {
-        if filter.takes(&line) {
-            match wanted.last {
-                None => return say::out(&show(&line, text)),
-                Some(most) => {
-                    kept.push_back(show(&line, text));
-                    if kept.len() > most {
-                        kept.pop_front();
-                    }
+    match wanted.last {
+        None => record::each_line(&mut reader, |line, text| {
+            if filter.takes(&line) { say::out(&show(&line, text)) } else { Ok(()) }
+        })?,
+        Some(most) => {
+            let mut kept: VecDeque<String> = VecDeque::new();
+            record::each_from_end(&mut reader, |line, text| {
+                if kept.len() < most && filter.takes(&line) {
+                    kept.push_front(show(&line, text));
                 }
-            }
+                if kept.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+            kept.iter().try_for_each(|text| say::out(text))?;
         }
-        Ok(())
-    })?;
-    kept.iter().try_for_each(|text| say::out(text))?;
+    }
+    if reader.unfinished() > 0 {
+        let bytes = reader.unfinished();
+        say::warn(format_args!("{bytes} bytes at the end are no whole line: being written, or cut off"));
+    }
     if !wanted.follow {
         return Ok(ExitCode::from(DONE));
     }
@@ -87,13 +91,16 @@ fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
 
 fn holds(found: &Verified, files: usize) -> String {
     let Some(head) = &found.head else { return "nothing has been recorded yet\n".to_owned() };
+    let (first, last) = (found.first, found.last);
     let mut text = format!(
-        "the chain holds: {} lines in {files} {}, numbers {} to {}\n",
+        "the chain holds: {} lines in {files} {}, numbers {first} to {last}\n  each follows the one before: between the first and the last none was changed, taken out, put in or moved\n",
         found.lines,
         if files == 1 { "file" } else { "files" },
-        found.first,
-        found.last
     );
+    if first > 1 {
+        let _ =
+            writeln!(text, "lines before number {first} are not there: put aside long ago, or taken away");
+    }
     if found.old > 0 {
         let _ = writeln!(text, "{} lines before it are of version 1, which had no chain", found.old);
     }
@@ -103,12 +110,23 @@ fn holds(found: &Verified, files: usize) -> String {
     if found.unfinished > 0 {
         let _ = writeln!(text, "{} bytes at the end are no whole line", found.unfinished);
     }
-    if let Some(known) = found.known {
-        let _ = writeln!(text, "the head that you kept is line {known}");
+    match found.known {
+        Some(known) => {
+            let _ = writeln!(text, "the head that you kept is line {known}: up to it all is as it was then");
+            let _ = writeln!(
+                text,
+                "not shown: whether lines behind number {last} were cut off, or that line was changed"
+            );
+        }
+        None => text.push_str(NOT_SHOWN),
     }
     let _ = writeln!(text, "head {head}\n  kept elsewhere, it shows whether lines at the end go missing");
     text
 }
+
+/// What a chain cannot show by itself.
+const NOT_SHOWN: &str = "not shown without a head that was kept elsewhere (--head): whether lines at the end were cut off, the last one \
+                         was changed, or the whole chain was made anew\n";
 
 fn breaks(misfit: &Misfit) -> String {
     format!(

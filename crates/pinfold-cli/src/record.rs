@@ -4,11 +4,12 @@ pub(crate) mod span;
 
 use std::fs::DirBuilder;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use pinfold::Ambient;
-use pinfold::audit::read::{Line, Read};
+use pinfold::audit::read::{Damage, Line, Read};
 use pinfold::audit::{Ledger, Limits, Reader, session_name};
 use pinfold::policy::Guards;
 
@@ -111,25 +112,57 @@ pub(crate) fn each_line(
     reader: &mut Reader,
     mut take: impl FnMut(Line, &str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    const SHOWN: u64 = 3;
-    let mut damaged = 0;
+    let mut damaged = Damaged(0);
     let read = reader.each(|read| match read {
         Read::Line(line, text) => take(line, text).map_err(Stop::Taker),
         Read::Damaged(damage) => {
-            damaged += 1;
-            if damaged <= SHOWN {
-                say::warn(format_args!("no line of a record: {}", say::lines(&damage.to_string())));
-            }
+            damaged.tell(&damage);
             Ok(())
         }
     });
-    if damaged > SHOWN {
-        say::warn(format_args!("{damaged} lines are no lines of a record; see `pinfold log verify`"));
+    damaged.done(read)
+}
+
+/// The same from the end, the last line first, until `take` has enough.
+pub(crate) fn each_from_end(
+    reader: &mut Reader,
+    mut take: impl FnMut(Line, &str) -> ControlFlow<()>,
+) -> Result<(), Failure> {
+    let mut damaged = Damaged(0);
+    let read = reader.from_end(|read| match read {
+        Read::Line(line, text) => Ok::<_, Stop>(take(line, text)),
+        Read::Damaged(damage) => {
+            damaged.tell(&damage);
+            Ok(ControlFlow::Continue(()))
+        }
+    });
+    damaged.done(read)
+}
+
+/// How many lines no journal can have written.
+struct Damaged(u64);
+
+impl Damaged {
+    /// How many of them are told one by one.
+    const SHOWN: u64 = 3;
+
+    fn tell(&mut self, damage: &Damage) {
+        self.0 += 1;
+        if self.0 <= Self::SHOWN {
+            say::warn(format_args!("no line of a record: {}", say::lines(&damage.to_string())));
+        }
     }
-    read.map_err(|stop| match stop {
-        Stop::Unreadable(error) => unreadable(&error),
-        Stop::Taker(failure) => failure,
-    })
+
+    fn done(self, read: Result<(), Stop>) -> Result<(), Failure> {
+        let Self(damaged) = self;
+        if damaged > Self::SHOWN {
+            say::warn(format_args!("{damaged} lines are no lines of a record; see `pinfold log verify`"));
+        }
+        read.map_err(|stop| match stop {
+            Stop::Unreadable(error) => unreadable(&error),
+            Stop::Taker(failure) => failure,
+        })
+    }
 }
 
 /// The record cannot be read.

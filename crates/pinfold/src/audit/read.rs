@@ -4,6 +4,7 @@
 //! version is read as far as it is understood. A line that cannot be what a journal wrote is told with its file and
 //! number, and hides no other. Whether the chain holds is another question: [`verify`](super::verify()).
 
+mod backwards;
 mod calls;
 mod find;
 mod reader;

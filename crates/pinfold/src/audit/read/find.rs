@@ -1,7 +1,8 @@
 //! What a name means that was printed somewhere: a call, what the kernel refused, a run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
+use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 
@@ -211,25 +212,36 @@ fn each(reader: &mut Reader, mut take: impl FnMut(Line)) -> io::Result<()> {
 /// # Errors
 /// When the record cannot be read.
 pub fn last_no(reader: &mut Reader) -> io::Result<Option<String>> {
-    let (mut calls, mut number, mut last) = (Calls::default(), 0_u64, None);
-    let mut asked = std::collections::HashMap::new();
-    each(reader, |line| {
-        number += 1;
-        let no = match &line.says {
-            Says::Refusal(denial) => Some(denial.id.clone()),
-            Says::Outcome(outcome) => outcome.denials.last().map(|denial| denial.id.clone()),
-            Says::Decision(decision) if decision.ruling == RulingRead::Question => {
-                asked.extend(line.call().map(|name| (name, number)));
+    // Calls of which a later line says what came of them.
+    let (mut settled, mut last) = (HashSet::new(), None);
+    reader.from_end(|read| {
+        if let Read::Line(line, _) = read {
+            last = no(line, &mut settled);
+        }
+        Ok::<_, io::Error>(if last.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    Ok(last)
+}
+
+/// The no that a line says, if it says one and no later line of the same call takes it back.
+fn no(line: Line, settled: &mut HashSet<String>) -> Option<String> {
+    let call = line.call();
+    match line.says {
+        Says::Refusal(denial) => Some(denial.id),
+        Says::Outcome(outcome) => {
+            settled.extend(call);
+            outcome.denials.last().map(|denial| denial.id.clone())
+        }
+        Says::Decision(decision) => match decision.ruling {
+            RulingRead::Refusal => call.or(Some(line.session)),
+            RulingRead::Question => call.filter(|call| !settled.contains(call)),
+            RulingRead::Permit | RulingRead::Other => {
+                settled.extend(call);
                 None
             }
-            _ => None,
-        };
-        let refused =
-            calls.take(line).filter(|call| call.ruling == RulingRead::Refusal).map(|call| call.name);
-        last = no.or(refused).map(|name| (number, name)).or(last.take());
-    })?;
-    let open = calls.open().into_iter().filter_map(|call| Some((*asked.get(&call.name)?, call.name)));
-    Ok(open.chain(last).max().map(|(_, name)| name))
+        },
+        _ => None,
+    }
 }
 
 /// The lines of one session that are about what is meant.

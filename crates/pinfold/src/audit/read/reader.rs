@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use pinfold_paths::Ambient;
 
+use super::backwards::Backwards;
 use super::{Line, Says};
 use crate::audit::ledger;
 
@@ -19,6 +21,8 @@ pub struct Reader {
     of: Of,
     /// How far each file was read, by its device and inode: it keeps them when it is put aside.
     read: HashMap<(u64, u64), Position>,
+    /// Bytes at the end that were no whole line when it was read last.
+    unfinished: u64,
 }
 
 /// What is read.
@@ -30,10 +34,17 @@ enum Of {
     File(PathBuf),
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Position {
     bytes: u64,
-    lines: u64,
+    /// `None` where it was read from its end.
+    lines: Option<u64>,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self { bytes: 0, lines: Some(0) }
+    }
 }
 
 /// What comes of a line.
@@ -50,27 +61,77 @@ pub enum Read<'a> {
 pub struct Damage {
     /// Its file.
     pub file: PathBuf,
-    /// Which line of it, from 1.
-    pub line: u64,
+    /// Which line of it, from 1. `None` where the file was read from its end.
+    pub line: Option<u64>,
+    /// Where the line begins: so many bytes stand before it.
+    pub byte: u64,
     /// Why, in one clause.
     pub why: String,
 }
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file.display(), self.line, self.why)
+        let (file, why) = (self.file.display(), &self.why);
+        match self.line {
+            Some(line) => write!(f, "{file}:{line}: {why}"),
+            None => write!(f, "{file}: behind byte {}: {why}", self.byte),
+        }
     }
 }
 
 impl Reader {
     /// The record in a directory, with the files that were put aside. Nothing there is no error.
     pub fn of_record(_: &Ambient, directory: impl Into<PathBuf>) -> Self {
-        Self { of: Of::Record(directory.into()), read: HashMap::new() }
+        Self::new(Of::Record(directory.into()))
     }
 
     /// One file.
     pub fn of_file(_: &Ambient, file: impl Into<PathBuf>) -> Self {
-        Self { of: Of::File(file.into()), read: HashMap::new() }
+        Self::new(Of::File(file.into()))
+    }
+
+    fn new(of: Of) -> Self {
+        Self { of, read: HashMap::new(), unfinished: 0 }
+    }
+
+    /// How many bytes at the end of the record were no whole line when it was read last: they were being written, or are what
+    /// was left of a line that was cut.
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+
+    fn files(&self) -> io::Result<Vec<(PathBuf, File)>> {
+        match &self.of {
+            Of::Record(directory) => ledger::opened(directory),
+            Of::File(path) => Ok(vec![(path.clone(), File::open(path)?)]),
+        }
+    }
+
+    /// Hands on whole lines from the end, the last one first, until `take` has enough. It costs what is read, however large
+    /// the record is. All that is there counts as read then: [`Self::each`] goes on with what is written later.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or what `take` says.
+    pub fn from_end<E: From<io::Error>>(
+        &mut self,
+        mut take: impl FnMut(Read<'_>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        let mut enough = ControlFlow::Continue(());
+        self.unfinished = 0;
+        for (index, (path, file)) in self.files()?.into_iter().rev().enumerate() {
+            let metadata = file.metadata()?;
+            let mut lines = Backwards::new(&file, metadata.len())?;
+            let bytes = lines.end();
+            if index == 0 {
+                self.unfinished = metadata.len() - bytes;
+            }
+            let position = Position { bytes, lines: (bytes == 0).then_some(0) };
+            self.read.insert((metadata.dev(), metadata.ino()), position);
+            if enough.is_continue() {
+                enough = last_lines(&path, &mut lines, &mut take)?;
+            }
+        }
+        Ok(())
     }
 
     /// Hands on every whole line that was not read before, in the order of the chain. A line that was left unfinished
@@ -82,16 +143,13 @@ impl Reader {
         &mut self,
         mut take: impl FnMut(Read<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let files = match &self.of {
-            Of::Record(directory) => ledger::opened(directory)?,
-            Of::File(path) => vec![(path.clone(), File::open(path)?)],
-        };
-        for (path, file) in files {
+        for (path, file) in self.files()? {
             let metadata = file.metadata()?;
             let at = self.read.entry((metadata.dev(), metadata.ino())).or_default();
             if at.bytes < metadata.len() {
                 lines(&path, file, at, &mut take)?;
             }
+            self.unfinished = metadata.len().saturating_sub(at.bytes);
         }
         Ok(())
     }
@@ -110,9 +168,10 @@ fn lines<E: From<io::Error>>(
     while file.read_until(b'\n', &mut bytes)? > 0 {
         // Half a line is one that is being written.
         let Some(whole) = bytes.strip_suffix(b"\n") else { break };
+        let byte = at.bytes;
         at.bytes += bytes.len() as u64;
-        at.lines += 1;
-        match std::str::from_utf8(whole).map_err(|e| e.to_string()).and_then(|text| parsed(text)) {
+        at.lines = at.lines.map(|lines| lines + 1);
+        match parsed(whole) {
             Ok((line, text)) => {
                 // Somebody was stopped in the middle, and the next one says so.
                 if let Some(damage) = suspect.take().filter(|_| !closes_off(&line)) {
@@ -121,7 +180,7 @@ fn lines<E: From<io::Error>>(
                 take(Read::Line(line, text))?;
             }
             Err(why) => {
-                let damage = Damage { file: path.to_owned(), line: at.lines, why };
+                let damage = Damage { file: path.to_owned(), line: at.lines, byte, why };
                 if let Some(damage) = suspect.replace(damage) {
                     take(Read::Damaged(damage))?;
                 }
@@ -132,8 +191,36 @@ fn lines<E: From<io::Error>>(
     suspect.map_or(Ok(()), |damage| take(Read::Damaged(damage)))
 }
 
-fn parsed(text: &str) -> Result<(Line, &str), String> {
-    Line::parse(text.as_bytes()).map(|line| (line, text))
+/// The same from the end, until `take` has enough.
+fn last_lines<E: From<io::Error>>(
+    path: &Path,
+    lines: &mut Backwards<'_>,
+    take: &mut impl FnMut(Read<'_>) -> Result<ControlFlow<()>, E>,
+) -> Result<ControlFlow<()>, E> {
+    // Whether the line that follows says of this one that it was left unfinished.
+    let mut closed_off = false;
+    while let Some((byte, whole)) = lines.previous()? {
+        let parsed = whole.as_deref().ok_or_else(|| TOO_LONG.to_owned()).and_then(parsed);
+        let enough = match parsed {
+            Ok((line, text)) => {
+                closed_off = closes_off(&line);
+                take(Read::Line(line, text))?
+            }
+            Err(_) if std::mem::take(&mut closed_off) => ControlFlow::Continue(()),
+            Err(why) => take(Read::Damaged(Damage { file: path.to_owned(), line: None, byte, why }))?,
+        };
+        if enough.is_break() {
+            return Ok(enough);
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+const TOO_LONG: &str = "it is longer than any line of a record";
+
+fn parsed(line: &[u8]) -> Result<(Line, &str), String> {
+    let text = std::str::from_utf8(line).map_err(|e| e.to_string())?;
+    Line::parse(line).map(|line| (line, text))
 }
 
 fn closes_off(line: &Line) -> bool {
@@ -164,7 +251,7 @@ mod tests {
                     Read::Line(line, _) => calls.extend(line.id),
                     Read::Damaged(damage) => {
                         let name = damage.file.file_name().unwrap().to_string_lossy().into_owned();
-                        damages.push(format!("{name}:{}", damage.line));
+                        damages.push(format!("{name}:{}", damage.line.unwrap_or(damage.byte)));
                     }
                 }
                 Ok::<(), io::Error>(())
@@ -222,5 +309,71 @@ mod tests {
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"\n!\n").unwrap();
         assert_eq!(rest(&mut reader), (vec![9], vec!["r.jsonl:10".to_owned()]));
+    }
+
+    /// The same from the end, at most so many lines: calls and damages, the last one first.
+    fn last(reader: &mut Reader, most: usize) -> (Vec<u64>, usize) {
+        let (mut calls, mut damages) = (Vec::new(), 0);
+        reader
+            .from_end(|read| {
+                match read {
+                    Read::Line(line, _) => calls.extend(line.id),
+                    Read::Damaged(_) => damages += 1,
+                }
+                let enough = calls.len() + damages >= most;
+                Ok::<_, io::Error>(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })
+            .unwrap();
+        (calls, damages)
+    }
+
+    #[test]
+    fn the_newest_come_first_and_what_is_written_later_follows() {
+        let bed = tempfile::tempdir().unwrap();
+        let ambient = Ambient::claim();
+        let ledger = Ledger::open(&ambient, bed.path(), Limits { max_size: 2000, keep: 100 }).unwrap();
+        (0..40).for_each(|n| ledger.append(&some(n)).unwrap());
+        let mut reader = Reader::of_record(&ambient, bed.path());
+        assert_eq!(last(&mut reader, 30), ((10..40).rev().collect(), 0), "over several files");
+        assert_eq!(rest(&mut reader), (vec![], vec![]), "what is older counts as read");
+        ledger.append(&some(40)).unwrap();
+        assert_eq!(rest(&mut reader), (vec![40], vec![]));
+        assert_eq!(last(&mut reader, usize::MAX).0.len(), 41);
+        assert_eq!(last(&mut Reader::of_record(&ambient, bed.path().join("none")), 9), (vec![], 0));
+    }
+
+    #[test]
+    fn what_is_damaged_is_told_from_the_end_too() {
+        let bed = tempfile::tempdir().unwrap();
+        let path = bed.path().join("r.jsonl");
+        let line = |ms| serde_json::to_string(&some(ms)).unwrap() + "\n";
+        let torn = NoteTold { note: "torn", bytes: 7, after: None };
+        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), RecordKind::Note(torn));
+        let torn = serde_json::to_string(&torn).unwrap() + "\n";
+        let text = [line(1), "{\"v\":2,\n".into(), torn, "nonsense\n".into(), "\n".into(), line(9)].concat();
+        fs::write(&path, [text.as_bytes(), b"\xff\n{\"v\":2,\"ki"].concat()).unwrap();
+        let mut reader = Reader::of_file(&Ambient::claim(), &path);
+        assert_eq!(last(&mut reader, usize::MAX), (vec![9, 1], 3), "but for what was closed off");
+        assert_eq!(reader.unfinished(), 10, "half a line at the end");
+        assert_eq!(last(&mut reader, 2), (vec![9], 1), "only as far as it is read");
+    }
+
+    #[test]
+    fn the_newest_of_a_large_record_cost_little() {
+        const GIBIBYTE: u64 = 1 << 30;
+        let bed = tempfile::tempdir().unwrap();
+        let path = bed.path().join("r.jsonl");
+        // Nothing but a hole, which takes no room and would take seconds to read.
+        let mut file = fs::File::create(&path).unwrap();
+        file.set_len(GIBIBYTE).unwrap();
+        file.seek(SeekFrom::End(0)).unwrap();
+        for ms in 0..100 {
+            file.write_all(format!("\n{}", serde_json::to_string(&some(ms)).unwrap()).as_bytes()).unwrap();
+        }
+        file.write_all(b"\n").unwrap();
+        let mut reader = Reader::of_file(&Ambient::claim(), &path);
+        let begun = std::time::Instant::now();
+        assert_eq!(last(&mut reader, 99).0.len(), 99);
+        assert!(begun.elapsed() < std::time::Duration::from_millis(100), "{:?}", begun.elapsed());
     }
 }
