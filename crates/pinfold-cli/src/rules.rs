@@ -32,8 +32,10 @@ pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCo
         RulesCommand::Learn(wanted) => learn::run(&locations, wanted),
         RulesCommand::Replay(wanted) => replay::run(&locations, wanted),
         RulesCommand::Add(one) => {
-            let rule = Rule::parse(&one.rule).map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
-            changed(&locations, one, &Change::Add(one.effect.into(), rule))
+            let effect = one.effect.into();
+            let rule = Rule::parse_for(effect, &one.rule);
+            let rule = rule.map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
+            changed(&locations, one, &Change::Add(effect, rule))
         }
         RulesCommand::Remove(one) => {
             changed(&locations, one, &Change::Remove(one.effect.into(), one.rule.clone()))

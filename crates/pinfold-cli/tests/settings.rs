@@ -148,7 +148,7 @@ fn rules_that_are_not_what_they_seem_are_told() {
     let said = String::from_utf8(lint.stdout).unwrap();
     assert_eq!(lint.status.code(), Some(1));
     for part in [
-        ":1:28: `allow bash` never matches",
+        ":1:28: `bash` is no rule: no tool is called `bash` does not count: did you mean `Bash`?",
         "part-of-a-word",
         "bracket is not closed",
         "write `Read(//etc/passwd)`",
@@ -157,6 +157,26 @@ fn rules_that_are_not_what_they_seem_are_told() {
     }
     let json: Value = serde_json::from_slice(&bed.pinfold(&["rules", "lint", "--json"]).stdout).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 4);
+}
+
+/// It would be taken for a wall, and hold nothing.
+#[test]
+fn a_deny_rule_about_a_tool_that_there_is_not_stops_everything() {
+    let bed = Bed::new();
+    for (name, mend) in
+        [("bash", "did you mean `Bash`?"), ("Edi", "did you mean `Edit`?"), ("Foo", "name a tool")]
+    {
+        bed.says(LOCAL, &format!("{{\"permissions\": {{\n  \"deny\": [\"{name}\"]\n}}}}"));
+        let (_, complaint) = bed.fails(&["rules", "list"]);
+        for part in ["settings.local.json:2:12", &format!("no tool is called `{name}`"), mend] {
+            assert!(complaint.contains(part), "{part}: {complaint}");
+        }
+        bed.says(LOCAL, "{}");
+        let (_, complaint) = bed.fails(&["rules", "add", "deny", name]);
+        assert!(complaint.contains(mend), "{complaint}");
+    }
+    bed.says(LOCAL, r#"{"permissions": {"deny": ["Bash", "mcp__s__t", "computer_use"]}}"#);
+    assert!(bed.said(&["rules", "list"]).contains("computer_use"), "the control");
 }
 
 #[test]

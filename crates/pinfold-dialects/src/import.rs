@@ -153,9 +153,12 @@ const NOT_A_RULE: &str = "it says nothing about what may happen, or nothing that
 /// For what would switch everything off.
 pub(crate) const NEVER: &str = "a line that is switched off is not taken over";
 
-/// Rules from texts that are known to be rules; `None` where one is none.
+/// Rules from texts that are known to be rules; `None` where one is none, or would hold nothing here.
 fn rules(effect: Effect, texts: &[String]) -> Option<Vec<Change>> {
-    texts.iter().map(|text| Rule::parse(text).ok().map(|rule| Change::Add(effect, rule))).collect()
+    texts
+        .iter()
+        .map(|text| Rule::parse_for(effect, text).ok().map(|rule| Change::Add(effect, rule)))
+        .collect()
 }
 
 /// A value in a few words.

@@ -101,6 +101,24 @@ fn started_in(value: &Value, cwd: Option<&str>, doubt: &mut Option<String>) -> O
     }
 }
 
+/// The same input where a field holds one text, alone or in a list of its own: it gets the name of a field that holds one. Of
+/// several nothing is changed, so that the field stays one that no row knows.
+pub(crate) fn one_of_a_list(input: &Value, list: &str, one: &str) -> Value {
+    let said = input.get(list);
+    let only = match said {
+        Some(Value::Array(values)) => values.first().filter(|_| values.len() == 1),
+        said => said,
+    };
+    let mut input = input.clone();
+    if let (Some(only @ Value::String(_)), Some(fields)) = (only.cloned().as_ref(), input.as_object_mut())
+        && !fields.contains_key(one)
+    {
+        fields.remove(list);
+        fields.insert(one.to_owned(), only.clone());
+    }
+    input
+}
+
 /// A call of a tool that is in no table: it is judged as a tool that nobody knows.
 pub(crate) fn unknown(name: &str, input: &Value, cwd: Option<&str>, key: String) -> TheirCall {
     let raw = RawCall { cwd: cwd.map(PathText::new), ..RawCall::new(name, input.clone()) };

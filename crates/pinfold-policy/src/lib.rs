@@ -60,6 +60,7 @@ pub mod hook;
 pub mod host;
 pub mod input;
 pub mod judge;
+mod known_tools;
 pub mod lint;
 pub mod mcp;
 pub mod merge;

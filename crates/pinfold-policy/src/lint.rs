@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::foreign::KNOWN;
+use crate::known_tools::{known_tools, tools_of_agents};
 use crate::pattern::{Base, PathPattern, ends_its_quotes};
 use crate::rule::{Covers, Effect, Rule, SourcedRule};
 use crate::source::Source;
@@ -173,17 +173,11 @@ fn start(rule: &Rule) -> Vec<Box<[u8]>> {
     std::iter::once(kind.as_bytes()).chain(names.into_iter().take(NAMES)).map(Into::into).collect()
 }
 
-/// Names that are no tools of ours and known all the same.
-const FOREIGN: &[&str] = &["Skill", "Agent", "Task", "MCP", "code_execution", "file_append", "search_files"];
-
-fn known_tools() -> impl Iterator<Item = &'static str> {
-    let ours = ToolName::ALL.iter().map(|tool| tool.as_str());
-    ours.chain(FOREIGN.iter().copied()).chain(KNOWN.iter().map(|(name, _)| *name))
-}
-
 fn unknown_name(rule: &Rule) -> Option<&str> {
     match rule.covers() {
-        Covers::Tool(tool) if !known_tools().any(|known| known == tool) => Some(tool),
+        Covers::Tool(tool) if !known_tools().chain(tools_of_agents()).any(|known| known == tool) => {
+            Some(tool)
+        }
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::known_tools::{Named, named};
 use crate::pattern::{CommandPattern, HostPattern, NamePattern, PathPattern};
 use crate::source::Source;
 use crate::tool::{ToolName, near_name};
@@ -123,6 +124,25 @@ impl Rule {
             Some(pattern) => patterned(tool, pattern).map_err(|(why, mend)| bad(&why, &mend))?,
         };
         Ok(Self { text: trimmed.to_owned(), covers })
+    }
+
+    /// Understands a rule that somebody writes down and relies on: one about a tool under whose name no call comes would hold
+    /// nothing. A yes may be for a tool that an agent has got since: it is for that one alone.
+    ///
+    /// # Errors
+    /// Those of [`Self::parse`]; and a tool that is none of ours, none of a known agent and none of a server.
+    pub fn parse_for(effect: Effect, text: &str) -> Result<Self, BadRule> {
+        let rule = Self::parse(text)?;
+        let tool = rule.tool();
+        let mend = match named(tool) {
+            Named::Known => return Ok(rule),
+            Named::Unknown if effect == Effect::Allow => return Ok(rule),
+            Named::Meant(near) => format!("did you mean `{near}`?"),
+            Named::Unknown => {
+                "name a tool of `pinfold tools`, one of a known agent, or `mcp__SERVER__TOOL`".to_owned()
+            }
+        };
+        Err(BadRule { text: shorten(text), why: format!("no tool is called `{}`", shorten(tool)), mend })
     }
 
     /// The rule as it was written.

@@ -21,10 +21,12 @@ const SHAPE: Shape = Shape::usual("claude", TOOLS);
 pub(super) const TOOLS: &[Tool] = &[
     tool("Bash", "Bash", &[("command", "command")], &["description"])
         .weakened_by(&["dangerouslyDisableSandbox"]),
+    // A command whose output is watched; a socket that is watched instead is no field of this row.
+    tool("Monitor", "Bash", &[("command", "command")], &["description"]),
     tool("BashOutput", "BashOutput", &[("bash_id", "bash_id")], &["filter"]),
     tool("TaskOutput", "BashOutput", &[("task_id", "bash_id")], &[]),
     tool("KillShell", "KillBash", &[("shell_id", "shell_id")], &[]),
-    tool("TaskStop", "KillBash", &[("task_id", "shell_id"), ("shell_id", "bash_id")], &[]),
+    tool("TaskStop", "KillBash", &[("task_id", "shell_id"), ("shell_id", "shell_id")], &[]),
     tool("Read", "Read", &[("file_path", "file_path")], &["pages"]),
     tool("Write", "Write", &[("file_path", "file_path"), ("content", "content")], &[]),
     tool(
@@ -93,7 +95,7 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 const AGENT: &[(&str, &str)] = &[("subagent_type", "subagent_type")];
-const ASIDE_OF_AGENT: &[&str] = &["description", "prompt", "model", "resume", "name", "isolation"];
+const ASIDE_OF_AGENT: &[&str] = &["description", "prompt", "model", "effort", "resume", "name", "isolation"];
 
 impl Dialect for Claude {
     fn name(&self) -> &'static str {

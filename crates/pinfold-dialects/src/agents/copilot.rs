@@ -12,7 +12,7 @@ use super::{Dialect, Folder};
 use crate::answer::{Answer, Said};
 use crate::event::{Ended, Event, Moment, NotHeard};
 use crate::json::Sent;
-use crate::table::{Tool, key, tool};
+use crate::table::{Tool, key, one_of_a_list, tool};
 
 /// Copilot CLI.
 #[derive(Debug)]
@@ -35,13 +35,22 @@ const TOOLS: &[Tool] = &[
     tool("create", "Write", &[("path", "file_path"), ("file_text", "content")], &[]),
     tool("edit", "Edit", &[("path", "file_path"), ("old_str", "old_string"), ("new_str", "new_string")], &[]),
     tool("glob", "Glob", &[("pattern", "pattern"), ("path", "path")], &[]),
+    tool(
+        "grep",
+        "Grep",
+        &[("pattern", "pattern"), ("path", "path"), ("glob", "glob")],
+        &["type", "output_mode"],
+    ),
     tool("web_fetch", "WebFetch", &[("url", "url")], &[]),
-    tool("task", "Agent", &[("agent_type", "subagent_type")], &["description", "prompt", "name"]),
+    tool("task", "Agent", &[("agent_type", "subagent_type")], ASIDE_OF_TASK),
     tool("skill", "Skill", &[("skill", "skill")], &[]),
     tool("report_intent", "TodoWrite", &[], &["intent"]),
     tool("update_todo", "TodoWrite", &[], &["todos"]),
     tool("ask_user", "AskUserQuestion", &[], &["question", "choices"]).is_a_dialog(),
 ];
+
+const ASIDE_OF_TASK: &[&str] =
+    &["description", "prompt", "name", "mode", "model", "reasoning_effort", "context_tier"];
 
 impl Dialect for Copilot {
     fn name(&self) -> &'static str {
@@ -90,7 +99,7 @@ fn own(sent: &Sent) -> Result<Event, NotHeard> {
     let cwd = sent.maybe_text("cwd")?;
     let moment = if sent.has("toolName") {
         let name = sent.text("toolName")?;
-        let input = arguments(sent)?;
+        let input = one_of_a_list(&arguments(sent)?, "paths", "path");
         let call = call_of(TOOLS, name, &input, cwd, key(None, name, &input));
         match sent.get("toolResult") {
             Some(result) => Moment::After(call, ended(result)),

@@ -11,14 +11,14 @@ use super::{Dialect, Folder};
 use crate::answer::{Answer, Said};
 use crate::event::{Ended, Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
-use crate::table::{Tool, key, tool};
+use crate::table::{Tool, key, one_of_a_list, tool};
 
 /// Hermes Agent.
 #[derive(Debug)]
 pub(super) struct Hermes;
 
 const TOOLS: &[Tool] = &[
-    tool("terminal", "Bash", &[("command", "command")], &[]).starts_in("workdir"),
+    tool("terminal", "Bash", &[("command", "command")], &["watch_patterns"]).starts_in("workdir"),
     tool("read_file", "Read", &[("path", "file_path")], &[]),
     tool("write_file", "Write", &[("path", "file_path"), ("content", "content")], &[]),
     tool(
@@ -39,6 +39,7 @@ const TOOLS: &[Tool] = &[
         &["pattern", "target", "file_glob", "output_mode"],
     ),
     tool("execute_code", "execute_code", &[("code", "code")], &[]),
+    tool("web_extract", "WebFetch", &[("url", "url")], &[]),
     tool("web_search", "WebSearch", &[], &["query"]),
     tool("todo", "TodoWrite", &[], &["todos"]),
     tool("clarify", "AskUserQuestion", &[], &["question", "choices"]).is_a_dialog(),
@@ -102,6 +103,7 @@ fn call(sent: &Sent, cwd: Option<&str>) -> Result<TheirCall, NotHeard> {
     let id = sent.get("extra").and_then(|extra| extra.get("tool_call_id")).and_then(Value::as_str);
     let key = key(id, name, input);
     let patches = name == PATCH.theirs && input.get("patch").is_some_and(|patch| !patch.is_null());
+    let input = &one_of_a_list(input, "urls", "url");
     Ok(if patches { PATCH.call(input, cwd, key) } else { call_of(TOOLS, name, input, cwd, key) })
 }
 
