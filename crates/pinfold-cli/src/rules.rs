@@ -32,10 +32,9 @@ pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCo
         RulesCommand::Learn(wanted) => learn::run(&locations, wanted),
         RulesCommand::Replay(wanted) => replay::run(&locations, wanted),
         RulesCommand::Add(one) => {
-            let effect = one.effect.into();
-            let rule = Rule::parse_for(effect, &one.rule);
+            let rule = Rule::parse_written(&one.rule);
             let rule = rule.map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
-            changed(&locations, one, &Change::Add(effect, rule))
+            changed(&locations, one, &Change::Add(one.effect.into(), rule))
         }
         RulesCommand::Remove(one) => {
             changed(&locations, one, &Change::Remove(one.effect.into(), one.rule.clone()))

@@ -163,9 +163,7 @@ fn rules_that_are_not_what_they_seem_are_told() {
 #[test]
 fn a_deny_rule_about_a_tool_that_there_is_not_stops_everything() {
     let bed = Bed::new();
-    for (name, mend) in
-        [("bash", "did you mean `Bash`?"), ("Edi", "did you mean `Edit`?"), ("Foo", "name a tool")]
-    {
+    for (name, mend) in [("bash", "did you mean `Bash`?"), ("Edi", "did you mean `Edit`?")] {
         bed.says(LOCAL, &format!("{{\"permissions\": {{\n  \"deny\": [\"{name}\"]\n}}}}"));
         let (_, complaint) = bed.fails(&["rules", "list"]);
         for part in ["settings.local.json:2:12", &format!("no tool is called `{name}`"), mend] {
@@ -175,7 +173,10 @@ fn a_deny_rule_about_a_tool_that_there_is_not_stops_everything() {
         let (_, complaint) = bed.fails(&["rules", "add", "deny", name]);
         assert!(complaint.contains(mend), "{complaint}");
     }
-    bed.says(LOCAL, r#"{"permissions": {"deny": ["Bash", "mcp__s__t", "computer_use"]}}"#);
+    bed.says(
+        LOCAL,
+        r#"{"permissions": {"deny": ["Bash", "mcp__s__t", "computer_use", "NewToolOfAnAgent"]}}"#,
+    );
     assert!(bed.said(&["rules", "list"]).contains("computer_use"), "the control");
 }
 

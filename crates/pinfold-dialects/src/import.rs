@@ -155,10 +155,7 @@ pub(crate) const NEVER: &str = "a line that is switched off is not taken over";
 
 /// Rules from texts that are known to be rules; `None` where one is none, or would hold nothing here.
 fn rules(effect: Effect, texts: &[String]) -> Option<Vec<Change>> {
-    texts
-        .iter()
-        .map(|text| Rule::parse_for(effect, text).ok().map(|rule| Change::Add(effect, rule)))
-        .collect()
+    texts.iter().map(|text| Rule::parse_written(text).ok().map(|rule| Change::Add(effect, rule))).collect()
 }
 
 /// A value in a few words.

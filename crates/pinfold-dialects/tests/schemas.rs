@@ -147,7 +147,7 @@ fn what_is_not_known_of_a_recorded_tool_is_listed() {
             }
             Ok(ToolCall::Foreign(pinfold_policy::ForeignCall::Unknown { name })) => {
                 // A person can write a rule about it.
-                Rule::parse_for(Effect::Deny, &name).unwrap();
+                Rule::parse_written(&name).unwrap();
                 found.insert(format!("{agent} {tool}"));
                 continue;
             }

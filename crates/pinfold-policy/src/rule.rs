@@ -126,23 +126,20 @@ impl Rule {
         Ok(Self { text: trimmed.to_owned(), covers })
     }
 
-    /// Understands a rule that somebody writes down and relies on: one about a tool under whose name no call comes would hold
-    /// nothing. A yes may be for a tool that an agent has got since: it is for that one alone.
+    /// Understands a rule that somebody writes down and relies on: one about a tool under whose name no call comes, and which is
+    /// nearly that of another, would hold nothing. A name that is like no other may be a tool that an agent has got since.
     ///
     /// # Errors
-    /// Those of [`Self::parse`]; and a tool that is none of ours, none of a known agent and none of a server.
-    pub fn parse_for(effect: Effect, text: &str) -> Result<Self, BadRule> {
+    /// Those of [`Self::parse`]; and the name of a known tool in other capitals, cut short, or as another program has it.
+    pub fn parse_written(text: &str) -> Result<Self, BadRule> {
         let rule = Self::parse(text)?;
         let tool = rule.tool();
-        let mend = match named(tool) {
-            Named::Known => return Ok(rule),
-            Named::Unknown if effect == Effect::Allow => return Ok(rule),
-            Named::Meant(near) => format!("did you mean `{near}`?"),
-            Named::Unknown => {
-                "name a tool of `pinfold tools`, one of a known agent, or `mcp__SERVER__TOOL`".to_owned()
-            }
-        };
-        Err(BadRule { text: shorten(text), why: format!("no tool is called `{}`", shorten(tool)), mend })
+        let Named::Meant(near) = named(tool) else { return Ok(rule) };
+        Err(BadRule {
+            text: shorten(text),
+            why: format!("no tool is called `{}`", shorten(tool)),
+            mend: format!("did you mean `{near}`?"),
+        })
     }
 
     /// The rule as it was written.

@@ -244,7 +244,7 @@ fn parse_added(text: &str) -> Result<Added, String> {
     let effects = [Effect::Allow, Effect::Ask, Effect::Deny];
     let effect = effects.into_iter().find(|effect| effect.word() == word);
     let effect = effect.ok_or("write `allow`, `ask` or `deny`, and then a rule: 'allow Bash(npm test)'")?;
-    let rule = Rule::parse_for(effect, rule.trim()).map_err(|e| crate::say::lines(&e.to_string()))?;
+    let rule = Rule::parse_written(rule.trim()).map_err(|e| crate::say::lines(&e.to_string()))?;
     Ok(Added { effect, rule })
 }
 

@@ -3,7 +3,7 @@
 use super::{AllowRules, BadSetting, BadSettings, Settings};
 use crate::host::HostRule;
 use crate::mode::Mode;
-use crate::rule::{Effect, Rule};
+use crate::rule::Rule;
 use crate::source::{Layer, Located, Source};
 
 /// Flags that stand for settings, as they were given.
@@ -38,9 +38,8 @@ impl Flags {
             None
         });
         says.permissions.additional_directories = self.add_dir.iter().cloned().map(located).collect();
-        says.permissions.allow =
-            AllowRules(rules(Effect::Allow, "--allowedTools", &self.allowed_tools, &mut bad));
-        says.permissions.deny = rules(Effect::Deny, "--disallowedTools", &self.disallowed_tools, &mut bad);
+        says.permissions.allow = AllowRules(rules("--allowedTools", &self.allowed_tools, &mut bad));
+        says.permissions.deny = rules("--disallowedTools", &self.disallowed_tools, &mut bad);
         says.network.allow = hosts(&self.allow_host, &mut bad);
         if bad.is_empty() { Ok(settings) } else { Err(BadSettings { text: "".into(), bad }) }
     }
@@ -52,10 +51,10 @@ impl Flags {
     }
 }
 
-fn rules(effect: Effect, flag: &str, lists: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located<Rule>> {
+fn rules(flag: &str, lists: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located<Rule>> {
     let mut rules = Vec::new();
     for text in lists.iter().flat_map(|list| separate_rules(list)) {
-        match Rule::parse_for(effect, text) {
+        match Rule::parse_written(text) {
             Ok(rule) => rules.push(located(rule)),
             Err(no) => bad.push(wrong(flag, &format!("`{}` is no rule: {}", no.text, no.why), &no.mend)),
         }

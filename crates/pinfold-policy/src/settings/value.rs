@@ -10,7 +10,7 @@ use super::reader::{Reader, quoted, span};
 use crate::decision::Decision;
 use crate::hook::HookShell;
 use crate::mode::{BashMode, Immune, Mode, Reads};
-use crate::rule::{BadRule, Effect, Rule};
+use crate::rule::{BadRule, Rule};
 use crate::settings::{Network, SandboxMode};
 use crate::source::Located;
 
@@ -90,10 +90,7 @@ impl<T: Setting> Setting for Located<T> {
 impl Setting for Rule {
     fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
-        // Deny and ask rules: those that are relied on.
-        Self::parse_for(Effect::Deny, &text)
-            .map_err(|bad| reader.tell(span(value), no_rule(&bad), bad.mend))
-            .ok()
+        Self::parse_written(&text).map_err(|bad| reader.tell(span(value), no_rule(&bad), bad.mend)).ok()
     }
 
     fn schema() -> serde_json::Value {
@@ -111,7 +108,7 @@ impl Setting for AllowRules {
         let texts = Vec::<Located<Spanned>>::read(value, reader)?;
         let mut rules = Vec::with_capacity(texts.len());
         for Located { value: Spanned(text, span), source } in texts {
-            match Rule::parse_for(Effect::Allow, &text) {
+            match Rule::parse_written(&text) {
                 Ok(value) => rules.push(Located { value, source }),
                 Err(bad) => reader.tell_without_effect(BadSetting {
                     source,

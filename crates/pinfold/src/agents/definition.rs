@@ -165,7 +165,7 @@ impl Reading<'_> {
         };
         let mut rules = Vec::with_capacity(texts.len());
         for text in texts {
-            match Rule::parse_for(effect, &text) {
+            match Rule::parse_written(&text) {
                 Ok(rule) => {
                     let source = self.file.source_of(field, &text);
                     rules.push(SourcedRule { effect, rule, source });
