@@ -156,7 +156,9 @@ impl<'a> Look<'a> {
             Descend::Yes
         });
         self.note(reach);
-        links.iter().for_each(|link| self.lead(link, reason));
+        for link in links {
+            self.lead(&link, reason);
+        }
     }
 
     fn hold(&mut self, places: &[PathBuf], name: &Path, reason: Reason<'_>) {
@@ -184,7 +186,9 @@ impl<'a> Look<'a> {
             self.note(reach);
             let alternates = directory.join("objects/info/alternates");
             links.extend(alternates.is_symlink().then_some(alternates));
-            links.iter().for_each(|link| self.lead(link, Reason { kind: GuardKind::Git, why: GIT_RUNS }));
+            for link in links {
+                self.lead(&link, Reason { kind: GuardKind::Git, why: GIT_RUNS });
+            }
         }
         let below = layout::modules(git_dir).into_iter().chain(layout::worktrees(git_dir));
         below.for_each(|below| self.git_directory(&below));

@@ -36,7 +36,7 @@ impl FileIdentity {
 
     fn new(found: &Statx) -> Option<Self> {
         let told = StatxFlags::from_bits_retain(found.stx_mask).contains(Self::WANTED);
-        told.then(|| Self {
+        told.then_some(Self {
             device: (found.stx_dev_major, found.stx_dev_minor),
             inode: found.stx_ino,
             born: (found.stx_btime.tv_sec, found.stx_btime.tv_nsec),
@@ -46,8 +46,6 @@ impl FileIdentity {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test may fail")]
-
     use std::fs;
     use std::thread::sleep;
     use std::time::Duration;

@@ -76,8 +76,6 @@ impl fmt::Debug for Turn {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test may fail")]
-
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
