@@ -29,9 +29,9 @@ pub(super) fn told(line: &Line, verbose: bool) -> String {
     }
     text.push('\n');
     if let Says::End(end) = &line.says {
-        hosts(end).iter().for_each(|line| {
-            let _ = writeln!(text, "      {}", visible(line));
-        });
+        for line in hosts(end) {
+            let _ = writeln!(text, "      {}", visible(&line));
+        }
     }
     if let (true, Some(decision)) = (verbose, line.decision()) {
         for part in &decision.parts {
