@@ -14,7 +14,7 @@ use std::path::Path;
 
 use pinfold_dialects::{DIALECTS, Moment, TheirCall, dialect};
 use pinfold_policy::ToolCall;
-use pinfold_policy::rule::{Effect, Rule};
+use pinfold_policy::rule::Rule;
 use serde_json::{Map, Value, json};
 
 fn at(name: &str) -> std::path::PathBuf {
@@ -200,7 +200,7 @@ fn a_path_a_command_or_an_address_is_a_claim_or_the_call_is_asked_about() {
                 let call = heard(&recorded, &input);
                 match ToolCall::parse_for_verdict(&call.raw) {
                     Ok(ToolCall::Foreign(pinfold_policy::ForeignCall::Unknown { .. })) | Err(_) => {
-                        unknown += 1
+                        unknown += 1;
                     }
                     Ok(_) if call.doubt.is_some() => unknown += 1,
                     Ok(read) => {
