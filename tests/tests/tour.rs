@@ -110,14 +110,14 @@ fn the_tour_of_the_readme_prints_what_the_readme_says() {
     let began = shell(&bed, &home, BEFORE).output().expect("a shell");
     assert!(began.status.success(), "{}", String::from_utf8_lossy(&began.stdout));
     let said = home.to_str().expect("a name that can be written");
-    let mut differs = String::new();
+    let mut differs = Vec::new();
     for Step { command, printed } in steps {
         let output = shell(&bed, &site, &command.replace(HOME, said)).output().expect("a shell");
         let output = String::from_utf8_lossy(&output.stdout).replace(said, HOME);
         let output: Vec<String> = output.lines().map(plain).collect();
         if output != printed {
-            differs += &format!("$ {command}\n{}\n\n", output.join("\n"));
+            differs.push(format!("$ {command}\n{}\n", output.join("\n")));
         }
     }
-    assert!(differs.is_empty(), "the README says something else than these print:\n{differs}");
+    assert!(differs.is_empty(), "the README says something else than these print:\n{}", differs.join("\n"));
 }
