@@ -116,9 +116,10 @@ const ALLOW: &str = r#"{"permissions": {"allow": ["Bash(make)"], "deny": ["Bash(
 fn files_of_all_layers_are_found_and_say_where_they_stand() {
     let bed = Bed::new();
     assert_eq!(bed.rules(), [""; 0], "nothing is there");
-    bed.managed(r#"{"permissions": {"deny": ["A"]}}"#).project(LOCAL, r#"{"permissions": {"deny": ["B"]}}"#);
-    bed.project(SHARED, r#"{"permissions": {"deny": ["C"]}}"#)
-        .user("{\n \"permissions\": {\"deny\": [\"D\"]}}");
+    bed.managed(r#"{"permissions": {"deny": ["LS"]}}"#)
+        .project(LOCAL, r#"{"permissions": {"deny": ["Glob"]}}"#);
+    bed.project(SHARED, r#"{"permissions": {"deny": ["Grep"]}}"#)
+        .user("{\n \"permissions\": {\"deny\": [\"Delete\"]}}");
     let loaded = bed.load().unwrap();
     let sources: Vec<_> = loaded.merged.rules.iter().map(|rule| rule.source.to_string()).collect();
     let managed = bed.locations.managed.as_ref().unwrap().display().to_string();
