@@ -118,7 +118,7 @@ pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
 }
 
 /// A folder that cannot be opened, or is none to work in.
-pub(crate) fn not_opened(error: &SessionError) -> Failure {
+fn not_opened(error: &SessionError) -> Failure {
     let failure = Failure::new(USAGE, error.to_string());
     match error {
         // It says itself what to do.

@@ -10,8 +10,7 @@ use super::recorded::Recorded;
 use super::wish::Judged;
 use crate::args::Run;
 use crate::asking::{Asker, Reach, Tell};
-use crate::exit::Failure;
-use crate::session;
+use crate::exit::{Failure, USAGE};
 
 /// Who decides what processes may do outside.
 pub(super) struct Questions {
@@ -43,7 +42,7 @@ impl Questions {
             ..plan
         };
         let session = Session::open(&Ambient::claim(), plan, recorded.journal())
-            .map_err(|e| session::not_opened(&e))?;
+            .map_err(|e| Failure::new(USAGE, e.to_string()).mend("choose another with --folder"))?;
         if let Some(asker) = &asker {
             // What a run is held to stays as it was at its start.
             asker.know(&session, |_| {});
