@@ -131,7 +131,11 @@ pub fn snapshot(tree: &Path) -> Vec<String> {
         } else if found.is_symlink() {
             fs::read_link(&at).expect("a link").to_string_lossy().into_owned()
         } else if found.is_file() {
-            String::from_utf8_lossy(&fs::read(&at).expect("a file")).into_owned()
+            match fs::read(&at) {
+                Ok(content) => String::from_utf8_lossy(&content).into_owned(),
+                // Such as the file by which supervisors take turns.
+                Err(closed) => closed.kind().to_string(),
+            }
         } else {
             "special".into()
         };

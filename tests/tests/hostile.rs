@@ -28,8 +28,8 @@ use pinfold_tests::missing::{all_there, say};
 use pinfold_tests::product::offered;
 use pinfold_tests::{Tier, Who};
 
-/// Programs of one user on one tier: what an idle machine of two cores does in some two minutes.
-const PROGRAMS: u64 = 500;
+/// Programs of one user on one tier: what an idle machine of two cores does in some half a minute.
+const PROGRAMS: u64 = 150;
 
 fn actor() -> ActorProgram<'static> {
     static ACTOR: OnceLock<std::path::PathBuf> = OnceLock::new();
