@@ -82,12 +82,14 @@ pub(crate) fn at(top: &Path) -> Found {
     }
 }
 
-/// Whether a directory is laid out like a git directory, so that git would take it for a bare repository.
+/// Whether a directory is laid out like a git directory, so that git would take it for a bare repository. It looks through
+/// links, whose targets may appear later.
 pub(crate) fn is_git_dir(directory: &Path) -> bool {
     let is = |name: &str| fs::symlink_metadata(directory.join(name)).ok();
+    let directory_or_link = |m: fs::Metadata| m.is_dir() || m.is_symlink();
     is("HEAD").is_some_and(|m| m.is_file() || m.is_symlink())
-        && is("objects").is_some_and(|m| m.is_dir())
-        && is("refs").is_some_and(|m| m.is_dir())
+        && is("objects").is_some_and(directory_or_link)
+        && is("refs").is_some_and(directory_or_link)
 }
 
 /// Whether git would take what is here for a repository: a directory or file `.git`, or a directory laid out like one.

@@ -7,6 +7,7 @@
 mod changes;
 mod config_swap;
 mod git_dir;
+mod git_links;
 mod layouts;
 mod made;
 mod nested;
@@ -40,7 +41,7 @@ pub(crate) type Why = String;
 const STAYS: &str = "what is held below it stays where it is";
 const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
 const BARE: &str = "with it the directory would be a repository that was not made with git";
-const LINK_OUT: &str = "a link that leads out of a git directory would make a later git write there";
+const LINK: &str = "a link in a git directory would make a later git write where it leads";
 
 /// The state of one run.
 #[derive(Debug, Default)]
@@ -166,8 +167,14 @@ impl Mediator {
             let own = moves_away(attempt) && self.made.contains(parent);
             return (!expected && !own).then(|| DOT_GIT.to_owned());
         }
-        let completes = makes && layout::completes_a_bare_repository(name, parent);
-        (completes && !self.made.is_new_project(parent)).then(|| BARE.to_owned())
+        let makes_any = makes || attempt.intent == Intent::MakeDir;
+        if !makes_any || !layout::completes_a_bare_repository(name, parent) {
+            return None;
+        }
+        if makes && !self.made.is_new_project(parent) {
+            return Some(BARE.to_owned());
+        }
+        git_links::are_beneath(parent).then(|| LINK.to_owned())
     }
 
     fn in_git_dir(
@@ -177,8 +184,8 @@ impl Mediator {
         git_dir: &Path,
         below: &Path,
     ) -> Option<Why> {
-        if self.plants_link(boundary, attempt, git_dir, below) {
-            return Some(LINK_OUT.to_owned());
+        if git_links::plants_link(boundary, attempt) {
+            return Some(LINK.to_owned());
         }
         if self.made.contains(git_dir) {
             return match nested::judge(&self.made, attempt, git_dir, below) {
@@ -190,7 +197,7 @@ impl Mediator {
         if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
             && !from.starts_with(git_dir)
         {
-            return Some(LINK_OUT.to_owned());
+            return Some(LINK.to_owned());
         }
         match self.part(boundary, git_dir, below) {
             GitPart::Free | GitPart::Worktree | GitPart::Module => None,
@@ -208,15 +215,6 @@ impl Mediator {
             }
             GitPart::Config => self.swap.judge(attempt, git_dir),
         }
-    }
-
-    /// Whether what is put into a git directory is a symbolic link through which git could write elsewhere, or to a part of the
-    /// directory that is held.
-    fn plants_link(&self, boundary: &Boundary, attempt: &Attempt, git_dir: &Path, below: &Path) -> bool {
-        let Some(text) = link_text(attempt) else { return false };
-        let leads_to = below.parent().unwrap_or(below).join(&text);
-        !git_dir::stays_inside(text.as_os_str())
-            || !matches!(self.part(boundary, git_dir, &leads_to), GitPart::Free | GitPart::Worktree)
     }
 
     /// The part of a git directory, with the directories of submodules and worktrees in it told apart.
@@ -290,15 +288,15 @@ impl Mediator {
         if boundary.holds_beneath(from) || is_directory && self.is_foreign_git_dir(from) {
             return Some(STAYS.to_owned());
         }
-        let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
-        if !is_directory || free && !boundary.has_denied_paths() {
+        if !is_directory {
             return None;
         }
-        let git_dir = |place: &Path| self.git_dir_of(boundary, place).map(|(git_dir, _)| git_dir);
-        let into = git_dir(to);
-        if into.is_some() {
-            let within = git_dir(from) == into;
-            return (!within).then(|| "a directory is not moved into a git directory as a whole".to_owned());
+        if let Some((git_dir, _)) = self.git_dir_of(boundary, to) {
+            return self.directory_into_git_dir(boundary, from, &git_dir);
+        }
+        let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
+        if free && !boundary.has_denied_paths() {
+            return None;
         }
         match walk(from, |entry, kind| self.visit(boundary, (from, to), entry, kind)) {
             Walked::Everything => None,
@@ -307,6 +305,15 @@ impl Mediator {
                 Some("it cannot be looked at whole, and might hold what stays where it is".to_owned())
             }
         }
+    }
+
+    /// Says why a directory does not go into a git directory: it comes from elsewhere, or it may hold a link.
+    fn directory_into_git_dir(&self, boundary: &Boundary, from: &Path, git_dir: &Path) -> Option<Why> {
+        const WHOLE: &str = "a directory is not moved into a git directory as a whole";
+        if self.git_dir_of(boundary, from).is_none_or(|(other, _)| other != git_dir) {
+            return Some(WHOLE.to_owned());
+        }
+        git_links::are_beneath(from).then(|| LINK.to_owned())
     }
 
     /// Whether a directory is a repository, by what is in it, that this run did not make.
@@ -419,17 +426,6 @@ fn moves_away(attempt: &Attempt) -> bool {
 
 fn changes_something(attempt: &Attempt) -> bool {
     !matches!(attempt.intent, Intent::Read | Intent::Access | Intent::Lock | Intent::LinkFrom)
-}
-
-/// The text of a symbolic link that is put at a place.
-fn link_text(attempt: &Attempt) -> Option<PathBuf> {
-    let link_at = |place: &Path| fs::read_link(place).ok();
-    match (attempt.intent, &attempt.detail) {
-        (Intent::Symlink, Detail::LinkText(text)) => Some(PathBuf::from(text)),
-        (Intent::MoveTo, Detail::From(from) | Detail::SecondNameOf(from)) => link_at(from),
-        (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(other)) => link_at(other),
-        _ => None,
-    }
 }
 
 /// Whether a change of attributes would keep the owner from looking at a directory.

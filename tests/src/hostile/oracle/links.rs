@@ -32,7 +32,7 @@ fn symbolic(look: &Look<'_>, all: &mut Vec<Violation>) {
         } else if held {
             "a link leads git to what is held"
         } else {
-            continue;
+            "a link lies in a git directory"
         };
         all.push(look.violation(Found { kind, path, what: format!("it leads to {}", to.display()) }));
     }
