@@ -5,6 +5,7 @@
 //! configuration without running git. [`settle`] brings harmless keys back after the run.
 
 pub(crate) mod config;
+pub(crate) mod index;
 pub(crate) mod layout;
 pub(crate) mod person;
 pub(crate) mod protect;

@@ -190,3 +190,91 @@ fn a_directory_with_a_link_does_not_become_a_repository() {
         assert_eq!(run.tries(Intent::Create, &format!("{top}/HEAD"), Detail::None), !link);
     }
 }
+
+/// An index of version 2 with one empty file at this path.
+fn index(path: &str) -> Vec<u8> {
+    let mut content = b"DIRC".to_vec();
+    content.extend([0, 0, 0, 2, 0, 0, 0, 1]);
+    content.extend([0; 24]);
+    content.extend(0o100_644_u32.to_be_bytes());
+    content.extend([0; 12 + 20]);
+    content.extend(u16::try_from(path.len()).unwrap().to_be_bytes());
+    content.extend(path.bytes());
+    content.push(0);
+    content.resize(12 + (content.len() - 12).next_multiple_of(8), 0);
+    content.extend([0; 20]);
+    content
+}
+
+const GIT_DIRS: [&str; 4] = ["w/.git", "w/.git/modules/sub", "w/.git/worktrees/tree", "w/bare.git"];
+
+/// A bed with a git directory of each kind.
+fn with_all_kinds() -> Bed {
+    let bed = Bed::new();
+    bed.git_dir("w/.git/modules/sub");
+    bed.git_dir("w/bare.git");
+    bed.file("w/.git/worktrees/tree/commondir", "../..\n");
+    bed.file("w/.git/worktrees/tree/HEAD", "ref: refs/heads/tree\n");
+    bed
+}
+
+#[test]
+fn an_index_is_replaced_by_one_that_stays_in_the_working_tree() {
+    let bed = with_all_kinds();
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    for git_dir in GIT_DIRS {
+        for name in ["index", "sharedindex.0123"] {
+            let (lock, target) = (format!("{git_dir}/index.lock"), format!("{git_dir}/{name}"));
+            for (path, expected) in [("dir/file", true), ("../../x", false), (".git/hooks/x", false)] {
+                bed.file(&lock, index(path));
+                assert_eq!(run.renames(&lock, &target), expected, "{target}: {path}");
+            }
+            bed.file(&lock, "no index");
+            assert!(!run.renames(&lock, &target), "{target}");
+        }
+    }
+}
+
+#[test]
+fn an_index_is_changed_in_no_other_way() {
+    let bed = with_all_kinds();
+    for git_dir in GIT_DIRS {
+        bed.file(&format!("{git_dir}/index"), index("file"));
+    }
+    bed.file("w/good", index("file"));
+    bed.dir("w/.git/own");
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    for git_dir in GIT_DIRS {
+        let at = format!("{git_dir}/index");
+        assert!(!run.tries(Intent::Write, &at, Detail::None), "{at}");
+        assert!(!run.tries(Intent::Create, &at, Detail::None), "{at}");
+        assert!(!run.names("w/good", &at), "a file with two names: {at}");
+        assert!(!run.names(&at, "w/other"), "another name to write through: {at}");
+        assert!(!run.exchanges("w/good", &at) && !run.exchanges(&at, "w/good"), "{at}");
+        assert!(run.renames("w/good", &at), "what is in it counts, and not its name: {at}");
+        assert!(run.tries(Intent::Remove, &at, Detail::None), "git makes a new one: {at}");
+        assert!(run.tries(Intent::Create, &format!("{at}.lock"), Detail::None), "{at}");
+    }
+    assert!(!run.renames("w/.git/own", "w/.git/worktrees/new"), "with an index in it");
+    assert!(run.tries(Intent::Create, "w/.git/refs/heads/index", Detail::None), "a branch of that name");
+}
+
+#[test]
+fn what_was_looked_at_is_what_becomes_the_index() {
+    let bed = Bed::new();
+    bed.file("w/.git/index.lock", index("file"));
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    assert!(run.renames("w/.git/index.lock", "w/.git/index"));
+    // By a descriptor that was open before.
+    bed.file("w/.git/index.lock", index("../x"));
+    let (lock, at) = (bed.at("w/.git/index.lock"), bed.at("w/.git/index"));
+    let attempts = [
+        Attempt { pid: 1, intent: Intent::MoveFrom, place: lock.clone(), detail: Detail::To(at.clone()) },
+        Attempt { pid: 1, intent: Intent::MoveTo, place: at, detail: Detail::From(lock) },
+    ];
+    assert_eq!(run.witness.content_for(&attempts), Some(index("file")));
+    assert_eq!(run.witness.content_for(&attempts), None, "once");
+}

@@ -106,6 +106,17 @@ pub(crate) fn may_be_repository(place: &Path) -> bool {
     is_repository(place) || looked.is_err_and(|error| !absent(&error))
 }
 
+/// The git directory that a git directory shares its configuration and references with: itself, but for linked worktrees.
+/// `None`: it cannot be told.
+pub(crate) fn common_dir(git_dir: &Path) -> Option<PathBuf> {
+    let file = git_dir.join("commondir");
+    match fs::symlink_metadata(&file) {
+        Ok(_) => Some(git_dir.join(read_pointer(&file, b"")?)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(git_dir.to_owned()),
+        Err(_) => None,
+    }
+}
+
 /// A bare repository at `directory`.
 pub(crate) fn bare(directory: &Path) -> Option<Repository> {
     is_git_dir(directory).then(|| Repository {

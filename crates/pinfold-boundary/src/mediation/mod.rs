@@ -8,11 +8,13 @@ mod changes;
 mod config_swap;
 mod git_dir;
 mod git_links;
+mod index_swap;
 mod layouts;
 mod made;
 mod nested;
 mod reads;
 mod subtree;
+mod swap;
 mod trees;
 
 use std::fs;
@@ -26,13 +28,13 @@ use crate::git::layout;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
 pub(crate) use changes::Changes;
-use config_swap::ConfigSwap;
 use git_dir::GitPart;
 use layouts::Layouts;
 use made::Made;
 use nested::Nested;
 pub(crate) use reads::ReadNames;
 pub(crate) use subtree::{Visit, Walked, walk};
+use swap::Swap;
 use trees::Trees;
 
 /// Why a change is refused: one clause.
@@ -50,7 +52,7 @@ pub(crate) struct Mediator {
     layouts: Layouts,
     trees: Trees,
     changes: Changes,
-    swap: ConfigSwap,
+    swap: Swap,
 }
 
 impl Mediator {
@@ -71,6 +73,7 @@ impl Mediator {
     /// Says why a change of a place that could be written is refused. `None`: it is allowed, and what matters later is noted.
     pub(crate) fn judge(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
+        self.swap.forget();
         // What is there already the kernel says.
         let exists = || fs::symlink_metadata(place).is_ok();
         if boundary.is_open(place) || matches!(attempt.intent, Intent::MakeDir | Intent::Symlink) && exists()
@@ -187,13 +190,29 @@ impl Mediator {
         if git_links::plants_link(boundary, attempt) {
             return Some(LINK.to_owned());
         }
-        if self.made.contains(git_dir) {
-            return match nested::judge(&self.made, attempt, git_dir, below) {
+        let refused = if self.made.contains(git_dir) {
+            match nested::judge(&self.made, attempt, git_dir, below) {
                 Nested::Free => None,
                 Nested::Refused(why) => Some(why),
-                Nested::Config => self.swap.judge_new(attempt),
-            };
-        }
+                Nested::Config => config_swap::judge_new(&mut self.swap, attempt),
+            }
+        } else {
+            self.in_old_git_dir(boundary, attempt, git_dir, below)
+        };
+        refused.or_else(|| {
+            let is_index = index_swap::is_index(git_dir, below);
+            if is_index { index_swap::judge(&mut self.swap, attempt) } else { None }
+        })
+    }
+
+    /// Held as a part of a git directory that this run did not make.
+    fn in_old_git_dir(
+        &mut self,
+        boundary: &Boundary,
+        attempt: &Attempt,
+        git_dir: &Path,
+        below: &Path,
+    ) -> Option<Why> {
         if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
             && !from.starts_with(git_dir)
         {
@@ -213,7 +232,7 @@ impl Mediator {
                     && !matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
                 takes.then(|| why.to_owned())
             }
-            GitPart::Config => self.swap.judge(attempt, git_dir),
+            GitPart::Config => config_swap::judge(&mut self.swap, attempt, git_dir),
         }
     }
 
@@ -291,8 +310,8 @@ impl Mediator {
         if !is_directory {
             return None;
         }
-        if let Some((git_dir, _)) = self.git_dir_of(boundary, to) {
-            return self.directory_into_git_dir(boundary, from, &git_dir);
+        if let Some(into) = self.git_dir_of(boundary, to) {
+            return self.directory_into_git_dir(boundary, from, &into);
         }
         let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
         if free && !boundary.has_denied_paths() {
@@ -307,10 +326,18 @@ impl Mediator {
         }
     }
 
-    /// Says why a directory does not go into a git directory: it comes from elsewhere, or it may hold a link.
-    fn directory_into_git_dir(&self, boundary: &Boundary, from: &Path, git_dir: &Path) -> Option<Why> {
+    /// Says why a directory does not go into a git directory: it comes from elsewhere, it would be the git directory of a
+    /// worktree or submodule whose parts were not looked at, or it may hold a link.
+    fn directory_into_git_dir(
+        &self,
+        boundary: &Boundary,
+        from: &Path,
+        (git_dir, below): &InGit,
+    ) -> Option<Why> {
         const WHOLE: &str = "a directory is not moved into a git directory as a whole";
-        if self.git_dir_of(boundary, from).is_none_or(|(other, _)| other != git_dir) {
+        let within = self.git_dir_of(boundary, from).is_some_and(|(other, _)| other == *git_dir);
+        let furnishes = ["worktrees", "modules"].iter().any(|name| below.starts_with(name));
+        if !within || furnishes && !self.made.contains(git_dir) {
             return Some(WHOLE.to_owned());
         }
         git_links::are_beneath(from).then(|| LINK.to_owned())

@@ -10,9 +10,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
-    XattrFlags, chownat, fcntl_setfl, fstat, ftruncate, linkat, mkdirat, mknodat, openat, renameat_with,
-    statat, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
+    Uid, XattrFlags, chownat, fchmod, fcntl_setfl, fstat, ftruncate, futimens, linkat, mkdirat, mknodat,
+    openat, renameat_with, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -117,26 +117,39 @@ pub(super) fn rename(
     }
 }
 
-/// Renames a file as far as others can see: its name goes, and the other one is that of a new file with this content.
+/// Renames a file as far as others can see: its name goes, and the other one is that of a new file with this content, and
+/// with its mode and time. git tells by the time of its index which files could have changed unseen since. Nothing is
+/// synchronized: git asks for that only where it is configured.
 pub(super) fn replace(from: &Place, to: &Place, flags: u32, content: &[u8]) -> io::Result<()> {
     let (from, to) = (entry(from, libc::EBUSY)?, entry(to, libc::EBUSY)?);
     if flags != 0 {
         return Err(error(libc::EINVAL));
     }
-    let mode =
-        Mode::from_raw_mode(statat(&from.parent, &from.name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode & 0o777);
+    let before = statat(&from.parent, &from.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let mode = Mode::from_raw_mode(before.st_mode & 0o777);
     let mut name = to.name.clone();
     name.push(format!(".{}", std::process::id()));
     let make = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = std::fs::File::from(openat(&to.parent, &name, make, mode)?);
-    let written = file.write_all(content).and_then(|()| file.sync_data());
-    let renamed = written
-        .and_then(|()| Ok(renameat_with(&to.parent, &name, &to.parent, &to.name, RenameFlags::empty())?));
+    let renamed = file.write_all(content).and_then(|()| {
+        // The umask is the supervisor's own.
+        fchmod(&file, mode)?;
+        futimens(&file, &modified_at(&before))?;
+        Ok(renameat_with(&to.parent, &name, &to.parent, &to.name, RenameFlags::empty())?)
+    });
     if renamed.is_err() {
         let _ = unlinkat(&to.parent, &name, AtFlags::empty());
     }
     renamed?;
     Ok(unlinkat(&from.parent, &from.name, AtFlags::empty())?)
+}
+
+/// The time of the last change of a file, to be given to another.
+fn modified_at(file: &Stat) -> Timestamps {
+    #[allow(clippy::useless_conversion, reason = "the type differs between machines")]
+    let last_modification =
+        Timespec { tv_sec: file.st_mtime.into(), tv_nsec: file.st_mtime_nsec.cast_signed().into() };
+    Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW }, last_modification }
 }
 
 /// Gives a file a second name. The first may be a link itself.
