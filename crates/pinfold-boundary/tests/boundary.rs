@@ -673,3 +673,103 @@ fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
         assert_eq!(said, expected, "{intent:?} {place} {detail:?}");
     }
 }
+
+fn git(directory: &Path, args: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    git.current_dir(directory).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    for name in ["GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"] {
+        git.env_remove(name);
+    }
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An index with the entry `xy/name`, and the same with `../name` in its place.
+fn indexes(bed: &Bed) -> (Vec<u8>, Vec<u8>) {
+    bed.file("w/xy/name", "x");
+    git(&bed.at("w"), &["init", "-q"]);
+    git(&bed.at("w"), &["add", "xy/name"]);
+    let good = fs::read(bed.at("w/.git/index")).unwrap();
+    let at = good.windows(3).position(|part| part == b"xy/").unwrap();
+    let mut evil = good.clone();
+    evil[at..at + 3].copy_from_slice(b"../");
+    (good, evil)
+}
+
+#[test]
+fn an_index_gets_its_place_by_rename_after_a_look_and_no_other_way() {
+    let bed = Bed::new();
+    let (good, evil) = indexes(&bed);
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    let (index, lock) = (bed.at("w/.git/index"), bed.at("w/.git/index.lock"));
+    for shared in ["index", "sharedindex.0123"] {
+        let place = bed.at("w/.git").join(shared);
+        for (intent, detail) in [
+            (Intent::Write, Detail::None),
+            (Intent::Create, Detail::None),
+            (Intent::MakeDir, Detail::None),
+            (Intent::LinkFrom, Detail::To(bed.at("w/second"))),
+            (Intent::MoveTo, Detail::SecondNameOf(lock.clone())),
+            (Intent::MoveTo, Detail::Exchange(lock.clone())),
+            (Intent::MoveFrom, Detail::Exchange(lock.clone())),
+            (Intent::MoveTo, Detail::From(bed.at("w/xy/name"))),
+        ] {
+            // What is there already the kernel says.
+            if intent == Intent::MakeDir && place.exists() {
+                continue;
+            }
+            fs::write(&lock, &good).unwrap();
+            let said = reply(&mut witness, intent, place.clone(), detail.clone());
+            assert_eq!(said, Reply::Refuse, "{shared}: {intent:?} {detail:?}");
+        }
+    }
+    for (intent, detail) in [
+        (Intent::Remove, Detail::None),
+        (Intent::Metadata, Detail::Mode(0o664)),
+        (Intent::MoveFrom, Detail::To(bed.at("w/.git/index.old"))),
+    ] {
+        assert_eq!(reply(&mut witness, intent, index.clone(), detail), Reply::CarryOut, "{intent:?}");
+    }
+    let attempt = |intent, place: &Path, detail| Attempt { pid: 1, intent, place: place.to_owned(), detail };
+    let rename = [
+        attempt(Intent::MoveFrom, &lock, Detail::To(index.clone())),
+        attempt(Intent::MoveTo, &index, Detail::From(lock.clone())),
+    ];
+    for (content, expected) in [(&good, Reply::CarryOut), (&evil, Reply::Refuse), (&b"x".to_vec(), Reply::Refuse)] {
+        fs::write(&lock, content).unwrap();
+        let said = rename.each_ref().map(|attempt| witness.attempt(attempt));
+        assert_eq!(said, [Reply::CarryOut, expected]);
+        // By whoever still has it open.
+        fs::write(&lock, &evil).unwrap();
+        let put = witness.content_for(&rename).map(|put| put.content);
+        assert_eq!(put.as_ref(), (expected == Reply::CarryOut).then_some(&good));
+    }
+}
+
+#[test]
+fn the_index_of_a_worktree_that_the_run_makes_is_looked_at_too() {
+    let bed = Bed::new();
+    let (good, evil) = indexes(&bed);
+    bed.git_dir("w/.git/modules/sub");
+    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
+    let mut witness = Witness::new(&boundary, Tier::Full);
+    for git_dir in ["w/.git/worktrees", "w/.git/worktrees/made"] {
+        assert_eq!(reply(&mut witness, Intent::MakeDir, bed.at(git_dir), Detail::None), Reply::CarryOut);
+        bed.dir(git_dir);
+    }
+    for git_dir in ["w/.git/worktrees/made", "w/.git/modules/sub"] {
+        let (index, lock) = (bed.at(git_dir).join("index"), bed.at(git_dir).join("index.lock"));
+        assert_eq!(reply(&mut witness, Intent::Create, index.clone(), Detail::None), Reply::Refuse, "{git_dir}");
+        for (content, expected) in [(&good, Reply::CarryOut), (&evil, Reply::Refuse)] {
+            fs::write(&lock, content).unwrap();
+            let said = reply(&mut witness, Intent::MoveTo, index.clone(), Detail::From(lock.clone()));
+            assert_eq!(said, expected, "{git_dir}");
+        }
+    }
+    // Nor is one filled elsewhere and then moved there.
+    bed.dir("w/.git/filled");
+    let moved = Detail::From(bed.at("w/.git/filled"));
+    let said = reply(&mut witness, Intent::MoveTo, bed.at("w/.git/worktrees/other"), moved);
+    assert_eq!(said, Reply::Refuse);
+}

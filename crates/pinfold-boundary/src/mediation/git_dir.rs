@@ -20,6 +20,8 @@ pub(crate) enum GitPart {
     Kept(&'static str),
     /// The configuration: replaced by one that differs in harmless keys alone.
     Config,
+    /// The index, or what it shares with others: replaced by one that leads nowhere else.
+    Index,
     /// The git directory of a submodule, or a directory above one.
     Module,
     /// The git directory of the linked worktree with this name; `linked` is the path in it.
@@ -41,6 +43,7 @@ pub(crate) fn part(below: &Path) -> GitPart {
         [b"info", name] if name.starts_with(b"refs") => GitPart::Free,
         [b"hooks" | b"info", ..] => GitPart::Held(RUNS),
         [b"config"] => GitPart::Config,
+        [name] if is_index(name) => GitPart::Index,
         [b"config.worktree"] => GitPart::Held("git runs programs that are named there"),
         [b"commondir"] => GitPart::Held("it would lead git to another configuration"),
         [b"remotes" | b"branches", ..] => GitPart::Held("it names where git fetches from and pushes to"),
@@ -64,12 +67,26 @@ pub(crate) fn linked(below: &Path, ours: bool) -> GitPart {
         [b"commondir" | b"gitdir"] => GitPart::Held(TIES),
         [b"config.worktree"] => GitPart::Held("git runs programs that are named there"),
         [b"modules", ..] => GitPart::Module,
-        _ if ours => GitPart::Free,
+        _ if ours => in_new_worktree(below),
         // `git gc` locks every `HEAD` there is, and prunes its log.
         [b"logs", ..] => GitPart::Free,
         [name] if name.ends_with(b".lock") => GitPart::Free,
         _ => GitPart::Held("it belongs to another worktree"),
     }
+}
+
+/// The part that a path in the git directory of a linked worktree is that this run made.
+pub(crate) fn in_new_worktree(below: &Path) -> GitPart {
+    let mut names = below.components().map(|component| component.as_os_str().as_bytes());
+    match (names.next(), names.next()) {
+        (Some(name), None) if is_index(name) => GitPart::Index,
+        _ => GitPart::Free,
+    }
+}
+
+/// Whether a file with this name in a git directory holds the names that git checks out.
+pub(super) fn is_index(name: &[u8]) -> bool {
+    name == b"index" || name.starts_with(b"sharedindex.")
 }
 
 /// Whether a symbolic link in a git directory can lead only to what lies beside or beneath it.
@@ -91,6 +108,7 @@ mod tests {
             GitPart::Pinned(_) => "pinned",
             GitPart::Kept(_) => "kept",
             GitPart::Config => "config",
+            GitPart::Index => "index",
             GitPart::Module => "module",
             GitPart::Worktree => "worktree",
         };
@@ -98,7 +116,11 @@ mod tests {
             ("", "pinned"),
             ("HEAD", "kept"),
             ("HEAD.lock", "free"),
+            ("index", "index"),
             ("index.lock", "free"),
+            ("sharedindex.0123", "index"),
+            ("sharedindex_Ab12Cd", "free"),
+            ("refs/heads/index", "free"),
             ("refs", "pinned"),
             ("refs/heads/hooks", "free"),
             ("logs/refs/heads/x", "free"),
@@ -131,6 +153,7 @@ mod tests {
             ("HEAD", true, "free"),
             ("gitdir", true, "held"),
             ("config.worktree", true, "held"),
+            ("index", true, "index"),
             ("index", false, "held"),
             ("HEAD.lock", false, "free"),
             ("logs/HEAD", false, "free"),

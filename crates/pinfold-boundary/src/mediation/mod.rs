@@ -7,12 +7,14 @@
 mod changes;
 mod config_swap;
 mod git_dir;
+mod index_swap;
 mod layouts;
 mod links;
 mod made;
 mod nested;
 mod reads;
 mod subtree;
+mod swap;
 mod trees;
 
 use std::ffi::OsStr;
@@ -20,7 +22,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use pinfold_policy::{Guard, GuardKind, Held};
-use pinfold_sandbox::{Attempt, Detail, Done, Intent};
+use pinfold_sandbox::{Attempt, Detail, Done, Intent, Replacement, is_being_written};
 
 use crate::boundary::Boundary;
 use crate::git::layout;
@@ -28,7 +30,6 @@ use crate::guarded_links::names_through;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
 pub(crate) use changes::Changes;
-use config_swap::ConfigSwap;
 pub(crate) use git_dir::{GitPart, part};
 use layouts::Layouts;
 use links::Links;
@@ -36,6 +37,7 @@ use made::Made;
 use nested::Nested;
 pub(crate) use reads::ReadNames;
 pub(crate) use subtree::{Visit, Walked, walk};
+use swap::Swap;
 use trees::Trees;
 
 /// Why a change is refused: one clause.
@@ -44,6 +46,8 @@ pub(crate) type Why = String;
 const STAYS: &str = "what is held below it stays where it is";
 const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
 const BARE: &str = "with it the directory would be a repository that was not made with git";
+const BEING_WRITTEN: &str = "the supervisor of a run is writing it";
+const WORKTREE: &str = "a worktree is made in its place, by git";
 const LINK_OUT: &str = "a link that leads out of a git directory would make a later git write there";
 
 /// The state of one run.
@@ -54,7 +58,7 @@ pub(crate) struct Mediator {
     trees: Trees,
     links: Links,
     changes: Changes,
-    swap: ConfigSwap,
+    swap: Swap,
 }
 
 impl Mediator {
@@ -63,7 +67,7 @@ impl Mediator {
     }
 
     /// What is put in place of a file that is renamed.
-    pub(crate) fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+    pub(crate) fn content_for(&mut self, attempts: &[Attempt]) -> Option<Replacement> {
         self.swap.content_for(attempts)
     }
 
@@ -219,12 +223,19 @@ impl Mediator {
         if self.plants_link(boundary, attempt, git_dir, below) {
             return Some(LINK_OUT.to_owned());
         }
+        if below.file_name().is_some_and(is_being_written) {
+            return Some(BEING_WRITTEN.to_owned());
+        }
         if self.made.contains(git_dir) {
             return match nested::judge(&self.made, attempt, git_dir, below) {
                 Nested::Free => None,
                 Nested::Refused(why) => Some(why),
-                Nested::Config => self.swap.judge_new(attempt),
+                Nested::Config => config_swap::judge_new(&mut self.swap, attempt),
+                Nested::Index => index_swap::judge(&mut self.swap, attempt),
             };
+        }
+        if plants_worktree(attempt, below) {
+            return Some(WORKTREE.to_owned());
         }
         if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
             && !from.starts_with(git_dir)
@@ -245,7 +256,8 @@ impl Mediator {
                     && !matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
                 takes.then(|| why.to_owned())
             }
-            GitPart::Config => self.swap.judge(attempt, git_dir),
+            GitPart::Config => config_swap::judge(&mut self.swap, attempt, git_dir),
+            GitPart::Index => index_swap::judge(&mut self.swap, attempt),
         }
     }
 
@@ -266,7 +278,7 @@ impl Mediator {
                 let mut names = below.components();
                 let worktree: PathBuf = git_dir.join(names.by_ref().take(2).collect::<PathBuf>());
                 if self.made.contains(&worktree) || fs::symlink_metadata(&worktree).is_err() {
-                    return GitPart::Free;
+                    return git_dir::in_new_worktree(names.as_path());
                 }
                 let ours = layout::worktree_top(&worktree).is_none_or(|top| boundary.is_within_granted(&top));
                 match git_dir::linked(names.as_path(), ours) {
@@ -442,6 +454,17 @@ impl Mediator {
             self.changes.file(place);
         }
     }
+}
+
+/// Whether a directory that was filled elsewhere would be one of a linked worktree: git makes those in their place.
+fn plants_worktree(attempt: &Attempt, below: &Path) -> bool {
+    let from = match (attempt.intent, &attempt.detail) {
+        (Intent::MoveTo, Detail::From(from))
+        | (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(from)) => from,
+        _ => return false,
+    };
+    below.components().any(|name| name.as_os_str() == "worktrees")
+        && fs::symlink_metadata(from).is_ok_and(|found| found.is_dir())
 }
 
 /// Whether the judgement of an attempt is about what another run in the same folder could exchange before it is carried out, or

@@ -7,11 +7,13 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
 use pinfold_sandbox::{Attempt, Detail, Intent};
 
 use super::Why;
+use super::git_dir::is_index;
 use super::made::Made;
 use crate::git::config::{Config, Entry};
 
@@ -27,6 +29,8 @@ enum Part {
     Closed,
     /// A configuration.
     Config,
+    /// An index, or a part of one.
+    Index,
 }
 
 /// What becomes of a change in the git directory of a repository that this run made.
@@ -36,6 +40,8 @@ pub(super) enum Nested {
     Refused(Why),
     /// A configuration takes the place of another, if it [is plain](is_plain).
     Config,
+    /// An index takes the place of another.
+    Index,
 }
 
 /// Judges a change at `below` in `git_dir`, which this run made.
@@ -54,8 +60,10 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
         return Nested::Free;
     }
     let replaces = matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
-    if part == Part::Config && replaces && !moves_directory {
-        return Nested::Config;
+    match part {
+        Part::Config if replaces && !moves_directory => return Nested::Config,
+        Part::Index if !moves_directory => return Nested::Index,
+        _ => {}
     }
     Nested::Refused(RUNS.to_owned())
 }
@@ -96,6 +104,7 @@ fn part(below: &Path) -> Part {
     match name.to_str() {
         Some("config") => Part::Config,
         Some("config.worktree" | "commondir") => Part::Closed,
+        _ if is_index(name.as_bytes()) => Part::Index,
         _ if hook && !is_sample => Part::Closed,
         _ => Part::Free,
     }
@@ -180,7 +189,10 @@ mod tests {
             ("hooks", Part::Closed),
             ("hooks/post-checkout", Part::Closed),
             ("hooks/post-checkout.sample", Part::Free),
-            ("index", Part::Free),
+            ("index", Part::Index),
+            ("index.lock", Part::Free),
+            ("worktrees/w/sharedindex.0123", Part::Index),
+            ("refs/heads/index", Part::Free),
             ("refs/heads/config", Part::Free),
             ("refs/heads/hooks/x", Part::Free),
             ("modules/refs/config", Part::Config),

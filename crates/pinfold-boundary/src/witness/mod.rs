@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::{GuardKind, Held, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Done, Entrances, Intent, Limit, Profile, Reply, Temp, Tier, Turn, Turns,
-    Watcher,
+    self as sandbox, Attempt, Done, Entrances, Intent, Limit, Profile, Replacement, Reply, Temp, Tier, Turn,
+    Turns, Watcher,
 };
 
 use crate::boundary::Boundary;
@@ -388,7 +388,7 @@ impl Watcher for Witness<'_> {
         self.limits.add(limit, pid);
     }
 
-    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Replacement> {
         self.mediator.as_mut()?.content_for(attempts)
     }
 

@@ -103,6 +103,15 @@ pub enum Reply {
     Refuse,
 }
 
+/// What is put in place of the content of a file that is renamed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// The content.
+    pub content: Vec<u8>,
+    /// Whether it is to survive a machine that fails a moment later: that costs milliseconds.
+    pub synced: bool,
+}
+
 /// What was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
@@ -147,9 +156,9 @@ pub trait Watcher {
     }
 
     /// What is put in place of the content of a file that is renamed: the supervisor writes it to a new file, which gets the
-    /// name. So the content is what was looked at, whatever descriptors of the old file are still open. `None`: it is renamed
-    /// as it is.
-    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+    /// name, the mode and the times of the old one. So the content is what was looked at, whatever descriptors of the old file are
+    /// still open. `None`: it is renamed as it is.
+    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Replacement> {
         let _ = attempts;
         None
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{FileType, ResolveFlags, fstat};
 
-use super::attempt::{Attempt, Detail, Intent};
+use super::attempt::{Attempt, Detail, Intent, Replacement};
 use super::carry_out::{self, Opened};
 use super::file_call::{Change, FileCall, OpenCall, SET_ID, Subject};
 use super::walk::{Closed, Entry, Place, Walk, constrained};
@@ -177,7 +177,7 @@ impl FileQuestion {
     /// As the kernel fails.
     pub(super) fn carry_out(
         &self,
-        content: Option<Vec<u8>>,
+        content: Option<Replacement>,
         largest_file: impl FnOnce() -> u64,
     ) -> io::Result<CarriedOut> {
         let missing = || io::Error::from_raw_os_error(libc::ENOENT);

@@ -38,9 +38,10 @@ use std::sync::Arc;
 
 use crate::identity::FileIdentity;
 use crate::sys::{self, Answer, Pid};
-pub use attempt::{Attempt, Blind, Detail, Done, Intent, Reply, Watcher};
+pub use attempt::{Attempt, Blind, Detail, Done, Intent, Replacement, Reply, Watcher};
 pub use call::{Call, Caller, Deed, Opening, Sync, Time};
 use caller::Callers;
+pub use carry_out::is_being_written;
 pub(crate) use connect::Local;
 use connect::{Asked, answer_if_there};
 use directories::Directories;

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use pinfold::WeakSession;
 use pinfold_boundary::{Boundary, Changed, Decides, LimitMet, Refused, Witness};
-use pinfold_sandbox::{Attempt, Done, Held, Limit, Reply, Tier, Turn, Watcher};
+use pinfold_sandbox::{Attempt, Done, Held, Limit, Replacement, Reply, Tier, Turn, Watcher};
 
 use attest::Attester;
 pub use told::LetThrough;
@@ -113,7 +113,7 @@ impl Watcher for Attempts<'_> {
         self.witness.limit_met(limit, pid);
     }
 
-    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+    fn content_for(&mut self, attempts: &[Attempt]) -> Option<Replacement> {
         self.witness.content_for(attempts)
     }
 
