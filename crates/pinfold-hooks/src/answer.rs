@@ -1,7 +1,7 @@
-//! What came of asking a hook, understood.
+//! The parsed answer of a hook.
 //!
-//! Accepted are the forms of the most used agent, today's and the older one, and those of others that say the same.
-//! Whatever of an answer is understood may take away. An answer that is not understood in full gives nothing: it does
+//! Accepted are the forms of the most used agent, today's and the older one, and those of others that mean the same.
+//! Any part of an answer that is understood may restrict. An answer that is not understood in full gives nothing: it does
 //! not allow, does not write another input and grants nothing, and where the hook fails closed it has said no.
 
 use pinfold::consent::Update;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::runner::{Came, Output};
 
-/// What a hook said.
+/// The answer of a hook.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Answer {
     /// Yes, no, or that a person is to be asked.
@@ -22,19 +22,19 @@ pub(crate) struct Answer {
     pub(crate) input: Option<Value>,
     /// Text for the model.
     pub(crate) context: Vec<String>,
-    /// What has happened should not go on as it is: why.
+    /// The reason why the agent should not go on after the event.
     pub(crate) blocked: Option<String>,
     /// The agent should stop: why.
     pub(crate) stop: Option<String>,
     /// A refused call should be tried again another way.
     pub(crate) retry: bool,
-    /// What is to be granted with a yes.
+    /// Grants that go with a yes.
     pub(crate) updates: Vec<Update>,
     /// With a no, the agent should stop.
     pub(crate) interrupt: bool,
     /// For the person.
     pub(crate) notes: Vec<String>,
-    /// What of it is no answer.
+    /// The part that could not be understood.
     pub(crate) trouble: Option<String>,
 }
 
@@ -79,17 +79,17 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
-/// Whether a decision is asked for.
+/// Returns `true` if the event asks for a decision.
 fn decides(event: HookEvent) -> bool {
     matches!(event, HookEvent::PreToolUse | HookEvent::PermissionRequest)
 }
 
-/// Whether what is no JSON is text for the model.
+/// Returns `true` if output that is not JSON is text for the model.
 fn takes_text(event: HookEvent) -> bool {
     matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmit)
 }
 
-/// Whether something can be held up.
+/// Returns `true` if the event can be blocked.
 fn can_block(event: HookEvent) -> bool {
     match event {
         HookEvent::PostToolUse
@@ -273,7 +273,7 @@ impl Answer {
         self.word(decision, "behavior")
     }
 
-    /// What a hook wants changed. What it cannot change is told, and changes nothing.
+    /// Applies a change that a hook wants. A change that it may not make is reported, and changes nothing.
     fn update(&mut self, update: &Value) {
         let kind = update.get("type").and_then(Value::as_str).unwrap_or_default();
         let rules = update.get("addRules").or_else(|| update.get("rules").filter(|_| kind == "addRules"));

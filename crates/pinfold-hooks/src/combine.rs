@@ -10,14 +10,14 @@ use pinfold::policy::{Decision, HookWord, RuleSet, WordOrigin};
 
 use crate::answer::Answer;
 
-/// What one hook said.
+/// The answer of one hook.
 #[derive(Debug)]
 pub(crate) struct Said {
-    /// Which hook, as they are counted.
+    /// Number of the hook.
     pub(crate) number: usize,
-    /// Which hook, in words.
+    /// Name of the hook for people.
     pub(crate) by: String,
-    /// What its yes is limited to.
+    /// Rules that its yes is limited to.
     pub(crate) only: Option<Arc<RuleSet>>,
     pub(crate) answer: Answer,
 }
@@ -28,7 +28,7 @@ impl Said {
     }
 }
 
-/// What is said before a call is judged. `may_write`: another input may be written.
+/// Combines answers given before a call is judged. `may_write`: another input may be written.
 pub(crate) fn before(said: Vec<Said>, may_write: bool) -> Before {
     let writer = said
         .iter()
@@ -47,7 +47,7 @@ pub(crate) fn before(said: Vec<Said>, may_write: bool) -> Before {
     before
 }
 
-/// The strictest word. Who allows under no condition allows for everybody.
+/// Returns the strictest word. A hook that allows under no condition allows for all of them.
 fn word(said: &[Said], writer: Option<usize>) -> Option<HookWord> {
     let strict = [Decision::Deny, Decision::Ask]
         .into_iter()
@@ -81,7 +81,7 @@ fn yes(said: &[Said], writer: Option<usize>) -> Option<(&Said, Vec<Arc<RuleSet>>
     Some((first, only))
 }
 
-/// What is answered to a question.
+/// Combines answers to a question.
 pub(crate) fn on_question(said: Vec<Said>) -> OnQuestion {
     if let Some(no) = said.iter().find(|said| said.says(Decision::Deny)) {
         return OnQuestion {
@@ -116,7 +116,7 @@ pub(crate) fn on_question(said: Vec<Said>) -> OnQuestion {
     answer
 }
 
-/// What is said to what has happened.
+/// Combines answers given after the event.
 pub(crate) fn afterwards(said: Vec<Said>) -> Afterwards {
     let mut all = Afterwards::default();
     for Said { answer, .. } in said {

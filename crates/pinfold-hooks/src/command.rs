@@ -22,12 +22,12 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::family;
 use crate::runner::{Came, MOST_ANSWER, MOST_ASIDE, Output};
 
-/// Where hooks that are started by a hook say how deep they are.
+/// Environment variable that counts how deep hooks start each other.
 const DEPTH: &str = "PINFOLD_HOOK_DEPTH";
-/// Hooks whose own calls have hooks, and theirs: behind this nobody means it.
+/// Deepest nesting of hooks whose own calls have hooks: more is a mistake.
 const DEEPEST: u32 = 3;
 
-/// How long what a program has written is waited for once it has ended: somebody it started may hold its output open.
+/// Time to wait for output after the program has ended: a child of it may hold its output open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Starts programs.
@@ -83,7 +83,7 @@ impl Commands {
         }
     }
 
-    /// Starts a program that nobody listens to. It is ended after its time as any other, while this process lives.
+    /// Starts a program without listening to it. It is ended after its time as any other, while this process lives.
     pub(crate) fn start(
         &self,
         command: &str,
@@ -157,7 +157,7 @@ fn told(input: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// What no other start carries in its environment.
+/// Returns a mark for the environment that no other start has.
 fn mark() -> String {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
@@ -237,7 +237,7 @@ impl Pipe {
         Ok(Self { open, kept: Output::default(), most })
     }
 
-    /// Takes what is there. What is too much is thrown away, so that whoever writes it comes to an end.
+    /// Reads the bytes at hand. Bytes beyond the limit are dropped, so that the writer can come to an end.
     fn read(&mut self) -> io::Result<()> {
         let mut buffer = [0_u8; 16 << 10];
         // A program that writes without end is not listened to without end.

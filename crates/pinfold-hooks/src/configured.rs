@@ -23,25 +23,25 @@ use crate::runner::{Came, Runner};
 use crate::started::Started;
 use crate::told;
 
-/// Where hooks run, and what they are told of it.
+/// The circumstances in which hooks run.
 #[derive(Clone)]
 pub struct Surroundings {
     /// The folder that programs start in: that of the session.
     pub folder: PathBuf,
     /// The root of the project, which programs are told.
     pub project: PathBuf,
-    /// Where the patterns of an `if` are measured from: the same as those of rules.
+    /// Bases of the patterns of an `if`: the same as those of rules.
     pub bases: Bases,
     /// The environment of programs. What addresses may be sent of it stands in settings.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where the conversation is written down, if anywhere.
+    /// File that the conversation is written to, if any.
     pub transcript: Option<PathBuf>,
-    /// Who hears what goes wrong with hooks, and what they say to the person.
+    /// Receiver of failures of hooks, and of their messages to the person.
     pub listener: Arc<dyn Fn(&Notice) + Send + Sync>,
 }
 
 impl Surroundings {
-    /// The surroundings of a session in a folder that is its project, with nobody to hear.
+    /// Creates the surroundings of a session in a folder that is its project, with no listener.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
         Self {
@@ -64,24 +64,24 @@ impl fmt::Debug for Surroundings {
 /// Something about a hook that a person should hear.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// When it was asked.
+    /// The event that it was asked about.
     pub event: HookEvent,
-    /// Which hook: its command or address, and where it is written.
+    /// The hook: its command or address, and the place where it is written.
     pub by: String,
-    /// What kind of thing.
+    /// The kind of notice.
     pub kind: NoticeKind,
-    /// What, in its own words or ours. Whoever shows it makes it visible.
+    /// The text, in the hook's own words or ours. The display makes every character visible.
     pub text: String,
 }
 
-/// What kind of thing a notice is.
+/// The kind of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// It failed, or gave no answer that can be understood; the call went on without it, unless it fails closed.
+    /// A hook that failed, or gave no answer that can be understood; the call went on without it, unless it fails closed.
     Failed,
-    /// It failed and fails closed: that was a no.
+    /// A hook that failed and fails closed: the call was denied.
     FailedClosed,
-    /// It says something to the person, or wanted what hooks cannot do.
+    /// A message to the person, or a request for a change that hooks cannot make.
     Says,
 }
 
@@ -101,9 +101,9 @@ impl fmt::Display for Notice {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {what}")]
 pub struct HooksError {
-    /// Where it is written.
+    /// Position in the settings.
     pub at: String,
-    /// What is wrong with it.
+    /// The problem.
     pub what: String,
 }
 
@@ -125,7 +125,7 @@ struct Entry {
     matcher: Matcher,
     hook: Arc<Hook>,
     only: Option<Arc<RuleSet>>,
-    /// Which one it is, for messages.
+    /// Name of the hook for messages.
     by: String,
 }
 
@@ -136,7 +136,7 @@ pub struct Configured {
     runner: Arc<dyn Runner>,
     transcript: Option<PathBuf>,
     listener: Arc<dyn Fn(&Notice) + Send + Sync>,
-    /// Those that are asked once and were, for each session.
+    /// Hooks that are asked once and were, for each session.
     asked_once: Mutex<HashSet<(String, usize)>>,
 }
 
@@ -226,7 +226,7 @@ impl Configured {
         })
     }
 
-    /// Whether a hook that is asked once has not been.
+    /// Returns `true` if a hook that is asked once has not been.
     fn is_due(&self, session: &str, number: usize, entry: &Entry) -> bool {
         let mut asked = self.asked_once.lock().unwrap_or_else(PoisonError::into_inner);
         !entry.hook.once || asked.insert((session.to_owned(), number))

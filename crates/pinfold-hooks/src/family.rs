@@ -1,8 +1,8 @@
 //! Ends a program with everything it started.
 //!
-//! Who belongs to it is told by several marks, since each of them can be shed: its process group and session, who
-//! started whom, and a variable in the environment that children inherit. Who sheds all of them at once was meant to
-//! outlive it; that takes a program that is written to.
+//! The processes that belong to it are known by several marks, since each of them can be shed: process group and session, the
+//! chain of parents, and a variable in the environment that children inherit. A process that sheds all of them at once
+//! outlives the hook; that takes a program that is written to do so.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 /// The variable that everything a hook starts inherits.
 pub(crate) const MARK: &str = "PINFOLD_HOOK";
 
-/// How often is looked again: who forks between two looks is found by the next.
+/// Number of looks: a process that forks between two looks is found by the next.
 const MOST_LOOKS: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(2);
 
@@ -29,7 +29,7 @@ pub(crate) fn end(leader: Pid, mark: &str) {
         for process in &found {
             end_one(process);
         }
-        // Its number is not given to anybody else before it is waited for.
+        // Its number is not given to another process before it is waited for.
         let _ = kill_process_group(leader, Signal::KILL);
         known.extend(found.into_iter().map(|process| (process.pid, process.started)));
         if look > 0 {
@@ -38,7 +38,7 @@ pub(crate) fn end(leader: Pid, mark: &str) {
     }
 }
 
-/// Ends the very process that was looked at, and nobody who got its number since.
+/// Ends the very process that was looked at, and none that got its number since.
 fn end_one(process: &Process) {
     let Some(pid) = Pid::from_raw(process.pid) else { return };
     let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else { return };
@@ -54,9 +54,9 @@ struct Process {
     parent: i32,
     group: i32,
     session: i32,
-    /// When it was started, in ticks: with the number it tells one process from the next of that number.
+    /// Start time in ticks: with the number it tells one process from the next of that number.
     started: u64,
-    /// It has ended and was not waited for.
+    /// Set for a process that has ended and was not waited for.
     over: bool,
 }
 
@@ -83,7 +83,7 @@ fn process(pid: i32) -> Option<Process> {
     })
 }
 
-/// Those that belong to the leader and still run.
+/// Returns the processes that belong to the leader and still run.
 fn members(all: &[Process], leader: Pid, mark: &str, known: &[(i32, u64)]) -> Vec<Process> {
     let leader = leader.as_raw_nonzero().get();
     let by_number: HashMap<i32, &Process> = all.iter().map(|process| (process.pid, process)).collect();
@@ -91,7 +91,7 @@ fn members(all: &[Process], leader: Pid, mark: &str, known: &[(i32, u64)]) -> Ve
         |process: &Process| process.pid == leader || process.group == leader || process.session == leader;
     let is_ours = |process: &Process| {
         let mut at = Some(process);
-        // Who started whom, up to the first process of all.
+        // Parents, up to the first process of all.
         for _ in 0..=all.len() {
             let Some(process) = at else { return false };
             if marked(process) || known.contains(&(process.pid, process.started)) {
@@ -109,7 +109,7 @@ fn members(all: &[Process], leader: Pid, mark: &str, known: &[(i32, u64)]) -> Ve
         .collect()
 }
 
-/// Whether a process was started with the mark.
+/// Returns `true` if a process was started with the mark.
 fn carries(pid: i32, mark: &str) -> bool {
     let wanted = format!("{MARK}={mark}");
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

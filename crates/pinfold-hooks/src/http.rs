@@ -1,6 +1,6 @@
-//! Addresses that are asked: the same JSON is posted, the same JSON is the answer.
+//! Hooks behind an address: JSON is posted, JSON is the answer.
 //!
-//! Nobody is followed: a redirect is no answer, since it would take what the hook is told to somebody who is not named.
+//! Redirects are not followed: a redirect is no answer, since it would send the hook's input to a host that is not named.
 //! Certificates are judged by those that this machine trusts.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(crate) struct Posts {
 }
 
 struct Shared {
-    /// What header lines may name, as far as it is text.
+    /// Variables that header lines may name, as far as they are text.
     variables: BTreeMap<String, String>,
     clients: Clients,
 }

@@ -1,4 +1,4 @@
-//! What asks one hook, and what came of it.
+//! The interface between the policy of hooks and the process or server that is asked.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// Asks a hook and waits for its answer, no longer than the hook has time. Called by several threads at once.
     fn ask(&self, hook: &Hook, input: &[u8]) -> Came;
 
-    /// Starts a hook that nobody waits for. The error is why it could not be started.
+    /// Starts a hook without waiting for it. The error is why it could not be started.
     ///
     /// # Errors
     /// Why it could not be started, in one clause.
     fn start(&self, hook: Arc<Hook>, input: Vec<u8>) -> Result<(), String>;
 }
 
-/// What came of asking one hook.
+/// Result of asking one hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
     /// A program has ended.
     Ended {
         /// Its exit code; none when a signal ended it.
         code: Option<i32>,
-        /// What it wrote to its output.
+        /// Standard output.
         out: Output,
-        /// What it wrote to its error output.
+        /// Standard error.
         err: Output,
     },
     /// An address has answered.
@@ -39,14 +39,14 @@ pub enum Came {
     },
     /// There was no answer in time.
     Late(Duration),
-    /// It could not be asked: why, in one clause.
+    /// The hook could not be asked: why, in one clause.
     NotAsked(String),
 }
 
-/// What was written, up to a bound.
+/// Output up to a bound.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
-    /// What is kept.
+    /// The bytes that were kept.
     pub bytes: Vec<u8>,
     /// There was more.
     pub cut: bool,

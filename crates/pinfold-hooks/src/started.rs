@@ -47,7 +47,7 @@ impl Runner for Started {
                 let posts = self.posts.clone();
                 let post = move || {
                     if let HookKind::Http { url, headers, variables } = &hook.asks {
-                        // Nobody waits for what came of it.
+                        // The result has no reader.
                         let _ = posts.ask(url, headers, variables, &input, hook.timeout);
                     }
                 };

@@ -1,4 +1,4 @@
-//! What hooks are told: the JSON of the most used agent's hooks, as far as we know what stands in it.
+//! Input of hooks: the JSON of the most used agent's hooks, as far as its fields are known.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use pinfold::consent::{HookCall, HookMoment, Request};
 use pinfold::policy::{HookEvent, Mode, Rule};
 use serde_json::{Map, Value, json};
 
-/// What every hook is told.
+/// Fields of every input.
 struct Always<'a> {
     session: &'a str,
     transcript: Option<&'a Path>,
@@ -36,7 +36,7 @@ impl Always<'_> {
     }
 }
 
-/// What hooks are told of a call.
+/// Returns the fields about a call.
 pub(crate) fn of_call(
     event: HookEvent,
     call: &HookCall<'_>,
@@ -53,7 +53,7 @@ pub(crate) fn of_call(
     fields
 }
 
-/// What hooks are told of a question besides: what else could be granted with a yes.
+/// Returns the further grants that a question offers with a yes.
 pub(crate) fn suggestions(request: &Request) -> Value {
     let rule = |text: &str| {
         let rule = Rule::parse(text).ok()?;
@@ -79,12 +79,12 @@ fn split(rule: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What hooks are told of a refusal besides.
+/// Adds the fields about a refusal.
 pub(crate) fn refused(fields: &mut Map<String, Value>, refusal: &Refusal) {
     fields.insert("reason".to_owned(), json!(refusal.message));
 }
 
-/// What hooks are told of how a deed ended besides.
+/// Adds the fields about the end of a deed.
 pub(crate) fn ended(fields: &mut Map<String, Value>, done: bool, result: &Value) {
     if done {
         fields.insert("tool_response".to_owned(), result.clone());
@@ -95,7 +95,7 @@ pub(crate) fn ended(fields: &mut Map<String, Value>, done: bool, result: &Value)
     }
 }
 
-/// What hooks are told of anything else.
+/// Returns the fields about any other event.
 pub(crate) fn of_moment(moment: &HookMoment<'_>, transcript: Option<&Path>) -> Map<String, Value> {
     let HookMoment { session, agent, cwd, mode, event, detail } = *moment;
     let mut fields = Always { session, transcript, cwd, mode, agent, event }.fields();

@@ -1,4 +1,4 @@
-//! A path as somebody wrote it, and its spelling as an absolute path.
+//! A path as it was written, and its spelling as an absolute path.
 //!
 //! Promise: spelling looks at nothing but the words; `..` is kept, since only the file system knows what it means.
 //! Trap: `file://` and percent signs are ordinary letters here.
@@ -19,7 +19,7 @@ impl PathClaim {
         Self(path.into())
     }
 
-    /// The same for names that are not UTF-8.
+    /// Takes a path from bytes, for names that are not UTF-8.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(PathBuf::from(OsStr::from_bytes(bytes)))
@@ -35,15 +35,15 @@ impl PathClaim {
 /// Longest path that is looked at, in bytes: four times what the kernel takes in one call. Beyond it no program
 /// could use the name, and the walk would only cost time.
 const LONGEST: usize = 4 * 4096;
-/// Longest single name, in bytes, on every file system of Linux (`NAME_MAX`). Where names are there, whoever has them says
-/// so, in its turn.
+/// Longest single name, in bytes, on every file system of Linux (`NAME_MAX`). A file system with shorter
+/// names answers with an error in its turn.
 pub(crate) const LONGEST_NAME: usize = 255;
 
 /// An absolute path in words: single slashes, no `.`, no slash at the end; `..` is kept.
 #[derive(Debug)]
 pub(crate) struct Spelling {
     pub(crate) path: PathBuf,
-    /// How many bytes of `path` come from the working directory.
+    /// Number of bytes of `path` that come from the working directory.
     pub(crate) from_cwd: usize,
     /// The claim ends in a slash, `.` or `..`: only a folder can stand there.
     pub(crate) must_be_folder: bool,

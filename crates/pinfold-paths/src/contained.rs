@@ -18,7 +18,7 @@ use crate::version::Version;
 use crate::workspace::{Base, Workspace};
 
 /// A place that may be written, held by the folder it stands in and a plain name: inside a writable root, or one
-/// outside that somebody consented to.
+/// outside that was approved.
 ///
 /// # Invariants
 /// - it was reached beneath the root's descriptor, through folders only: no link, no `..`.
@@ -189,7 +189,7 @@ impl Contained {
     }
 
     /// The folder for a new name, with the missing folders made; each is entered as the folder just made, or as one
-    /// that somebody else made meanwhile, never through a link.
+    /// that another process made meanwhile, never through a link.
     pub(crate) fn folder_for_new(&self) -> Result<Folder<'_>, DeedError> {
         self.still_held()?;
         let Sight::Missing { missing_dirs } = self.seen else { return Ok(Folder::Held(self.parent())) };
@@ -222,5 +222,5 @@ impl Contained {
     }
 }
 
-/// What a caller may set: reading, writing, executing. Set-id bits would lend the owner's rights to others.
+/// Bits of a mode that a caller may set: reading, writing, executing. Set-id bits would lend the owner's rights to others.
 pub(crate) const PERMISSION_BITS: u32 = 0o777;

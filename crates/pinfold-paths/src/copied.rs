@@ -111,7 +111,7 @@ impl Contained {
         Ok(())
     }
 
-    /// Whether something here gives way to a file.
+    /// Returns `true` if an existing entry here gives way to a file.
     fn gives_way(&self, overwrite: bool) -> Result<bool, DeedError> {
         self.not_the_root()?;
         if self.must_be_folder() {

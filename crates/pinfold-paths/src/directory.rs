@@ -28,11 +28,11 @@ pub struct Directory {
 pub struct Entry {
     /// A plain name: not empty, not `.` or `..`, no slash.
     pub name: OsString,
-    /// What stands there, as far as the listing says; `None` on file systems that do not say.
+    /// Type of the entry, as far as the listing says; `None` on file systems that do not say.
     pub kind: Option<EntryKind>,
 }
 
-/// What a listing says of an entry.
+/// Type of an entry as a listing gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -97,7 +97,7 @@ impl Directory {
         self.open_listed_file(name)
     }
 
-    /// The same for a name that the listing called a regular file: one look less. Something else that has come to
+    /// Opens a name that the listing called a regular file: one look less. Another object that has come to
     /// stand there is opened without waiting and let go at once.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Directory {
         Ok(Self::new(fd, look))
     }
 
-    /// Where a link in this folder points, as written in it.
+    /// Returns the target of a link in this folder, as written in it.
     ///
     /// # Errors
     /// When it is missing or no link.
@@ -132,7 +132,7 @@ impl Directory {
         self.look.version
     }
 
-    /// Whether both folders lie on one mount.
+    /// Returns `true` if both folders lie on one mount.
     #[must_use]
     pub fn same_mount(&self, other: &Self) -> bool {
         self.look.same_mount(&other.look)

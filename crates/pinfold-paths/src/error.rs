@@ -47,17 +47,17 @@ pub enum DeedError {
     /// The tree is deeper than [`MAX_TREE_DEPTH`](crate::MAX_TREE_DEPTH); what came before may have been done.
     #[error("the tree is too deep")]
     TooDeep,
-    /// What the system answers otherwise.
+    /// Any other answer of the system.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl DeedError {
-    /// The error number that a system call would have answered with: for whoever waits for one.
+    /// The error number that a system call would have answered with, for a process that waits for one.
     #[must_use]
     pub fn errno(&self) -> i32 {
         let errno = match self {
-            // What somebody consented to is not there any more.
+            // The object that was approved is not there any more.
             Self::Changed | Self::Stale | Self::Special => Errno::ACCESS,
             Self::Shared(_) => Errno::PERM,
             Self::Missing => Errno::NOENT,

@@ -22,7 +22,7 @@ use crate::workspace::Base;
 /// Links followed in one walk: the kernel's own limit (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
 
-/// Where a walk ended.
+/// The end of a walk.
 #[derive(Debug)]
 pub(crate) struct Found {
     /// As named: links kept, `..` taken.
@@ -33,7 +33,7 @@ pub(crate) struct Found {
     pub(crate) file_type: Option<FileType>,
     pub(crate) missing_dirs: usize,
     pub(crate) must_be_folder: bool,
-    /// How the walk last left the line after it had been inside.
+    /// The last step on which the walk left the line after it had been inside.
     pub(crate) left: Option<Disguise>,
 }
 
@@ -56,7 +56,7 @@ impl From<Errno> for Lost {
     }
 }
 
-/// What was there a moment ago is not, or is of another type: somebody swapped it, and the walk begins again.
+/// The entry seen a moment ago is gone, or is of another type: it was swapped, and the walk begins again.
 fn moved_meanwhile(errno: Errno) -> Lost {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::INVAL => Why::Race.into(),
@@ -64,7 +64,7 @@ fn moved_meanwhile(errno: Errno) -> Lost {
     }
 }
 
-/// Who said that this component comes next.
+/// The origin of the next component.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     WorkingDirectory,
@@ -97,7 +97,7 @@ struct Walk<'a> {
     ahead: VecDeque<Step>,
     at: At<'a>,
     real: PathBuf,
-    /// How many of the last names of `real` are folders that are not there, in a line that imagines them. `at` is the
+    /// Number of trailing names of `real` that are folders not there yet, in a line that imagines them. `at` is the
     /// folder that they would stand in.
     imagined: usize,
     /// As named, and for each name whether a link stands there.
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
         Ok(Taken::Stands(FileType::Directory))
     }
 
-    /// Whether a line that imagines folders has this one in mind. What a link leads to has to be there.
+    /// Returns `true` if a line that imagines folders imagines this one. The target of a link has to be there.
     fn is_imagined(&self, step: &Step) -> bool {
         let by_link = step.origin == Origin::Link || self.ahead.iter().any(|s| s.origin == Origin::Link);
         let in_cwd = step.origin == Origin::WorkingDirectory && self.line.is_imagined();

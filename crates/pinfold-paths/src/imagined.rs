@@ -56,7 +56,7 @@ impl Imagined {
         }
     }
 
-    /// Whether the folder was there.
+    /// Returns `true` if the folder was there.
     #[must_use]
     pub fn stands(&self) -> bool {
         self.below.as_os_str().is_empty()

@@ -1,7 +1,7 @@
 //! Deeds as a process does them: into the file itself, not beside it and swapped in.
 //!
 //! Promise: each is done to the object that was judged, or not at all; nothing is cut short before it is known to be
-//! that object. The kernel's own file systems, where writing is a command, are refused. Trap: a file that was opened for writing stays writable for whoever got the descriptor, wherever its name
+//! that object. The kernel's own file systems, where writing is a command, are refused. Trap: a file that was opened for writing stays writable for every process that got the descriptor, wherever its name
 //! goes later.
 
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use crate::place::Kind;
 use crate::replace::temp_name;
 use crate::sys;
 
-/// How a file is opened in place.
+/// Options for opening a file in place.
 #[expect(clippy::struct_excessive_bools, reason = "flags of open(2), each as it was said")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Opening {
@@ -29,20 +29,20 @@ pub struct Opening {
     pub append: bool,
     /// Its content goes first.
     pub truncate: bool,
-    /// It is made if it is missing, with this mode, of which the umask takes bits away.
+    /// Creates a missing file with this mode, of which the umask takes bits away.
     pub create: Option<u32>,
-    /// It must be missing.
+    /// Fails if the file exists (`O_EXCL`).
     pub exclusive: bool,
     /// Reading and writing never wait.
     pub nonblocking: bool,
-    /// What is written is on the disk when the call returns.
+    /// Writes reach the disk before the call returns (`O_SYNC`).
     pub sync: bool,
     /// And so is what is needed to read it again, but nothing more.
     pub content_sync: bool,
 }
 
 impl Opening {
-    /// What is said when the file is opened. Content goes later, when it is known to be the right file's.
+    /// The flags for opening the file. Content goes later, when it is known to be the right file's.
     fn flags(self) -> OFlags {
         let mut flags = match (self.read, self.write) {
             (_, false) => OFlags::RDONLY,
@@ -56,7 +56,7 @@ impl Opening {
     }
 }
 
-/// Who something belongs to from now on; `None` leaves it as it is.
+/// The new owner; `None` leaves it as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// The user.
@@ -105,7 +105,7 @@ impl Contained {
     fn make_in_place(&self, how: Opening, mode: u32) -> Result<File, DeedError> {
         self.ordinary()?;
         let file = match sys::make_in_place(self.parent(), self.name(), how.flags(), mode & PERMISSION_BITS) {
-            // It came meanwhile: whoever must be first is not, and who need not be has not seen it.
+            // It appeared meanwhile: an exclusive creation fails, and another one did not see it.
             Err(Errno::EXIST) if how.exclusive => return Err(DeedError::Exists),
             Err(Errno::EXIST) => return Err(DeedError::Changed),
             other => other?,
@@ -187,7 +187,7 @@ impl Contained {
 
     /// Gives what stands here the name `to`, whose folder must be there. With `overwrite` a file or link there gives way.
     ///
-    /// A file or a link goes by way of a name in the other folder that nobody knows, and is looked at there: whoever can
+    /// A file or a link goes by way of a random name in the other folder, and is looked at there: a process that can
     /// change names here has no say any more in what gets the new one. `most_names`: the most names (hard links) that
     /// what moves, and what gives way, may have; the others would go on to show it, and to change it.
     ///
@@ -243,7 +243,7 @@ impl Contained {
             Ok(if gives_way { sys::rename_over(waiting, there) } else { sys::rename_new(waiting, there) }?)
         });
         if named.is_err() {
-            // Best for whoever looks for it; where its name was taken meanwhile it stays beside.
+            // The name that a reader would look for; where it was taken meanwhile the file stays beside it.
             let _ = sys::rename_new(waiting, from);
         }
         named

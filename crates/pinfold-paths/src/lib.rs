@@ -1,4 +1,4 @@
-//! Where a path really is.
+//! Path resolution and containment: places held by descriptor.
 //!
 //! An alleged path goes in; out comes a place that is held by descriptor, inside or outside of a line, or the reason
 //! why it leads nowhere. What was judged is what is touched: reading, creating, replacing, moving and removing all act
@@ -17,7 +17,7 @@
 //! let Resolution::Contained(place) = resolve("notes/today.md") else { panic!("it is inside") };
 //! place.replace(b"written\n", Expect::default())?;
 //!
-//! // Outside: reading, and nothing else until somebody consents; the type has no other deed.
+//! // Outside: reading, and nothing else until it is approved; the type has no other deed.
 //! let Resolution::Outside(hosts) = resolve("/etc/passwd") else { panic!("it is outside") };
 //! assert_eq!(hosts.disguise(), None);
 //!
@@ -32,7 +32,7 @@
 //! # Vocabulary
 //! - [`Workspace`]: an open folder. [`Line`]: which folders count as inside, for one caller. [`Imagined`]: a folder
 //!   that need not be there, for looking.
-//! - [`PathClaim`]: a path as somebody wrote it.
+//! - [`PathClaim`]: a path as it was written.
 //! - [`Contained`], [`Outside`], [`Unresolved`]: where it leads. [`Place`]: what the first two have in common.
 //! - [`Version`], [`Seen`]: whether a file is still as it was read.
 //!

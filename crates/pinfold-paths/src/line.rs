@@ -14,7 +14,7 @@ use crate::show::show;
 use crate::sys::Strategy;
 use crate::workspace::{Base, Workspace, below};
 
-/// What inside and outside are measured against, for one caller. Cheap to clone.
+/// The boundary between inside and outside, for one caller. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Line {
     display: Root,
@@ -37,7 +37,7 @@ impl Root {
         below(&self.path, path).is_some()
     }
 
-    /// Whether both were opened as one.
+    /// Returns `true` if both were opened as one.
     fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.workspace.base, &other.workspace.base) && self.path == other.path
     }
@@ -98,7 +98,7 @@ impl Line {
         Self { display: display_root.into(), home, roots, strategy: Strategy::probed(), imagined: true }
     }
 
-    /// The same line with `root` as its only writable root: a subagent's scope. Paths are shown as before.
+    /// Returns a line with `root` as its only writable root: a subagent's scope. Paths are shown as before.
     ///
     /// # Errors
     /// [`NotInside`] when `root` does not lie inside the display root.
@@ -110,29 +110,29 @@ impl Line {
         Ok(self)
     }
 
-    /// The same line with one more folder to write in.
+    /// Adds one more folder to write in.
     #[must_use]
     pub fn with_root(mut self, root: Workspace) -> Self {
         self.roots.push(root.into());
         self
     }
 
-    /// The same line with one more single place to write at: `name` in `folder`, whether it exists or not, and what
-    /// lies below it if it is a folder.
+    /// Adds one more single place to write at: `name` in `folder`, whether it exists or not, and everything
+    /// that lies below it if it is a folder.
     #[must_use]
     pub fn with_name(mut self, folder: Workspace, name: &OsStr) -> Self {
         self.roots.push(Root { path: folder.path().join(name), workspace: folder });
         self
     }
 
-    /// The same line without any place to write at.
+    /// Removes every place to write at.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.roots.clear();
         self
     }
 
-    /// The same line, resolved in another way than the kernel's best. For tests.
+    /// Resolves in another way than the kernel's best. For tests.
     #[must_use]
     pub fn with_strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
@@ -174,14 +174,14 @@ impl Line {
         &self.display.path
     }
 
-    /// Whether each folder of the line is still the one that was opened, and none that was missing has appeared.
+    /// Returns `true` if each folder of the line is still the one that was opened, and none that was missing has appeared.
     #[must_use]
     pub fn is_current(&self) -> bool {
         let others = self.roots.iter().filter(|root| !root.is(&self.display));
         std::iter::once(&self.display).chain(others).all(Root::is_current)
     }
 
-    /// What `~` stands for.
+    /// The home directory that `~` stands for.
     #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
@@ -209,18 +209,18 @@ impl Line {
         covering.max_by_key(|root| root.path.as_os_str().len())
     }
 
-    /// Whether a path lies inside, as a reader would say: in the display root or in any root.
+    /// Returns `true` if a path lies inside, as a reader would say: in the display root or in any root.
     pub(crate) fn covers(&self, path: &Path) -> bool {
         self.display.covers(path) || self.root_of(path).is_some()
     }
 
-    /// Whether a folder that is missing counts as one: it is on the way to a folder of an imagined line.
+    /// Returns `true` if a missing folder counts as a folder: it is on the way to a folder of an imagined line.
     pub(crate) fn imagines(&self, missing: &Path) -> bool {
         let on_the_way = |root: &Root| below(missing, &root.path).is_some();
         self.imagined && (on_the_way(&self.display) || self.roots.iter().any(on_the_way))
     }
 
-    /// Whether a working folder may be missing.
+    /// Returns `true` if a working folder may be missing.
     pub(crate) fn is_imagined(&self) -> bool {
         self.imagined
     }

@@ -1,6 +1,6 @@
-//! A place outside every writable root, held the same way: for reading, until somebody consents to more.
+//! A place outside every writable root, held the same way: for reading, until more is approved.
 //!
-//! Promise: there is no deed here that changes anything. Whoever was told that this very place may be written turns
+//! Promise: there is no deed here that changes anything. A caller that was allowed to write this very place turns
 //! it into a place for deeds by name, [`Outside::consented`]; nothing is looked up again for that.
 
 use std::ops::Deref;
@@ -15,7 +15,7 @@ pub struct Outside {
     disguise: Option<Disguise>,
 }
 
-/// How a path that started inside came to lead outside.
+/// The way in which a path that started inside came to lead outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disguise {
     /// Through a link that looks inside.
@@ -29,8 +29,8 @@ impl Outside {
         Self { place, disguise }
     }
 
-    /// The same held place, for deeds. Only for a call that a rule, a mode or a person let reach beyond the roots;
-    /// `None` when the path looked inside and led out, which nobody can consent to.
+    /// Turns the held place into one for deeds. Only for a call that a rule, a mode or a person let reach beyond the roots;
+    /// `None` when the path looked inside and led out, which cannot be approved.
     #[must_use]
     pub fn consented(self) -> Option<Contained> {
         self.disguise.is_none().then(|| Contained::new(self.place))

@@ -19,7 +19,7 @@ use crate::sys::{self, Look, Strategy};
 use crate::version::{FileId, Version};
 use crate::workspace::Base;
 
-/// What stands at a place.
+/// Type of the object at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing, and so many of the folders above it are missing too.
@@ -94,7 +94,7 @@ pub struct Place {
     pub(crate) strategy: Strategy,
 }
 
-/// What the look found.
+/// Result of a look at a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sight {
     Missing { missing_dirs: usize },
@@ -117,13 +117,13 @@ impl Place {
         &self.asked
     }
 
-    /// Where the kernel goes: absolute, no links, no `..`.
+    /// The path that the kernel goes: absolute, no links, no `..`.
     #[must_use]
     pub fn real(&self) -> &Path {
         self.real.as_deref().unwrap_or(&self.asked)
     }
 
-    /// What stood there when it was looked at.
+    /// Type of the object when it was looked at.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.seen {
@@ -132,7 +132,7 @@ impl Place {
         }
     }
 
-    /// Which object stood there.
+    /// Identity of the object when it was looked at.
     #[must_use]
     pub fn id(&self) -> Option<FileId> {
         self.version().map(Version::id)
@@ -151,7 +151,7 @@ impl Place {
         }
     }
 
-    /// Whether the place lies on another mount than the root it was reached from; for places outside: than `/`.
+    /// Returns `true` if the place lies on another mount than the root it was reached from; for places outside: than `/`.
     #[must_use]
     pub fn crosses_mount(&self) -> bool {
         self.crosses_mount
@@ -169,7 +169,7 @@ impl Place {
         self.below().as_os_str().is_empty()
     }
 
-    /// Whether any folder on the way takes `A` and `a` for one name, so that guards must compare without case.
+    /// Returns `true` if any folder on the way takes `A` and `a` for one name, so that guards must compare without case.
     /// Costs some system calls per folder: ask when the exact comparison found nothing but a folded one would.
     /// A folder that cannot be asked counts as folding.
     #[must_use]
@@ -256,7 +256,7 @@ impl Place {
         self.open_file_with_version().map(|(file, _)| file)
     }
 
-    /// The same, with the state that the file is in.
+    /// Opens the file, and returns the state that it is in.
     ///
     /// # Errors
     /// As [`open_file`](Self::open_file).
@@ -302,7 +302,7 @@ impl Place {
         }
     }
 
-    /// Where a kept link points, as written in it.
+    /// Returns the target of a kept link, as written in it.
     ///
     /// # Errors
     /// When it is no link, or none any more.

@@ -18,7 +18,7 @@ use crate::place::Kind;
 use crate::sys::{self, Look};
 use crate::version::Version;
 
-/// What the caller knows of the file that it replaces.
+/// State that the caller expects of the file that it replaces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expect {
     /// The state it has seen; any state when `None`.
@@ -29,7 +29,7 @@ pub struct Expect {
 
 /// The usual mode of a new file; the process's umask takes its bits away.
 pub const NEW_FILE_MODE: u32 = 0o666;
-/// The mode of a file while it is being written: nobody else reads content that may be meant for few.
+/// Mode of a file while it is being written: content that may be meant for few is closed to other users.
 const WHILE_WRITING: u32 = 0o600;
 /// Tries for a temp name that is not taken.
 const ATTEMPTS: usize = 16;
@@ -44,7 +44,7 @@ impl Contained {
         self.create_from(&mut &*bytes, mode)
     }
 
-    /// The same with content that is read while it is written.
+    /// Creates a file with content that is read while it is written.
     ///
     /// # Errors
     /// As [`create_new`](Self::create_new), and what reading answers.
@@ -71,7 +71,7 @@ impl Contained {
         self.replace_from(&mut &*bytes, expect)
     }
 
-    /// The same with content that is read while it is written.
+    /// Replaces a file with content that is read while it is written.
     ///
     /// # Errors
     /// As [`replace`](Self::replace), and what reading answers.
@@ -106,7 +106,7 @@ impl Contained {
     }
 
     /// Looks a last time, lets the names change places, and looks at what came out: if that is not what was judged,
-    /// because somebody else wrote in between, they change back. Where the file system cannot exchange names, the new
+    /// because another process wrote in between, they change back. Where the file system cannot exchange names, the new
     /// file takes the name over right after the last look.
     fn swap_in(&self, staged: &Staged<'_>, old: &Look) -> Result<(), DeedError> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -198,7 +198,7 @@ impl Drop for Staged<'_> {
     }
 }
 
-/// A name nobody will guess: the standard library's hash keys are random for each call.
+/// Returns a name that cannot be guessed: the standard library's hash keys are random for each call.
 pub(crate) fn temp_name() -> OsString {
     let random = RandomState::new().build_hasher().finish();
     format!(".pinfold-{random:016x}.tmp").into()

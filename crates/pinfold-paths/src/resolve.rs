@@ -21,7 +21,7 @@ use crate::place::{Parent, Place, Sight};
 use crate::sys;
 use crate::workspace::Base;
 
-/// What to do with a link at the very end of a claim.
+/// Treatment of a link at the very end of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLink {
     /// Go where it leads: reading, writing, editing.
@@ -30,7 +30,7 @@ pub enum LastLink {
     Keep,
 }
 
-/// Where a claim leads.
+/// The place that a claim leads to.
 #[derive(Debug)]
 pub enum Resolution {
     /// Inside a writable root, and held.
@@ -48,7 +48,7 @@ pub struct Unresolved {
     pub why: Why,
     /// The words of the claim, joined to the working directory where that was possible.
     pub asked: PathBuf,
-    /// Where a dangling link points, for judging and showing.
+    /// Target of a dangling link, for judging and showing.
     pub leads_to: Option<PathBuf>,
 }
 
@@ -95,7 +95,7 @@ pub enum Why {
     /// Something on the way was swapped again and again while it was looked at.
     #[error("the path changed while it was looked at")]
     Race,
-    /// What the system answers otherwise (an `errno`).
+    /// Any other answer of the system (an `errno`).
     #[error("the system answers with error {0}")]
     Io(i32),
 }
@@ -113,7 +113,7 @@ impl Why {
     }
 }
 
-/// How often a path that changes under our eyes is looked at afresh.
+/// Number of fresh looks at a path that changes under our eyes.
 const ATTEMPTS: usize = 8;
 
 /// Resolves a claim; see [`Line::resolve`].
@@ -175,7 +175,7 @@ fn careful(line: &Line, spelling: &Spelling, last: LastLink) -> Resolution {
 }
 
 impl Held {
-    /// What was held is of the type that the walk met: no link slipped in, nothing appeared where nothing was.
+    /// Returns `true` if the held object is of the type that the walk met: no link slipped in, nothing appeared where nothing was.
     fn agrees_with(&self, found: &Found) -> bool {
         match (&self.seen, found.file_type) {
             (Sight::There(look), Some(file_type)) => look.file_type == file_type,

@@ -1,4 +1,4 @@
-//! Which files were read in this session, and whether they are still as they were read.
+//! Record of the files that were read in this session, and of the state that each was in.
 //!
 //! Promise: `Fresh` means that this caller read this very state; everything else has to be read again.
 //! Trap: keyed by the real path, so that a link and its target are one file.
@@ -9,14 +9,14 @@ use std::sync::{PoisonError, RwLock};
 
 use crate::version::Version;
 
-/// What is known of a file that is about to be changed.
+/// State of a file that is about to be changed, compared with the last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// It was not read in this session.
+    /// Not read in this session.
     Unread,
-    /// It is as it was read.
+    /// Unchanged since it was read.
     Fresh,
-    /// It was read, and is another object or in another state by now.
+    /// Read, and another object or in another state by now.
     Changed,
 }
 

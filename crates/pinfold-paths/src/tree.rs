@@ -1,7 +1,7 @@
 //! Whole trees: removing and copying without ever going through a link.
 //!
 //! Promise: every folder is opened in the one above it; links are removed or copied as links.
-//! Trap: a mount inside a tree belongs to somebody else; it stops the deed.
+//! Trap: a mount inside a tree is not a part of it; it stops the deed.
 
 use std::ffi::{OsStr, OsString};
 

@@ -3,7 +3,7 @@
 //! Promise: equal versions mean the same object, untouched as far as the kernel's clocks can tell.
 //! Trap: before Linux 6.13 those clocks tick every few milliseconds; a change of equal length within one tick is not seen.
 
-/// Which object on which device; a name may come to stand for another one, an identity does not.
+/// Identity of an object on a device; a name may come to stand for another object, an identity does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
     dev: u64,
@@ -42,7 +42,7 @@ impl Version {
         Self { id, mtime_ns, ctime_ns, len }
     }
 
-    /// Which object this is a state of.
+    /// Identity of the object that this is a state of.
     #[must_use]
     pub const fn id(self) -> FileId {
         self.id
@@ -67,7 +67,7 @@ impl Version {
         self.len
     }
 
-    /// The same object with the same content; attributes, names and links may have changed.
+    /// Returns `true` for the same object with the same content; attributes, names and links may have changed.
     pub(crate) fn same_content(self, other: Self) -> bool {
         self.id == other.id && self.mtime_ns == other.mtime_ns && self.len == other.len
     }

@@ -63,13 +63,13 @@ impl Base {
         &self.look
     }
 
-    /// What follows this folder's path in `path`.
+    /// Returns the part of `path` behind this folder's path.
     pub(crate) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         below(&self.path, path)
     }
 }
 
-/// What follows `folder` in `path`; empty for the folder itself, `None` for a path elsewhere. Both are spelled plainly
+/// Returns the part of `path` behind `folder`; empty for the folder itself, `None` for a path elsewhere. Both are spelled plainly
 /// (single slashes, no `.` or `..`), so that comparing bytes up to a slash compares components: `/a/core-utils` is not
 /// below `/a/core`.
 pub(crate) fn below<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
@@ -139,25 +139,25 @@ impl Workspace {
         self.base.path()
     }
 
-    /// Which object this folder is.
+    /// Identity of this folder.
     #[must_use]
     pub fn id(&self) -> crate::FileId {
         self.base.look().version.id()
     }
 
-    /// Whether the path leads to this folder, by one look, links included: for noticing that the world moved on, not for deeds.
+    /// Returns `true` if the path leads to this folder, by one look, links included: for noticing that the world moved on, not for deeds.
     pub(crate) fn stands_at_its_name(&self) -> bool {
         let below = self.path().strip_prefix("/").unwrap_or(Path::new(""));
         below.as_os_str().is_empty()
             || sys::look(self.slash.fd(), below.as_os_str()).is_ok_and(|look| look.version.id() == self.id())
     }
 
-    /// Whether nothing of this name stands in the folder.
+    /// Returns `true` if nothing of this name stands in the folder.
     pub(crate) fn lacks(&self, name: &OsStr) -> bool {
         matches!(sys::look(self.base.fd(), name), Err(Errno::NOENT))
     }
 
-    /// Whether the canonical path, free of links, still leads to this very folder.
+    /// Returns `true` if the canonical path, free of links, still leads to this very folder.
     #[must_use]
     pub fn stands_at_its_path(&self) -> bool {
         self.looks_again().unwrap_or(false)

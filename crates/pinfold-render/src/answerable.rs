@@ -1,4 +1,4 @@
-//! What can be answered to a request.
+//! Answers that a request offers.
 
 use pinfold::consent::Request;
 
@@ -17,7 +17,7 @@ pub enum Answerable {
     NoToProcess,
 }
 
-/// What can be answered to a request, in the order in which it is shown. What is not shown whole gets no yes.
+/// Returns the answers that a request offers, in the order in which they are shown. A request that is not shown whole gets no yes.
 pub fn offered(request: &Request, is_whole: bool) -> Vec<Answerable> {
     let standing = !request.immune;
     let has_session = request.offer.first_beyond_yes() < request.offer.session.len();
@@ -31,7 +31,7 @@ pub fn offered(request: &Request, is_whole: bool) -> Vec<Answerable> {
     all.into_iter().filter(|(_, is_offered)| *is_offered).map(|(option, _)| option).collect()
 }
 
-/// Whether a process that is still there is asked about, so that all that it tries can be refused.
+/// Returns `true` if the request is about a process that is still there, so that everything it tries can be refused.
 fn is_of_process(request: &Request) -> bool {
     request.asker.process.as_ref().is_some_and(|process| process.pid > 0)
 }

@@ -1,4 +1,4 @@
-//! What a body is made of.
+//! Blocks of text that a request is shown in.
 
 use std::borrow::Cow;
 
@@ -7,43 +7,43 @@ use crate::piece::Piece;
 /// A text with what we say about it.
 #[derive(Clone, Debug)]
 pub struct Block<'a> {
-    /// What it is, in one short word; left of the gutter, where no text gets.
+    /// A label in one short word; left of the gutter, where no text gets.
     pub label: &'static str,
     /// A sign before every line of it.
     pub sign: char,
     /// The text.
     pub text: Cow<'a, str>,
-    /// How it is cut into lines.
+    /// The way in which it is cut into lines.
     pub kind: Kind,
-    /// What it is, for those who see colours.
+    /// Its colour, as a hint.
     pub tone: Tone,
 }
 
-/// How a text is cut into lines.
+/// The way in which a text is cut into lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Its line breaks are shown and marked.
     Exact,
     /// Its line breaks are shown.
     Lines,
-    /// It has one line; a line break in it is a character like others.
+    /// One line; a line break in it is a character like others.
     Inline,
     /// Our words: one line, cut between words where it is too long.
     Prose,
 }
 
-/// What a text is, in colours. Nothing is told by a colour alone.
+/// The meaning that colours give to a text. Nothing depends on a colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Nothing special.
     Plain,
-    /// What matters most.
+    /// The most important text.
     Strong,
-    /// What goes.
+    /// Removed text.
     Gone,
-    /// What comes.
+    /// Added text.
     Come,
-    /// What can be passed over.
+    /// Text that can be passed over.
     Faint,
 }
 
@@ -68,13 +68,13 @@ impl<'a> Block<'a> {
         Piece::all(&self.text).map(|piece| self.kind.shown(piece))
     }
 
-    /// The same in another tone.
+    /// Returns the block in another tone.
     #[must_use]
     pub fn tone(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }
 
-    /// The same with a sign before each of its lines.
+    /// Returns the block with a sign before each of its lines.
     #[must_use]
     pub fn sign(self, sign: char) -> Self {
         Self { sign, ..self }
@@ -82,7 +82,7 @@ impl<'a> Block<'a> {
 }
 
 impl Kind {
-    /// How a piece is shown in such a text.
+    /// Returns the form of a piece in such a text.
     #[must_use]
     pub fn shown(self, piece: Piece) -> Piece {
         match self {

@@ -1,4 +1,4 @@
-//! A request as blocks of text: what would be done first, why somebody is asked after it.
+//! A request as blocks of text: the effect first, the reasons for asking after it.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use pinfold::consent::{Act, Asker, Change, Deed, Hunk, Request, WhyAsked};
 use crate::block::{Block, Kind, Tone};
 use crate::diff;
 
-/// More text than this is not shown: nobody reads it, and each line of it has to be kept.
+/// Longest text that is shown: more is not read, and each line of it has to be kept.
 const LONGEST: usize = 4 << 20;
 
 /// A request, to be read.
 #[derive(Clone, Debug)]
 pub struct Body<'a> {
-    /// What is read, in this order.
+    /// The blocks, in the order in which they are read.
     pub blocks: Vec<Block<'a>>,
     /// So many of them say what would be done: they have to be seen to their end before a yes.
     pub what: usize,
@@ -34,7 +34,7 @@ impl<'a> Body<'a> {
         blocks.extend(process(asker));
         blocks.extend(kept(request));
         let what = blocks.len();
-        // That nobody but the agent itself asks goes without saying.
+        // Only a requester other than the agent itself is named.
         if asker.agents != ["main"] {
             blocks.push(Block::inline("by", asker.agents.join(" > ")));
         }
@@ -44,7 +44,7 @@ impl<'a> Body<'a> {
         Self { blocks, what, is_whole: true }
     }
 
-    /// That a request of so many bytes is not shown, and gets no yes.
+    /// Returns the body for a request of so many bytes, which is not shown and gets no yes.
     pub fn too_long(request: &'a Request, length: usize) -> Self {
         let words = format!("this is too long to be shown ({length} bytes), so it cannot be said yes to");
         let blocks = vec![Block::prose("", words).tone(Tone::Strong), Block::inline("call", &request.id)];
@@ -52,7 +52,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// What is asked, in as few words as there are.
+/// Returns the subject of the question, in as few words as there are.
 pub fn title(request: &Request) -> &'static str {
     match &request.deed {
         Deed::Command { .. } => "run this command?",
@@ -126,7 +126,7 @@ fn act(act: &Act) -> Vec<Block<'_>> {
     blocks
 }
 
-/// What goes with a place.
+/// Returns the blocks that belong to a place.
 fn below(act: &Act) -> Vec<Block<'_>> {
     if act.below == 0 {
         return Vec::new();
@@ -151,7 +151,7 @@ fn place<'a>(label: &'static str, path: &'a str, real: Option<&'a str>) -> Vec<B
     blocks
 }
 
-/// What a plain yes keeps, unless that is all that would be done, and nothing else: the answer says so then.
+/// Returns the blocks for the grant that a plain yes keeps, unless it is all that would be done, and nothing else: the answer says so then.
 fn kept(request: &Request) -> Vec<Block<'_>> {
     let kept = &request.offer.kept;
     let acts = acts(request);
@@ -174,7 +174,7 @@ fn acts(request: &Request) -> &[Act] {
     }
 }
 
-/// Whether a part is what is done to a place: an operation and the path.
+/// Returns `true` if a part is an operation and the path.
 fn names(part: &str, path: &str) -> bool {
     let before = part.strip_suffix('`').unwrap_or(part).strip_suffix(path);
     before.is_some_and(|before| before.ends_with(" `") || before.ends_with(' '))
@@ -194,7 +194,7 @@ fn process(asker: &Asker) -> Vec<Block<'_>> {
     ]
 }
 
-/// Why somebody is asked; a reason that several parts share is told once.
+/// Returns the reasons for asking; a reason that several parts share is given once.
 fn reasons(request: &Request) -> Vec<Block<'_>> {
     let mut groups: Vec<Vec<&WhyAsked>> = Vec::new();
     let mut known = HashMap::new();

@@ -1,4 +1,4 @@
-//! What a change takes away and what it brings.
+//! Lines that a change removes and adds.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::body::note;
 /// Lines around a change that are shown too.
 const CONTEXT: usize = 3;
 
-/// How long the smallest difference is looked for. A larger one is as true.
+/// Time limit for finding the smallest difference. A larger one is as true.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// One piece of text that gives way to another.
@@ -63,7 +63,7 @@ fn lines<'a>(op: DiffOp, before: &Lines<'a>, after: &Lines<'a>) -> Vec<Block<'a>
 struct Lines<'a> {
     text: &'a str,
     each: Vec<&'a str>,
-    /// Where each begins, and where the last one ends.
+    /// Beginnings of the lines, and the end of the last one.
     starts: Vec<usize>,
 }
 

@@ -1,6 +1,6 @@
-//! What a question looks like: a request as blocks of text in which everything can be seen.
+//! Rendering of approval requests as blocks of text in which every character can be seen.
 //!
-//! A [`Body`] says all that whoever answers has to read, in the order in which it is read; [`offered`] says what they
+//! A [`Body`] holds everything that an approver has to read, in the order in which it is read; [`offered`] lists what they
 //! can answer. The dialog at a terminal and the page in a browser draw the same blocks, so that neither leaves out what
 //! the other tells.
 //!
@@ -19,7 +19,7 @@
 //! 3. What is too long to be shown cannot be said yes to.
 //!
 //! # What this does not stop
-//! Letters of other scripts that look like these: whoever draws can mark what is not ASCII, as the dialog and the page do.
+//! Letters of other scripts that look like these: a display can mark what is not ASCII, as the dialog and the page do.
 
 #![forbid(unsafe_code)]
 

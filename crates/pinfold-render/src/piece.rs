@@ -1,4 +1,4 @@
-//! What a text looks like when everything in it can be seen.
+//! Text in which every character can be seen.
 //!
 //! Two different texts never look the same: what stands for something else stands between `‹` and `›`, or is `⇥` or
 //! `↵`, and these four stand for themselves nowhere.
@@ -16,7 +16,7 @@ pub enum Piece {
     Tab,
     /// The end of a line; more than one where the lines between are empty and too many to be shown.
     Breaks(usize),
-    /// Spaces that nobody could see or count.
+    /// Spaces that could be neither seen nor counted.
     Spaces(usize),
     /// A character that cannot be seen, or not for what it is, so many times.
     Hidden(char, usize),
@@ -34,7 +34,7 @@ const TAB: &str = "⇥   ";
 /// The mark at the end of a line.
 const BREAK: &str = "↵";
 
-/// What is shown for something else.
+/// Characters that mark a replacement.
 const RESERVED: [char; 4] = ['‹', '›', '⇥', '↵'];
 
 impl Piece {
@@ -63,7 +63,7 @@ impl Piece {
         })
     }
 
-    /// How many cells it takes.
+    /// Returns the number of terminal cells that it takes.
     pub fn width(self) -> usize {
         match self {
             Self::Plain(_, width) => width.into(),
@@ -120,7 +120,7 @@ fn digits(number: usize) -> usize {
     usize::try_from(number.checked_ilog10().unwrap_or(0)).unwrap_or(0) + 1
 }
 
-/// What a character is called.
+/// The name of a character.
 struct Name(char);
 
 impl Name {
@@ -168,7 +168,7 @@ fn spaces(bytes: &[u8]) -> (Piece, usize) {
     if ends || count > MOST_SPACES { (Piece::Spaces(count), count) } else { (Piece::Plain(' ', 1), 1) }
 }
 
-/// What is neither printable ASCII nor a break.
+/// Splits off the first character that is neither printable ASCII nor a break.
 fn other(text: &str) -> Option<(Piece, usize)> {
     let c = text.chars().next()?;
     if let Some(width) = plain_width(c) {

@@ -1,4 +1,4 @@
-//! How many secrets of which kind were found.
+//! Counts of the secrets found, by kind.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +11,17 @@ use serde::{Serialize, Serializer};
 pub struct Counts(BTreeMap<&'static str, u64>);
 
 impl Counts {
-    /// Whether nothing was found.
+    /// Returns `true` if no secret was found.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there were of all kinds together.
+    /// Returns the number of secrets of all kinds.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// How many of one kind there were.
+    /// Returns the number of secrets of one kind.
     pub fn of(&self, kind: &str) -> u64 {
         self.0.get(kind).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! What has to stand before a word for it to begin something.
+//! Conditions on the bytes before a word for it to begin a secret.
 //!
 //! The trap: in text that was escaped or coloured a letter may stand before a token that is none of its word:
 //! `\nghp_…`, `%20ghp_…`, and `m` at the end of a colour.
@@ -8,7 +8,7 @@ use crate::marker;
 /// The most bytes before a word that are looked at.
 pub(crate) const BEHIND: usize = marker::LONGEST;
 
-/// What has to stand before.
+/// A condition on the bytes before a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edge {
     /// Anything: the word is unlike any other.
@@ -24,7 +24,7 @@ pub(crate) enum Edge {
 }
 
 impl Edge {
-    /// Whether it does; `before` are the last bytes before the word, or all there are.
+    /// Returns `true` if the condition holds; `before` are the last bytes before the word, or all there are.
     pub(crate) fn holds(self, before: &[u8]) -> bool {
         match self {
             Self::Any => true,

@@ -14,7 +14,7 @@ pub(crate) struct Automaton {
     start: StateID,
 }
 
-/// Where an automaton stands.
+/// A state of an automaton.
 pub(crate) type State = StateID;
 
 /// More than any of our patterns needs; one that is larger is a mistake in the data, and a test finds it.
@@ -55,17 +55,17 @@ impl Automaton {
         self.dfa.next_eoi_state(state)
     }
 
-    /// Whether what was read before the last step is a match.
+    /// Returns `true` if the bytes read before the last step are a match.
     pub(crate) fn is_match(&self, state: State) -> bool {
         self.dfa.is_match_state(state)
     }
 
-    /// Whether nothing can follow that would match.
+    /// Returns `true` if no continuation can match.
     pub(crate) fn is_dead(&self, state: State) -> bool {
         self.dfa.is_dead_state(state) || self.dfa.is_quit_state(state)
     }
 
-    /// Whether nothing can follow a match that was just told. It is looked for at the end of a
+    /// Returns `true` if no continuation can extend a match that was just reported. It is looked for at the end of a
     /// chunk and before a marker only.
     pub(crate) fn is_complete(&self, state: State) -> bool {
         self.is_match(state)

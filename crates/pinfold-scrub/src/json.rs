@@ -8,7 +8,7 @@ use crate::scrubber::Scrubber;
 use crate::words::{LONGEST, Search};
 
 pub(crate) fn scrub(scrubber: Scrubber, value: &mut Value, found: &mut Counts) {
-    // By hand, not by calls: JSON may be nested as deep as whoever wrote it liked.
+    // By hand, not by calls: the nesting depth of JSON is chosen by its author, and may be hostile.
     let mut rest = vec![(None, value)];
     while let Some((key, value)) = rest.pop() {
         match value {
@@ -49,7 +49,7 @@ fn string(scrubber: Scrubber, key: Option<&str>, text: &str) -> Option<(String, 
     Some((String::from_utf8_lossy(&bytes).into_owned(), counts))
 }
 
-/// Whether a word begins before the text: what a text shows to be a secret by itself was found already, so that without
+/// Returns `true` if a word begins before the text: a text that shows itself to be a secret was found already, so that without
 /// one there is nothing to look for in what may be long.
 fn says_that_a_secret_follows(before: &str, text: &str) -> bool {
     let head = [before, text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()].concat();
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::table::Table;
 
-    /// The same without the short cut.
+    /// Runs the full search, without the short cut.
     fn plainly(key: &str, text: &str) -> Option<&'static str> {
         let line = format!("\"{key}\": \"{text}\"");
         let whole = key.len() + 5..line.len() - 1;

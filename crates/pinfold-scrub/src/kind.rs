@@ -21,12 +21,12 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// What stands in its marker: `github-token`.
+    /// The name that its marker carries: `github-token`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What it is, in one clause.
+    /// A description in one clause.
     pub fn about(&self) -> &'static str {
         self.about
     }
@@ -41,7 +41,7 @@ impl Kind {
         spellings(&self.words, &self.names)
     }
 
-    /// Whether a form of it begins with one of its words, so that the word is a part of the secret.
+    /// Returns `true` if a form of it begins with one of its words, so that the word is a part of the secret.
     pub(crate) fn may_begin_with_its_word(&self) -> bool {
         self.forms.iter().any(|form| form.lead.is_none())
     }
@@ -50,14 +50,14 @@ impl Kind {
 /// One way to write a kind of secret. Matching begins at the word.
 #[derive(Debug)]
 pub(crate) struct Form {
-    /// What has to stand before the word.
+    /// The condition on the bytes before the word.
     pub(crate) edge: Edge,
-    /// What leads to the secret, if the word is not its beginning.
+    /// The text between the word and the secret, if the word is not the beginning of the secret.
     pub(crate) lead: Option<&'static str>,
     /// The secret, and behind it `keep` bytes that belong to its form but stay.
     pub(crate) body: &'static str,
     pub(crate) keep: usize,
-    /// What has to be true of it beyond its form.
+    /// The condition on the secret beyond its form.
     pub(crate) when: When,
     pub(crate) automata: OnceLock<Result<Automata, String>>,
 }

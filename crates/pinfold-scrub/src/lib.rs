@@ -1,4 +1,4 @@
-//! What in this text is a secret: text in, the same text with `[REDACTED:kind]` in place of each secret out.
+//! Secret redaction: text in, the same text with `[REDACTED:kind]` in place of each secret out.
 //!
 //! Whole ([`Scrubber::scrub`]), in chunks of bytes as they come ([`Stream`]), or as JSON ([`Scrubber::scrub_json`]).
 //! Pure: no file, no clock, no environment, no thread. What counts as a secret is data: `kinds.txt`, with examples
@@ -38,7 +38,7 @@
 //!
 //! # What this does not stop
 //! A secret that is encoded, encrypted, split over lines, coloured in its middle or without any form that tells it from
-//! other words. Whoever can run commands can encode; this is for accidents, the walls are elsewhere.
+//! other words. A process that can run commands can encode; this is for accidents, the sandbox is elsewhere.
 
 mod counts;
 mod edge;

@@ -1,4 +1,4 @@
-//! What stands in place of a secret: `[REDACTED:kind]`.
+//! The marker that stands in place of a secret: `[REDACTED:kind]`.
 //!
 //! The promise: a marker is never looked into and never looked across, so that scrubbing twice is scrubbing once.
 
@@ -15,13 +15,13 @@ pub(crate) const LONGEST: usize = OPEN.len() + LONGEST_KIND + 1;
 /// A marker in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker<'a> {
-    /// Where it stands, in bytes.
+    /// Position in the text, in bytes.
     pub range: Range<usize>,
     /// The kind it names, which need not be one that is known here.
     pub kind: &'a str,
 }
 
-/// The markers in a text, in their order. Whoever writes such a text back would destroy what they stand for.
+/// Returns the markers in a text, in their order. Writing such a text back would destroy the secrets that they replace.
 pub fn markers(text: &str) -> impl Iterator<Item = Marker<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -37,7 +37,7 @@ pub fn markers(text: &str) -> impl Iterator<Item = Marker<'_>> {
     })
 }
 
-/// Whether a marker begins here.
+/// Result of looking for a marker at a position.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Here {
     Yes(usize),
@@ -64,7 +64,7 @@ pub(crate) fn here(rest: &[u8], last: bool) -> Here {
     }
 }
 
-/// Whether the text up to here ends with a marker.
+/// Returns `true` if the text up to here ends with a marker.
 pub(crate) fn ends(before: &[u8]) -> bool {
     let Some(before) = before.strip_suffix(b"]") else { return false };
     let len = before.iter().rev().take(LONGEST_KIND + 1).take_while(|byte| is_of_a_kind(**byte)).count();
@@ -72,7 +72,7 @@ pub(crate) fn ends(before: &[u8]) -> bool {
     (1..=LONGEST_KIND).contains(&len) && before.ends_with(OPEN)
 }
 
-/// Whether the text up to here ends in the middle of a marker, or of what may become one.
+/// Returns `true` if the text up to here ends in the middle of a marker, or of a possible one.
 pub(crate) fn is_inside(before: &[u8]) -> bool {
     let len = before.iter().rev().take(LONGEST_KIND).take_while(|byte| is_of_a_kind(**byte)).count();
     before.get(..before.len() - len).unwrap_or_default().ends_with(OPEN)

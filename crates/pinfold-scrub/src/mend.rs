@@ -9,9 +9,9 @@ use crate::table::Table;
 /// The writing of one text, between two of its pieces.
 #[derive(Debug, Default)]
 pub(crate) struct Mend {
-    /// How far the text was written.
+    /// End of the text that was written.
     written: usize,
-    /// Where the current secret ends, as far as is known.
+    /// End of the current secret, as far as it is known.
     cut_to: usize,
     pub(crate) found: Counts,
 }

@@ -10,7 +10,7 @@ use crate::kind::{Automata, Form};
 use crate::marker::{self, Here};
 use crate::value::Value;
 
-/// How far a match may be from where it began, or from where it was longest. More than a line of any token that is
+/// Longest distance of a match from its beginning, or from the place where it was longest. More than a line of any token that is
 /// decided late; the body of a private key is longer and goes on line by line.
 pub(crate) const REACH: usize = 1024;
 
@@ -24,7 +24,7 @@ pub const MOST_HELD_BACK: usize = 2 * REACH + marker::LONGEST;
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Where the part begins in the text.
+    /// Position of the part in the whole text.
     pub(crate) base: usize,
     /// Nothing follows.
     pub(crate) last: bool,
@@ -35,7 +35,7 @@ impl<'a> Text<'a> {
         self.base + self.bytes.len()
     }
 
-    /// What is at hand from a place on.
+    /// Returns the bytes at hand from a position on.
     pub(crate) fn from(&self, at: usize) -> &'a [u8] {
         self.bytes.get(at.saturating_sub(self.base)..).unwrap_or_default()
     }
@@ -46,32 +46,32 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What a run has come to.
+/// Result of one step of a run.
 pub(crate) enum Step {
     /// More text is needed.
     Waits,
-    /// What leads to the secret is through: the secret would begin here.
+    /// The lead is complete: the secret would begin here.
     Enters,
-    /// It is a secret, as far as the range goes; it may go on.
+    /// A secret as far as the range goes, which may go on.
     Grows(Range<usize>),
-    /// It is a secret, and this is all of it (or the rest of it, when it has grown before).
+    /// The whole secret (or the rest of it, when it has grown before).
     Ends(Range<usize>),
-    /// It is none, or no more of it.
+    /// No secret, or the end of one.
     Over,
 }
 
 /// A run, between two of its steps.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// Where its word begins.
+    /// Position of its word.
     pub(crate) word: usize,
     phase: Phase,
     state: State,
     /// The next byte to be looked at.
     at: usize,
-    /// Where this phase began.
+    /// Position at which this phase began.
     from: usize,
-    /// Where the longest match ends so far.
+    /// End of the longest match so far.
     matched: Option<usize>,
     /// The whole lead is a match: the secret begins here or later.
     leads: bool,
@@ -83,7 +83,7 @@ enum Phase {
     /// The secret may begin at `from`; whether it may be looked at is for others to say.
     Gate,
     Body,
-    /// It is a secret: said so as far as this place.
+    /// A secret, reported up to this position.
     Open(usize),
 }
 
@@ -97,7 +97,7 @@ impl Run {
         Self { word: word.start, phase, state, at, from: at, matched: None, leads: false }
     }
 
-    /// Where the secret would begin, once that is known.
+    /// Returns the position at which the secret would begin, once that is known.
     pub(crate) fn secret(&self) -> Option<usize> {
         match self.phase {
             Phase::Lead => None,
@@ -247,7 +247,7 @@ impl Run {
     }
 }
 
-/// How a look at the text ended.
+/// Result of one look at the text.
 enum Look {
     /// With the text; more may follow.
     Waits,

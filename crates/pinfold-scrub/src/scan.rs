@@ -17,14 +17,14 @@ use crate::words::{LONGEST, Search};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) range: Range<usize>,
-    /// Which kind. Where two begin at the same place the first one gives the name.
+    /// Index of the kind. Where two begin at the same place the first one gives the name.
     pub(crate) kind: usize,
-    /// It is more of a secret that was told before.
+    /// Set where the span continues a secret that was reported before.
     pub(crate) goes_on: bool,
 }
 
 impl Span {
-    /// Whether it belongs to a secret that goes on to this place.
+    /// Returns `true` if it belongs to a secret that goes on to this place.
     pub(crate) fn is_more(&self, end: usize) -> bool {
         self.range.start < end || self.goes_on && self.range.start == end
     }
@@ -38,13 +38,13 @@ type FormId = (usize, usize);
 pub(crate) struct Scan {
     table: &'static Table,
     words: Search,
-    /// How far words were looked for.
+    /// End of the bytes that were searched for words.
     seen: usize,
     /// Runs that need more text, in the order of their words.
     runs: Vec<(FormId, Run)>,
     /// The last secret of each form: a word inside is no other secret of that form.
     told: HashMap<FormId, Range<usize>>,
-    /// What was found and not taken yet.
+    /// Spans that were found and not taken yet.
     pub(crate) spans: Vec<Span>,
 }
 
@@ -71,7 +71,7 @@ impl Scan {
         self.seen = text.end();
     }
 
-    /// Where bytes begin that may still turn out to be secret, or how far the text goes.
+    /// Returns the position of the first byte that may still turn out to be secret, or the end of the text.
     pub(crate) fn holds_from(&self, text: &Text<'_>) -> usize {
         if text.last {
             return text.end();
@@ -80,7 +80,7 @@ impl Scan {
         self.runs.iter().map(|(_, run)| run.holds_from()).fold(begun, usize::min)
     }
 
-    /// Where bytes begin that are needed when the text goes on.
+    /// Returns the position of the first byte that is needed when the text goes on.
     pub(crate) fn needs_from(&self, text: &Text<'_>) -> usize {
         let behind = text.end().saturating_sub(LONGEST + BEHIND);
         self.runs.iter().map(|(_, run)| run.needs_from()).fold(behind, usize::min)
@@ -125,7 +125,7 @@ impl Scan {
         }
     }
 
-    /// Whether the run lies in what was told already.
+    /// Returns `true` if the run lies in a span that was reported already.
     fn is_told(&self, id: FormId, run: &Run) -> bool {
         let told = self.told.get(&id);
         told.is_some_and(|told| told.contains(&run.word) || run.secret().is_some_and(|at| told.contains(&at)))

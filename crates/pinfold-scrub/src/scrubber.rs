@@ -23,11 +23,11 @@ pub struct Scrubber(());
 pub struct Scrubbed<'a> {
     /// The text, with `[REDACTED:kind]` in place of each secret. Borrowed when nothing was found.
     pub text: Cow<'a, str>,
-    /// How many of which kind there were.
+    /// Counts by kind.
     pub found: Counts,
 }
 
-/// Where a secret stands in a text.
+/// Position and kind of a secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     /// Its bytes.
@@ -50,7 +50,7 @@ impl Scrubber {
         }
     }
 
-    /// The same for bytes that need not be text.
+    /// Scrubs bytes that need not be text.
     pub fn scrub_bytes<'a>(&self, bytes: &'a [u8]) -> (Cow<'a, [u8]>, Counts) {
         match replaced(bytes) {
             None => (Cow::Borrowed(bytes), Counts::default()),
@@ -58,7 +58,7 @@ impl Scrubber {
         }
     }
 
-    /// The same for every string of a value, and for whole values behind keys such as `password`. Keys stay.
+    /// Scrubs every string of a value, and whole values behind keys such as `password`. Keys stay.
     pub fn scrub_json(&self, value: &mut Value) -> Counts {
         let mut found = Counts::default();
         json::scrub(*self, value, &mut found);
@@ -70,7 +70,7 @@ impl Scrubber {
         Stream::new()
     }
 
-    /// Where the secrets of a text are, in their order. Those that overlap are one.
+    /// Returns the positions of the secrets of a text, in their order. Those that overlap are one.
     pub fn hits(&self, bytes: &[u8]) -> Vec<Hit> {
         let mut spans = spans(bytes);
         spans.sort_by_key(|span| (span.range.start, span.kind));

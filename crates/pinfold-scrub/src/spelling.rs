@@ -1,4 +1,4 @@
-//! How the words of a kind may be written. Shared with `build.rs`, which makes one automaton of all of them.
+//! Spellings of the words of a kind. Shared with `build.rs`, which makes one automaton of all of them.
 
 /// Every spelling: `words` letter by letter, `names` in small letters, in capitals, or with a capital at the beginning.
 pub(crate) fn spellings(words: &[&str], names: &[&str]) -> Vec<String> {

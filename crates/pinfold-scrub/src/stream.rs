@@ -14,7 +14,7 @@ use crate::scan::Scan;
 pub struct Stream {
     scan: Scan,
     mend: Mend,
-    /// What is at hand: what was not written yet, and what is needed of what came before.
+    /// Bytes at hand: those not written yet, and those still needed of the ones that were.
     bytes: Vec<u8>,
     base: usize,
 }
@@ -39,17 +39,17 @@ impl Stream {
         rest
     }
 
-    /// What was found in what was given so far.
+    /// Returns the counts of everything that was pushed so far.
     pub fn found(&self) -> &Counts {
         &self.mend.found
     }
 
-    /// What was found since this was asked last.
+    /// Returns the counts since the last call.
     pub fn take_found(&mut self) -> Counts {
         std::mem::take(&mut self.mend.found)
     }
 
-    /// How many bytes were pushed and not given yet, but for those that are known to be secret.
+    /// Returns how many bytes were pushed and not given back yet, without those that are known to be secret.
     pub fn held_back(&self) -> usize {
         (self.base + self.bytes.len()).saturating_sub(self.mend.written())
     }

@@ -79,7 +79,7 @@ impl Table {
         Ok(())
     }
 
-    /// How many bytes at the end of a text may be the beginning of a word that is a part of a secret.
+    /// Returns how many bytes at the end of a text may be the beginning of a word that is a part of a secret.
     pub(crate) fn begun(&self, text: &[u8]) -> usize {
         let words = self.beginnings.get_or_init(|| self.beginnings());
         let longest = text.len().min(LONGEST.saturating_sub(1));
@@ -109,7 +109,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// What stands behind the last body belongs to no form.
+    /// Checks that the bytes behind the last body are none: they belong to no form.
     fn is_empty(&self) -> Result<(), String> {
         let Self { edge, lead, keep, when } = self;
         let empty = edge.is_none() && lead.is_none() && *keep == 0 && when.is_none();

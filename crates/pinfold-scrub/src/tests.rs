@@ -128,7 +128,7 @@ fn the_page_tells_every_kind() {
     }
 }
 
-/// Nobody who reads this file reads a secret in it.
+/// The file itself shows no secret to its readers.
 #[test]
 fn the_data_itself_has_no_secrets() {
     let found = Scrubber::default().hits(DATA.as_bytes());

@@ -1,4 +1,4 @@
-//! What can be said of a value from its bytes alone: how random it looks, and whether it is made of words.
+//! Properties of a value that its bytes alone show: how random it looks, and whether it is made of words.
 
 use aho_corasick::AhoCorasick;
 
@@ -10,7 +10,7 @@ pub(crate) struct Value<'a> {
     pub(crate) next: Option<u8>,
 }
 
-/// What is said of a value is said of so many bytes of it.
+/// Number of bytes of a value that are looked at.
 const LOOKED_AT: usize = 128;
 
 /// As few different bytes as this are a pattern, not a secret: `xxxxxxxx`, `12121212`, `********`.
@@ -47,7 +47,7 @@ impl<'a> Value<'a> {
         parts.sum()
     }
 
-    /// Whether it is a repetition of little, or counts up or down.
+    /// Returns `true` if it repeats little, or counts up or down.
     pub(crate) fn is_pattern(&self) -> bool {
         let mut seen = [false; 256];
         for byte in self.bytes {
@@ -67,17 +67,17 @@ impl<'a> Value<'a> {
         4 * pairs.count() >= 3 * self.bytes.len().saturating_sub(1)
     }
 
-    /// Whether letters and digits occur both.
+    /// Returns `true` if letters and digits occur both.
     pub(crate) fn is_mixed(&self) -> bool {
         self.bytes.iter().any(u8::is_ascii_alphabetic) && self.bytes.iter().any(u8::is_ascii_digit)
     }
 
-    /// Whether it has what stands in passwords and seldom in names or numbers.
+    /// Returns `true` if it has characters that stand in passwords and seldom in names or numbers.
     pub(crate) fn has_symbol(&self) -> bool {
         self.bytes.iter().any(|byte| b"!#$%^&*+=~?@".contains(byte))
     }
 
-    /// How often a digit follows a letter or a letter a digit.
+    /// Counts the places where a digit follows a letter or a letter a digit.
     pub(crate) fn switches(&self) -> usize {
         let switch = |pair: &&[u8]| match pair {
             [one, two] => {
@@ -89,7 +89,7 @@ impl<'a> Value<'a> {
         self.bytes.windows(2).filter(switch).count()
     }
 
-    /// Whether it is made of words, names and small numbers, or most of it is: `my-secret-2`, `api.exampleToken`,
+    /// Returns `true` if it is made of words, names and small numbers, or most of it is: `my-secret-2`, `api.exampleToken`,
     /// `sha256`, `D3DKMT_ESCAPE_OPERATION`.
     pub(crate) fn is_words(&self) -> bool {
         if self.has_symbol() {
@@ -110,18 +110,18 @@ impl<'a> Value<'a> {
         5 * said >= 3 * self.bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count()
     }
 
-    /// Whether there is more of it behind these bytes.
+    /// Returns `true` if there is more of it behind these bytes.
     pub(crate) fn goes_on_behind(&self, head: &[u8]) -> bool {
         let at = self.bytes.windows(head.len()).position(|window| window == head);
         at.is_some_and(|at| at + head.len() < self.bytes.len())
     }
 
-    /// Whether any of the words occurs in it.
+    /// Returns `true` if any of the words occurs in it.
     pub(crate) fn has(&self, words: &Words) -> bool {
         words.0.as_ref().is_some_and(|words| words.is_match(self.bytes))
     }
 
-    /// Whether it is one of the words, in whatever case.
+    /// Returns `true` if it is one of the words, in whatever case.
     pub(crate) fn is_one_of(&self, words: &str) -> bool {
         words.split_whitespace().any(|word| self.bytes.eq_ignore_ascii_case(word.as_bytes()))
     }
@@ -185,7 +185,7 @@ fn is_said(run: &[u8]) -> bool {
         && consonants(run) <= FEW_CONSONANTS
 }
 
-/// How many consonants stand together at most.
+/// Returns the longest row of consonants.
 fn consonants(letters: &[u8]) -> usize {
     letters.split(|byte| is_vowel(*byte)).map(<[u8]>::len).max().unwrap_or(0)
 }

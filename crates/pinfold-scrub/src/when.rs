@@ -1,6 +1,6 @@
-//! What has to be true of a secret beyond its form. Most false alarms end here.
+//! Conditions on a secret beyond its form. Most false alarms end here.
 //!
-//! The trap: a condition that is too clever lets a real secret through, and nobody notices.
+//! The trap: a condition that is too clever lets a real secret through, unnoticed.
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,13 @@ use crate::value::{Value, Words};
 pub(crate) enum When {
     /// Its form says it all.
     Always,
-    /// It is more than its first line.
+    /// More than a first line.
     Block,
-    /// It is no repetition, no count and no placeholder of a manual.
+    /// No repetition, no count and no placeholder of a manual.
     Random,
-    /// The same, and letters and digits occur both.
+    /// `Random`, with both letters and digits.
     Mixed,
-    /// What follows `Bearer`.
+    /// A value that may follow `Bearer`.
     Bearer,
     /// The password of a URL: anything but a placeholder or a variable.
     Password,
@@ -31,11 +31,11 @@ pub(crate) enum When {
     Basic,
 }
 
-/// What manuals write where a secret belongs. The last is the sign with which `kinds.txt` breaks its examples.
+/// Placeholders that manuals write in place of a secret. The last is the sign with which `kinds.txt` breaks its examples.
 static STAND_INS: LazyLock<Words> =
     LazyLock::new(|| Words::new("example xxxx placeholder redacted your_ your- dummy ¦"));
 
-/// The same, in values that people make up themselves.
+/// Placeholders in values that people make up themselves.
 static MADE_UP: LazyLock<Words> = LazyLock::new(|| {
     Words::new(
         "changeme change_me change-me changeit yourpass yourtoken yoursecret yourkey yourapi insert replace \
@@ -43,14 +43,14 @@ static MADE_UP: LazyLock<Words> = LazyLock::new(|| {
     )
 });
 
-/// Passwords that nobody keeps secret.
+/// Well-known passwords that protect nothing.
 const KNOWN: &str = "password passwd pass pwd pw secret user username token test testing guest none null nil undefined \
                      true false empty default admin root postgres mysql redis changeme redacted hidden masked";
 
-/// The same, in URLs, where a password may be short.
+/// Well-known passwords in URLs, where a password may be short.
 const SHORT: &str = "xxx *** ... foo bar baz xyz abc 123";
 
-/// Where a value is kept instead of being told, and what stands where a program puts one in.
+/// References to a place that keeps the value, and forms that a program fills in.
 static ELSEWHERE: LazyLock<Words> = LazyLock::new(|| {
     Words::new(
         "environ process.env getenv env. secrets. vars. var. vault: arn:aws ssm: op:// :// ${ $( {{ #{ %s %( {} < [^ (? .* \\w \\d \\s \\W \\\"$",
@@ -136,7 +136,7 @@ fn has_digit(value: &Value<'_>) -> bool {
     value.bytes.iter().any(u8::is_ascii_digit) && !value.bytes.starts_with(b"/")
 }
 
-/// What follows a value in quotes; a value that is too long to be seen whole is taken.
+/// Returns `true` for a byte that may follow a value in quotes; a value that is too long to be seen whole is taken.
 fn closes(next: Option<u8>) -> bool {
     matches!(next, None | Some(b'"' | b'\'' | b'`' | b'\\' | b'<'))
 }
@@ -145,12 +145,12 @@ fn is_call(next: Option<u8>) -> bool {
     matches!(next, Some(b'(' | b'[' | b'{'))
 }
 
-/// What follows a value without quotes.
+/// Returns `true` for a byte that may follow a value without quotes.
 fn ends(next: Option<u8>) -> bool {
     next.is_none_or(|byte| byte.is_ascii_whitespace() || b",;\"'`)}]\\&".contains(&byte))
 }
 
-/// Whether it is base64 of text with a `:`.
+/// Returns `true` if it is base64 of text with a `:`.
 fn is_credentials(bytes: &[u8]) -> bool {
     let mut bits = 0_u32;
     let mut have = 0;

@@ -8,7 +8,7 @@ static NEXT: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/words.bin"))
 
 /// Places at which a text is read side by side. Each step of a search waits for the one before: of four, none for the others.
 const LANES: usize = 4;
-/// How far is read step by step at first, and how long the first lanes are. They get longer as long as there is no word: where
+/// Number of bytes read step by step at first, and the length of the first lanes. They get longer as long as there is no word: where
 /// one has ended a block is read twice, which is never longer than what was read before it.
 const CLOSE: usize = 256;
 const FIRST: usize = 64;
@@ -16,7 +16,7 @@ const FIRST: usize = 64;
 const MOST: usize = 1024;
 const FEWEST: usize = 2 * LONGEST;
 
-/// Where a search stands: the row of its state.
+/// State of a search: the row of its automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Search(u32);
 
@@ -107,7 +107,7 @@ mod tests {
         found_by(Search::find, text).0
     }
 
-    /// The same by a way to find them, and where the search stands in the end.
+    /// Searches by the given method, and returns the state of the search at the end.
     fn found_by(
         find: impl Fn(&mut Search, &[u8]) -> Option<usize>,
         text: &[u8],

@@ -122,7 +122,7 @@ impl Parser<'_, '_> {
         Assignment { name, value: word, elements, appends: value.appends }
     }
 
-    /// Where the value of the assignment at `start` begins, when its name has nothing odd in it.
+    /// Returns the position of the value of the assignment at `start`, when its name has nothing odd in it.
     fn value_start(&self, start: usize) -> usize {
         let mut at = start;
         while self.byte_at(at).is_some_and(in_name) {

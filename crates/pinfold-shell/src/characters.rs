@@ -27,7 +27,7 @@ const fn plain(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b' '..=b'~')
 }
 
-/// Whether a character is something else than it looks like, or looks like nothing.
+/// Returns `true` if a character is something else than it looks like, or looks like nothing.
 pub(crate) fn deceives(character: char) -> bool {
     if character.is_ascii() {
         return !plain(character as u8);

@@ -223,7 +223,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// What follows runs any number of times. Gives back what held before.
+    /// Enters a body that runs any number of times. Returns the state before.
     fn enter_loop(&mut self) -> (bool, bool) {
         let outer = (self.context.conditional, self.context.repeats);
         (self.context.conditional, self.context.repeats) = (true, true);
@@ -286,7 +286,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// What a loop without `in` goes over.
+/// The words of a loop without `in`.
 fn arguments() -> Word {
     let parts = vec![Part::Parameter { name: "@".to_owned(), quoted: true, plain: true }];
     Word { parts, ..Word::default() }

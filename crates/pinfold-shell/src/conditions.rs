@@ -6,7 +6,7 @@ use crate::parse::Parser;
 use crate::script::{Part, Word};
 use crate::words::Position;
 
-/// What stands between two words.
+/// An operator between two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operator {
     /// `==`, `=`, `!=`: the right side is a pattern.
@@ -20,7 +20,7 @@ enum Operator {
 }
 
 impl Operator {
-    /// How the word behind it is read.
+    /// The position that the word behind it is read in.
     fn right_side(self) -> Position {
         match self {
             Self::Match => Position::Extended,
@@ -54,7 +54,7 @@ impl Parser<'_, '_> {
         self.conditionally(Self::more_terms)
     }
 
-    /// What is looked at depends on the term in front.
+    /// Reads further terms; what may follow depends on the term in front.
     fn more_terms(&mut self) -> Result<(), Stop> {
         loop {
             self.line_breaks();

@@ -1,4 +1,4 @@
-//! What begins with `$`, a backtick or `<(`.
+//! Constructs that begin with `$`, a backtick or `<(`.
 
 use crate::lexer::{begins_name, in_name};
 use crate::numbers::reads_arguments;
@@ -8,7 +8,7 @@ use crate::parse::Parser;
 use crate::script::Part;
 use crate::words::Builder;
 
-/// What stands around backticks.
+/// The quoting around backticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
     Nothing,

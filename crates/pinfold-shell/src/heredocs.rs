@@ -16,7 +16,7 @@ pub(crate) struct Waiting {
     stripped: bool,
     /// The first command that may have the redirect.
     first: usize,
-    /// Where the delimiter stands, by which the redirect is found again.
+    /// Position of the delimiter, by which the redirect is found again.
     span: Span,
     context: Context,
 }

@@ -54,7 +54,7 @@ pub(crate) fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether a text is a name that a variable can have.
+/// Returns `true` if a text is a name that a variable can have.
 pub(crate) fn is_name(text: &str) -> bool {
     text.bytes().next().is_some_and(begins_name) && text.bytes().all(in_name)
 }
@@ -115,7 +115,7 @@ impl Keyword {
         })
     }
 
-    /// It ends a list of commands, or a part of a compound command.
+    /// Returns `true` if it ends a list of commands, or a part of a compound command.
     pub(crate) fn closes(self) -> bool {
         use Keyword::{CloseBrace, Do, Done, Elif, Else, Esac, Fi, Then};
         matches!(self, CloseBrace | Do | Done | Elif | Else | Esac | Fi | Then)
@@ -229,7 +229,7 @@ impl Parser<'_, '_> {
         found.is_some()
     }
 
-    /// Where the bracket that was opened before `from` closes, one past it; quotes are passed over. Flat, in one
+    /// Returns the position one past the bracket that closes the one opened before `from`; quotes are passed over. Flat, in one
     /// pass: whether `((` is arithmetic is decided without reading what is inside twice.
     pub(crate) fn pair_end(&self, from: usize, open: u8, close: u8) -> Option<usize> {
         let (mut at, mut depth) = (from, 1_usize);
@@ -249,7 +249,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Where the quote that was opened before `from` closes, one past it.
+    /// Returns the position one past the quote that closes the one opened before `from`.
     pub(crate) fn quote_end(&self, from: usize, quote: u8) -> Option<usize> {
         let mut at = from;
         loop {

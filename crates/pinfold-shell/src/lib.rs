@@ -1,4 +1,4 @@
-//! What a command line says: text in, every simple command that bash could run from it out.
+//! Parser of bash command lines: text in, every simple command that bash could run from it out.
 //!
 //! Pure, total and linear: every text has a [`Script`], none panics, none takes more than time and memory in
 //! proportion to its length. What is not understood for certain is [`Opaque`]: it may be asked about or
@@ -32,7 +32,7 @@
 //!
 //! # What this does not see
 //! What a program does with its arguments, what a variable holds, what a sourced file says. `eval`, `source`,
-//! `trap` and their kind are ordinary commands here; whoever judges commands knows them by name.
+//! `trap` and their kind are ordinary commands here; the analysis of commands knows them by name.
 
 mod assignments;
 mod braces;

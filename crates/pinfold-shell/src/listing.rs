@@ -1,4 +1,4 @@
-//! What is gathered while a text is read.
+//! The list of commands that is gathered while a text is read.
 
 use crate::numbers::{Evaluated, print_a_number};
 use crate::opaque::{MAX_COMMANDS, MAX_LISTED, MAX_OPAQUE, MAX_REDIRECTS};
@@ -121,7 +121,7 @@ impl Listing {
         }
     }
 
-    /// What the commands of a range read comes from another, unless it comes from one of them.
+    /// Notes that the commands of a range read from another one, unless their input comes from one of themselves.
     pub(crate) fn pipe(&mut self, range: Range<usize>, from: Option<usize>) {
         for command in self.range(range) {
             command.place.piped_from = command.place.piped_from.or(from);
@@ -167,7 +167,7 @@ impl Listing {
         self.script.nesting = self.script.nesting.max(depth);
     }
 
-    /// Whether the commands from `first` on, those of one substitution, print nothing but numbers.
+    /// Returns `true` if the commands from `first` on, those of one substitution, print nothing but numbers.
     pub(crate) fn print_a_number(&self, first: usize, depth: usize) -> bool {
         print_a_number(self.script.commands.get(first..).unwrap_or_default(), first, depth)
     }

@@ -9,11 +9,11 @@ use crate::script::{Assignment, Part, Script, SimpleCommand, Span, Word};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What arithmetic may come to read.
+/// Names and substitutions that arithmetic may read.
 #[derive(Debug, Default)]
 pub(crate) struct Evaluated {
     names: HashSet<String>,
-    /// Where substitutions stand that may print anything.
+    /// Positions of substitutions that may print anything.
     foreign: Vec<Span>,
     /// There is arithmetic at all.
     any: bool,
@@ -40,7 +40,7 @@ impl Evaluated {
         }
     }
 
-    /// How many foreign substitutions there are so far.
+    /// Returns the number of foreign substitutions so far.
     pub(crate) fn mark(&self) -> usize {
         self.foreign.len()
     }
@@ -54,7 +54,7 @@ impl Evaluated {
         self.foreign.push(span);
     }
 
-    /// Whether a part of the text holds a foreign substitution.
+    /// Returns `true` if a part of the text holds a foreign substitution.
     pub(crate) fn is_foreign(&self, span: &Span) -> bool {
         let from = self.foreign.partition_point(|one| one.start < span.start);
         self.foreign.iter().skip(from).take(1).any(|one| one.start < span.end)
@@ -94,7 +94,7 @@ impl Evaluated {
         word.as_static().is_none_or(|name| self.names.contains(name))
     }
 
-    /// Whether a value is no code; names in it are added to those that are read.
+    /// Returns `true` if a value is no code; names in it are added to those that are read.
     fn harmless(&self, word: &Word, names: &mut Vec<String>) -> bool {
         word.parts.iter().all(|part| match part {
             Part::Literal(text) => {
@@ -135,7 +135,7 @@ fn set_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether `=`, `+=`, `<<=` … stands here, and not a comparison.
+/// Returns `true` if `=`, `+=`, `<<=` … stands here, and not a comparison.
 fn is_assigned(text: &str) -> bool {
     let shift = text.strip_prefix("<<").or_else(|| text.strip_prefix(">>"));
     let rest =
@@ -143,7 +143,7 @@ fn is_assigned(text: &str) -> bool {
     rest.starts_with('=') && !rest.starts_with("==")
 }
 
-/// Whether `$1`, `$@` or something in braces stands in a piece of arithmetic.
+/// Returns `true` if `$1`, `$@` or something in braces stands in a piece of arithmetic.
 pub(crate) fn reads_arguments(text: &str) -> bool {
     let argument =
         |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '@' | '*' | '{'));
@@ -189,7 +189,7 @@ fn argument_is(command: &SimpleCommand, position: usize, text: &str) -> bool {
     command.words.get(position).and_then(Word::as_static) == Some(text)
 }
 
-/// Whether these commands, those of one substitution, print nothing but numbers: one pipe that ends with such a
+/// Returns `true` if these commands, those of one substitution, print nothing but numbers: one pipe that ends with such a
 /// program.
 pub(crate) fn print_a_number(commands: &[SimpleCommand], first: usize, depth: usize) -> bool {
     let mut last: Option<(usize, &SimpleCommand)> = None;

@@ -1,9 +1,9 @@
-//! How much is read, and how a reading ends early.
+//! Limits of a reading, and the ways in which it ends early.
 
 /// Bytes of text that are read without doubt. Longer texts are read all the same, and opaque.
 pub(crate) const MAX_TEXT: usize = 64 * 1024;
 
-/// How deep constructs may stand in each other. It bounds the recursion of the parser: each level takes a few
+/// Deepest nesting of constructs. It bounds the recursion of the parser: each level takes a few
 /// kilobytes of stack, and threads with two megabytes are common.
 pub(crate) const MAX_NESTING: usize = 48;
 

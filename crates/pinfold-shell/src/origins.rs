@@ -1,16 +1,16 @@
-//! Where the bytes of an unescaped text stood in the command line.
+//! Map from the bytes of an unescaped text to their positions in the command line.
 
 /// Pairs of places, in order: from the first on, up to the next pair, the texts run side by side.
 #[derive(Debug, Default)]
 pub(crate) struct Origins(Vec<(usize, usize)>);
 
 impl Origins {
-    /// What comes next at `here` stood at `there`.
+    /// Records that the bytes from `here` on stood at `there`.
     pub(crate) fn add(&mut self, here: usize, there: usize) {
         self.0.push((here, there));
     }
 
-    /// Where the byte at `here` stood.
+    /// Returns the original position of the byte at `here`.
     pub(crate) fn of(&self, here: usize) -> usize {
         let next = self.0.partition_point(|&(start, _)| start <= here);
         let (start, there) =

@@ -7,7 +7,7 @@ use crate::parse::Parser;
 use crate::script::{Assignment, Part, Place};
 use crate::words::{Builder, Position};
 
-/// What stands behind a name in `${…}`.
+/// An operator behind a name in `${…}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operator {
     /// `-`, `+`, `?`, with or without `:`.
@@ -129,7 +129,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// What stands behind the operator, with the closing brace. Says whether it may make several words.
+    /// Reads the operand behind the operator, with the closing brace. Returns `true` if it may make several words.
     fn operand(&mut self, name: &str, operator: Operator, quoted: bool) -> Result<bool, Stop> {
         let (start, place) = (self.pos, Place { conditional: true, ..self.place() });
         let assigned = (operator == Operator::Assign).then(|| {

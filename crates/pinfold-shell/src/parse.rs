@@ -21,7 +21,7 @@ pub(crate) struct Parser<'t, 'l> {
     pub(crate) pos: usize,
     /// One past the last byte of the part that is read.
     pub(crate) end: usize,
-    /// Where the text comes from, when it is not the command line itself.
+    /// Map to the command line, when the text is not the command line itself.
     pub(crate) origins: Option<&'t Origins>,
     pub(crate) list: &'l mut Listing,
     pub(crate) context: Context,
@@ -29,7 +29,7 @@ pub(crate) struct Parser<'t, 'l> {
     pub(crate) waiting: Vec<Waiting>,
 }
 
-/// What surrounds the place that is read.
+/// The constructs around the position that is read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Context {
     /// Constructs that are open.
@@ -247,7 +247,7 @@ impl<'t, 'l> Parser<'t, 'l> {
         Ok(Some(position))
     }
 
-    /// Whether the command goes on here.
+    /// Returns `true` if the command goes on here.
     fn more_words(&mut self) -> bool {
         self.skip_blanks();
         match self.peek() {
@@ -378,7 +378,7 @@ impl<'t, 'l> Parser<'t, 'l> {
         self.list.opaque(OpaqueWhy::Construct(construct), span);
     }
 
-    /// Where in the command line a place of this text is.
+    /// Returns the position in the command line of a position in this text.
     pub(crate) fn origin(&self, at: usize) -> usize {
         self.origins.map_or(at, |origins| origins.of(at))
     }
@@ -388,13 +388,13 @@ impl<'t, 'l> Parser<'t, 'l> {
         from..self.origin_end(start, end).max(from)
     }
 
-    /// Where in the command line a part of this text ends: directly behind its last byte.
+    /// Returns the position in the command line directly behind the last byte of a part of this text.
     fn origin_end(&self, start: usize, end: usize) -> usize {
         if end > start { self.origin(end - 1) + 1 } else { self.origin(end) }
     }
 }
 
-/// What a simple command consists of so far.
+/// The parts of a simple command read so far.
 #[derive(Debug, Default)]
 struct Words {
     count: usize,

@@ -73,7 +73,7 @@ fn atoms(parts: Vec<Part>, marks: &[Mark]) -> Vec<Atom> {
     atoms
 }
 
-/// What stands in front of a piece.
+/// The construct in front of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
     /// Nothing: a `~` here begins the word.
@@ -87,7 +87,7 @@ enum Start {
 #[derive(Debug)]
 struct Reading<'a> {
     span: &'a Span,
-    /// How many `]` are still to come.
+    /// Number of `]` still to come.
     brackets: usize,
     /// A `[` that begins a pattern was seen.
     in_brackets: bool,
@@ -176,7 +176,7 @@ fn close_bracket(parts: &mut Vec<Part>) -> Part {
     }
 }
 
-/// What stands around a `~`.
+/// The text around a `~`.
 #[derive(Debug, Clone, Copy)]
 struct Tilde<'a> {
     start: Start,

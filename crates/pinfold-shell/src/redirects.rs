@@ -12,7 +12,7 @@ const MAX_DESCRIPTOR: u32 = 0x7fff_ffff;
 /// Here-documents that may wait for their texts; bash ends at more.
 const MAX_DOCUMENTS: usize = 16;
 
-/// What stands in front of an operator.
+/// The descriptor in front of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fd {
     None,
@@ -32,7 +32,7 @@ enum Operator {
     Stripped,
 }
 
-/// What they are written as, longer before shorter.
+/// Spellings of the operators, longer before shorter.
 const OPERATORS: &[(&str, Operator)] = &[
     ("<<<", Operator::Plain(RedirectKind::HereString)),
     ("<<-", Operator::Stripped),
@@ -72,7 +72,7 @@ impl Parser<'_, '_> {
         Ok(Some(Redirect { kind, fd, target, inherited: false }))
     }
 
-    /// What stands directly in front of an operator. Takes nothing else.
+    /// Reads the descriptor directly in front of an operator, and nothing else.
     fn descriptor(&mut self) -> Fd {
         let start = self.pos;
         let fd = match self.peek() {

@@ -1,4 +1,4 @@
-//! What can still be found in a text behind a place where it cannot be read.
+//! Commands that can still be found in a text behind a place where it cannot be read.
 //!
 //! Flat: every operator begins a command, and so does every opening of a substitution, quoted or not. The list is
 //! longer than what runs; it is there for rules that deny, and the script is opaque already.

@@ -1,4 +1,4 @@
-//! What came out of a command line: plain data.
+//! The result of parsing a command line: plain data.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ pub type Span = Range<usize>;
 pub struct Script {
     /// Every simple command, in the order of the text (an outer command before those in its substitutions).
     pub commands: Vec<SimpleCommand>,
-    /// What was not understood. With any of these, nothing in the script is known for certain.
+    /// Constructs that were not understood. With any of these, nothing in the script is known for certain.
     pub opaque: Vec<Opaque>,
     /// Functions the text defines. A call of one is a simple command like any other; its body is listed once.
     pub functions: Vec<String>,
-    /// How deep command substitutions stand in each other at most: 0 without any, 2 for `$(a $(b))`.
+    /// Deepest nesting of command substitutions: 0 without any, 2 for `$(a $(b))`.
     pub nesting: usize,
     /// For each shell (see [`Place::shell`]) the one that it comes out of, whose folder and variables it starts
     /// with. Number 0 is the shell that reads the text; it is its own.
     pub shells: Vec<usize>,
-    /// What loops go over: `for NAME in WORDS` and `select`, the words as elements. Without `in` the only element
+    /// Loop variables: `for NAME in WORDS` and `select`, the words as elements. Without `in` the only element
     /// is the parameter `@`. The value is empty, and its span is that of the loop from the name to its end. `for ((…))`
     /// sets only numbers and is not here.
     pub loops: Vec<Assignment>,
@@ -38,33 +38,33 @@ pub struct SimpleCommand {
     pub words: Vec<Word>,
     /// Its redirects, in the order of the text, and those of every compound command around it.
     pub redirects: Vec<Redirect>,
-    /// Where it stands in the text.
+    /// Position in the text.
     pub span: Span,
-    /// What it stands in.
+    /// The constructs around it.
     pub place: Place,
 }
 
-/// What a simple command stands in.
+/// The constructs around a simple command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
     /// The command whose output is its input in a pipe: its position in [`Script::commands`]. For a compound
     /// command in front, its last simple command.
     pub piped_from: Option<usize>,
-    /// It stands in `$( )`, backticks, `<( )` or `>( )`: how deep.
+    /// Depth of the `$( )`, backticks, `<( )` or `>( )` around it.
     pub substitution: usize,
-    /// It stands in `( )`, a substitution, a pipe or the background: what it changes in the shell (`cd`,
+    /// The shell that runs it: a number of its own for each `( )`, substitution, pipe and background job. Its changes (`cd`,
     /// variables) ends with that shell. Commands with the same number share one shell.
     pub shell: usize,
-    /// It runs only after this command succeeded: a simple command directly in front of its `&&`. A position in
+    /// The command that has to succeed before it runs: a simple command directly in front of its `&&`. A position in
     /// [`Script::commands`]; `None` where that is not so, or not known.
     pub after: Option<usize>,
-    /// It stands in the body of a function that the text defines.
+    /// The function of the text in whose body it stands.
     pub function: Option<String>,
-    /// It ends with `&`, or is a coprocess.
+    /// Set for a command that ends with `&`, or a coprocess.
     pub background: bool,
-    /// It may run any number of times, or not at all: it stands in a loop, a branch, or after `&&` or `||`.
+    /// Set if it may run any number of times, or not at all: in a loop, a branch, or after `&&` or `||`.
     pub conditional: bool,
-    /// It may run several times in one shell: it stands in a loop or a function, and no subshell in between.
+    /// Set if it may run several times in one shell: in a loop or a function, and no subshell in between.
     pub repeats: bool,
 }
 
@@ -84,9 +84,9 @@ pub struct Assignment {
 /// A word, as the shell would expand it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Word {
-    /// What it is made of, in order, quotes removed. Never two literal parts of the same kind in a row.
+    /// Its parts in order, quotes removed. Never two literal parts of the same kind in a row.
     pub parts: Vec<Part>,
-    /// Where it stands in the text.
+    /// Position in the text.
     pub span: Span,
     /// Some of it was quoted or escaped: it cannot be a reserved word or be assigned to, and it never vanishes.
     pub quoted: bool,
@@ -127,17 +127,17 @@ pub enum Part {
 /// A redirect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
-    /// What it does.
+    /// The effect of the redirect.
     pub kind: RedirectKind,
     /// The descriptor in front, if one is written; `{name}` counts as none.
     pub fd: Option<u32>,
     /// The file, the descriptor (`1`, `-`), the text of a here-string, or the body of a here-document.
     pub target: Word,
-    /// It stands on a compound command around the simple one.
+    /// Set if it stands on a compound command around the simple one.
     pub inherited: bool,
 }
 
-/// What a redirect does.
+/// The effect of a redirect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RedirectKind {
     /// `<`: opens for reading.
@@ -161,7 +161,7 @@ pub enum RedirectKind {
 pub struct Opaque {
     /// Why.
     pub why: OpaqueWhy,
-    /// Where, as far as that is known.
+    /// Position, as far as it is known.
     pub span: Span,
 }
 

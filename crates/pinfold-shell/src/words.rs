@@ -9,7 +9,7 @@ use crate::opaque::Stop;
 use crate::parse::Parser;
 use crate::script::{Assignment, Part, Word};
 
-/// Where a word stands, which says what its characters mean.
+/// The position of a word in the grammar, which decides what its characters mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
     /// In front of a command: it may be an assignment.
@@ -54,7 +54,7 @@ pub(crate) struct Lexed {
 pub(crate) struct Mark {
     /// The literal part that it stands in.
     pub(crate) part: usize,
-    /// Where in it.
+    /// Position in the part.
     pub(crate) at: usize,
     pub(crate) byte: u8,
 }
@@ -67,9 +67,9 @@ pub(crate) struct Builder {
     pub(crate) quoted: bool,
     /// The last thing added was an unquoted, unescaped character.
     bare: bool,
-    /// Where `NAME=` ends, when the word begins so.
+    /// End of `NAME=`, when the word begins so.
     pub(crate) value: Option<Value>,
-    /// Where `NAME[…]` ends its name.
+    /// End of the name in `NAME[…]`.
     pub(crate) subscripted: Option<usize>,
     pub(crate) elements: Option<Vec<Word>>,
 }
@@ -77,9 +77,9 @@ pub(crate) struct Builder {
 /// `NAME=` at the start of a word.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value {
-    /// Where the name ends.
+    /// End of the name.
     pub(crate) name: usize,
-    /// Where the value begins.
+    /// Beginning of the value.
     pub(crate) at: usize,
     pub(crate) appends: bool,
 }
@@ -116,7 +116,7 @@ impl Builder {
         }
     }
 
-    /// What was quoted ends.
+    /// Ends a quoted part.
     pub(crate) fn unquote(&mut self) {
         self.bare = false;
         if !self.marks.is_empty() {

@@ -23,7 +23,7 @@ fn came(case: &Value) -> Came {
     }
 }
 
-/// What is not empty of an answer.
+/// Returns the fields of an answer that are not empty.
 fn shown(answer: &Answer) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut say = |name: &str, value: Value| {
@@ -110,7 +110,7 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What is nearly an answer: an object of known names, one of its own in it, and words where words are meant.
+/// Generates near misses of an answer: an object of known names, one of its own in it, and words where words are meant.
 fn nearly() -> impl Strategy<Value = Value> {
     let word = || proptest::sample::select(WORDS).prop_map(|word| json!(word));
     let update = (word(), prop::option::of(word()), anything())
@@ -133,7 +133,7 @@ fn events() -> impl Strategy<Value = HookEvent> {
 }
 
 proptest! {
-    /// What is not understood in full gives nothing, whatever it is.
+    /// An answer that is not understood in full gives nothing, whatever it is.
     #[test]
     fn an_answer_in_trouble_gives_nothing(
         event in events(),

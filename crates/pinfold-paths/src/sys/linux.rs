@@ -25,7 +25,7 @@ const BENEATH: ResolveFlags =
 /// `openat2` answers `EAGAIN` when something was renamed while it looked; so often is it asked again.
 const AGAIN: usize = 16;
 
-/// Whether `openat2` works here: it may be missing (`ENOSYS`) or filtered (`EPERM`).
+/// Returns `true` if `openat2` works here: it may be missing (`ENOSYS`) or filtered (`EPERM`).
 ///
 /// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html)
 pub(super) fn openat2_works() -> bool {
@@ -63,7 +63,7 @@ pub(crate) fn open_folder_unheld(path: &Path) -> Result<OwnedFd, Errno> {
     fs::open(path, NAMING.difference(OFlags::NOFOLLOW) | OFlags::DIRECTORY, Mode::empty())
 }
 
-/// What stands at one name, links not followed.
+/// Result of a look at one name, links not followed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     pub(crate) file_type: FileType,
@@ -78,7 +78,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Whether two places lie on one mount; by device where the kernel does not number mounts.
+    /// Returns `true` if two places lie on one mount; by device where the kernel does not number mounts.
     pub(crate) fn same_mount(&self, other: &Self) -> bool {
         match (self.mount, other.mount) {
             (Some(a), Some(b)) => a == b,
@@ -192,7 +192,7 @@ pub(crate) fn make_in_place(
     fs::openat(folder, name, flags, Mode::from_raw_mode(mode))
 }
 
-/// Whether reading from and writing to an open file never wait.
+/// Sets whether reading from and writing to an open file may wait.
 pub(crate) fn set_nonblocking(file: BorrowedFd<'_>, nonblocking: bool) -> Result<(), Errno> {
     let mut flags = fs::fcntl_getfl(file)?;
     flags.set(OFlags::NONBLOCK, nonblocking);
@@ -239,7 +239,7 @@ pub(crate) fn make_folder(folder: BorrowedFd<'_>, name: &OsStr) -> Result<(), Er
     fs::mkdirat(folder, name, Mode::from_raw_mode(0o777))
 }
 
-/// Where a link points, as written in it.
+/// Returns the target of a link, as written in it.
 pub(crate) fn read_link(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, Errno> {
     fs::readlinkat(folder, name, Vec::new()).map(|target| OsString::from_vec(target.into_bytes()))
 }
@@ -301,7 +301,7 @@ pub(crate) fn sync_folder(folder: BorrowedFd<'_>) -> Result<(), Errno> {
     fs::fsync(open_listing(folder, OsStr::new("."))?)
 }
 
-/// Whether links in this folder may be magic: procfs, whose links lead to objects and not to their text.
+/// Returns `true` if links in this folder may be magic: procfs, whose links lead to objects and not to their text.
 pub(crate) fn has_magic_links(folder: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(fs::fstatfs(folder)?.f_type == fs::PROC_SUPER_MAGIC)
 }
@@ -334,7 +334,7 @@ const OF_THE_KERNEL: [u32; 22] = [
     0xabba_1974,
 ];
 
-/// Whether an open file or folder is the kernel's own interface. One that cannot be asked counts as such.
+/// Returns `true` if an open file or folder is the kernel's own interface. One that cannot be asked counts as such.
 pub(crate) fn is_of_the_kernel(fd: BorrowedFd<'_>) -> bool {
     #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "compared as 32 bits")]
     fs::fstatfs(fd).map_or(true, |system| OF_THE_KERNEL.contains(&(system.f_type as u32)))
@@ -346,7 +346,7 @@ const FOLDING: [u64; 8] =
 /// `FS_CASEFOLD_FL`: this folder takes `A` and `a` for one name (ext4, f2fs, tmpfs).
 const CASEFOLD: u32 = 0x4000_0000;
 
-/// Whether the folder takes names that differ only in case for one name. A folder that cannot be asked is taken
+/// Returns `true` if the folder takes names that differ only in case for one name. A folder that cannot be asked is taken
 /// to do so: guards then compare more, never less.
 pub(crate) fn folds_case(folder: BorrowedFd<'_>) -> bool {
     let Ok(system) = fs::fstatfs(folder) else { return true };

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 pub(crate) use linux::*;
 
-/// How a folder is opened beneath another one.
+/// Method of opening a folder beneath another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     /// One `openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)`; Linux 5.6 and later.
