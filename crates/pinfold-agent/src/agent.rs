@@ -23,25 +23,25 @@ use crate::team::places::Place;
 use crate::team::tools::TeamCall;
 use crate::turn::{Brief, NoTurn, Talk};
 
-/// What was left to do of a turn when a run stopped.
+/// The rest of a turn when a run stopped.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pending {
-    /// What came of its first calls.
+    /// Results of its first calls.
     pub results: Vec<Answered>,
     /// The calls that were not made.
     pub calls: Vec<Wanted>,
 }
 
-/// What an agent begins with.
+/// Initial state of an agent.
 pub(crate) struct Begin {
     pub(crate) who: Who,
     pub(crate) session: Session,
     pub(crate) definition: Option<Definition>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) inbox: Arc<Inbox>,
-    /// Those above it, the nearest last.
+    /// Names of its ancestors, the nearest last.
     pub(crate) above: Vec<String>,
-    /// Where the one above it hears.
+    /// Inbox of its parent.
     pub(crate) parent: Option<Arc<Inbox>>,
     pub(crate) messages: Vec<Message>,
     pub(crate) pending: Pending,
@@ -66,16 +66,16 @@ pub(crate) struct Agent {
     pending: Pending,
     breaker: Breaker,
     pub(crate) summary: String,
-    /// How often hooks had it go on.
+    /// Number of times that hooks had it go on.
     pub(crate) held_back: u32,
     deferred: Vec<String>,
     denied: u32,
 }
 
-/// How an agent ends, and why.
+/// The end of an agent, and the reason.
 pub(crate) type Stop = (End, String);
 
-/// More than this is not told of what lay outside: whoever tries a hundred places is told of in a number.
+/// Most places outside the scope that are listed: of a model that tries a hundred places the rest is a number.
 const MOST_DEFERRED: usize = 32;
 
 impl Agent {
@@ -162,7 +162,7 @@ impl Agent {
         }
     }
 
-    /// Whether a run that goes on broke off behind the last words of its model.
+    /// Returns `true` if a run that goes on broke off behind the last words of its model.
     fn had_ended(&mut self) -> bool {
         match self.talk.messages.last() {
             Some(Message::Model(turn)) if turn.calls.is_empty() => {
@@ -320,7 +320,7 @@ impl Agent {
     }
 }
 
-/// What the model reads of a reply.
+/// Returns the text of a reply for the model.
 fn told(reply: &Reply) -> String {
     match reply.ended {
         // The whole envelope: its code is what the briefing speaks of.
@@ -357,7 +357,7 @@ pub(crate) fn shown_tools(team: &Team, session: &Session, who: &Who) -> Vec<Arc<
     team.offered().iter().filter(is_shown).cloned().collect()
 }
 
-/// Whether the agent of a session could change anything, by itself or by others that it starts.
+/// Returns `true` if the agent of a session could change anything, by itself or by others that it starts.
 pub fn may_write(session: &Session) -> bool {
     let (policy, scope, interaction) = (session.policy(), session.scope(), session.interaction());
     let visible = |tool: &str| is_visible(&policy, scope, interaction, tool);

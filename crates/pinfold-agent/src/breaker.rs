@@ -1,13 +1,13 @@
-//! Stops a run that nobody watches, rather than letting a model try what it may not.
+//! Stops an unattended run after repeated denials, rather than letting a model probe.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::model::How;
 
-/// Denials in a row after which an agent that nobody watches is stopped.
+/// Denials in a row after which an unattended agent is stopped.
 pub const IN_A_ROW: u32 = 3;
 
-/// Denials in all after which a run that nobody watches is stopped.
+/// Denials in all after which an unattended run is stopped.
 pub const IN_ALL: u32 = 20;
 
 /// Counts the denials of one agent in a row, and those of the whole run.

@@ -1,4 +1,4 @@
-//! What may be used up: by one agent with all below it, counted once for each of those above.
+//! Budgets: the usage of one agent with all below it, counted once for each ancestor.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Usage;
 
-/// What one agent, with all below it, may use up and has used up.
+/// Limits and usage of one agent with all below it.
 #[derive(Debug)]
 pub struct Budget {
     limits: AgentLimits,
@@ -31,7 +31,7 @@ struct Counters {
     fetches: AtomicU64,
 }
 
-/// What was used up.
+/// Usage so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Spent {
     /// Answers of models.
@@ -54,7 +54,7 @@ pub struct Spent {
 }
 
 impl Budget {
-    /// That of a run, of which so much is used up already.
+    /// Creates the budget of a run, of which `spent` is used up already.
     pub fn new(limits: AgentLimits, spent: Spent) -> Arc<Self> {
         let before = Duration::from_millis(spent.ms);
         let spent = Counters {
@@ -69,7 +69,7 @@ impl Budget {
         Arc::new(Self { limits, started: Instant::now(), before, spent, above: None })
     }
 
-    /// That of an agent below, which counts here too.
+    /// Creates the budget of a child, which counts here too.
     pub fn below(self: &Arc<Self>, limits: AgentLimits) -> Arc<Self> {
         let (started, before, spent) = (Instant::now(), Duration::ZERO, Counters::default());
         Arc::new(Self { limits, started, before, spent, above: Some(Arc::clone(self)) })
@@ -132,7 +132,7 @@ impl Budget {
         None
     }
 
-    /// What was used up.
+    /// Returns the usage so far.
     pub fn spent(&self) -> Spent {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let Counters { turns, input, output, cost, bytes, agents, fetches } = &self.spent;
@@ -153,7 +153,7 @@ impl Budget {
         self.before.saturating_add(self.started.elapsed())
     }
 
-    /// Which limit is over, of this agent or of one above it.
+    /// Returns the limit that is reached, of this agent or of an ancestor.
     pub fn over(&self) -> Option<String> {
         self.each().find_map(Self::own_over)
     }
@@ -177,7 +177,7 @@ impl Budget {
             })
     }
 
-    /// How many tokens may still be used, by the strictest of those above.
+    /// Returns the number of tokens that may still be used, by the strictest budget of this agent and its ancestors.
     pub fn tokens_left(&self) -> Option<u64> {
         let left = |budget: &Self| {
             let Spent { input, output, .. } = budget.spent();

@@ -6,13 +6,13 @@ use crate::model::Message;
 /// many bytes of text.
 const MOST: usize = 400_000;
 
-/// How many messages at the end stay as they are.
+/// Number of messages at the end that stay as they are.
 const KEPT: usize = 8;
 
-/// How much of a result stays, so that it is known what it was.
+/// Length of the part of a result that stays, so that it is known what it was.
 const BEGINNING: usize = 200;
 
-/// Whether a conversation is so long that something should be left out.
+/// Returns `true` if a conversation is so long that something should be left out.
 pub(crate) fn is_long(messages: &[Message]) -> bool {
     messages.iter().map(size_of).sum::<usize>() > MOST
 }

@@ -1,4 +1,4 @@
-//! What happens in a run, as it happens: for whoever follows it, and for the file from which it can go on.
+//! Events of a run as they happen, for listeners and for the file from which it can go on.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::model::{Answered, Turn, Who};
 pub enum Event {
     /// An agent begins.
     Started {
-        /// Which.
+        /// The agent.
         #[serde(flatten)]
         who: Who,
         /// Its session in the record.
@@ -19,64 +19,64 @@ pub enum Event {
         /// The mode it is in.
         mode: String,
     },
-    /// It is told something: its task, a message, what agents below it came to.
+    /// A message to the agent: its task, a message, results of agents below it.
     Told {
-        /// Which.
+        /// The agent.
         agent: String,
-        /// What.
+        /// The message.
         text: String,
     },
-    /// It waits until another agent has left a folder.
+    /// The agent waits until another one has left a folder.
     Waits {
-        /// Which.
+        /// The agent.
         agent: String,
         /// The folder.
         folder: String,
-        /// Who works there.
+        /// The agent that works there.
         held_by: String,
     },
     /// Its model has answered.
     Turn {
-        /// Which.
+        /// The agent.
         agent: String,
-        /// What.
+        /// The turn.
         #[serde(flatten)]
         turn: Turn,
     },
     /// A call has ended.
     Called {
-        /// Whose.
+        /// The agent.
         agent: String,
-        /// How.
+        /// The result.
         #[serde(flatten)]
         result: Answered,
     },
     /// A call waits for a person; it was not made.
     Parked {
-        /// Whose.
+        /// The agent.
         agent: String,
         /// The model's own name for it.
         id: String,
-        /// What it is, short.
+        /// Short form of the call.
         short: String,
         /// Why a person is needed.
         why: String,
     },
-    /// What it remembers was made shorter.
+    /// The conversation was shortened.
     Compacted {
-        /// Which.
+        /// The agent.
         agent: String,
         /// Bytes that are not in the conversation any more.
         bytes: usize,
     },
     /// An agent has ended.
     Ended {
-        /// Which.
+        /// The agent.
         agent: String,
-        /// How.
+        /// The end.
         #[serde(flatten)]
         ending: Ending,
-        /// What it used up, with all below it.
+        /// Usage with all agents below it.
         spent: Spent,
     },
 }
@@ -97,10 +97,10 @@ impl Event {
     }
 }
 
-/// How an agent ended, and what it leaves behind.
+/// The end of an agent, with its results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// How.
+    /// The kind of end.
     pub how: End,
     /// Why, where it did not come to its end.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -108,7 +108,7 @@ pub struct Ending {
     /// Its last words: what it did, and what is left to others.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// What lay outside its scope, as the gate told it: for whoever started it.
+    /// Calls outside its scope, in the words of the gate: for its parent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deferred: Vec<String>,
     /// Calls that were denied.
@@ -116,15 +116,15 @@ pub struct Ending {
     pub denied: u32,
 }
 
-/// How an agent ended.
+/// The kind of an agent's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// It said that it is done.
+    /// The model finished the task.
     Done,
     /// A limit was over.
     OverBudget,
-    /// Too many calls were denied, or somebody stopped it.
+    /// Too many calls were denied, or the run was stopped from outside.
     Stopped,
     /// A call waits for a person.
     NeedsHuman,
@@ -146,7 +146,7 @@ impl End {
 }
 
 impl Ending {
-    /// What whoever started the agent is told.
+    /// Returns the report for the parent of the agent.
     pub fn told(&self, who: &Who) -> String {
         let mut lines = vec![format!("{} ({}): {}", who.id, who.folder, self.how.words())];
         if !self.why.is_empty() {
@@ -163,7 +163,7 @@ impl Ending {
     }
 }
 
-/// Whoever follows a run. Called by the threads of all its agents.
+/// An observer of a run. Called by the threads of all its agents.
 pub trait Listener: Send + Sync {
     /// Something happened.
     fn tell(&self, event: &Event);

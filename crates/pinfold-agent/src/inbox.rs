@@ -1,8 +1,8 @@
-//! What is said to an agent while it works.
+//! Messages to an agent while it works.
 
 use std::sync::{Mutex, PoisonError};
 
-/// What waits to be heard by an agent.
+/// Messages that an agent has not read yet.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     /// `None`: the agent has ended, and hears nothing more.
@@ -36,7 +36,7 @@ impl Inbox {
         waiting.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Whether nothing waits.
+    /// Returns `true` if no message waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(Vec::is_empty)
     }

@@ -1,11 +1,11 @@
-//! Who writes in which folder, over all processes of one user: one run at a time, and whoever waits is told for whom.
+//! Leases of folders across all processes of one user: one writing run at a time; a waiting run is told for which one.
 //!
 //! A lease is a file that its holder has locked: the kernel lets go of it when the holder ends, however it ends, so a lease
-//! never outlives the process that took it. The file says which folders are held, and by whom.
+//! never outlives the process that took it. The file names the holder and its folders.
 //!
 //! Agents of one run have leases among themselves; all they write lies in the folder of the first one, which this is for.
 //!
-//! Promise: of two that hold leases none has a folder that lies in one of the other; nobody waits longer than it wants to.
+//! Promise: of two that hold leases none has a folder that lies in one of the other; no run waits longer than it asked to.
 //! Trap: folders are compared by their names, resolved. One folder that is mounted in two places is two. The kernel lets go
 //! of a killed holder's lease a moment before it ends that one's commands.
 
@@ -32,10 +32,10 @@ pub struct RunLease {
     file: File,
 }
 
-/// Who holds a lease.
+/// The holder of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// What it is called: a run.
+    /// Name of the run.
     pub by: String,
     /// Its process.
     pub pid: u32,
@@ -46,12 +46,12 @@ pub struct Holder {
 /// Why there is no lease.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLeased {
-    /// Somebody has it, and no longer was waited.
+    /// Another run holds it, and the time to wait is over.
     #[error("`{folder}` is held by {by} (process {pid}), which writes there")]
     Held {
         /// The folder of theirs.
         folder: String,
-        /// Who.
+        /// The holder.
         by: String,
         /// Their process.
         pid: u32,
@@ -64,29 +64,29 @@ pub enum NotLeased {
     Io(#[from] io::Error),
 }
 
-/// How often whoever waits looks again.
+/// Interval between two looks of a waiting run.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The longest that anybody waits.
+/// Longest wait for a lease.
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
 /// The longest file of a lease.
 const LONGEST: u64 = 1 << 20;
 
-/// What the file of a lease ends with.
+/// Extension of the file of a lease.
 const ENDING: &str = "lease";
 
 impl RunLeases {
-    /// Those of a folder, which is made when it is needed.
+    /// Opens the leases kept in a folder, which is made when it is needed.
     pub fn new(place: impl Into<PathBuf>) -> Self {
         Self { place: place.into() }
     }
 
-    /// Takes the lease of some folders for `by`, a name that nobody else has. While others have it, `waits` is told each
-    /// who does, and no longer is waited than `patience`, a day at most.
+    /// Takes the lease of some folders for `by`, a unique name. While others hold it, `waits` is called with each
+    /// holder; the wait ends after `patience`, a day at most.
     ///
     /// # Errors
-    /// Who has it still, or why leases cannot be kept.
+    /// The holder at the end of the wait, or why leases cannot be kept.
     pub fn take(
         &self,
         folders: &[PathBuf],
@@ -121,7 +121,7 @@ impl RunLeases {
     }
 
     fn try_take(&self, wanted: &Holder) -> Result<RunLease, Tried> {
-        // Held for as long as a look takes: between two looks nobody begins.
+        // Held for as long as a look takes: no other run begins between two looks.
         let _table = Locked::of(own(&self.place.join("table"))?)?;
         for entry in fs::read_dir(&self.place)? {
             let path = entry?.path();
@@ -170,7 +170,7 @@ fn own(path: &Path) -> io::Result<File> {
     options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()).open(path)
 }
 
-/// Who holds the lease of a file. One that nobody holds any more is taken away.
+/// Returns the holder of the lease of a file. An abandoned file is removed.
 fn holder(path: &Path) -> io::Result<Option<Holder>> {
     let mut file = match own_existing(path) {
         Ok(file) => file,
@@ -232,7 +232,7 @@ impl Drop for Locked {
 
 impl Drop for RunLease {
     fn drop(&mut self) {
-        // Whoever looks next takes away what is left.
+        // The next look removes the rest.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
     }

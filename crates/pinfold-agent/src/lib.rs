@@ -1,7 +1,7 @@
-//! Agents that work inside the line: a loop around a model, whose every call goes down the one road.
+//! Agents that work inside the workspace boundary: a loop around a model, whose every call goes through the pipeline.
 //!
-//! A model, or a script in its place, says what it wants to call; each call is carried by [`pinfold_tools::call`] through
-//! the gate of the agent's session; what comes of it goes back. An agent can have others work for it: each gets a session
+//! A model, or a script in its place, requests tool calls; each call is carried by [`pinfold_tools::call`] through
+//! the gate of the agent's session, and its result goes back. An agent can start subagents: each gets a session
 //! of its own, made by narrowing ([`pinfold::agents::Below`]).
 //!
 //! ```
@@ -37,14 +37,14 @@
 //!
 //! # Invariants
 //! 1. No call of a model is carried out but through a permit of the agent's own session.
-//! 2. An agent below another may nothing that the one above may not.
+//! 2. A subagent is never allowed anything that its parent is not.
 //! 3. Of two agents that write and do not stand above one another, no two work in folders that overlap.
-//! 4. A run ends: by its limits, by denials that nobody watches, or because a model says so.
-//! 5. Nothing of a model's words is an instruction to whoever follows the run.
+//! 4. A run ends: by its limits, by repeated denials of an unattended run, or because a model says so.
+//! 5. A model's words are never instructions to the observers of the run.
 //!
 //! # What this does not stop
-//! What an agent was told by a file can lead it to bad work inside its folder; what is read can be told to the provider of
-//! the model.
+//! A file can mislead an agent to bad work inside its folder; everything that it reads can be sent to the provider of the
+//! model.
 
 mod agent;
 mod breaker;

@@ -1,4 +1,4 @@
-//! What stands behind an agent: a model, or a script in its place. A conversation in, its next turn out.
+//! The interface to a model, or to a script in its place. A conversation in, its next turn out.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct Wanted {
     pub tool: String,
     /// Its input, as said.
     pub input: Value,
-    /// What its provider wants back with it.
+    /// Data that its provider wants back with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo: Option<Value>,
 }
@@ -26,34 +26,34 @@ impl Wanted {
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
     /// The model's own name for the call.
     pub id: String,
-    /// What was called, short: `Bash(git diff)`.
+    /// Short form of the call: `Bash(git diff)`.
     pub short: String,
-    /// How it ended.
+    /// The outcome.
     #[serde(flatten)]
     pub how: How,
-    /// What the model reads.
+    /// Text for the model.
     pub text: String,
 }
 
-/// How a call ended, for a reader.
+/// The outcome of a call, for a reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "lowercase")]
 pub enum How {
-    /// It was let through and done.
+    /// Allowed and done.
     Allowed,
-    /// It was refused.
+    /// Refused.
     Denied {
-        /// Which no.
+        /// Code of the refusal.
         code: String,
         /// Why, in one clause.
         why: String,
     },
-    /// It was let through and did not work out.
+    /// Allowed, and failed.
     Failed {
         /// Why.
         why: String,
@@ -82,14 +82,14 @@ pub enum Message {
     },
     /// Said by the model.
     Model(Turn),
-    /// What came of the calls of the turn before.
+    /// Results of the calls of the turn before.
     Results {
         /// Of each of them.
         results: Vec<Answered>,
     },
 }
 
-/// What a model says at a time. Without calls it is done.
+/// One turn of a model. Without calls it is done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Turn {
     /// Its words.
@@ -98,12 +98,12 @@ pub struct Turn {
     /// The calls that it wants, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Wanted>,
-    /// What it used up.
+    /// Tokens used.
     #[serde(default)]
     pub usage: Usage,
 }
 
-/// What was used up.
+/// Token usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens that went in.
@@ -122,25 +122,25 @@ pub struct Usage {
 pub struct Offered {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Description for the model.
     pub description: String,
     /// The JSON Schema of its input.
     pub schema: Value,
 }
 
-/// What a model is asked.
+/// A request to a model.
 pub struct Asked<'a> {
-    /// Who asks, and where: for a script.
+    /// The asking agent and its folder: for a script.
     pub agent: &'a Who,
-    /// What it is told before all else.
+    /// System prompt.
     pub system: &'a str,
-    /// What was said up to now.
+    /// The conversation so far.
     pub messages: &'a [Message],
-    /// What it can call.
+    /// The tools that it can call.
     pub tools: &'a [Arc<Offered>],
-    /// How many tokens there are for the answer, where that is limited.
+    /// Most tokens for the answer, where that is limited.
     pub most_tokens: Option<u64>,
-    /// Whether anybody still waits for the answer. A model that is slow looks now and then, and gives up.
+    /// Returns `true` while the answer is still awaited. A model that is slow looks now and then, and gives up.
     pub is_awaited: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -149,14 +149,14 @@ pub struct Asked<'a> {
 pub struct Who {
     /// Its name in this run; no other agent has it.
     pub id: String,
-    /// What it was started as.
+    /// Name that it was started by.
     pub name: String,
-    /// Its folder, as everybody in the run knows it.
+    /// Its folder, relative to the workspace.
     pub folder: String,
-    /// Who started it.
+    /// Name of its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// How many stand above it.
+    /// Number of its ancestors.
     pub depth: u32,
 }
 
@@ -164,14 +164,14 @@ pub struct Who {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {mend}")]
 pub struct ModelError {
-    /// What went wrong.
+    /// The problem.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub mend: String,
 }
 
 impl ModelError {
-    /// What went wrong, and what to do about it.
+    /// Creates an error from the problem and its remedy.
     pub fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { what: what.into(), mend: mend.into() }
     }
@@ -186,7 +186,7 @@ pub trait Model: Send {
     fn answer(&mut self, asked: &Asked<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError>;
 }
 
-/// Where agents get their models.
+/// A source of models for agents.
 pub trait Models: Send + Sync {
     /// The model of an agent; `named` is what its definition wants.
     ///

@@ -7,7 +7,7 @@ use crate::agent::{Agent, Stop};
 use crate::compact::{compact, is_long};
 use crate::event::{End, Event};
 
-/// How often hooks have one agent go on that wanted to stop: behind this they never let it.
+/// Most times that hooks may have one agent go on that wanted to stop: behind this they never let it.
 const MOST_HELD_BACK: u32 = 10;
 
 impl Agent {

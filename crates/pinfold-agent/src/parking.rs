@@ -1,10 +1,10 @@
-//! Questions that are left for later: nobody is there to answer, and the run ends until somebody is.
+//! Deferred questions: without an approver the run ends until there is one.
 
 use std::sync::{Mutex, PoisonError};
 
 use pinfold::consent::{Approver, Heard, Request};
 
-/// Where the question is left on which a run ends.
+/// Slot for the question on which a run ends.
 #[derive(Debug, Default)]
 pub struct Parking {
     left: Mutex<Option<String>>,

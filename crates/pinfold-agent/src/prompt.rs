@@ -1,4 +1,4 @@
-//! What an agent is told before all else: what it is, and where its line is. A briefing; the law is the gate.
+//! System prompt of an agent: its role and its boundary. A briefing; the law is the gate.
 
 use std::path::Path;
 
@@ -9,17 +9,17 @@ use serde_json::json;
 
 use crate::model::Who;
 
-/// What an agent is that nobody defined.
+/// Role of an agent without a definition.
 const PLAIN: &str =
     "You are a coding agent. Do what you are asked with the tools that you have, and no more than that.";
 
-/// The file in which a folder tells whoever works there what to know.
+/// File of a folder with context for the agents that work there.
 const CONTEXT: &str = "SCOPE.md";
 
-/// How many of them are read: the one of the folder and those of the folders above it, up to the workspace.
+/// Most context files: the one of the folder and those of the folders above it, up to the workspace.
 const MOST_CONTEXTS: usize = 8;
 
-/// How many lines of each.
+/// Most lines of each.
 const MOST_LINES: u64 = 400;
 
 /// The briefing of an agent.
@@ -69,7 +69,7 @@ fn line(session: &Session, who: &Who) -> String {
     told
 }
 
-/// What the folders on the way say about themselves, the nearest last. Read like any file: what rules deny is not told.
+/// Returns the context files of the folders on the way, the nearest last. They are read like any file: deny rules hold.
 fn contexts(session: &Session) -> Vec<String> {
     let (root, top) = (&session.scope().root, session.line().display_path());
     let folders = root.ancestors().take_while(|folder| folder.starts_with(top)).take(MOST_CONTEXTS);

@@ -92,7 +92,7 @@ impl Model for Scripted {
     }
 }
 
-/// What stands for what.
+/// Values of the placeholders.
 struct Filled<'a> {
     task: &'a str,
     results: String,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What a reader of progress sees of a call.
+/// Longest short form of a call, for readers of progress.
 const LONGEST: usize = 120;
 
 /// The fields that say what a call is about, by tools.

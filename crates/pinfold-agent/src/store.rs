@@ -28,7 +28,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Begins the file of a run, or goes on with it. No other user reads it, and nobody else writes it meanwhile.
+    /// Begins the file of a run, or goes on with it. It is closed to other users, and locked against other writers.
     ///
     /// # Errors
     /// What the system says; [`io::ErrorKind::WouldBlock`] where another process is at work on it.
@@ -103,7 +103,7 @@ pub fn events(path: &Path) -> io::Result<Vec<Event>> {
     Ok(events)
 }
 
-/// Where a run can go on.
+/// Returns the state from which a run can go on.
 ///
 /// # Errors
 /// When there is nothing to go on with.
@@ -160,7 +160,7 @@ impl Talk {
         }
     }
 
-    /// What a turn called has its results in the conversation, before anything else is said.
+    /// Puts the results of a turn's calls into the conversation, before any other message.
     fn settle(&mut self) {
         let calls = std::mem::take(&mut self.calls);
         let results = std::mem::take(&mut self.results);
@@ -181,7 +181,7 @@ fn answered(mut results: Vec<Answered>, calls: &[Wanted]) -> Vec<Answered> {
     results
 }
 
-/// What was left to do of the last turn.
+/// Returns the rest of the last turn.
 fn pending(mut results: Vec<Answered>, calls: Vec<Wanted>, parked: bool) -> Pending {
     let mut left: Vec<Wanted> =
         calls.into_iter().filter(|call| !results.iter().any(|result| result.id == call.id)).collect();
@@ -200,7 +200,7 @@ fn lost(call: &Wanted, why: &str) -> Answered {
     Answered { id: call.id.clone(), short, how: How::Failed { why: why.to_owned() }, text: why.to_owned() }
 }
 
-/// What agents below came to of whom the first one has not heard.
+/// Returns the results of agents below of which the first one has not been told.
 fn notes(events: &[Event], first: &str) -> Vec<String> {
     let mut below: BTreeMap<&str, (&Who, Option<&Ending>)> = BTreeMap::new();
     for event in events {
@@ -233,7 +233,7 @@ fn notes(events: &[Event], first: &str) -> Vec<String> {
     below.into_values().filter_map(note).collect()
 }
 
-/// What a run has used up: counted from what happened, since a run that broke off did not say.
+/// Returns the usage of a run: counted from its events, since a run that broke off has no total.
 fn spent(events: &[Event], first: &str) -> Spent {
     let mut all = Spent::default();
     for event in events {

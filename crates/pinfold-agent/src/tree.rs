@@ -1,4 +1,4 @@
-//! The agents of a run: who started whom, where, and how they ended.
+//! The agents of a run: parents, folders and ends.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::model::{How, Who};
 /// One agent of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Node {
-    /// Which.
+    /// The agent.
     #[serde(flatten)]
     pub who: Who,
     /// Its session in the record.
@@ -22,10 +22,10 @@ pub struct Node {
     pub allowed: u64,
     /// Its calls that were denied.
     pub denied: u64,
-    /// How it ended; none while it works, or where the run broke off.
+    /// Its end; none while it works, or where the run broke off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
-    /// What it used up with all below it, once it has ended.
+    /// Usage with all below it, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }

@@ -11,19 +11,19 @@ use std::time::Duration;
 use crate::model::{Asked, Message, Model, ModelError, Offered, Turn, Who};
 use crate::team::Team;
 
-/// How often it is looked whether the agent may still go on.
+/// Interval at which it is looked whether the agent may still go on.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What is said between an agent and its model.
+/// The conversation of an agent with its model.
 pub(crate) struct Talk {
     /// None where one was left to itself.
     model: Option<Box<dyn Model>>,
     brief: Arc<Brief>,
-    /// What was said up to now; empty where a model was left.
+    /// The messages so far; empty where a model was left.
     pub(crate) messages: Vec<Message>,
 }
 
-/// What a model is told with every question.
+/// Constant parts of every request to a model.
 pub(crate) struct Brief {
     pub(crate) who: Who,
     pub(crate) system: String,
@@ -38,7 +38,7 @@ pub(crate) enum NoTurn {
     LeftOff,
 }
 
-/// What comes back from the thread of a model.
+/// Values that come back from the thread of a model.
 type Back = (Box<dyn Model>, Vec<Message>, Result<Turn, ModelError>);
 
 impl Talk {
@@ -85,7 +85,7 @@ impl Talk {
         let ask = move || {
             let is_awaited = || awaited.load(Ordering::Relaxed);
             let answer = brief.ask(&mut *model, &messages, &team, most_tokens, &is_awaited);
-            // Nobody listens where it was too late.
+            // The receiver is gone where it was too late.
             let _ = sender.send((model, messages, answer));
         };
         thread::Builder::new().name("model".to_owned()).spawn(ask).map_err(|e| e.to_string())?;

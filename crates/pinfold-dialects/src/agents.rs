@@ -17,12 +17,12 @@ use serde_json::Value;
 use crate::answer::{Answer, Said};
 use crate::event::{Event, Moment, NotHeard};
 
-/// How one agent talks to its hooks.
+/// The hook protocol of one agent.
 pub trait Dialect: fmt::Debug + Sync {
     /// The agent, as a person names it.
     fn name(&self) -> &'static str;
 
-    /// What it told.
+    /// Parses the input of a hook.
     ///
     /// # Errors
     /// What is not understood. [`Dialect::closed`] is the answer to it.
@@ -34,23 +34,23 @@ pub trait Dialect: fmt::Debug + Sync {
     /// The no to whatever was asked, in the form that it honours without knowing which moment it is.
     fn closed(&self, why: &str) -> Said;
 
-    /// Whether a question that it is answered reaches its person, and is a no where there is none.
+    /// Returns `true` if an `ask` answer reaches the user, and denies where there is none.
     fn asks(&self) -> bool;
 
-    /// Whether a call that its hook says nothing about does not run. Elsewhere the agent goes on by its own rules, and asks
+    /// Returns `true` if a call does not run when the hook has no opinion. Elsewhere the agent goes on by its own rules, and asks
     /// where they ask.
     fn needs_a_yes(&self) -> bool {
         false
     }
 
-    /// Where its hooks learn the folder that it was started for, which no model can choose.
+    /// The source of the folder that the agent was started for, which no model can choose.
     fn folder(&self) -> Folder;
 
     /// A call that would write `path`, as this agent tells its hook: for trying whether the hook answers.
     fn probe(&self, cwd: &str, path: &str) -> Value;
 }
 
-/// Where a hook learns the folder that its agent was started for.
+/// The source of the folder that an agent was started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Folder {
     /// From the first of these variables that is set.

@@ -1,9 +1,9 @@
-//! What an agent is answered.
+//! Answers to an agent.
 
 use pinfold_policy::Decision;
 use serde_json::Value;
 
-/// What an agent is to be told.
+/// An answer to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
     /// Yes, ask, or no; none where the agent's own rules are to decide.
@@ -35,7 +35,7 @@ impl Answer {
         Self { decision: Some(Decision::Deny), reason: reason.into(), context: None }
     }
 
-    /// The same with more text for the model.
+    /// Adds text for the model.
     #[must_use]
     pub fn with_context(self, context: Option<String>) -> Self {
         Self { context, ..self }
@@ -59,7 +59,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Whether it says the same as `other`, whatever the reasons are.
+    /// Returns `true` if it means the same as `other`, whatever the reasons are.
     pub fn is_like(&self, other: &Self) -> bool {
         let shape = |said: &Self| match said.stdout.trim() {
             "" => Some(Value::Null),
@@ -87,7 +87,7 @@ impl Said {
     }
 }
 
-/// The same with its reasons made alike.
+/// Returns the answer with its reasons made alike.
 fn without_words(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,9 +1,9 @@
-//! What an agent told its hook, understood.
+//! The parsed input of a hook.
 
 use pinfold_policy::RawCall;
 use serde_json::Value;
 
-/// What an agent told its hook.
+/// An event that an agent sent to its hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// The agent's name for its session.
@@ -15,11 +15,11 @@ pub struct Event {
     /// The agent is in a mode of its own that is stricter than its usual one, such as planning: what we let through is
     /// for it to allow.
     pub strict: bool,
-    /// What happens.
+    /// The kind of event.
     pub moment: Moment,
 }
 
-/// What happens.
+/// The kind of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Moment {
     /// A session begins: how.
@@ -41,33 +41,33 @@ pub enum Moment {
 pub struct TheirCall {
     /// The call.
     pub raw: RawCall,
-    /// What tells it from the other calls of its session: before and after it is the same.
+    /// Key of the call within its session, the same before and after it.
     pub key: String,
-    /// What about it is not understood, although it may matter. Such a call is not for a rule to allow.
+    /// A part that is not understood, although it may matter. Such a call is not for a rule to allow.
     pub doubt: Option<String>,
-    /// It is a dialog of the agent's with its person: a yes of ours must not answer it.
+    /// Set for a dialog of the agent with its user: a yes of ours must not answer it.
     pub own_dialog: bool,
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
     /// As it was meant to.
     pub done: bool,
-    /// How long it took, where that is said.
+    /// Duration in milliseconds, where the agent sends it.
     pub took_ms: u64,
-    /// What went wrong.
+    /// The error message.
     pub message: Option<String>,
     /// The result, as the agent has it.
     pub result: Value,
 }
 
-/// What an agent sent is not understood.
+/// Input of a hook that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("what {agent} sent to its hook is not understood: {what}")]
 pub struct NotHeard {
     /// The agent.
     pub agent: &'static str,
-    /// What is wrong, in one clause.
+    /// The problem, in one clause.
     pub what: String,
 }

@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::import::{File, NEVER, NotRead, import};
 pub use text::Part;
 
-/// What holds something there.
+/// The means by which the agent enforces a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
     /// Its sandbox: for commands and all that they start.
@@ -50,20 +50,20 @@ impl Held {
 /// One thing that holds here, and what becomes of it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// What holds here: `deny Bash(rm:*)`, `sandbox.mode = workspace-write`.
+    /// The rule or setting here: `deny Bash(rm:*)`, `sandbox.mode = workspace-write`.
     pub ours: String,
-    /// What holds it there.
+    /// Its enforcement by the agent.
     pub held: Held,
     /// Why, where that is not plain.
     pub why: Cow<'static, str>,
-    /// What has to stand in their file for it: a pointer and its value.
+    /// Values that the agent's file needs for it, by pointer.
     needs: Vec<(String, Value)>,
 }
 
 /// All that holds here, told for one agent.
 #[derive(Debug, Clone)]
 pub struct Export {
-    /// What becomes of each thing.
+    /// The result for each rule or setting.
     pub rows: Vec<Row>,
     /// The files that say it.
     pub parts: Vec<Part>,
@@ -72,7 +72,7 @@ pub struct Export {
 /// The agents whose settings can be written.
 pub const EXPORTED: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
 
-/// What holds here, told for one agent. `layer`: whose file it is for, the person's own for everything or for one project.
+/// Translates the effective rules for one agent. `layer`: whose file it is for, the person's own for everything or for one project.
 ///
 /// # Errors
 /// When the agent has no such file.
@@ -103,7 +103,7 @@ impl Export {
     }
 }
 
-/// What stands in a file of the agent already and switches its line off: with that nothing holds there.
+/// Returns the lines of an agent's file that switch off its enforcement: with them nothing holds there.
 ///
 /// # Errors
 /// When the file is not understood.
@@ -131,7 +131,7 @@ impl Rows {
 struct Added<'a>(Option<&'a mut Row>);
 
 impl Added<'_> {
-    /// What has to stand in their file for it.
+    /// Adds a value that the agent's file needs.
     fn needs(self, pointer: &str, value: impl Into<Value>) {
         if let Some(row) = self.0 {
             row.needs.push((pointer.to_owned(), value.into()));

@@ -19,14 +19,14 @@ use serde_json::Value;
 
 use crate::jsonc;
 
-/// What became of one thing that a file says.
+/// The result for one setting of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It means the same here.
+    /// Taken over with the same meaning.
     Taken,
-    /// It is stricter here.
+    /// Taken over with a stricter meaning.
     Narrowed,
-    /// It is not said here.
+    /// Not taken over.
     LeftOut,
 }
 
@@ -44,24 +44,24 @@ impl Outcome {
 /// One thing that a file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Where it stands: `permissions.allow[2]`.
+    /// Position: `permissions.allow[2]`.
     pub at: String,
-    /// What it says.
+    /// Text of the setting.
     pub said: String,
-    /// What became of it.
+    /// The result.
     pub outcome: Outcome,
     /// Why, where it was not simply taken.
     pub why: Cow<'static, str>,
-    /// What is to be changed in our settings.
+    /// Changes to our settings.
     pub changes: Vec<Change>,
 }
 
 /// A file of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
-    /// Which of our files it corresponds to.
+    /// The layer of our settings that it corresponds to.
     pub layer: Layer,
-    /// What the name of the file says about its form.
+    /// Name of the file, which tells its format.
     pub name: &'a str,
     /// Its text.
     pub text: &'a str,
@@ -75,7 +75,7 @@ pub struct NotRead(pub(crate) String);
 /// The agents whose rules can be taken over.
 pub const IMPORTED: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
 
-/// What a file of an agent says, told for our settings.
+/// Translates a file of an agent into our settings.
 ///
 /// # Errors
 /// When the file, or the agent, is not understood.
@@ -94,7 +94,7 @@ pub fn import(agent: &str, file: File<'_>) -> Result<Vec<Finding>, NotRead> {
 }
 
 impl Finding {
-    /// What a settings file of ours would not take is left out: a place with a NUL byte in its name.
+    /// Leaves out a value that a settings file of ours would not take: a place with a NUL byte in its name.
     fn can_be_written(&mut self, layer: Layer) {
         let written = edited(None, layer, &"settings.json".into(), &self.changes);
         if let Err(bad) = written {
@@ -132,7 +132,7 @@ impl Findings {
         self.push(at, said, Outcome::LeftOut, why.into(), Vec::new());
     }
 
-    /// What is there and not looked at.
+    /// Reports the keys that are not looked at.
     fn others(&mut self, object: &Value, known: &[&str], at: &str) {
         for key in object.as_object().into_iter().flatten().map(|(key, _)| key) {
             if !known.contains(&key.as_str()) {

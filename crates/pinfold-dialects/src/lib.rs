@@ -1,4 +1,4 @@
-//! What other agents say when they ask a hook, and how they want to be answered.
+//! Hook protocols of other agents: their input, and the answers that they honour.
 //!
 //! Bytes of an agent in, an [`Event`] out; an [`Answer`] in, bytes and an exit code out. Agents differ in what they call
 //! their tools, in what they send, and most of all in which answers they honour: the same words that deny with one let

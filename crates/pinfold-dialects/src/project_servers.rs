@@ -25,7 +25,7 @@ pub struct ServerFile {
 pub struct ProjectServer {
     /// Its name.
     pub name: String,
-    /// What starts it, or where it is, as it is declared: for messages.
+    /// Command or address of the server as it is declared: for messages.
     pub says: String,
     any: bool,
 }
@@ -35,7 +35,7 @@ pub fn server_files(agent: &str) -> impl Iterator<Item = ServerFile> {
     rows().filter(move |(whose, _)| *whose == agent).map(|(_, file)| file)
 }
 
-/// The same for all agents, each file once.
+/// Server files of all agents, each file once.
 pub fn all_server_files() -> impl Iterator<Item = (&'static str, ServerFile)> {
     rows()
 }
@@ -83,7 +83,7 @@ impl ServerFile {
 }
 
 impl ProjectServer {
-    /// Whether a call of this tool, by its name in rules or as the agent has it, may be one of this server. Agents write
+    /// Returns `true` if a call of this tool, by its name in rules or as the agent has it, may be one of this server. Agents write
     /// other characters than letters, digits, `-` and `_` as `_`.
     pub fn may_have(&self, tool: &str) -> bool {
         let written: String = self.name.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
@@ -106,7 +106,7 @@ fn is_kept(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
-/// What starts a server, or where it is.
+/// Returns the command or the address of a server.
 fn says(server: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for field in ["url", "httpUrl", "serverUrl"] {

@@ -1,6 +1,6 @@
 //! The few lines that speak for us in agents whose hooks are no commands.
 
-/// What they run, and how long they wait, as it stands in the text.
+/// Placeholders for the command and its timeout in the text.
 const COMMAND: &str = "@COMMAND@";
 const PATIENCE: &str = "@PATIENCE_MS@";
 
@@ -11,7 +11,7 @@ pub fn shim(agent: &str, command: &[String], patience_ms: u64) -> Option<String>
         "pi" => include_str!("../shims/pi.ts"),
         _ => return None,
     };
-    // Words of JSON are words of these languages, but for two line ends that nobody's path has.
+    // Words of JSON are words of these languages, but for two line ends that occur in no path.
     let words = serde_json::Value::from(command.to_vec()).to_string();
     let words = words.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
     Some(text.replace(COMMAND, &words).replace(PATIENCE, &patience_ms.to_string()))

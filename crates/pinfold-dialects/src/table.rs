@@ -23,7 +23,7 @@ pub(crate) struct Tool {
     pub(crate) cwd: Option<&'static str>,
     /// Switches that take a protection of the agent's own away.
     pub(crate) weakens: &'static [&'static str],
-    /// It is a dialog with the person.
+    /// Set for a dialog with the user.
     pub(crate) own_dialog: bool,
 }
 
@@ -72,7 +72,7 @@ impl Tool {
         TheirCall { raw, key, doubt, own_dialog: self.own_dialog }
     }
 
-    /// What a field that is not in the table leaves open.
+    /// Returns the doubt that a field outside the table leaves.
     fn doubt(&self, field: &str, value: &Value) -> Option<String> {
         if self.weakens.contains(&field) {
             let off = matches!(value, Value::Null | Value::Bool(false));
@@ -101,7 +101,7 @@ fn started_in(value: &Value, cwd: Option<&str>, doubt: &mut Option<String>) -> O
     }
 }
 
-/// The same input where a field holds one text, alone or in a list of its own: it gets the name of a field that holds one. Of
+/// Renames a field that holds one text, alone or in a list of its own, to the field that holds one. Of
 /// several nothing is changed, so that the field stays one that no row knows.
 pub(crate) fn one_of_a_list(input: &Value, list: &str, one: &str) -> Value {
     let said = input.get(list);
@@ -119,7 +119,7 @@ pub(crate) fn one_of_a_list(input: &Value, list: &str, one: &str) -> Value {
     input
 }
 
-/// A call of a tool that is in no table: it is judged as a tool that nobody knows.
+/// A call of a tool that is in no table: it is judged as an unknown tool.
 pub(crate) fn unknown(name: &str, input: &Value, cwd: Option<&str>, key: String) -> TheirCall {
     let raw = RawCall { cwd: cwd.map(PathText::new), ..RawCall::new(name, input.clone()) };
     TheirCall { raw, key, doubt: None, own_dialog: false }
@@ -129,7 +129,7 @@ fn shortened(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
-/// What tells a call from others: its own name where it has one, or what it says.
+/// Returns the key of a call: its own id where it has one, or its content.
 pub(crate) fn key(id: Option<&str>, tool: &str, input: &Value) -> String {
     id.map_or_else(|| format!("{tool} {input}"), str::to_owned)
 }

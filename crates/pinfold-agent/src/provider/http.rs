@@ -1,6 +1,6 @@
 //! One request and its stream, again where that helps.
 //!
-//! No redirect is followed: it would take the key and the conversation to somebody who is not named. Certificates are
+//! Redirects are not followed: they would send the key and the conversation to a host that is not named. Certificates are
 //! judged by those that this machine trusts.
 
 use std::io::{BufReader, Read as _};
@@ -30,22 +30,22 @@ pub(crate) struct Post {
     pub(crate) variable: &'static str,
 }
 
-/// How often a request is made.
+/// Number of tries of a request.
 const TRIES: u32 = 5;
 
-/// How long is waited before the second try; each further one waits twice as long.
+/// Wait before the second try; each further one waits twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// The longest that is waited because a provider wants it.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// How often it is looked, between tries, whether somebody still waits.
+/// Interval of looks, between tries, whether the answer is still awaited.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long a connection may take to be made.
+/// Time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(20);
 
-/// How long a provider may be silent: models think before they speak.
+/// Longest silence of a provider: models think before they speak.
 const SILENCE: Duration = Duration::from_mins(5);
 
 /// The longest answer that is read where something went wrong.
@@ -172,7 +172,7 @@ impl Post {
     }
 }
 
-/// Waits before the next try, as long as somebody waits for the answer.
+/// Waits before the next try, as long as the answer is awaited.
 fn rest(time: Duration, is_awaited: &(dyn Fn() -> bool + Sync)) -> Result<(), ModelError> {
     let until = Instant::now() + time;
     loop {
@@ -191,7 +191,7 @@ fn given_up() -> ModelError {
     ModelError::new("nobody waits for the answer any more", "go on with --resume")
 }
 
-/// What a provider says went wrong: short, without secrets and control characters.
+/// Returns a provider's error message: short, without secrets and control characters.
 fn told(body: &str) -> String {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let named = ["/error/message", "/message", "/0/error/message", "/error"];

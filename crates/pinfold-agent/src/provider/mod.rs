@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::model::{Asked, Model, ModelError, Models, Turn, Usage, Who};
 use http::{Post, Wire};
 
-/// Where agents get models over HTTP.
+/// Models over HTTP.
 pub struct Providers {
     variables: BTreeMap<String, String>,
     /// The model of agents whose definition names none.
@@ -29,7 +29,7 @@ pub struct Providers {
     wire: Arc<Wire>,
 }
 
-/// What a million tokens cost, in millionths of the unit.
+/// Price of a million tokens, in millionths of the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
     /// Of those that go in.
@@ -65,7 +65,7 @@ impl fmt::Debug for Providers {
 
 /// One way to speak to models.
 pub(crate) struct Dialect {
-    /// What stands in front of the name of a model: `anthropic:NAME`.
+    /// Prefix of the name of a model: `anthropic:NAME`.
     name: &'static str,
     /// The variable with the key.
     key: &'static str,
@@ -176,7 +176,7 @@ pub(crate) fn text<'v>(value: &'v Value, path: &str) -> Option<&'v str> {
     value.pointer(path)?.as_str()
 }
 
-/// How many tokens an answer may have, where few are left. No more than every model can answer with is ever asked for.
+/// Returns the most tokens of an answer, where few are left. Never more than every model can answer with.
 pub(crate) fn little(asked: &Asked<'_>) -> Option<u64> {
     const LITTLE: u64 = 4_096;
     // What providers take at least.

@@ -13,7 +13,7 @@ pub(crate) struct Child {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) result: Arc<Slot>,
     pub(crate) thread: Option<JoinHandle<()>>,
-    /// Whoever started it has its summary.
+    /// Set once its parent has its summary.
     pub(crate) told: bool,
 }
 
@@ -29,7 +29,7 @@ impl Child {
     }
 }
 
-/// Where an agent leaves how it ended.
+/// Slot for the end of an agent.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     ending: Mutex<Option<Ending>>,

@@ -1,8 +1,8 @@
-//! Who works in which folder: one writer at a time, and whoever waits is told for whom.
+//! Leases within a run: one writer at a time; a waiting agent is told for which one.
 //!
-//! Folders overlap when one lies in the other. An agent and those that it started share a folder: it gave it to them.
-//! Nobody waits in a circle: each agent takes one lease, before it begins and while it holds none, and whatever overlaps
-//! with a folder within an agent's own belongs to those above that agent or below it.
+//! Folders overlap when one lies in the other. An agent and those that it started share a folder: the parent gave it to them.
+//! No deadlock: each agent takes one lease, before it begins and while it holds none, and a folder that overlaps with one
+//! within an agent's own belongs to an ancestor or a descendant of that agent.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -28,11 +28,11 @@ pub(crate) struct Lease {
     by: String,
 }
 
-/// How often whoever waits looks whether the run was stopped meanwhile.
+/// Interval at which a waiting agent looks whether the run was stopped meanwhile.
 const LOOKS: Duration = Duration::from_millis(100);
 
 impl Leases {
-    /// Takes the lease of a folder for `by`, whose agents above are `above`. Waits while somebody else has it: `waits` is
+    /// Takes the lease of a folder for `by`, whose ancestors are `above`. Waits while another agent has it: `waits` is
     /// told each who does. `None`: `stopped` said so.
     pub(crate) fn take(
         self: &Arc<Self>,

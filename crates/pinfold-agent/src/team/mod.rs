@@ -24,7 +24,7 @@ use crate::parking::Parking;
 use lease::Leases;
 use places::Places;
 
-/// What makes the shells of an agent that begins: whoever knows the kernel.
+/// A factory for the shells of an agent, implemented by a crate that knows the kernel.
 pub trait MakeShells: Send + Sync {
     /// The shells of a session of this plan, held to its folder. `None`: it has none.
     ///
@@ -33,7 +33,7 @@ pub trait MakeShells: Send + Sync {
     fn make(&self, plan: &Plan) -> Result<Option<Arc<dyn ShellHost>>, String>;
 }
 
-/// No shells for anybody.
+/// A factory that makes no shells.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoShells;
 
@@ -43,12 +43,12 @@ impl MakeShells for NoShells {
     }
 }
 
-/// How far a run may spread.
+/// Limits of the spread of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Reach {
-    /// How many agents may stand above one another below the first.
+    /// Deepest nesting of agents below the first.
     pub depth: u32,
-    /// How many work at one time.
+    /// Most agents that work at one time.
     pub parallel: usize,
 }
 
@@ -59,21 +59,21 @@ impl Default for Reach {
     }
 }
 
-/// What the agents of a run share.
+/// Resources that the agents of a run share.
 pub struct Parts {
-    /// The kinds of agents that somebody defined.
+    /// Definitions of the kinds of agents.
     pub definitions: Definitions,
-    /// Where they get their models.
+    /// Source of their models.
     pub models: Arc<dyn Models>,
-    /// What makes their shells.
+    /// Factory of their shells.
     pub shells: Arc<dyn MakeShells>,
-    /// Who follows them.
+    /// Observers of the run.
     pub listeners: Vec<Arc<dyn Listener>>,
-    /// How far they may spread.
+    /// Limits of its spread.
     pub reach: Reach,
-    /// Who answers routine questions of agents in the mode `auto`.
+    /// Judge of routine questions of agents in the mode `auto`.
     pub judge: Option<Arc<dyn Judge>>,
-    /// Where questions of the first agent are left when nobody is there; then the run ends.
+    /// Slot for a question of the first agent that has no approver; then the run ends.
     pub parking: Option<Arc<Parking>>,
     /// Called before each call: for rules that were written since. What changes for a session changes for those below it.
     pub follow: Option<Follow>,
@@ -86,35 +86,35 @@ pub type Follow = Arc<dyn Fn() + Send + Sync>;
 pub struct First {
     /// Its session.
     pub session: Session,
-    /// What it is, where somebody defined it.
+    /// Definition of the agent, where there is one.
     pub definition: Option<Definition>,
-    /// What the run may use up.
+    /// Limits of the run.
     pub limits: AgentLimits,
-    /// What it is to do.
+    /// The task.
     pub task: Task,
     /// A person can answer its questions.
     pub attended: bool,
 }
 
-/// What an agent is to do.
+/// The task of an agent.
 #[derive(Debug, Clone)]
 pub enum Task {
     /// Something new.
     New(String),
-    /// What it was doing.
+    /// The task of a run that stopped.
     Resumed(Box<Resumed>),
 }
 
-/// What is known of a run that stopped.
+/// State of a run that stopped.
 #[derive(Debug, Clone, Default)]
 pub struct Resumed {
-    /// What was said, up to the last turn of the model.
+    /// The conversation, up to the last turn of the model.
     pub messages: Vec<Message>,
-    /// What was left to do of that turn.
+    /// The rest of that turn.
     pub pending: Pending,
-    /// What happened to agents that it had started, as it is told now.
+    /// Notes on the agents that it had started, as they are told now.
     pub notes: Vec<String>,
-    /// What the run has used up.
+    /// Usage of the run.
     pub spent: Spent,
 }
 
@@ -156,7 +156,7 @@ impl Team {
             Task::New(text) => (vec![Message::User { text }], Pending::default(), Spent::default()),
             Task::Resumed(known) => {
                 for text in known.notes {
-                    // The rest of very many is left out; nobody has closed it yet.
+                    // The rest of very many is left out, before any of them is closed.
                     let _ = inbox.put(text);
                 }
                 (known.messages, known.pending, known.spent)
@@ -207,7 +207,7 @@ impl Team {
         })
     }
 
-    /// Whether an agent of this budget may go on; else how it ends.
+    /// Returns an error, the end of the agent, if an agent of this budget may not go on.
     pub(crate) fn may_go_on(&self, budget: &Budget) -> Result<(), Stop> {
         if let Some(why) = self.stopped() {
             return Err((End::Stopped, why));
@@ -241,7 +241,7 @@ impl Team {
     }
 }
 
-/// The folder that a session writes in, as everybody in the run knows it.
+/// The folder that a session writes in, relative to the workspace.
 pub(crate) fn shown_folder(session: &Session) -> String {
     session.line().roots().next().map_or_else(String::new, |root| session.line().display(&root))
 }

@@ -1,9 +1,9 @@
-//! How many agents work at one time. One that waits for others gives its place away meanwhile.
+//! Concurrency limit. An agent that waits for others gives its slot away meanwhile.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often whoever waits looks whether they may still go on.
+/// Interval at which a waiting agent looks whether it may still go on.
 const LOOKS: Duration = Duration::from_millis(100);
 
 /// The places of a run.

@@ -1,4 +1,4 @@
-//! How an agent has others work for it: starts them, waits for them, speaks to them.
+//! Starts subagents, waits for them, and sends them messages.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::inbox::Inbox;
 use crate::judge::asking_below;
 use crate::model::{Message, Who};
 
-/// What a tool for agents answers: text for the model, data for programs.
+/// Result of a tool for agents: text for the model, data for programs.
 type Said = Result<(String, Value), Failure>;
 
 impl Agent {
@@ -102,7 +102,7 @@ impl Agent {
         Ok((text, json!({"ended": told.len()})))
     }
 
-    /// What all came to of whom this one has not heard.
+    /// Returns the results of all agents of which this one has not been told.
     pub(crate) fn results_of_all(&mut self) -> Vec<String> {
         self.results(|child| !child.told)
     }
@@ -112,7 +112,7 @@ impl Agent {
         if wanted.is_empty() {
             return Vec::new();
         }
-        // Whoever waits does not work: the place is for those that are waited for.
+        // A waiting agent does not work: the slot is for those that it waits for.
         let gave = self.place.take().is_some();
         let mut told = Vec::with_capacity(wanted.len());
         for child in wanted {
@@ -183,7 +183,7 @@ fn worked(team: &Arc<Team>, begin: Begin) -> Ending {
     ending
 }
 
-/// Whether an agent could change anything.
+/// Returns `true` if an agent could change anything.
 fn writes(team: &Team, session: &Session, who: &Who) -> bool {
     let shown = shown_tools(team, session, who);
     shown.iter().any(|tool| pinfold::policy::foreign::level_of(&tool.name) != Level::ReadOnly)

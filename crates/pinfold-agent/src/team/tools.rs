@@ -26,7 +26,7 @@ pub(crate) struct RunAgent {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaitForAgents {
-    /// Which; all where none is named.
+    /// Names of the agents; all where none is named.
     #[serde(default)]
     pub(crate) agents: Vec<String>,
 }
@@ -43,11 +43,11 @@ pub(crate) const RUN: &str = "run_agent";
 pub(crate) const WAIT: &str = "wait_for_agents";
 pub(crate) const SEND: &str = "send_message";
 
-/// How the agent above is called by one that speaks to it.
+/// Name of the parent for an agent that sends it a message.
 pub(crate) const PARENT: &str = "parent";
 
 impl TeamCall {
-    /// Whether a tool is one of them.
+    /// Returns `true` if a tool is one of them.
     pub(crate) fn is(tool: &str) -> bool {
         matches!(tool, RUN | WAIT | SEND)
     }
@@ -72,7 +72,7 @@ impl TeamCall {
     }
 }
 
-/// The tools as they are offered. `kinds`: the agents that somebody has defined, each with what it is for.
+/// Returns the tools as they are offered. `kinds`: the defined agents, each with its description.
 pub(crate) fn offered(kinds: &[(&str, &str)]) -> Vec<Offered> {
     let mut run = "Starts an agent that works on a task of its own, in a folder inside yours: it reads anywhere, and writes and \
                    runs commands only inside that folder. It begins at once and works beside you; agents in folders that \

@@ -1,7 +1,7 @@
 //! Claude Code. Its words are the ones that others copied.
 //!
-//! Seen with 2.1.329: a hook's no holds in every mode, its question is asked in the dialog and is a no where nobody sits,
-//! its yes saves the agent's own question and beats neither deny nor ask rules of the agent's settings. A top-level
+//! Seen with 2.1.329: `deny` holds in every mode, `ask` is asked in the dialog and denies without a user,
+//! `allow` saves the agent's own question and beats neither deny nor ask rules of the agent's settings. A top-level
 //! `decision` of `deny` voids the whole answer.
 
 use serde_json::{Value, json};

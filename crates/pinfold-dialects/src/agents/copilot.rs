@@ -1,8 +1,8 @@
 //! GitHub Copilot CLI: its own words under the key `preToolUse`, the common ones under `PreToolUse`. Ours is installed
 //! under the first; both are understood.
 //!
-//! Seen with 1.0.102: `permissionDecision` on top is honoured, allow, ask and deny alike; a question where nobody sits is
-//! a no. Alone among all it stops a call whose hook fails, though not one whose hook is late or talks nonsense.
+//! Seen with 1.0.102: `permissionDecision` on top is honoured, allow, ask and deny alike; `ask` without a user
+//! denies. Alone among all it stops a call whose hook fails, though not one whose hook is late or talks nonsense.
 
 use pinfold_policy::Decision;
 use serde_json::{Value, json};

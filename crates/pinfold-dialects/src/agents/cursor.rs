@@ -166,7 +166,7 @@ fn no(why: &str) -> Said {
     Said { stderr: format!("{why}\n"), code: 2, ..Said::json(&said) }
 }
 
-/// Where it works, or the first of its folders.
+/// Returns the working directory, or the first of its folders.
 fn cwd(sent: &Sent) -> Result<Option<&str>, NotHeard> {
     let first = sent.get("workspace_roots").and_then(|roots| roots.get(0)?.as_str());
     // An empty text is said where there is none.

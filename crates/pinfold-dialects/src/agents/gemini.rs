@@ -1,7 +1,7 @@
 //! Gemini CLI. Its events have names of their own, and a no has to stand on top.
 //!
-//! Seen with 0.61.0: `{"decision":"deny"}` on top is honoured, the common words are not. A question hangs a run that
-//! nobody watches, so it is said as a no. What is not refused goes on by its own rules.
+//! Seen with 0.61.0: `{"decision":"deny"}` on top is honoured, the common words are not. `ask` hangs an
+//! unattended run, so it is answered as `deny`. A call that is not denied goes on by its own rules.
 
 use pinfold_policy::Decision;
 use serde_json::{Value, json};
@@ -118,7 +118,7 @@ fn of_a_server(sent: &Sent, mut call: TheirCall) -> TheirCall {
     call
 }
 
-/// Where `web_fetch` has its address: somewhere in what it is to do.
+/// The argument of `web_fetch` that has its address, somewhere in the text.
 const PROMPT: &str = "prompt";
 
 /// The one address that a prompt names is what is fetched; of several, or none, it is not known where it reaches.
@@ -147,7 +147,7 @@ fn of_a_prompt(mut call: TheirCall) -> TheirCall {
     call
 }
 
-/// What a reader of a prompt could take for addresses: words with a scheme, and those that look like a host with a path.
+/// Returns the parts of a prompt that could be read as addresses: words with a scheme, and those that look like a host with a path.
 fn addresses(prompt: &str) -> Vec<&str> {
     let words = prompt.split(|c: char| c.is_whitespace() || "<>()[]{}\"'`,;|\\".contains(c));
     let is_address = |word: &&str| {

@@ -111,7 +111,7 @@ fn was_refused(sent: &Sent) -> bool {
     sent.get("extra").and_then(|extra| extra.get("status")).and_then(Value::as_str) == Some("blocked")
 }
 
-/// How a call ended stands beside what else is told about it.
+/// Returns the end of a call, which stands beside the other fields.
 fn ended(sent: &Sent) -> Ended {
     let field =
         |name: &str| sent.get("extra").and_then(|extra| extra.get(name)).filter(|value| !value.is_null());

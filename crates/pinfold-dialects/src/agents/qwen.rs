@@ -1,6 +1,6 @@
 //! Qwen Code: the common words, tools like Gemini's. Its hook is asked only about what its own rules let through.
 //!
-//! Seen with 0.24.4: a no and a question both stop the call, the question where nobody sits too; rewriting is not
+//! Seen with 0.24.4: `deny` and `ask` both stop the call, `ask` without a user too; rewriting is not
 //! honoured.
 
 use pinfold_policy::Decision;

@@ -11,11 +11,11 @@ use pinfold_policy::Decision;
 /// The agent's own modes in which it is stricter than usual.
 const STRICT: &[&str] = &["plan"];
 
-/// What an event of this shape says, with the tools of one agent.
+/// An event format with the tools of one agent.
 pub(super) struct Shape {
     pub(super) agent: &'static str,
     pub(super) tools: &'static [Tool],
-    /// What the events are called.
+    /// Name of the start event.
     pub(super) start: &'static str,
     pub(super) end: &'static str,
     pub(super) before: &'static str,

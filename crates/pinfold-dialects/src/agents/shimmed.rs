@@ -84,7 +84,7 @@ impl Dialect for Shimmed {
     fn say(&self, moment: &Moment, answer: &Answer) -> Said {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(Decision::Allow)) => shaped::say(moment, answer),
-            // Nobody asks for us there, and where our lines read nothing they let nothing run.
+            // There the hook has no asker, and where our lines read nothing they let nothing run.
             (Moment::Before(_) | Moment::Permission(_), _) => {
                 let no = Answer { decision: Some(Decision::Deny), ..answer.clone() };
                 shaped::say(moment, &no)

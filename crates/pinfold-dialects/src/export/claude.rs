@@ -14,7 +14,7 @@ use super::place::{Deed, Place, hidden};
 use super::text::{Content, Edit};
 use super::{ASKED, BESIDE, Export, Held, Part, Rows, told};
 
-/// What a rule is allowed, asked about or denied by there.
+/// Returns the lists of the agent that an effect belongs to.
 fn list(effect: Effect) -> &'static [&'static str] {
     match effect {
         Effect::Allow => &["permissions", "allow"],

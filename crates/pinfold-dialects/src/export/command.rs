@@ -3,7 +3,7 @@
 use pinfold_policy::rule::{Covers, Effect};
 use pinfold_policy::{Merged, Rule};
 
-/// What a pattern for commands says.
+/// The form of a pattern for commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     /// These words and no others.
@@ -60,7 +60,7 @@ fn pattern_text(rule: &Rule) -> &str {
 pub(super) struct Unsaid(Vec<String>);
 
 impl Unsaid {
-    /// Those of all rules that `says` has no words for.
+    /// Collects the rules that `says` has no words for.
     pub(super) fn of(ours: &Merged, says: impl Fn(&Form) -> bool) -> Self {
         let narrowing = ours.rules.iter().filter(|rule| rule.effect != Effect::Allow);
         let unsaid = narrowing.filter(|rule| {
@@ -70,7 +70,7 @@ impl Unsaid {
         Self(unsaid.map(|rule| program(&rule.rule)).collect())
     }
 
-    /// Whether an allow of this form could be about one of them.
+    /// Returns `true` if an allow of this form could be about one of them.
     pub(super) fn concerns(&self, allow: &Form) -> bool {
         let program = allow.words().split(' ').next().unwrap_or_default();
         self.0.iter().any(|unsaid| unsaid.is_empty() || unsaid == program)
@@ -84,7 +84,7 @@ fn program(rule: &Rule) -> String {
     if plain { first.to_owned() } else { String::new() }
 }
 
-/// Whether a rule here allows these words with nothing behind them.
+/// Returns `true` if a rule here allows these words with nothing behind them.
 pub(super) fn is_allowed_bare(ours: &Merged, words: &str) -> bool {
     let covers = |rule: &Rule| match rule.covers() {
         Covers::Command(pattern) => pattern.matches_text(words),

@@ -15,10 +15,10 @@ use super::text::{Content, header};
 use super::{ASKED, BESIDE, Export, Held, Part, Rows, told};
 
 const SHELL: &str = "run_shell_command";
-/// How another word begins, as an expression: nothing that ends a command or begins a comment.
+/// Expression for the beginning of another word: nothing that ends a command or begins a comment.
 pub(crate) const MORE: &str = "[A-Za-z0-9_./=@%+,:~-]";
 
-/// What tools of ours are called there.
+/// Returns the agent's names of a tool of ours.
 fn theirs(tool: &str) -> Option<&'static [&'static str]> {
     Some(match tool {
         "Bash" => &[SHELL],

@@ -145,7 +145,7 @@ fn said(ours: &Merged, effect: Effect, rule: &Rule, unsaid: &Unsaid, orders: &mu
     }
 }
 
-/// What has to stand there for an allow; nothing where it narrows.
+/// Returns the entry for an allow; nothing where it narrows.
 fn command(
     ours: &Merged,
     effect: Effect,

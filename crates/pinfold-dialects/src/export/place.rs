@@ -4,7 +4,7 @@ use pinfold_policy::pattern::Base;
 use pinfold_policy::rule::Covers;
 use pinfold_policy::{Guards, Level, Rule, ToolName};
 
-/// What a rule for paths is about.
+/// The operation that a rule for paths is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     Reads,
@@ -28,19 +28,19 @@ impl<'a> Place<'a> {
         Some(Self { tool: *tool, deed, base: path.base(), anchored: path.is_anchored(), pattern })
     }
 
-    /// It names one place and what lies beneath, by plain names.
+    /// Returns `true` if it names one place and everything beneath, by plain names.
     pub(super) fn is_plain(&self) -> bool {
         is_plain(self.pattern.strip_suffix("/**").unwrap_or(self.pattern))
     }
 
-    /// It holds what means something else in the patterns of `.gitignore`.
+    /// Returns `true` if it holds characters that mean something else in the patterns of `.gitignore`.
     pub(super) fn is_odd(&self) -> bool {
         self.pattern.contains(['[', ']', '\\', '{', '}'])
             || self.pattern.starts_with('!')
             || self.pattern.split('/').any(|part| part == "..")
     }
 
-    /// Where it is, from the root or from home on, where it says that by plain names.
+    /// Returns the path, from the root or from home on, where plain names give it.
     pub(super) fn absolute(&self) -> Option<String> {
         let place = self.pattern.strip_suffix("/**").unwrap_or(self.pattern).trim_end_matches('/');
         match self.base {

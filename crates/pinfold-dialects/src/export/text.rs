@@ -1,4 +1,4 @@
-//! What is to stand in files of an agent, put into their texts: all else there stays as it was written.
+//! Edits of an agent's files: everything else in their texts stays as it was written.
 
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject};
 use serde_json::Value;
@@ -51,10 +51,10 @@ pub(super) fn header(agent: &str) -> String {
 }
 
 impl Part {
-    /// The text with all of it; what stands there is only narrowed. `None`: there is no file, and nothing to say in one.
+    /// Returns the text with every entry put in; entries of others are only narrowed. `None`: there is no file, and nothing to write in one.
     ///
     /// # Errors
-    /// When what stands there is not understood, or is somebody else's.
+    /// When the existing text is not understood, or was written by others.
     pub fn written(&self, before: Option<&str>) -> Result<Option<String>, NotRead> {
         match (&self.content, before) {
             (Content::Own(text), None) if text.lines().count() < 2 => Ok(None),
@@ -67,12 +67,12 @@ impl Part {
         }
     }
 
-    /// Whether the file is ours alone.
+    /// Returns `true` if the file is ours alone.
     pub fn is_ours(&self) -> bool {
         matches!(self.content, Content::Own(_))
     }
 
-    /// What the agent reads in a text of this file; `None` for a file of ours alone.
+    /// Returns the settings that the agent reads from a text of this file; `None` for a file of ours alone.
     ///
     /// # Errors
     /// When it is not understood.
@@ -104,7 +104,7 @@ fn head(before: &str, keys: &[(&'static str, String)]) -> Result<String, NotRead
         None => before.to_owned(),
     };
     let standing = toml_value(&rest)?;
-    // A table that somebody wrote takes no key from elsewhere.
+    // A table that another tool or the user wrote takes no key from elsewhere.
     let is_there = |key: &str| standing.get(key.split('.').next().unwrap_or(key)).is_some();
     let lines: String = keys
         .iter()
@@ -184,7 +184,7 @@ fn narrow(top: &CstObject, path: &[&str], word: &str) -> Result<(), NotRead> {
     Ok(())
 }
 
-/// Into an object that somebody wrote only what narrows is put, at its end; an allow could widen what stands there.
+/// Puts into an existing object only entries that narrow, at its end; an allow could widen the others.
 fn put_in_order(top: &CstObject, path: &[&str], order: &Order) -> Result<(), NotRead> {
     let (object, key) = holder(top, path)?;
     let Some(there) = object.get(key) else {
@@ -216,7 +216,7 @@ fn put_in_order(top: &CstObject, path: &[&str], order: &Order) -> Result<(), Not
     Ok(())
 }
 
-/// Whether no entry behind this one could take it back.
+/// Returns `true` if no entry behind this one could take it back.
 fn is_last(object: &CstObject, pattern: &str) -> bool {
     let named = |property: &jsonc_parser::cst::CstObjectProp| {
         property.name().and_then(|name| name.decoded_value().ok()).is_some_and(|name| name == pattern)

@@ -11,7 +11,7 @@ use super::{File, Finding, Findings, NEVER, NotRead, entries, json, rules, shown
 
 /// Tools that take paths there.
 const PATHS: [&str; 8] = ["Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Grep", "Glob", "LS"];
-/// What a rule on `Edit` is about there.
+/// Tools that a rule on `Edit` covers there.
 const EDITS: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
 
 pub(super) fn findings(file: File<'_>) -> Result<Vec<Finding>, NotRead> {
@@ -203,7 +203,7 @@ fn sandbox(sandbox: &Value, layer: Layer, findings: &mut Findings) {
     findings.others(sandbox, &known, "sandbox");
 }
 
-/// What is denied is denied to the tools by a rule, and held by the kernel as a guarded place.
+/// Denied places: a rule denies them to the tools, and the kernel holds them as guarded.
 fn denied(sandbox: &Value, layer: Layer, findings: &mut Findings) {
     for (key, tool, guards) in
         [("denyWrite", "Edit", List::GuardsWrite), ("denyRead", "Read", List::GuardsRead)]
@@ -214,7 +214,7 @@ fn denied(sandbox: &Value, layer: Layer, findings: &mut Findings) {
                 let absolute = place.starts_with('/');
                 let pattern = if absolute { format!("/{place}") } else { place.clone() };
                 let rules = rules(Effect::Deny, &[format!("{tool}({pattern})")])?;
-                // A guard has a place that does not depend on where somebody stands.
+                // The place of a guard does not depend on a working directory.
                 let held = absolute || place.starts_with("~/");
                 Some((rules, held.then_some(Change::Include(guards, place))))
             });

@@ -1,4 +1,4 @@
-//! Codex: `config.toml`, and the rules that it stores when somebody always allows a command (`rules/*.rules`).
+//! Codex: `config.toml`, and the rules that it stores when a user always allows a command (`rules/*.rules`).
 //!
 //! Follows <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/rules>.
 
@@ -50,7 +50,7 @@ pub(super) fn findings(file: File<'_>) -> Result<Vec<Finding>, NotRead> {
     Ok(findings.0)
 }
 
-/// Whether something is held there.
+/// Reads the sandbox settings. Returns `true` if the agent has a sandbox.
 fn sandbox(all: &Value, findings: &mut Findings) -> bool {
     const AT: &str = "sandbox_mode";
     let mode = all.get(AT).map(shown);

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{File, Finding, Findings, NEVER, NotRead, entries, json, rules, shown};
 
-/// What its tools are called here.
+/// Names of its tools here.
 const TOOLS: [(&str, &str); 11] = [
     ("run_shell_command", "Bash"),
     ("write_file", "Write"),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{File, Finding, Findings, NEVER, NotRead, Outcome, json, rules, shown};
 
-/// What a permission is about here.
+/// Our tools by the name of a permission.
 const ABOUT: [(&str, &str); 9] = [
     ("bash", "Bash"),
     ("edit", "Edit"),
@@ -77,7 +77,7 @@ pub(super) fn findings(file: File<'_>) -> Result<Vec<Finding>, NotRead> {
     Ok(findings.0)
 }
 
-/// What was allowed before everything is asked about or denied is not allowed there.
+/// Takes back what was allowed before a rule about everything asks or denies.
 fn take_back(findings: &mut Findings) {
     let allows = |change: &Change| matches!(change, Change::Add(Effect::Allow, _));
     for finding in findings.0.iter_mut().filter(|finding| finding.changes.iter().any(allows)) {
@@ -167,7 +167,7 @@ fn entry(
     }
     if pattern == "*" {
         return match (effect, number) {
-            // What nobody allows is a question anyway; said as a rule it would stand over what follows.
+            // A call without an allow is a question anyway; as a rule it would win over later entries.
             (Effect::Ask, 0) => findings.left_out(at, "ask", "what no rule allows is asked about here too"),
             (Effect::Deny, _) if !later.is_empty() => {
                 let why = "a deny wins over everything here, also over the entries that follow";
@@ -184,7 +184,7 @@ fn entry(
     }
 }
 
-/// Whether a later entry asks about or denies what an earlier one allows, and no rule here can say it: a rule would win.
+/// Returns `true` if a later entry asks about or denies what an earlier one allows, and no rule here can say it: a rule would win.
 fn takes_back(ours: &str, (pattern, effect): (&str, Option<Effect>)) -> bool {
     match effect {
         Some(Effect::Allow) => false,

@@ -11,7 +11,7 @@ use super::super::{Findings, NotRead, Outcome, rules, words};
 use super::{TOOLS, not_held};
 use crate::export::gemini::MORE;
 
-/// What a rule may say to be understood.
+/// Keys of a rule that are understood.
 const KNOWN: [&str; 7] =
     ["toolName", "mcpName", "commandPrefix", "commandRegex", "decision", "priority", "denyMessage"];
 
