@@ -10,7 +10,7 @@ use std::time::Duration;
 use pinfold::agents::{AgentLimits, Definitions};
 use pinfold::audit::Memory;
 use pinfold::consent::{Afterwards, Asking, Before, HookCall, HookMoment, Hooks, OnQuestion, Request};
-use pinfold::policy::host::Hosts;
+use pinfold::policy::hosts::Hosts;
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::NetworkSettings;
 use pinfold::policy::{Effect, HookEvent, Interaction, Layer, Mode, Source, SourcedRule};

@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pinfold_policy::host::Hosts;
+use pinfold_policy::hosts::Hosts;
 use pinfold_policy::{DeniedPaths, FolderChoice, Guard, Guards, Held, NoProject, SourcedRule};
 use pinfold_sandbox::{
     self as sandbox, Entrances, MOST_CALLERS, Mediation, Profile, Strength, Temp, Tier, Turns,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pinfold_policy::host::Hosts;
+use pinfold_policy::hosts::Hosts;
 
 /// Where the list is looked up that holds now.
 type Follow = dyn Fn() -> Arc<Hosts> + Send + Sync;

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use pinfold_policy::host::{Hosts, Name};
+use pinfold_host::Name;
+use pinfold_policy::hosts::Hosts;
 use pinfold_sandbox::Profile;
 
 use crate::boundary::Drawing;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pinfold_egress::{Doors, Inward, Limits, Published, Relay, hand_over};
-use pinfold_policy::host::{Hosts, MOST_PORTS};
+use pinfold_policy::hosts::{Hosts, MOST_PORTS};
 use pinfold_sandbox::{Confined, Entrances, Network};
 
 use crate::boundary::Boundary;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use pinfold::Ambient;
-use pinfold::policy::host::Hosts;
+use pinfold::policy::hosts::Hosts;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::{self, Flags, Secrets};
 use pinfold::policy::{Layer, Source};

@@ -8,9 +8,9 @@ use std::str::FromStr as _;
 
 use hickory_proto::op::{Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{DNSClass, RData, Record, RecordType, rdata};
+use pinfold_host::Name;
 
 use crate::synthetic::Addresses;
-use pinfold_policy::host::Name;
 
 /// How long a program may remember an answer, in seconds. It stays right for the whole run.
 const TTL: u32 = 60;

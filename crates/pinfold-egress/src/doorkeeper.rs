@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::net::IpAddr;
 
-use pinfold_policy::host::{Host, Hosts, Name, Near, Reach};
+use pinfold_host::{Host, Map, Name, Near};
 
 use crate::later::Later;
 use crate::stream::Passed;
@@ -61,17 +61,6 @@ pub struct No {
     pub message: String,
 }
 
-/// What is said about an address that a name leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leads {
-    /// A rule names it, wherever it lies.
-    Named,
-    /// A rule forbids it, whatever leads there.
-    Forbidden,
-    /// No rule names it: it may be reached unless it lies on this machine or beside it.
-    Unnamed,
-}
-
 /// Why a connection that was let pass was refused after all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
@@ -89,29 +78,6 @@ pub enum Mismatch {
     Near(IpAddr, Near),
     /// The name leads to an address that a rule forbids.
     Forbidden(IpAddr),
-}
-
-/// Says where names and addresses may lead.
-pub trait Map: Debug + Send + Sync + 'static {
-    /// What is said about an address at a port.
-    fn leads(&self, address: IpAddr, port: u16) -> Leads;
-
-    /// Where a name leads, if somebody says so.
-    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>>;
-}
-
-impl Map for Hosts {
-    fn leads(&self, address: IpAddr, port: u16) -> Leads {
-        match self.address(address, port) {
-            Reach::Allowed(_) => Leads::Named,
-            Reach::Denied(_) | Reach::Asked(_) => Leads::Forbidden,
-            Reach::Unnamed => Leads::Unnamed,
-        }
-    }
-
-    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>> {
-        self.pinned(name).map(<[_]>::to_vec)
-    }
 }
 
 /// Decides, and is told what happened. Every answer comes at once: whoever asks keeps all other connections waiting.

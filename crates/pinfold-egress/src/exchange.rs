@@ -16,11 +16,10 @@ use hyper::header::{HOST, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::rt::{Read, Write};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
-use pinfold_policy::host::{Scheme, WebUrl};
+use pinfold_host::{Map, Scheme, WebUrl};
 use rustls::ClientConfig;
 use tokio::time::timeout;
 
-use crate::doorkeeper::Map;
 use crate::fetch::{LONGEST_HEAD, NAME, Unfetched, within_tls};
 use crate::tls;
 use crate::upstream::{Apart, Upstream};

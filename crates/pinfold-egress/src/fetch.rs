@@ -15,14 +15,14 @@ use hyper::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderMap, USER_AGENT};
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use pinfold_policy::host::{Host, Scheme, WebUrl};
+use pinfold_host::{Host, Map, Scheme, WebUrl};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use crate::doorkeeper::{Map, Mismatch};
+use crate::doorkeeper::Mismatch;
 use crate::tls;
 use crate::unpack;
 use crate::upstream::{Apart, Upstream};

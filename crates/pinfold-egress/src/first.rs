@@ -5,7 +5,7 @@
 
 use rustls::server::Acceptor;
 
-use pinfold_policy::host::Host;
+use pinfold_host::Host;
 
 /// The most bytes that are waited for before a connection has said what it is: a hello with large keys fits.
 pub(crate) const MOST: usize = 64 * 1024;
@@ -177,7 +177,7 @@ mod tests {
     use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
     use super::*;
-    use pinfold_policy::host::Name;
+    use pinfold_host::Name;
 
     /// On a port of which nothing is known.
     fn at(bytes: &[u8]) -> First {

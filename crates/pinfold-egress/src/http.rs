@@ -16,6 +16,7 @@ use hyper::header::{self, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use pinfold_host::Host;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
@@ -24,7 +25,6 @@ use crate::doorkeeper::{Ask, Mismatch, No};
 use crate::heads::{Course, Heads};
 use crate::relay::Shared;
 use crate::rounds::{Beside, Held, Round, held, round, something_is_said};
-use pinfold_policy::host::Host;
 
 /// What a response consists of behind its head.
 pub(crate) type SaidBody = BoxBody<Bytes, hyper::Error>;

@@ -48,13 +48,13 @@ mod unheard;
 mod unpack;
 mod upstream;
 
-pub use doorkeeper::{Ask, Asker, Doorkeeper, Leads, Map, Mismatch, No, Opened, Way};
+pub use doorkeeper::{Ask, Asker, Doorkeeper, Mismatch, No, Opened, Way};
 pub use exchange::Exchange;
 pub use fetch::{Client, Fetched, Method, Unfetched};
 pub use handed::{Hand, Handed, hand_over};
 pub use later::{Answer, Later};
 pub use open::{Authority, Secret, Vault};
-pub use pinfold_policy::host::{Near, near};
+pub use pinfold_host::{Leads, Map, Near, near};
 pub use published::{Inward, Published};
 pub use relay::{Doors, Limits, Relay};
 pub use stream::Passed;

@@ -12,6 +12,7 @@ use hyper::service::service_fn;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use pinfold_host::Host;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
@@ -22,7 +23,6 @@ use crate::heads::Heads;
 use crate::http::{self, Said};
 use crate::relay::{Shared, Unmet, carry};
 use crate::rounds::{Beside, Held, Round, held, round, something_is_said};
-use pinfold_policy::host::Host;
 
 /// The first byte of a client that speaks SOCKS 5.
 /// [RFC 1928](https://www.rfc-editor.org/rfc/rfc1928)

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use pinfold_policy::host::{Host, Name};
+use pinfold_host::{Host, Map, Name};
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::SocketFlags;
 use rustix::process::{Resource, getrlimit};
@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::dns::Lookup;
-use crate::doorkeeper::{Ask, Asker, Doorkeeper, Map, Mismatch, No, Opened, Way};
+use crate::doorkeeper::{Ask, Asker, Doorkeeper, Mismatch, No, Opened, Way};
 use crate::first::{self, First};
 use crate::handed::Handed;
 use crate::http;

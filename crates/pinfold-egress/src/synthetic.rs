@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use pinfold_policy::host::Name;
+use pinfold_host::Name;
 
 /// The first two of the 131,072 addresses of the block are left out.
 const BLOCK_V4: u32 = 0xC612_0000;

@@ -10,12 +10,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hickory_resolver::{ResolverBuilder, TokioResolver};
-use pinfold_policy::host::{Host, Name, near};
+use pinfold_host::{Host, Leads, Map, Name, near};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::doorkeeper::{Leads, Map, Mismatch};
+use crate::doorkeeper::Mismatch;
 
 /// How long one address is tried before the next one is tried beside it.
 /// [RFC 8305](https://www.rfc-editor.org/rfc/rfc8305#section-5)

@@ -13,7 +13,7 @@ use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use hyper::{Method, StatusCode};
 use pinfold_egress::{Exchange, Leads, Map, Mismatch, Unfetched};
-use pinfold_policy::host::{Name, WebUrl};
+use pinfold_host::{Name, WebUrl};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;

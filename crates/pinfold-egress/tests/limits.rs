@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use pinfold_egress::{
     Ask, Asker, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay,
 };
-use pinfold_policy::host::{Host, Name};
+use pinfold_host::{Host, Name};
 
 /// Lets everything pass, and remembers what was refused after all, and how connections ended.
 #[derive(Debug, Default)]

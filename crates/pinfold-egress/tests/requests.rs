@@ -11,7 +11,7 @@ use std::time::Duration;
 use pinfold_egress::{
     Ask, Asker, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay,
 };
-use pinfold_policy::host::{Host, Name};
+use pinfold_host::{Host, Name};
 
 /// Lets everything pass, and remembers what was refused after all.
 #[derive(Debug, Default)]

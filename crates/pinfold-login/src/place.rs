@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pinfold_policy::host::{Host, Scheme, WebUrl};
+use pinfold_host::{Host, Scheme, WebUrl};
 
 /// An address to which a secret may be said: over TLS, or on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

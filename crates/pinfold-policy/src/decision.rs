@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use pinfold_host::{HostRule, Near};
 use serde::Serialize;
 
 use crate::command::{Bar, SafeguardHit};
 use crate::fact::{DeclaredHit, Disguise, GuardHit, Why};
 use crate::grant::Grant;
 use crate::hook::HookWord;
-use crate::host::{HostRule, Near};
 use crate::mode::Mode;
 use crate::rule::SourcedRule;
 use crate::source::Located;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::declared::{Declared, ScopedTool, Surroundings};
 use crate::denied::DeniedPaths;
-use crate::host::Hosts;
+use crate::hosts::Hosts;
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::pattern::Bases;
 use crate::rule::{Effect, SourcedRule};

@@ -6,9 +6,10 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use pinfold_host::Host;
+
 use crate::claim::{Operation, Origin, PathClaim};
 use crate::command::HostClaim;
-use crate::host::Host;
 use crate::input::PathText;
 
 /// What a process is about to do.

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use pinfold_host::HostPattern;
+
 use crate::known_tools::{Named, named};
-use crate::pattern::{CommandPattern, HostPattern, NamePattern, PathPattern};
+
+use crate::pattern::{CommandPattern, NamePattern, PathPattern};
 use crate::source::Source;
 use crate::tool::{ToolName, near_name};
 

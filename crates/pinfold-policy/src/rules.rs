@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::pattern::{Anchored, Bases, CommandKey, DYNAMIC, HostPattern, NamePattern, Reached, Rest, names};
+use pinfold_host::HostPattern;
+
+use crate::pattern::{Anchored, Bases, CommandKey, DYNAMIC, NamePattern, Reached, Rest, names};
 use crate::rule::{Covers, SourcedRule};
 use crate::tool::ToolName;
 

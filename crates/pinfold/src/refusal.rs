@@ -2,9 +2,9 @@
 //!
 //! The code is stable; the words may improve. They are written for a model to act on.
 
+use pinfold_host::HostRule;
 use pinfold_policy::{
-    BadCall, Decision, DeclaredNo, Disguise, HostRule, Located, Mode, Operation, Principal, Reason,
-    SourcedRule,
+    BadCall, Decision, DeclaredNo, Disguise, Located, Mode, Operation, Principal, Reason, SourcedRule,
 };
 use serde::Serialize;
 

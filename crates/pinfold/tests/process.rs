@@ -11,12 +11,12 @@ use std::sync::Arc;
 use pinfold::audit::Memory;
 use pinfold::consent::{Answer, By, Choice, Deed, Via};
 use pinfold::paths::Opening;
-use pinfold::policy::host::Host;
 use pinfold::policy::{
     Access, Bases, Connection, Effect, Interaction, Layer, Mode, Operation, PathText, Policy, Preview,
     ProcessCall, Rule, Source, SourcedRule, Touch,
 };
 use pinfold::{Ambient, Permit, Plan, Question, RawCall, Refusal, Ruling, Session, ToolCall};
+use pinfold_host::Host;
 use serde_json::json;
 
 struct Bed {

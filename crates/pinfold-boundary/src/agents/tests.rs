@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Component;
 
-use pinfold_policy::host::HostRule;
+use pinfold_host::HostRule;
 
 use super::*;
 

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use pinfold_egress::{Answer, Ask, No, Opened, near};
+use pinfold_host::Host;
 use pinfold_policy::Connection;
-use pinfold_policy::host::Host;
 use pinfold_sandbox::Caller;
 
 use super::program::{self, Who};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pinfold_policy::host::{Host, Name};
+use pinfold_host::{Host, Name};
 use serde::Serialize;
 
 use crate::witness::Refused;

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold_egress::{Ask, Asker, Doorkeeper, Leads, Map, Mismatch, No, Opened, Passed};
+use pinfold_host::{Host, HostRule, Name};
 use pinfold_policy::Connection;
-use pinfold_policy::host::{Host, HostRule, Hosts, Name, Reach};
+use pinfold_policy::hosts::{Hosts, Reach};
 use pinfold_policy::source::Located;
 
 use super::asked::{Asked, Decides, Refuse};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pinfold_egress::No;
-use pinfold_policy::host::HostRule;
+use pinfold_host::HostRule;
 use pinfold_policy::source::Located;
 use pinfold_sandbox::UNSEEN_PROGRAM;
 

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use clap::ValueEnum as _;
-use pinfold::policy::host::WebUrl;
+use pinfold_host::WebUrl;
 use pinfold_mcp::{Behind, GRACE, Manner, Opener as _, PinPlace, ProxyEnd};
 
 use super::house::House;

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold::policy::host::{Host, Hosts, Reach, WebUrl};
+use pinfold::policy::hosts::{Hosts, Reach};
 use pinfold::policy::settings::Flags;
 use pinfold::settings::Locations;
+use pinfold_host::{Host, WebUrl};
 use pinfold_login::{Place, Trouble};
 use pinfold_mcp::Exchange;
 

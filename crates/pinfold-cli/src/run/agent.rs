@@ -10,8 +10,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use pinfold::policy::host::{Name, Reach};
+use pinfold::policy::hosts::Reach;
 use pinfold_boundary::{AgentProfile, Grant, Network, State};
+use pinfold_host::Name;
 use serde::Serialize;
 
 use crate::args::Run;

@@ -2,7 +2,7 @@
 //!
 //! Follows <https://code.claude.com/docs/en/permissions> and <https://code.claude.com/docs/en/sandboxing>.
 
-use pinfold_policy::host::HostRule;
+use pinfold_host::HostRule;
 use pinfold_policy::pattern::Base;
 use pinfold_policy::rule::{Covers, Effect};
 use pinfold_policy::settings::SandboxMode;

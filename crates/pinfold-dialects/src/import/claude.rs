@@ -241,7 +241,7 @@ fn place(text: &str, layer: Layer) -> Option<String> {
 }
 
 fn host(at: &str, text: &str, list: List, findings: &mut Findings) {
-    if pinfold_policy::host::HostRule::parse(text).is_ok() {
+    if pinfold_host::HostRule::parse(text).is_ok() {
         findings.taken(at, text, vec![Change::Include(list, text.to_owned())]);
     } else {
         findings.left_out(at, text, "it names no host");

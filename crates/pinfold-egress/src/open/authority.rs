@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pinfold_policy::host::Name;
+use pinfold_host::Name;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, GeneralSubtree,
     IsCa, Issuer, KeyPair, KeyUsagePurpose, NameConstraints, SanType,

@@ -11,7 +11,7 @@ mod vault;
 use std::sync::Arc;
 
 use hyper_util::rt::TokioIo;
-use pinfold_policy::host::Host;
+use pinfold_host::Host;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;

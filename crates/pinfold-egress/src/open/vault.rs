@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
-use pinfold_policy::host::{Host, Name};
+use pinfold_host::{Host, Name};
 use rustls::{ClientConfig, ServerConfig};
 
 use super::authority::Authority;

@@ -29,10 +29,10 @@ mod wrapper;
 pub use invocation::{Invocation, Through};
 pub use named::NamedPlace;
 
+use pinfold_host::{Host, WebUrl};
 use pinfold_shell::{Script, Span};
 
 use crate::claim::PathClaim;
-use crate::host::{Host, WebUrl};
 use crate::input::PathText;
 
 /// One simple command, understood as far as its words go. It is a part of the call like a path.

@@ -1,9 +1,9 @@
 //! Input of the tool that fetches pages.
 
+use pinfold_host::WebUrl;
 use serde_json::{Value, json};
 
 use crate::form::{BadField, Field, found, input, words};
-use crate::host::WebUrl;
 
 impl Field for WebUrl {
     fn read(value: &Value) -> Result<Self, BadField> {

@@ -1,9 +1,11 @@
 //! Hosts that pinfold itself would connect to. What a command reaches is for its relay to hold.
 
+use pinfold_host::{Host, near};
+
 use super::{Case, allow, deny};
 use crate::command::HostClaim;
 use crate::decision::{Opinion, Reason};
-use crate::host::{Host, Reach, near};
+use crate::hosts::Reach;
 
 /// Whether what the call does is to reach hosts, so that each host decides about it.
 pub(super) fn decide(case: &Case<'_>) -> bool {

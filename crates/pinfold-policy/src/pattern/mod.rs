@@ -2,13 +2,11 @@
 
 mod command;
 mod glob;
-mod host;
 mod name;
 mod path;
 pub mod wild;
 
 pub use command::{CommandKey, CommandPattern, DYNAMIC, SEPARATOR};
-pub use host::HostPattern;
 pub use name::NamePattern;
 pub use path::{Base, Bases, PathPattern, Segment};
 

@@ -1,7 +1,8 @@
 //! What flags of the command line say, as a layer of settings like any other.
 
+use pinfold_host::HostRule;
+
 use super::{AllowRules, BadSetting, BadSettings, Settings};
-use crate::host::HostRule;
 use crate::mode::Mode;
 use crate::rule::Rule;
 use crate::source::{Layer, Located, Source};

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use jsonc_parser::ast::Value;
+use pinfold_host::{HostRule, Name};
 use serde::Serialize;
 use serde_json::json;
 
@@ -13,7 +14,6 @@ use super::reader::{Reader, quoted, span};
 use super::secrets::Secrets;
 use super::section::section;
 use super::value::Setting;
-use crate::host::{HostRule, Name};
 use crate::source::Located;
 
 section! {
@@ -61,7 +61,7 @@ impl Serialize for Pins {
 impl Setting for HostRule {
     fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
-        let told = |bad: crate::host::BadHost| {
+        let told = |bad: pinfold_host::BadHost| {
             reader.tell(span(value), format!("{} names no host: {}", quoted(&text), bad.why), bad.mend);
         };
         Self::parse(&text).map_err(told).ok()

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use jsonc_parser::ast::Value;
+use pinfold_host::{Name, Scheme};
 use serde::Serialize;
 use serde_json::json;
 
 use super::reader::{Reader, quoted, span};
 use super::section::section;
 use super::value::Setting;
-use crate::host::{Name, Scheme};
 
 /// Secrets, each under the name of the variable that has its placeholder inside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pinfold::policy::host::WebUrl;
 use pinfold_egress::{Fetched, Method};
+use pinfold_host::WebUrl;
 
 /// How long a page is taken for what it was.
 const FRESH: Duration = Duration::from_mins(15);

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use pinfold::policy::Policy;
-use pinfold::policy::host::WebUrl;
 use pinfold::{Failure, RefusalCode, WebHost};
 use pinfold_egress::{Client, Fetched, Map, Method, Mismatch, Unfetched};
+use pinfold_host::WebUrl;
 
 use budget::Spent;
 use cache::Cache;

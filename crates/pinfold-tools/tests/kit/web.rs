@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 
 use pinfold::audit::Memory;
-use pinfold::policy::host::Hosts;
+use pinfold::policy::hosts::Hosts;
 use pinfold::policy::settings::{FetchBudget, Settings};
 use pinfold::policy::{Bases, Effect, Layer, Policy, Rule, Source, SourcedRule};
 use pinfold::{Ambient, Plan, RawCall, Session};

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use html2text::config;
 use html2text::render::TextDecorator;
-use pinfold::policy::host::WebUrl;
 use pinfold::{Failure, RefusalCode};
+use pinfold_host::WebUrl;
 
 use super::clean::{Cleaned, clean};
 

@@ -8,17 +8,17 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use page::Page;
 use pinfold::consent::Caller;
 use pinfold::policy::Decision;
-use pinfold::policy::host::{Scheme, WebUrl};
 use pinfold::policy::input::{WebFetchInput, WebMethod};
 use pinfold::{Failure, Outcome, RawCall, RefusalCode, Ruling, Session, Targets};
 use pinfold_egress::{Fetched, Method};
+use pinfold_host::{Scheme, WebUrl};
 use serde_json::{Map, Value, json};
 
 use crate::reply::Done;
 use crate::web::Web;
-use page::Page;
 
 /// How often a page may lead on.
 const MOST_REDIRECTS: usize = 5;

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
-use pinfold::policy::host::WebUrl;
 use pinfold::{Failure, RefusalCode};
 use pinfold_egress::Fetched;
+use pinfold_host::WebUrl;
 
 use super::markdown;
 

@@ -1,10 +1,13 @@
-//! The one list of hosts, whoever wrote its entries.
+//! The one list of hosts that may be reached, to which settings, flags and rules all contribute.
+//!
+//! Settings (`network.allow`, `network.deny`), flags (`--allow-host`) and rules (`WebFetch(domain:…)`) say it in their
+//! own words; [`Hosts`] answers for all of them. Nothing here resolves a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::name::{Host, Name};
-use super::rule::HostRule;
+use pinfold_host::{Host, HostRule, Leads, Map, Name};
+
 use crate::rule::{Covers, Effect, SourcedRule};
 use crate::settings::NetworkSettings;
 use crate::source::{Located, Source};
@@ -162,3 +165,20 @@ impl Hosts {
         }
     }
 }
+
+impl Map for Hosts {
+    fn leads(&self, address: IpAddr, port: u16) -> Leads {
+        match self.address(address, port) {
+            Reach::Allowed(_) => Leads::Named,
+            Reach::Denied(_) | Reach::Asked(_) => Leads::Forbidden,
+            Reach::Unnamed => Leads::Unnamed,
+        }
+    }
+
+    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>> {
+        self.pinned(name).map(<[_]>::to_vec)
+    }
+}
+
+#[cfg(test)]
+mod tests;

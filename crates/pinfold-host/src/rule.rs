@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Serialize, Serializer};
 
-use super::name::Name;
+use crate::name::Name;
 use crate::pattern::HostPattern;
 
 /// A rule about hosts, as it was written and as it is understood.
@@ -154,5 +154,37 @@ impl fmt::Display for HostRule {
 impl Serialize for HostRule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_no_host_is_told() {
+        for text in [
+            "https://github.com",
+            "github.com/x",
+            "github.com:",
+            "github.com:0",
+            "github.com:99999",
+            "github.com:53",
+            "github.com:+80",
+            "a*b.com",
+            "*.",
+            "**",
+            "*.*.com",
+            "a b",
+            "user@host",
+            "a\0b",
+            "10.0.0.0/99",
+            "[::1",
+            "[::1]x",
+            "127.1",
+            "",
+        ] {
+            assert!(HostRule::parse(text).is_err(), "{text}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::name::Host;
+use crate::name::Host;
 
 /// How a page is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

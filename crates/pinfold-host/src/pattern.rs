@@ -30,17 +30,17 @@ impl HostPattern {
     }
 
     /// Matches every host.
-    pub(crate) fn any() -> Self {
+    pub fn any() -> Self {
         Self { host: "".into(), below: false, any: true }
     }
 
     /// The one host that it matches, if it is one.
-    pub(crate) fn exact(&self) -> Option<&str> {
+    pub fn exact(&self) -> Option<&str> {
         (!self.any && !self.below).then_some(&*self.host)
     }
 
     /// Whether every host that `other` matches is matched by this.
-    pub(crate) fn covers(&self, other: &Self) -> bool {
+    pub fn covers(&self, other: &Self) -> bool {
         match (other.any, other.below) {
             (true, _) => self.any,
             // Below itself, and below whatever it covers.

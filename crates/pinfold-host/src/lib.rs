@@ -1,0 +1,36 @@
+//! Names of hosts, rules about them, addresses of pages, and the classes of addresses that lie near.
+//!
+//! Pure: nothing here resolves a name. A [`Host`] has one form, so that two spellings of a host are equal; a [`HostRule`]
+//! says which hosts a line of the settings means; [`near()`] says which addresses need a rule that names them.
+//!
+//! ```
+//! use pinfold_host::{Host, HostRule, Name, near};
+//!
+//! let rule = HostRule::parse("*.example.org")?;
+//! let name = Name::parse("API.Example.org.").expect("a name");
+//! assert!(rule.names(&name));
+//! assert_eq!(Host::parse("api.example.org"), Some(Host::Name(name)));
+//! assert!(near("169.254.169.254".parse().expect("an address")).is_some());
+//! # Ok::<(), pinfold_host::BadHost>(())
+//! ```
+//!
+//! # Vocabulary
+//! [`Host`], [`Name`], [`HostRule`], [`HostPattern`], [`WebUrl`], [`Near`], [`Map`].
+//!
+//! # Invariants
+//! 1. Two names are the same host exactly when they are equal.
+//! 2. A rule about names never holds for an address.
+
+mod address;
+mod map;
+mod name;
+mod pattern;
+mod rule;
+mod url;
+
+pub use address::{Near, near};
+pub use map::{Leads, Map};
+pub use name::{Host, Name};
+pub use pattern::HostPattern;
+pub use rule::{BadHost, HostRule};
+pub use url::{Scheme, WebUrl};
