@@ -16,8 +16,8 @@ use pinfold::policy::source::{Layer, Source};
 use pinfold::settings::Locations;
 use pinfold_approvals::{Closure, Desk, DeskError, How, Showing, Wanted};
 use pinfold_boundary::EnvironmentWish;
-use pinfold_terminal::Stage;
-use pinfold_terminal::dialog::{Look, Meanwhile, Shown, show};
+use pinfold_terminal::DialogSurface;
+use pinfold_terminal::dialog::{DialogOutcome, DialogStyle, ExternalState, show};
 
 use crate::args::{Ask, AskFlags};
 use crate::exit::{Failure, USAGE};
@@ -124,7 +124,7 @@ impl Asker {
     }
 
     /// Asks at a terminal, on a stage that is opened when there is something to ask.
-    pub(crate) fn at<S: Stage + 'static>(
+    pub(crate) fn at<S: DialogSurface + 'static>(
         &self,
         mut open: impl FnMut() -> io::Result<S> + Send + 'static,
         tell: Tell,
@@ -216,7 +216,7 @@ const AGAIN: Duration = Duration::from_millis(300);
 
 /// One dialog. `None` when nobody answered here: it is left to those who can be reached elsewhere, and is a no where
 /// there is nobody else.
-fn answered<S: Stage>(
+fn answered<S: DialogSurface>(
     showing: &Showing<'_>,
     open: &mut dyn FnMut() -> io::Result<S>,
     troubles: &Troubles,
@@ -236,11 +236,12 @@ fn answered<S: Stage>(
             }
         }
     };
-    let look = Look { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
-    let meanwhile = || Meanwhile { waiting: showing.waiting() + 1, over: showing.over().as_ref().map(words) };
+    let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
+    let meanwhile =
+        || ExternalState { waiting: showing.waiting() + 1, over: showing.over().as_ref().map(words) };
     match show(&mut stage, showing.request(), look, &meanwhile) {
-        Ok(Shown::Chosen(choice)) => Some(choice),
-        Ok(Shown::Silence | Shown::Over | Shown::Gone) => None,
+        Ok(DialogOutcome::Chosen(choice)) => Some(choice),
+        Ok(DialogOutcome::Silence | DialogOutcome::Over | DialogOutcome::Gone) => None,
         Err(e) => {
             troubles.note(&e);
             None

@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 use std::process::ExitCode;
 
 use pinfold::{RawCall, Session};
-use pinfold_terminal::Alone;
+use pinfold_terminal::ExclusiveTty;
 use pinfold_tools::{Attended, Ended, Reply};
 use serde::Deserialize;
 use serde_json::Value;
@@ -94,7 +94,7 @@ fn opened(wanted: &Call) -> Result<Session, Failure> {
 fn asking(wanted: &Call, reach: Reach<'_>) -> Result<Option<Asker>, Failure> {
     let asker = Asker::new(&wanted.asking, reach)?;
     if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
-        asker.at(Alone::open, Tell::AtOnce)?;
+        asker.at(ExclusiveTty::open, Tell::AtOnce)?;
     }
     Ok(asker)
 }

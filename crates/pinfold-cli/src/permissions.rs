@@ -9,8 +9,8 @@ mod running;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use pinfold_terminal::Alone;
-use pinfold_terminal::dialog::Look;
+use pinfold_terminal::ExclusiveTty;
+use pinfold_terminal::dialog::DialogStyle;
 use pinfold_terminal::permissions::show;
 
 use crate::args::Permissions;
@@ -40,8 +40,8 @@ pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
     let failed = |e| Failure::new(FAILED, format!("the terminal cannot be used: {e}"));
     // What is wrong in the settings is told before there is a screen over it.
     Held::now(&locations)?;
-    let mut stage = Alone::open().map_err(failed)?;
-    let look = Look { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
+    let mut stage = ExclusiveTty::open().map_err(failed)?;
+    let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
     show(&mut stage, &title, look, &mut House::new(locations)).map_err(failed)?;
     Ok(ExitCode::from(DONE))
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use pinfold::policy::{FolderChoice, Guards};
 use pinfold_boundary::{Boundary, CacheChoice, Grant, Means, NotStarted, Started, WayOut};
 use pinfold_sandbox::{Command, Confined, End, Signalling, StartError, Strength, Temp, Tier};
-use pinfold_terminal::Beside;
+use pinfold_terminal::PtySession;
 use pinfold_tools::Attempts;
 
 use crate::args::Run;
@@ -126,7 +126,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode, Failure> {
     let ended = confined.supervise(&mut attempts);
     let too_much = flowing.is_some_and(output::Flowing::finish);
     // From here on the terminal is ours to write to.
-    beside.into_iter().for_each(Beside::finish);
+    beside.into_iter().for_each(PtySession::finish);
     questions.tell_troubles();
     let (mut tried, changed) = attempts.finish();
     let left = boundary.settle(changed.as_ref());
@@ -224,7 +224,7 @@ struct Begun {
     /// Its output, if that is counted.
     relay: Option<Relay>,
     /// Its terminal, if it has one of its own.
-    beside: Option<Beside>,
+    beside: Option<PtySession>,
 }
 
 fn attempt(

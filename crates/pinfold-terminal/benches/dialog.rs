@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use pinfold::consent::{Change, Deed, Hunk, Request};
-use pinfold_terminal::dialog::{Dialog, Moment};
-use pinfold_terminal::{Key, KeyCode, Painter, Size, Typed};
+use pinfold_terminal::dialog::{Dialog, DialogContext};
+use pinfold_terminal::{Key, KeyCode, KeyTiming, Painter, TerminalSize};
 
 fn main() {
     divan::main();
 }
 
-const SIZE: Size = Size { rows: 24, columns: 80 };
+const SIZE: TerminalSize = TerminalSize { rows: 24, columns: 80 };
 
 fn base() -> Request {
     serde_json::from_str(include_str!("../tests/dialog/base.json")).unwrap()
@@ -65,7 +65,7 @@ fn request(name: &str) -> Request {
 
 fn first_paint(request: &Request) -> usize {
     let mut dialog = Dialog::new(request);
-    let moment = Moment { now: Instant::now(), left: Duration::from_mins(9), waiting: 1 };
+    let moment = DialogContext { now: Instant::now(), left: Duration::from_mins(9), waiting: 1 };
     let mut told = Vec::new();
     Painter::new(true).paint(dialog.view(SIZE, &moment), &mut told).unwrap();
     told.len()
@@ -83,14 +83,14 @@ fn first(bencher: Bencher<'_, '_>, name: &str) {
 fn next_page(bencher: Bencher<'_, '_>, name: &str) {
     let request = request(name);
     let mut dialog = Dialog::new(&request);
-    let moment = Moment { now: Instant::now(), left: Duration::from_mins(9), waiting: 1 };
+    let moment = DialogContext { now: Instant::now(), left: Duration::from_mins(9), waiting: 1 };
     let mut painter = Painter::new(true);
     let mut told = Vec::new();
     let mut down = true;
     bencher.bench_local(|| {
         told.clear();
         let at = Instant::now();
-        let typed = Typed { bytes: Vec::new(), since: at, at, alone: true };
+        let typed = KeyTiming { bytes: Vec::new(), since: at, at, alone: true };
         dialog.key(Key::plain(if down { KeyCode::PageDown } else { KeyCode::PageUp }), &typed);
         down = !down;
         painter.paint(dialog.view(SIZE, &moment), &mut told).unwrap();

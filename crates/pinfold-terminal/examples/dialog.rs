@@ -13,8 +13,8 @@ use std::{env, fs};
 
 use jiff::Timestamp;
 use pinfold::consent::Request;
-use pinfold_terminal::dialog::{Look, Meanwhile, Shown, show};
-use pinfold_terminal::{Alone, Stage};
+use pinfold_terminal::dialog::{DialogOutcome, DialogStyle, ExternalState, show};
+use pinfold_terminal::{DialogSurface, ExclusiveTty};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut seconds, mut over, mut requests) = (600, None, Vec::new());
@@ -26,20 +26,20 @@ fn main() -> Result<(), Box<dyn Error>> {
             file => requests.push(serde_json::from_str::<Request>(&fs::read_to_string(file)?)?),
         }
     }
-    let look = Look { colours: env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) };
+    let look = DialogStyle { colours: env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) };
     let (mut answers, count) = (Vec::new(), requests.len());
-    let mut stage = Alone::open()?;
+    let mut stage = ExclusiveTty::open()?;
     for (i, mut request) in requests.into_iter().enumerate() {
         request.deadline = Timestamp::now().checked_add(Duration::from_secs(seconds))?;
-        let meanwhile = || Meanwhile {
+        let meanwhile = || ExternalState {
             waiting: count - i,
             over: over.as_ref().and_then(|file| fs::read_to_string(file).ok()),
         };
         answers.push(match show(&mut stage, &request, look, &meanwhile)? {
-            Shown::Chosen(choice) => serde_json::to_string(&choice)?,
-            Shown::Silence => "silence".to_owned(),
-            Shown::Over => "over".to_owned(),
-            Shown::Gone => "gone".to_owned(),
+            DialogOutcome::Chosen(choice) => serde_json::to_string(&choice)?,
+            DialogOutcome::Silence => "silence".to_owned(),
+            DialogOutcome::Over => "over".to_owned(),
+            DialogOutcome::Gone => "gone".to_owned(),
         });
         stage.renew();
     }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use vte::{Params, Parser, Perform};
 
-use crate::stage::{Key, KeyCode};
+use crate::surface::{Key, KeyCode};
 
 /// A pasted text is kept up to this length; what is longer nobody means for a dialog.
 const LONGEST_PASTE: usize = 64 << 10;
@@ -27,7 +27,7 @@ pub(crate) enum Decoded {
 #[derive(Default)]
 pub(crate) struct Decoder {
     parser: Parser,
-    heard: Heard,
+    heard: DecoderOutput,
     /// An escape character was the last that came: the key by itself, or the beginning of something.
     escape: bool,
 }
@@ -41,7 +41,7 @@ impl fmt::Debug for Decoder {
 /// What the parser has found.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
-struct Heard {
+struct DecoderOutput {
     event: Option<Decoded>,
     paste: Option<String>,
     /// A sequence has ended.
@@ -103,7 +103,7 @@ impl Decoder {
 
 const ESCAPE: u8 = 0x1b;
 
-impl Heard {
+impl DecoderOutput {
     fn key(&mut self, key: Key) {
         self.event = Some(Decoded::Key(key));
     }
@@ -134,7 +134,7 @@ fn control(c: char) -> Option<Key> {
     })
 }
 
-impl Perform for Heard {
+impl Perform for DecoderOutput {
     fn print(&mut self, c: char) {
         if self.report > 0 {
             self.report -= 1;
@@ -220,7 +220,7 @@ impl Perform for Heard {
     }
 }
 
-impl Heard {
+impl DecoderOutput {
     /// A key told by its character.
     fn coded(&mut self, code: u16, modifiers: u16) {
         let Some(c) = char::from_u32(code.into()) else { return };

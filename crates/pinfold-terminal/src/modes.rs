@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::scan::Piece;
+use crate::output_scanner::Piece;
 
 /// The modes that matter to a dialog: what programs call by `ESC [ ? … h`, and how they are at the beginning. The
 /// alternate screen is told apart.
@@ -56,7 +56,7 @@ const TOGETHER: u16 = 2026;
 /// What is switched, as far as it is not as at the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that are independent of each other")]
-pub(crate) struct Modes {
+pub(crate) struct TerminalModes {
     /// For each of [`PRIVATE`].
     changed: [bool; PRIVATE.len()],
     /// How the mouse is reported, if it is. There are several ways, and one at a time.
@@ -78,7 +78,7 @@ pub(crate) struct Modes {
     other_keys: u16,
 }
 
-impl Modes {
+impl TerminalModes {
     /// Takes notice of a piece of output.
     pub(crate) fn hear(&mut self, piece: Piece<'_>) {
         match piece {

@@ -3,7 +3,7 @@
 //! A dialog switches the modes of a terminal to the usual ones. What is given back to the command afterwards is what it
 //! would have been sent in its own.
 
-use crate::modes::Modes;
+use crate::modes::TerminalModes;
 
 /// Begins a pasted text.
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
@@ -15,7 +15,7 @@ const PASTE_ENDS: &[u8] = b"\x1b[201~";
 const CURSOR_KEYS: [u8; 6] = *b"ABCDHF";
 
 /// The bytes of `typed`, as they are sent in these modes.
-pub(crate) fn as_sent(typed: &[u8], modes: &Modes) -> Vec<u8> {
+pub(crate) fn as_sent(typed: &[u8], modes: &TerminalModes) -> Vec<u8> {
     let mut sent = Vec::with_capacity(typed.len());
     let mut rest = typed;
     let mut is_pasted = false;
@@ -45,7 +45,7 @@ pub(crate) fn as_sent(typed: &[u8], modes: &Modes) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::Scanner;
+    use crate::output_scanner::Scanner;
 
     #[test]
     fn keys_and_pasted_texts_take_the_form_that_the_command_asked_for() {
@@ -55,7 +55,7 @@ mod tests {
             ("\x1b[?2004h", typed.as_slice()),
             ("\x1b[?1h", b"a\x1bOA\x1b[1;5Cy\r\x1b[A\x1bOH\xff\x1b"),
         ] {
-            let mut modes = Modes::default();
+            let mut modes = TerminalModes::default();
             Scanner::default().scan(switched.as_bytes(), &mut |piece| modes.hear(piece));
             assert_eq!(as_sent(typed, &modes), sent, "{switched:?}");
         }

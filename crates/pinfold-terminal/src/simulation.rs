@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{Choice, Request};
 
-use crate::dialog::{Look, Meanwhile, PAUSE, SEEN, SILENCE, Shown, show};
-use crate::ears::{Ears, Source};
-use crate::stage::{Event, KeyCode, QUIET, Size, Stage};
+use crate::dialog::{DialogOutcome, DialogStyle, ExternalState, PAUSE, SEEN, SILENCE, show};
+use crate::key_input::{KeyInput, KeySource};
+use crate::surface::{DialogSurface, KeyCode, QUIET, SurfaceEvent, TerminalSize};
 
 /// How many people are tried in each way.
 const RUNS: u64 = 10_000;
@@ -76,9 +76,9 @@ impl World {
     }
 }
 
-impl Source for Rc<World> {
-    fn size(&self) -> Size {
-        Size { rows: 24, columns: 80 }
+impl KeySource for Rc<World> {
+    fn size(&self) -> TerminalSize {
+        TerminalSize { rows: 24, columns: 80 }
     }
 
     fn wait(&self, wait: Duration) -> io::Result<bool> {
@@ -119,7 +119,7 @@ impl Source for Rc<World> {
 /// The stage of a dialog there.
 struct Virtual {
     world: Rc<World>,
-    ears: Ears,
+    ears: KeyInput,
 }
 
 impl Virtual {
@@ -135,7 +135,7 @@ impl Virtual {
             busy: RefCell::new(Random(seed ^ 0xb5)),
             busy_until,
         });
-        let ears = Ears::new(world.size());
+        let ears = KeyInput::new(world.size());
         Self { world, ears }
     }
 
@@ -160,12 +160,12 @@ impl Write for Virtual {
     }
 }
 
-impl Stage for Virtual {
-    fn size(&self) -> Size {
+impl DialogSurface for Virtual {
+    fn size(&self) -> TerminalSize {
         self.ears.size()
     }
 
-    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
+    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<SurfaceEvent>> {
         self.ears.next(&self.world, timeout)
     }
 
@@ -391,17 +391,17 @@ fn run(
     opens: Duration,
     request: &Request,
     over: Option<Duration>,
-) -> (Shown, Duration, Vec<u8>) {
+) -> (DialogOutcome, Duration, Vec<u8>) {
     let mut stage = Virtual::open(script, opens, busy_until, millis(opens));
     // An answer that is not understood is no answer for ever.
     let last = script.last().map_or(opens, |(at, _)| (*at).max(opens));
     let over = over.or(Some(last + Duration::from_mins(1)));
     let world = Rc::clone(&stage.world);
-    let meanwhile = || Meanwhile {
+    let meanwhile = || ExternalState {
         waiting: 1,
         over: over.filter(|at| world.now.get() >= *at).map(|_| "answered elsewhere".to_owned()),
     };
-    let shown = show(&mut stage, request, Look { colours: false }, &meanwhile).unwrap();
+    let shown = show(&mut stage, request, DialogStyle { colours: false }, &meanwhile).unwrap();
     let ended = world.now.get();
     drop(world);
     (shown, ended, stage.end())
@@ -446,14 +446,14 @@ fn text_that_is_typed_around_a_dialog_is_never_an_answer_and_never_lost() {
             // It ends by itself, at any moment: whatever was begun is the program's.
             let over = Some(opens + typist.random.ms(0, 4000));
             let (shown, _, program) = run((&typist.script, last), opens, &request, over);
-            assert_eq!((shown, program), (Shown::Over, text), "{about}");
+            assert_eq!((shown, program), (DialogOutcome::Over, text), "{about}");
             continue;
         }
         let from = last + SILENCE + typist.random.ms(1000, 6000);
         let choice = typist.answer(from.max(opens + BEGINS), &request);
         let (shown, ended, program) = run((&typist.script, last), opens, &request, None);
         assert!(ended >= from, "{about}: answered at {ended:?} by what was typed until {last:?}: {shown:?}");
-        assert_eq!((shown, program), (Shown::Chosen(choice), text), "{about}");
+        assert_eq!((shown, program), (DialogOutcome::Chosen(choice), text), "{about}");
     }
 }
 
@@ -480,7 +480,7 @@ fn who_begins_to_type_without_a_look_answers_nothing() {
         let choice = typist.answer(from, &request);
         let (shown, ended, program) = run((&typist.script, last), opens, &request, None);
         assert!(ended >= from, "{about}: answered at {ended:?} by what was typed until {last:?}: {shown:?}");
-        assert_eq!((shown, program), (Shown::Chosen(choice), text), "{about}");
+        assert_eq!((shown, program), (DialogOutcome::Chosen(choice), text), "{about}");
     }
 }
 
@@ -514,7 +514,7 @@ fn an_answer_that_is_meant_is_always_understood() {
         let last = typist.script.last().unwrap().0;
         let (shown, ended, program) = run((&typist.script, opens), opens, &request, None);
         let about = format!("seed {seed}: {:?}", typist.script);
-        assert_eq!((shown, program), (Shown::Chosen(choice), text), "{about}");
+        assert_eq!((shown, program), (DialogOutcome::Chosen(choice), text), "{about}");
         // At once, where there was silence before.
         let waits = ended.saturating_sub(last);
         assert!(waits <= SILENCE + Duration::from_secs(1), "{about}: {waits:?}");
@@ -534,7 +534,7 @@ fn these_people_would_answer_by_accident() {
         let mut stage = Virtual::open(&typist.script, opens, opens, *seed);
         stage.flush().unwrap();
         std::iter::from_fn(|| stage.read_event(QUIET * 10).unwrap())
-            .any(|event| matches!(event, Event::Key(key, _) if answers.contains(&key.code)))
+            .any(|event| matches!(event, SurfaceEvent::Key(key, _) if answers.contains(&key.code)))
     });
     let accidents = accidents.count() as u64;
     assert!(accidents > runs / 2, "{accidents} of {runs}");

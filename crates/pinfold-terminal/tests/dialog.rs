@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use common::{assert_golden, keys, read, text_of};
 
 use pinfold::consent::Request;
-use pinfold_terminal::dialog::{Dialog, Moment};
-use pinfold_terminal::{Size, Typed};
+use pinfold_terminal::dialog::{Dialog, DialogContext};
+use pinfold_terminal::{KeyTiming, TerminalSize};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -53,7 +53,7 @@ fn request(case: &Value) -> Request {
     serde_json::from_value(request).unwrap()
 }
 
-fn screen(dialog: &mut Dialog<'_>, size: Size, moment: &Moment) -> String {
+fn screen(dialog: &mut Dialog<'_>, size: TerminalSize, moment: &DialogContext) -> String {
     text_of(&dialog.view(size, moment))
 }
 
@@ -62,14 +62,14 @@ const STEP: Duration = Duration::from_secs(3);
 const REST: Duration = Duration::from_secs(2);
 
 /// All screens of a case, one after the other. Each key comes alone, after a while.
-fn play(case: &Value, size: Size) -> String {
+fn play(case: &Value, size: TerminalSize) -> String {
     let request = request(case);
     let number = |field: &str, usual| case[field].as_u64().unwrap_or(usual);
     let mut now = Instant::now();
     let mut dialog = Dialog::new(&request);
     dialog.ready(now, None);
     now += STEP;
-    let moment = |now| Moment {
+    let moment = |now| DialogContext {
         now,
         left: Duration::from_secs(number("left", 581)),
         waiting: usize::try_from(number("waiting", 1)).unwrap(),
@@ -78,7 +78,7 @@ fn play(case: &Value, size: Size) -> String {
     for step in case["steps"].as_array().into_iter().flatten() {
         let step = step.as_str().unwrap();
         writeln!(all, "=== {step}").unwrap();
-        let typed = |at| Typed { bytes: step.into(), since: at, at, alone: true };
+        let typed = |at| KeyTiming { bytes: step.into(), since: at, at, alone: true };
         let mut choice = None;
         if let Some(words) = step.strip_prefix("over:") {
             dialog.close(words);

@@ -11,8 +11,8 @@ use pinfold::consent::{
     WidthShown,
 };
 use pinfold_render::visible;
-use pinfold_terminal::dialog::{Dialog, Look, Meanwhile, Moment, Shown, show};
-use pinfold_terminal::{Event, Key, KeyCode, Size, Stage, Typed};
+use pinfold_terminal::dialog::{Dialog, DialogContext, DialogOutcome, DialogStyle, ExternalState, show};
+use pinfold_terminal::{DialogSurface, Key, KeyCode, KeyTiming, SurfaceEvent, TerminalSize};
 use proptest::prelude::*;
 use proptest::sample::select;
 use vte::{Params, Perform};
@@ -190,14 +190,14 @@ impl Presses {
 
     fn press(&mut self, dialog: &mut Dialog<'_>, key: Key) -> Option<Choice> {
         self.now += Duration::from_secs(2);
-        let typed = Typed { bytes: vec![b'?'], since: self.now, at: self.now, alone: true };
+        let typed = KeyTiming { bytes: vec![b'?'], since: self.now, at: self.now, alone: true };
         dialog.key(key, &typed).or_else(|| dialog.quiet(self.now + Duration::from_millis(1900)))
     }
 }
 
 /// The lines of a picture, each by its cells.
-fn cells(dialog: &mut Dialog<'_>, size: Size) -> Vec<Vec<String>> {
-    let moment = Moment { now: Instant::now() + HOUR, left: Duration::from_mins(1), waiting: 1 };
+fn cells(dialog: &mut Dialog<'_>, size: TerminalSize) -> Vec<Vec<String>> {
+    let moment = DialogContext { now: Instant::now() + HOUR, left: Duration::from_mins(1), waiting: 1 };
     let picture = dialog.view(size, &moment);
     let cell = |x, y| picture.cell((x, y)).unwrap().symbol().to_owned();
     (0..size.rows).map(|y| (0..size.columns).map(|x| cell(x, y)).collect()).collect()
@@ -231,8 +231,8 @@ fn harmless(request: &Request) -> Request {
     other
 }
 
-fn size() -> impl Strategy<Value = Size> {
-    (10..40u16, 40..120u16).prop_map(|(rows, columns)| Size { rows, columns })
+fn size() -> impl Strategy<Value = TerminalSize> {
+    (10..40u16, 40..120u16).prop_map(|(rows, columns)| TerminalSize { rows, columns })
 }
 
 /// The line between the text and what is ours.
@@ -275,7 +275,7 @@ fn check_choice(choice: &Choice, request: &Request, end_was_seen: bool) {
 
 /// A terminal that remembers what it was told, and types what is in its script.
 struct Script {
-    size: Size,
+    size: TerminalSize,
     keys: Vec<Key>,
     told: Vec<u8>,
     /// What was given back.
@@ -286,7 +286,7 @@ struct Script {
 }
 
 impl Script {
-    fn new(size: Size, keys: Vec<Key>) -> Self {
+    fn new(size: TerminalSize, keys: Vec<Key>) -> Self {
         let (told, given, now) = (Vec::new(), Vec::new(), Instant::now());
         Self { size, keys, told, given, now, pressed: now, is_ready: false }
     }
@@ -303,15 +303,15 @@ impl Write for Script {
     }
 }
 
-impl Stage for Script {
-    fn size(&self) -> Size {
+impl DialogSurface for Script {
+    fn size(&self) -> TerminalSize {
         self.size
     }
 
     /// A key every three seconds, which nobody waits for.
-    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
+    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<SurfaceEvent>> {
         if !std::mem::replace(&mut self.is_ready, true) {
-            return Ok(Some(Event::Ready { painted: self.now, typed: None }));
+            return Ok(Some(SurfaceEvent::Ready { painted: self.now, typed: None }));
         }
         self.now += timeout.max(Duration::from_millis(1));
         if self.now.duration_since(self.pressed) < Duration::from_secs(3) {
@@ -320,9 +320,9 @@ impl Stage for Script {
         self.pressed = self.now;
         let typed = |key: Key| {
             let bytes = format!("{key:?}").into_bytes();
-            Event::Key(key, Typed { bytes, since: self.now, at: self.now, alone: true })
+            SurfaceEvent::Key(key, KeyTiming { bytes, since: self.now, at: self.now, alone: true })
         };
-        Ok(Some(self.keys.pop().map_or(Event::Gone, typed)))
+        Ok(Some(self.keys.pop().map_or(SurfaceEvent::Gone, typed)))
     }
 
     fn give_back(&mut self, bytes: &[u8]) {
@@ -387,15 +387,15 @@ proptest! {
     #[test]
     fn a_terminal_is_told_nothing_but_where_and_what(
         request in request(),
-        size in (1..40u16, 1..120u16).prop_map(|(rows, columns)| Size { rows, columns }),
+        size in (1..40u16, 1..120u16).prop_map(|(rows, columns)| TerminalSize { rows, columns }),
         keys in prop::collection::vec(key(), 0..12),
         over in prop::option::of(text()),
     ) {
         let mut stage = Script::new(size, keys);
         let deadline = jiff::Timestamp::now() + Duration::from_mins(10);
         let request = Request { deadline, ..request };
-        let meanwhile = || Meanwhile { waiting: 2, over: over.clone() };
-        show(&mut stage, &request, Look { colours: true }, &meanwhile).unwrap();
+        let meanwhile = || ExternalState { waiting: 2, over: over.clone() };
+        show(&mut stage, &request, DialogStyle { colours: true }, &meanwhile).unwrap();
         let mut terminal = Terminal::default();
         vte::Parser::new().advance(&mut terminal, &stage.told);
         prop_assert!(!stage.told.is_empty());
@@ -484,7 +484,7 @@ proptest! {
         let mut dialog = Dialog::new(&request);
         let mut now = Instant::now();
         dialog.ready(now, None);
-        cells(&mut dialog, Size { rows: 24, columns: 80 });
+        cells(&mut dialog, TerminalSize { rows: 24, columns: 80 });
         now += HOUR;
         let mut all: Vec<u8> = Vec::new();
         for (key, gap) in keys {
@@ -493,7 +493,7 @@ proptest! {
             let bytes = vec![u8::try_from(key).unwrap()];
             all.extend(&bytes);
             let code = if key == '\r' { KeyCode::Enter } else { KeyCode::Char(key) };
-            let typed = Typed { bytes, since: now, at: now, alone };
+            let typed = KeyTiming { bytes, since: now, at: now, alone };
             prop_assert_eq!(dialog.key(Key::plain(code), &typed), None);
             prop_assert_eq!(dialog.quiet(now), None);
         }
@@ -508,20 +508,20 @@ fn a_dialog_ends_by_a_key_by_time_by_others_and_with_the_terminal() {
     let now = jiff::Timestamp::now();
     let alive = Request { deadline: now + Duration::from_mins(10), ..request.clone() };
     let late = Request { deadline: now - Duration::from_secs(1), ..request };
-    let size = Size { rows: 24, columns: 80 };
+    let size = TerminalSize { rows: 24, columns: 80 };
     let ends = |request: &Request, keys: &[KeyCode], over: Option<&str>| {
         let keys = keys.iter().rev().map(|code| Key::plain(*code)).collect();
         let mut stage = Script::new(size, keys);
-        let meanwhile = || Meanwhile { waiting: 1, over: over.map(str::to_owned) };
-        let shown = show(&mut stage, request, Look { colours: true }, &meanwhile).unwrap();
+        let meanwhile = || ExternalState { waiting: 1, over: over.map(str::to_owned) };
+        let shown = show(&mut stage, request, DialogStyle { colours: true }, &meanwhile).unwrap();
         (shown, String::from_utf8(stage.told).unwrap())
     };
     let yes = [KeyCode::Char('y'), KeyCode::Enter];
-    assert_eq!(ends(&alive, &yes, None).0, Shown::Chosen(Choice::Yes));
-    assert_eq!(ends(&late, &yes, None).0, Shown::Silence);
-    assert_eq!(ends(&alive, &[], None).0, Shown::Gone);
+    assert_eq!(ends(&alive, &yes, None).0, DialogOutcome::Chosen(Choice::Yes));
+    assert_eq!(ends(&late, &yes, None).0, DialogOutcome::Silence);
+    assert_eq!(ends(&alive, &[], None).0, DialogOutcome::Gone);
     let (shown, told) = ends(&alive, &yes, Some("somebody on the page answered no"));
-    assert_eq!(shown, Shown::Over);
+    assert_eq!(shown, DialogOutcome::Over);
     assert!(told.contains("somebody on the page answered no"));
 }
 

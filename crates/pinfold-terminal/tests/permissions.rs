@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use common::{assert_golden, keys, text_of};
-use pinfold_terminal::permissions::{Item, Screen, Wish};
-use pinfold_terminal::{Key, KeyCode, Size};
+use pinfold_terminal::permissions::{PermissionItem, Screen, ScreenAction};
+use pinfold_terminal::{Key, KeyCode, TerminalSize};
 use serde_json::Value;
 
 /// The sections and words that cases use.
@@ -31,9 +31,9 @@ fn known(value: &Value) -> &'static str {
     KNOWN.into_iter().find(|known| *known == word).unwrap_or_else(|| panic!("`{word}` is not known"))
 }
 
-fn items(case: &Value) -> Vec<Item> {
+fn items(case: &Value) -> Vec<PermissionItem> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let item = |(number, item): (usize, &Value)| Item {
+    let item = |(number, item): (usize, &Value)| PermissionItem {
         number,
         section: known(&item["section"]),
         word: known(&item["word"]),
@@ -46,27 +46,27 @@ fn items(case: &Value) -> Vec<Item> {
 }
 
 /// As a holder does it that agrees with everything.
-fn fulfil(screen: &mut Screen, items: &mut Vec<Item>, wish: Wish) {
+fn fulfil(screen: &mut Screen, items: &mut Vec<PermissionItem>, wish: ScreenAction) {
     match wish {
-        Wish::Remove(item) => {
+        ScreenAction::Remove(item) => {
             items.retain(|other| other.number != item.number);
             screen.set_items(items.clone());
             screen.tell(&format!("removed {} {}", item.word, item.text));
         }
-        Wish::Test(call) if call.starts_with("nothing") => screen.tell("there is no tool `nothing`"),
-        Wish::Test(call) => {
+        ScreenAction::Test(call) if call.starts_with("nothing") => screen.tell("there is no tool `nothing`"),
+        ScreenAction::Test(call) => {
             screen.answer(vec![
                 ("call", call),
                 ("asks", "step ask-rule".into()),
                 ("rule", "Bash(git *)".into()),
             ]);
         }
-        Wish::Refresh => screen.set_items(items.clone()),
-        Wish::Quit => {}
+        ScreenAction::Refresh => screen.set_items(items.clone()),
+        ScreenAction::Quit => {}
     }
 }
 
-fn play(case: &Value, size: Size) -> String {
+fn play(case: &Value, size: TerminalSize) -> String {
     let mut items = items(case);
     let mut screen = Screen::new("/home/u/project", items.clone());
     let mut all = text_of(&screen.view(size));
@@ -76,7 +76,7 @@ fn play(case: &Value, size: Size) -> String {
         for key in keys(step) {
             if let Some(wish) = screen.key(key) {
                 let words = match &wish {
-                    Wish::Remove(item) => format!("remove {} {}", item.word, item.text),
+                    ScreenAction::Remove(item) => format!("remove {} {}", item.word, item.text),
                     other => format!("{other:?}"),
                 };
                 writeln!(all, "-> {words}").unwrap();
@@ -103,7 +103,7 @@ fn the_screens_in_the_documentation_are_those_of_the_tests() {
 
 #[test]
 fn nothing_is_removed_but_by_a_yes_to_what_was_shown() {
-    let item = Item {
+    let item = PermissionItem {
         number: 0,
         section: "rules",
         word: "deny",
@@ -116,10 +116,10 @@ fn nothing_is_removed_but_by_a_yes_to_what_was_shown() {
         let mut screen = Screen::new("here", vec![item.clone()]);
         let mut wishes = Vec::new();
         for key in keys {
-            screen.view(Size { rows: 24, columns: 80 });
+            screen.view(TerminalSize { rows: 24, columns: 80 });
             wishes.extend(screen.key(Key::plain(*key)));
         }
-        wishes.contains(&Wish::Remove(item.clone()))
+        wishes.contains(&ScreenAction::Remove(item.clone()))
     };
     let (d, y) = (KeyCode::Char('d'), KeyCode::Char('y'));
     for keys in

@@ -11,7 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use pinfold_sandbox::{Attendant, Blind, Command, End, Profile, Signalling, Tier, Writes, start};
-use pinfold_terminal::{Beside, Event, Handle, Key, KeyCode, Own, Paused, Reach, Stage};
+use pinfold_terminal::{
+    DialogSurface, Key, KeyCode, Own, PtyDialog, PtyHandle, PtySession, SurfaceEvent, TtyReach,
+};
 
 fn main() {
     let mut words = std::env::args_os().skip(1);
@@ -27,7 +29,7 @@ fn main() {
     };
     let mut command = Command::new(next()).args(words);
     let mut beside = None;
-    if let Some((opened, Own { terminal, streams })) = Beside::open().expect("a terminal beside") {
+    if let Some((opened, Own { terminal, streams })) = PtySession::open().expect("a terminal beside") {
         command = command.terminal(terminal).stdio(streams);
         beside = Some(opened);
     }
@@ -35,22 +37,22 @@ fn main() {
     if let Some(beside) = &mut beside {
         confined.attended_by(Box::new(Attending(beside.handle())));
         let reach = match tier {
-            Tier::Full => Reach::Apart,
-            Tier::Landlock => Reach::ByName { first: confined.pid() },
+            Tier::Full => TtyReach::Apart,
+            Tier::Landlock => TtyReach::ByName { first: confined.pid() },
         };
         beside.start(reach).expect("a relay");
     }
-    let handle = beside.as_ref().map(Beside::handle);
+    let handle = beside.as_ref().map(PtySession::handle);
     thread::spawn(move || ask(handle.as_ref(), &socket));
     let end = confined.supervise(&mut Blind).expect("an end");
-    beside.into_iter().for_each(Beside::finish);
+    beside.into_iter().for_each(PtySession::finish);
     std::process::exit(match end {
         End::Code(code) => code,
         End::TimedOut => 124,
     });
 }
 
-struct Attending(Handle);
+struct Attending(PtyHandle);
 
 impl Attendant for Attending {
     fn resized(&mut self) {
@@ -66,7 +68,7 @@ impl Attendant for Attending {
     }
 }
 
-fn ask(handle: Option<&Handle>, socket: &UnixStream) {
+fn ask(handle: Option<&PtyHandle>, socket: &UnixStream) {
     let lines = BufReader::new(socket.try_clone().expect("a descriptor")).lines();
     let (sender, orders) = channel();
     thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
@@ -75,7 +77,7 @@ fn ask(handle: Option<&Handle>, socket: &UnixStream) {
             crowd(handle, count.parse().expect("a number"), socket);
         }
         let Some(text) = order.strip_prefix("ask ") else { continue };
-        match handle.map(Handle::pause) {
+        match handle.map(PtyHandle::pause) {
             Some(Ok(stage)) => dialog(stage, text, &orders, socket),
             Some(Err(error)) => tell(socket, &format!("nobody {error}")),
             None => tell(socket, "nobody"),
@@ -84,7 +86,7 @@ fn ask(handle: Option<&Handle>, socket: &UnixStream) {
 }
 
 /// Many who ask at once: each has its turn.
-fn crowd(handle: &Handle, count: usize, socket: &UnixStream) {
+fn crowd(handle: &PtyHandle, count: usize, socket: &UnixStream) {
     thread::scope(|scope| {
         for number in 0..count {
             scope.spawn(move || {
@@ -98,7 +100,7 @@ fn crowd(handle: &Handle, count: usize, socket: &UnixStream) {
 }
 
 /// Paints a frame around a text, whole each time, as somebody does who does not look where the cursor is.
-fn paint(stage: &mut Paused, text: &str) {
+fn paint(stage: &mut PtyDialog, text: &str) {
     let size = stage.size();
     let line = "-".repeat(usize::from(size.columns));
     write!(stage, "\x1b[H\x1b[2J{line}\r\n\x1b[1m{text}\x1b[m\r\n{}x{}", size.rows, size.columns)
@@ -107,7 +109,7 @@ fn paint(stage: &mut Paused, text: &str) {
     stage.flush().expect("a terminal");
 }
 
-fn dialog(mut stage: Paused, text: &str, orders: &Receiver<String>, socket: &UnixStream) {
+fn dialog(mut stage: PtyDialog, text: &str, orders: &Receiver<String>, socket: &UnixStream) {
     let mut text = text.to_owned();
     paint(&mut stage, &text);
     tell(socket, "shown");
@@ -124,20 +126,20 @@ fn dialog(mut stage: Paused, text: &str, orders: &Receiver<String>, socket: &Uni
             Err(TryRecvError::Disconnected) => break,
         }
         match stage.read_event(Duration::from_millis(50)).expect("a terminal") {
-            None | Some(Event::Report(_)) => {}
-            Some(Event::Ready { .. }) => tell(socket, "ready"),
-            Some(Event::Key(key, _)) => {
+            None | Some(SurfaceEvent::Report(_)) => {}
+            Some(SurfaceEvent::Ready { .. }) => tell(socket, "ready"),
+            Some(SurfaceEvent::Key(key, _)) => {
                 tell(socket, &format!("key {key:?}"));
                 if key == Key::plain(KeyCode::Char('q')) {
                     break;
                 }
             }
-            Some(Event::Paste(text, _)) => tell(socket, &format!("paste {text:?}")),
-            Some(Event::Resized(size)) => {
+            Some(SurfaceEvent::Paste(text, _)) => tell(socket, &format!("paste {text:?}")),
+            Some(SurfaceEvent::Resized(size)) => {
                 paint(&mut stage, &text);
                 tell(socket, &format!("size {}x{}", size.rows, size.columns));
             }
-            Some(Event::Gone) => {
+            Some(SurfaceEvent::Gone) => {
                 tell(socket, "gone");
                 break;
             }

@@ -15,7 +15,7 @@ use pinfold_agent::{
     NotLeased, Parking, Parts, Providers, Reach, RunLease, RunLeases, Script, Store, Task, Team,
     asking_below, may_write, resumed,
 };
-use pinfold_terminal::Alone;
+use pinfold_terminal::ExclusiveTty;
 use serde_json::json;
 
 use super::definitions::{named, usable};
@@ -178,7 +178,7 @@ impl Opened {
             let rules_to = reach.rules_to.clone();
             asker = Asker::new(&wanted.asking, reach)?;
             if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
-                asker.at(Alone::open, Tell::AtOnce)?;
+                asker.at(ExclusiveTty::open, Tell::AtOnce)?;
             }
             let parked =
                 parking.clone().map(|approver| Asking { approver, patience: PATIENCE, locations: rules_to });

@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::say::visible;
 use pinfold::consent::{Choice, Request};
 use pinfold_approvals::socket::{ClientError, Event, Everywhere, Following, Heard, Waiting, What};
-use pinfold_terminal::Alone;
-use pinfold_terminal::dialog::{Look, Meanwhile, Shown, show as show_dialog};
+use pinfold_terminal::ExclusiveTty;
+use pinfold_terminal::dialog::{DialogOutcome, DialogStyle, ExternalState, show as show_dialog};
 
 use crate::exit::{DONE, FAILED, Failure};
 use crate::say;
@@ -136,9 +136,9 @@ impl Desk<'_> {
         }
         match self.dialog(name, &request).map_err(|e| format!("this terminal cannot be used: {e}"))? {
             None => Ok(Asked::Busy),
-            Some(Shown::Gone) => Ok(Asked::Gone),
-            Some(Shown::Over | Shown::Silence) => Ok(Asked::Settled),
-            Some(Shown::Chosen(choice)) => {
+            Some(DialogOutcome::Gone) => Ok(Asked::Gone),
+            Some(DialogOutcome::Over | DialogOutcome::Silence) => Ok(Asked::Settled),
+            Some(DialogOutcome::Chosen(choice)) => {
                 let words = said(&choice);
                 connect().and_then(|mut c| c.answer(&request.id, &request.digest, choice)).map_err(text)?;
                 say::out(&format!("{}: {words}\n", visible(&request.id))).map_err(|e| e.message)?;
@@ -148,8 +148,8 @@ impl Desk<'_> {
     }
 
     /// Shows one; `None` when the terminal is another program's at the moment.
-    fn dialog(&self, name: &str, request: &Request) -> io::Result<Option<Shown>> {
-        let mut stage = match Alone::open() {
+    fn dialog(&self, name: &str, request: &Request) -> io::Result<Option<DialogOutcome>> {
+        let mut stage = match ExclusiveTty::open() {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
@@ -158,16 +158,16 @@ impl Desk<'_> {
             (known.shown, known.over) = (shown, None);
         };
         mark(Some((name.to_owned(), request.digest.clone())));
-        let look = Look { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
+        let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
         let shown = show_dialog(&mut stage, request, look, &|| self.meanwhile());
         mark(None);
         shown.map(Some)
     }
 
-    fn meanwhile(&self) -> Meanwhile {
+    fn meanwhile(&self) -> ExternalState {
         self.hear(Duration::ZERO);
         let known = self.known.borrow();
-        Meanwhile { waiting: known.open.len() + 1, over: known.over.clone() }
+        ExternalState { waiting: known.open.len() + 1, over: known.over.clone() }
     }
 }
 

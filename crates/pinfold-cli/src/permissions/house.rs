@@ -6,7 +6,7 @@ use pinfold::policy::rule::Effect;
 use pinfold::policy::settings::Change;
 use pinfold::policy::{Layer, SourcedRule};
 use pinfold::settings::{Locations, Trust, TrustedFolder, change};
-use pinfold_terminal::permissions::{Holder, Item, Told};
+use pinfold_terminal::permissions::{LabelledLine, PermissionItem, PermissionStore};
 
 use super::held::Held;
 use super::running::{Grant, Running};
@@ -41,15 +41,15 @@ impl House {
     }
 }
 
-impl Holder for House {
-    fn items(&mut self) -> Result<Vec<Item>, String> {
+impl PermissionStore for House {
+    fn items(&mut self) -> Result<Vec<PermissionItem>, String> {
         let held = Held::now(&self.locations).map_err(|failure| told(&failure))?;
         let (items, things) = items(&held).into_iter().unzip();
         self.things = things;
         Ok(items)
     }
 
-    fn remove(&mut self, item: &Item) -> Result<String, String> {
+    fn remove(&mut self, item: &PermissionItem) -> Result<String, String> {
         if surroundings::is_inside_another() {
             return Err("nothing is removed from inside a run".to_owned());
         }
@@ -71,7 +71,7 @@ impl Holder for House {
         }
     }
 
-    fn test(&mut self, call: &str) -> Result<Vec<Told>, String> {
+    fn test(&mut self, call: &str) -> Result<Vec<LabelledLine>, String> {
         let judging = Judging { folder: self.locations.project.clone(), ..Judging::default() };
         let tried = why::tried(&judging, call).map_err(|failure| told(&failure))?;
         let mut lines = Vec::new();
@@ -100,7 +100,7 @@ fn told(failure: &Failure) -> String {
 const RUNNING: &str = "grants of running sessions";
 
 /// All that holds as items, each with what stands behind it.
-pub(crate) fn items(held: &Held) -> Vec<(Item, Thing)> {
+pub(crate) fn items(held: &Held) -> Vec<(PermissionItem, Thing)> {
     let rules = held.merged.rules.iter().enumerate().map(|(i, rule)| of_rule(rule, held.decided(i)));
     let grants = held.grants.iter().map(of_grant);
     let unreached =
@@ -109,14 +109,14 @@ pub(crate) fn items(held: &Held) -> Vec<(Item, Thing)> {
     let ignored = held.merged.ignored.iter().map(of_ignored);
     let all = rules.chain(settings(held)).chain(grants).chain(unreached).chain(trusted).chain(ignored);
     let all = all.chain(no_trust(held));
-    all.enumerate().map(|(number, (item, thing))| (Item { number, ..item }, thing)).collect()
+    all.enumerate().map(|(number, (item, thing))| (PermissionItem { number, ..item }, thing)).collect()
 }
 
-fn shown(section: &'static str, word: &'static str, text: &str, from: String) -> Item {
-    Item { number: 0, section, word, text: text.to_owned(), from, notes: Vec::new(), removal: None }
+fn shown(section: &'static str, word: &'static str, text: &str, from: String) -> PermissionItem {
+    PermissionItem { number: 0, section, word, text: text.to_owned(), from, notes: Vec::new(), removal: None }
 }
 
-fn of_rule(rule: &SourcedRule, decided: Option<u64>) -> (Item, Thing) {
+fn of_rule(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing) {
     let item = shown("rules", rule.effect.word(), rule.rule.text(), rule.source.to_string());
     let notes = match decided {
         None => Vec::new(),
@@ -137,7 +137,7 @@ fn of_rule(rule: &SourcedRule, decided: Option<u64>) -> (Item, Thing) {
         | Layer::Session
         | Layer::BuiltIn => (None, Thing::Shown),
     };
-    (Item { notes, removal, ..item }, thing)
+    (PermissionItem { notes, removal, ..item }, thing)
 }
 
 /// What removing a rule means.
@@ -150,7 +150,7 @@ fn removal(rule: &SourcedRule) -> &'static str {
 }
 
 /// What else settings say that widens or narrows.
-fn settings(held: &Held) -> Vec<(Item, Thing)> {
+fn settings(held: &Held) -> Vec<(PermissionItem, Thing)> {
     const SECTION: &str = "settings";
     let merged = &held.merged;
     let mut all = vec![shown(SECTION, "mode", merged.mode.value.word(), merged.mode.source.to_string())];
@@ -167,9 +167,9 @@ fn settings(held: &Held) -> Vec<(Item, Thing)> {
     all.into_iter().map(|item| (item, Thing::Shown)).collect()
 }
 
-fn of_grant(grant: &Grant) -> (Item, Thing) {
+fn of_grant(grant: &Grant) -> (PermissionItem, Thing) {
     let (session, number) = (grant.shown.session.clone(), grant.shown.number);
-    let item = Item {
+    let item = PermissionItem {
         notes: grant.notes(),
         removal: Some("it is asked about again in that session".to_owned()),
         ..shown(RUNNING, "grant", &grant.shown.grant, format!("session {session}"))
@@ -177,13 +177,13 @@ fn of_grant(grant: &Grant) -> (Item, Thing) {
     (item, Thing::Grant(grant.process.clone(), session, number))
 }
 
-fn of_folder(trusted: &TrustedFolder, record: Option<&str>) -> (Item, Thing) {
+fn of_folder(trusted: &TrustedFolder, record: Option<&str>) -> (PermissionItem, Thing) {
     let folder = trusted.folder.to_string_lossy().into_owned();
     let note = |(name, is_same): &(String, bool)| {
         let now = if *is_same { "as it was trusted" } else { "changed since, so it does not count" };
         format!("{name}: {now}")
     };
-    let item = Item {
+    let item = PermissionItem {
         notes: trusted.files.iter().map(note).collect(),
         removal: Some("what its settings allow does not count any more".to_owned()),
         ..shown("trusted folders", "folder", &folder, record.unwrap_or_default().to_owned())
@@ -192,13 +192,13 @@ fn of_folder(trusted: &TrustedFolder, record: Option<&str>) -> (Item, Thing) {
 }
 
 /// Why nobody is trusted, where the record of trust cannot be read.
-fn no_trust(held: &Held) -> Option<(Item, Thing)> {
+fn no_trust(held: &Held) -> Option<(PermissionItem, Thing)> {
     let from = held.trust.clone().unwrap_or_default();
     let why = held.no_trust.as_ref()?;
     Some((shown("what does not count", "trust", why, from), Thing::Shown))
 }
 
-fn of_ignored(ignored: &Ignored) -> (Item, Thing) {
+fn of_ignored(ignored: &Ignored) -> (PermissionItem, Thing) {
     let item = shown("what does not count", "said", &ignored.what, ignored.source.to_string());
-    (Item { notes: vec![ignored.why.to_string()], ..item }, Thing::Shown)
+    (PermissionItem { notes: vec![ignored.why.to_string()], ..item }, Thing::Shown)
 }

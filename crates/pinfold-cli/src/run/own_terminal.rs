@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use pinfold_sandbox::{Attendant, Confined, Tier};
-use pinfold_terminal::{Beside, Handle, Own, Reach};
+use pinfold_terminal::{Own, PtyHandle, PtySession, TtyReach};
 
 use crate::args::{Ask, Run};
 use crate::exit::{Failure, NO_WALLS, USAGE};
@@ -12,12 +12,12 @@ use crate::exit::{Failure, NO_WALLS, USAGE};
 /// command. Else the command would share ours: its settings, its answers to escape sequences and its process group.
 ///
 /// One that only reads or only writes there may be part of a pipeline, whose other programs read what is typed.
-pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(Beside, Own)>, Failure> {
+pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(PtySession, Own)>, Failure> {
     let is_used_here = || io::stdin().is_terminal() && io::stdout().is_terminal();
     if !(asks || is_used_here()) {
         return Ok(None);
     }
-    match Beside::open() {
+    match PtySession::open() {
         Ok(None) if asks && run.asking.ask == Ask::Terminal => {
             let message = "nobody can be asked at a terminal: there is none here";
             Err(Failure::new(USAGE, message).mend("leave --ask away, or say --ask nobody"))
@@ -32,21 +32,21 @@ pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(Beside, Own)>, Failu
 
 /// Whether a command can open our terminal by its name: where it has mounts of its own it sees only terminals of its
 /// own.
-fn reach(confined: &Confined) -> Reach {
+fn reach(confined: &Confined) -> TtyReach {
     match confined.tier() {
-        Tier::Full => Reach::Apart,
-        Tier::Landlock => Reach::ByName { first: confined.pid() },
+        Tier::Full => TtyReach::Apart,
+        Tier::Landlock => TtyReach::ByName { first: confined.pid() },
     }
 }
 
 /// Begins to pass bytes on, for a command that was given the terminal.
-pub(super) fn start(beside: &mut Beside, confined: &mut Confined) -> io::Result<()> {
+pub(super) fn start(beside: &mut PtySession, confined: &mut Confined) -> io::Result<()> {
     confined.attended_by(Box::new(Attending(beside.handle())));
     beside.start(reach(confined))
 }
 
 /// Tells the one who passes bytes on what the supervisor notices.
-struct Attending(Handle);
+struct Attending(PtyHandle);
 
 impl Attendant for Attending {
     fn resized(&mut self) {

@@ -4,7 +4,7 @@
 use pinfold::policy::{Access, Interaction};
 use pinfold::{Ambient, Plan, Session, WeakSession};
 use pinfold_boundary::{Grant, Network, SandboxMode};
-use pinfold_terminal::Beside;
+use pinfold_terminal::PtySession;
 
 use super::recorded::Recorded;
 use super::wish::Judged;
@@ -67,7 +67,7 @@ impl Questions {
     }
 
     /// Asks at the terminal that the command believes to be its own.
-    pub(super) fn at(&self, beside: &Beside) -> Result<(), Failure> {
+    pub(super) fn at(&self, beside: &PtySession) -> Result<(), Failure> {
         let Some(asker) = &self.asker else { return Ok(()) };
         let handle = beside.handle();
         asker.at(move || handle.pause(), Tell::Later)

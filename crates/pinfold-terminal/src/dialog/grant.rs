@@ -7,7 +7,7 @@ use pinfold::consent::{Choice, OfferShown, PartShown, WidthShown};
 use pinfold_render::{Block, Tone, note};
 
 use crate::sheet::{Scroll, Sheet};
-use crate::stage::{Key, KeyCode};
+use crate::surface::{Key, KeyCode};
 
 /// A grant that is being looked at.
 #[derive(Debug)]

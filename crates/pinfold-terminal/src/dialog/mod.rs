@@ -1,7 +1,7 @@
 //! The dialog in which a person is asked.
 //!
 //! A [`Dialog`] is a machine without a terminal: keys in, a [picture](Dialog::view) and at last a
-//! [choice](pinfold::consent::Choice) out. [`show`] runs it on a [`Stage`](crate::Stage).
+//! [choice](pinfold::consent::Choice) out. [`show`] runs it on a [`DialogSurface`](crate::Stage).
 //!
 //! What it promises:
 //!
@@ -16,6 +16,6 @@ mod rhythm;
 mod show;
 mod view;
 
-pub use model::{Dialog, Moment};
+pub use model::{Dialog, DialogContext};
 pub use rhythm::{PAUSE, SEEN, SILENCE};
-pub use show::{Look, Meanwhile, Shown, show};
+pub use show::{DialogOutcome, DialogStyle, ExternalState, show};

@@ -9,11 +9,11 @@ use super::grant::Grant;
 use super::options::{Line, is_name};
 use super::rhythm::{Pace, Rhythm};
 use crate::sheet::{Field, Scroll, Sheet};
-use crate::stage::{Key, KeyCode, Typed};
+use crate::surface::{Key, KeyCode, KeyTiming};
 
 /// What can change while a dialog is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct DialogContext {
     /// By the clock that keys are told by.
     pub now: Instant,
     /// How long until silence is a no.
@@ -37,13 +37,13 @@ pub struct Dialog<'a> {
     /// The screen is large enough for it.
     pub(super) has_room: bool,
     pub(super) width: u16,
-    /// How often something has changed that is to be seen, beside what [`Looks`] names.
+    /// How often something has changed that is to be seen, beside what [`DrawState`] names.
     changes: u64,
 }
 
 /// What a picture of it depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Looks {
+pub(super) struct DrawState {
     is_open: bool,
     is_confirmed: bool,
     has_text: bool,
@@ -76,7 +76,7 @@ pub(super) enum Pane<'a> {
 
 /// What a key would do, if it is the dialog's.
 #[derive(Clone, Copy)]
-enum Meaning {
+enum KeyMeaning {
     /// Moves the text.
     Scroll,
     /// Marks a line.
@@ -99,7 +99,7 @@ enum Meaning {
     None,
 }
 
-impl Meaning {
+impl KeyMeaning {
     fn pace(self) -> Option<Pace> {
         match self {
             Self::Scroll | Self::Change | Self::Back => Some(Pace::Free),
@@ -185,13 +185,13 @@ impl<'a> Dialog<'a> {
     }
 
     /// Takes a key. An answer that held before it came is the choice.
-    pub fn key(&mut self, key: Key, typed: &Typed) -> Option<Choice> {
+    pub fn key(&mut self, key: Key, typed: &KeyTiming) -> Option<Choice> {
         if let Some(choice) = self.quiet(typed.since) {
             self.rhythm.is_text(typed);
             return Some(choice);
         }
         self.word = None;
-        if !matches!(self.meaning(key), Meaning::Confirm) {
+        if !matches!(self.meaning(key), KeyMeaning::Confirm) {
             self.expire(typed.since);
         }
         let meaning = self.meaning(key);
@@ -199,14 +199,14 @@ impl<'a> Dialog<'a> {
             Some(pace) if self.rhythm.admits(pace, typed) => self.follow(meaning, key),
             Some(_) => self.was_text(),
             // It was opened by an answer, to be typed into.
-            None if matches!(meaning, Meaning::Own) => return self.message_key(key, typed),
+            None if matches!(meaning, KeyMeaning::Own) => return self.message_key(key, typed),
             None => self.report(typed),
         }
         None
     }
 
     /// Takes a pasted text: for the message to the model, or for the program.
-    pub fn paste(&mut self, text: &str, typed: &Typed) {
+    pub fn paste(&mut self, text: &str, typed: &KeyTiming) {
         self.changes += 1;
         match &mut self.pane {
             Pane::Message(field) => field.paste(text),
@@ -215,7 +215,7 @@ impl<'a> Dialog<'a> {
     }
 
     /// Takes what a terminal says by itself: for the program.
-    pub fn report(&mut self, typed: &Typed) {
+    pub fn report(&mut self, typed: &KeyTiming) {
         self.rhythm.is_text(typed);
         self.was_text();
     }
@@ -237,8 +237,8 @@ impl<'a> Dialog<'a> {
     }
 
     /// What a picture of it depends on.
-    pub(super) fn looks(&self, now: Instant) -> Looks {
-        Looks {
+    pub(super) fn looks(&self, now: Instant) -> DrawState {
+        DrawState {
             is_open: self.rhythm.is_open(now),
             is_confirmed: self.rhythm.is_confirmed(),
             has_text: self.rhythm.has_text(),
@@ -277,45 +277,49 @@ impl<'a> Dialog<'a> {
         self.word = if self.rhythm.is_cut() { Some(CUT) } else { was_answer.then_some(TOO_QUICK) };
     }
 
-    fn meaning(&self, key: Key) -> Meaning {
+    fn meaning(&self, key: Key) -> KeyMeaning {
         let leaves = key == Key::ctrl('c') || key.code == KeyCode::Escape;
         match &self.pane {
-            Pane::Over(_) => Meaning::None,
+            Pane::Over(_) => KeyMeaning::None,
             _ if !self.has_room => self.meaning_without_room(key, leaves),
             Pane::Options => self.option_meaning(key, leaves),
-            _ if leaves => Meaning::Back,
-            Pane::Message(_) => Meaning::Own,
+            _ if leaves => KeyMeaning::Back,
+            Pane::Message(_) => KeyMeaning::Own,
             Pane::Grant(grant) => grant_meaning(grant, key),
         }
     }
 
     /// What was not shown gets no yes.
-    fn meaning_without_room(&self, key: Key, leaves: bool) -> Meaning {
+    fn meaning_without_room(&self, key: Key, leaves: bool) -> KeyMeaning {
         let is_no = |mark: &Mark| self.lines.get(mark.at) == Some(&Line::Answer(Answerable::No));
         match self.option_meaning(key, leaves) {
-            Meaning::Mark(mark) if is_no(&mark) && !moves(key) => Meaning::Mark(mark),
-            Meaning::Leave(mark) => Meaning::Leave(mark),
-            Meaning::Confirm if self.mark.as_ref().is_some_and(is_no) => Meaning::Confirm,
-            _ => Meaning::None,
+            KeyMeaning::Mark(mark) if is_no(&mark) && !moves(key) => KeyMeaning::Mark(mark),
+            KeyMeaning::Leave(mark) => KeyMeaning::Leave(mark),
+            KeyMeaning::Confirm if self.mark.as_ref().is_some_and(is_no) => KeyMeaning::Confirm,
+            _ => KeyMeaning::None,
         }
     }
 
-    fn option_meaning(&self, key: Key, leaves: bool) -> Meaning {
+    fn option_meaning(&self, key: Key, leaves: bool) -> KeyMeaning {
         let no = self.position(Line::Answer(Answerable::No)).unwrap_or(0);
         let again = self.mark.is_some_and(|mark| mark.by == Some(key) && !moves(key));
         if leaves {
-            return if again { Meaning::Confirm } else { Meaning::Leave(Mark { at: no, by: Some(key) }) };
+            return if again {
+                KeyMeaning::Confirm
+            } else {
+                KeyMeaning::Leave(Mark { at: no, by: Some(key) })
+            };
         }
         if reads_on(key) {
-            return Meaning::Scroll;
+            return KeyMeaning::Scroll;
         }
         let last = self.lines.len().saturating_sub(1);
-        let marked = |at| Meaning::Mark(Mark { at, by: Some(key) });
+        let marked = |at| KeyMeaning::Mark(Mark { at, by: Some(key) });
         match (key.code, self.mark) {
             // What only stands there was not chosen: the first enter chooses it.
             (KeyCode::Enter, Some(Mark { at, by: None })) => marked(at),
-            (KeyCode::Enter, Some(_)) => Meaning::Confirm,
-            (KeyCode::Enter, None) => Meaning::Hint(CHOOSE_FIRST),
+            (KeyCode::Enter, Some(_)) => KeyMeaning::Confirm,
+            (KeyCode::Enter, None) => KeyMeaning::Hint(CHOOSE_FIRST),
             _ if moves(key) => marked(match (key.code, self.mark) {
                 (_, None) => no,
                 (KeyCode::Up, Some(mark)) => mark.at.saturating_sub(1),
@@ -323,44 +327,44 @@ impl<'a> Dialog<'a> {
                 (KeyCode::Tab, Some(mark)) if mark.at >= last => 0,
                 (_, Some(mark)) => (mark.at + 1).min(last),
             }),
-            _ if again => Meaning::Confirm,
+            _ if again => KeyMeaning::Confirm,
             _ => match self.lines.iter().position(|line| line.is_named_by(key)) {
                 Some(at) => marked(at),
-                None if is_name(key) => Meaning::Hint(NOT_OFFERED),
-                None => Meaning::None,
+                None if is_name(key) => KeyMeaning::Hint(NOT_OFFERED),
+                None => KeyMeaning::None,
             },
         }
     }
 
-    fn follow(&mut self, meaning: Meaning, key: Key) {
+    fn follow(&mut self, meaning: KeyMeaning, key: Key) {
         self.changes += 1;
         match meaning {
-            Meaning::Scroll => match &mut self.pane {
+            KeyMeaning::Scroll => match &mut self.pane {
                 Pane::Grant(grant) => drop(grant.scroll.key(key)),
                 _ => drop(self.body.key(key)),
             },
-            Meaning::Mark(mark) => self.mark = Some(mark),
-            Meaning::Leave(mark) => {
+            KeyMeaning::Mark(mark) => self.mark = Some(mark),
+            KeyMeaning::Leave(mark) => {
                 self.mark = Some(mark);
                 self.rhythm.confirm_alone();
             }
-            Meaning::Confirm => self.rhythm.confirm(),
-            Meaning::Change => {
+            KeyMeaning::Confirm => self.rhythm.confirm(),
+            KeyMeaning::Change => {
                 if let Pane::Grant(grant) = &mut self.pane {
                     grant.key(key, self.width);
                 }
             }
-            Meaning::Letter => {
+            KeyMeaning::Letter => {
                 if let Pane::Grant(grant) = &mut self.pane {
                     grant.letter(key);
                 }
             }
-            Meaning::Back => {
+            KeyMeaning::Back => {
                 self.pane = Pane::Options;
                 self.mark = self.mark_at_rest();
             }
-            Meaning::Hint(words) => self.word = Some(words),
-            Meaning::Own | Meaning::None => {}
+            KeyMeaning::Hint(words) => self.word = Some(words),
+            KeyMeaning::Own | KeyMeaning::None => {}
         }
     }
 
@@ -405,7 +409,7 @@ impl<'a> Dialog<'a> {
         None
     }
 
-    fn message_key(&mut self, key: Key, typed: &Typed) -> Option<Choice> {
+    fn message_key(&mut self, key: Key, typed: &KeyTiming) -> Option<Choice> {
         let Pane::Message(field) = &mut self.pane else { return None };
         self.changes += 1;
         if key.code == KeyCode::Enter && typed.alone {
@@ -425,14 +429,14 @@ fn reads_on(key: Key) -> bool {
     moves && !key.ctrl && !key.alt
 }
 
-fn grant_meaning(grant: &Grant<'_>, key: Key) -> Meaning {
+fn grant_meaning(grant: &Grant<'_>, key: Key) -> KeyMeaning {
     match key.code {
-        KeyCode::Enter if grant.is_confirmable() => Meaning::Confirm,
-        KeyCode::Enter => Meaning::Hint(WORD_FIRST),
-        _ if grant.changes(key) => Meaning::Change,
-        _ if reads_on(key) => Meaning::Scroll,
-        _ if grant.takes(key) => Meaning::Letter,
-        _ => Meaning::None,
+        KeyCode::Enter if grant.is_confirmable() => KeyMeaning::Confirm,
+        KeyCode::Enter => KeyMeaning::Hint(WORD_FIRST),
+        _ if grant.changes(key) => KeyMeaning::Change,
+        _ if reads_on(key) => KeyMeaning::Scroll,
+        _ if grant.takes(key) => KeyMeaning::Letter,
+        _ => KeyMeaning::None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pinfold_render::Answerable;
 
-use crate::stage::{Key, KeyCode};
+use crate::surface::{Key, KeyCode};
 
 /// A line that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::stage::Typed;
+use crate::surface::KeyTiming;
 
 /// The longest pause of a person who is typing. Between words people rest for up to 1.5 s.
 pub const SILENCE: Duration = Duration::from_millis(1600);
@@ -92,10 +92,10 @@ impl Rhythm {
     }
 
     /// Whether a key is the dialog's. If not, it is the program's, with all that was typed along with it.
-    pub(super) fn admits(&mut self, pace: Pace, typed: &Typed) -> bool {
+    pub(super) fn admits(&mut self, pace: Pace, typed: &KeyTiming) -> bool {
         if self.is_admitted(pace, typed) {
             self.confirmed = None;
-            let Typed { bytes, since, at, .. } = typed.clone();
+            let KeyTiming { bytes, since, at, .. } = typed.clone();
             self.strokes.push(Stroke { bytes, since, at });
             true
         } else {
@@ -104,7 +104,7 @@ impl Rhythm {
         }
     }
 
-    fn is_admitted(&mut self, pace: Pace, typed: &Typed) -> bool {
+    fn is_admitted(&mut self, pace: Pace, typed: &KeyTiming) -> bool {
         if self.confirmed.is_some_and(|confirmed| confirmed.is_final) {
             return false;
         }
@@ -135,7 +135,7 @@ impl Rhythm {
     }
 
     /// This is the program's, and what was typed along with it.
-    pub(super) fn is_text(&mut self, typed: &Typed) {
+    pub(super) fn is_text(&mut self, typed: &KeyTiming) {
         self.give_up(typed.since);
         self.keep(&typed.bytes);
         self.typed = self.typed.max(Some(typed.at));

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use pinfold::consent::{Choice, Request};
 
-use super::model::{Dialog, Looks, Moment};
+use super::model::{Dialog, DialogContext, DrawState};
 use crate::sheet::Painter;
-use crate::stage::{Event, Size, Stage};
+use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
 /// How often it is looked what happens elsewhere.
 const LOOK: Duration = Duration::from_millis(200);
@@ -18,14 +18,14 @@ const OVER: Duration = Duration::from_millis(1500);
 
 /// How a dialog is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct DialogStyle {
     /// The terminal has colours, and nobody asked for none (`NO_COLOR`).
     pub colours: bool,
 }
 
 /// What happens elsewhere while a dialog is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Meanwhile {
+pub struct ExternalState {
     /// How many requests wait, this one included.
     pub waiting: usize,
     /// The request is over; what came of it, in one clause.
@@ -34,12 +34,12 @@ pub struct Meanwhile {
 
 /// What came of a dialog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum DialogOutcome {
     /// The person at the terminal chose.
     Chosen(Choice),
     /// Nobody chose in time: a no.
     Silence,
-    /// It is over without this dialog, as [`Meanwhile`] said.
+    /// It is over without this dialog, as [`ExternalState`] said.
     Over,
     /// Nobody can answer at this terminal any more: a no, as far as it goes.
     Gone,
@@ -53,11 +53,11 @@ pub enum Shown {
 /// # Errors
 /// When the terminal cannot be read or written. Nobody has answered then.
 pub fn show(
-    stage: &mut dyn Stage,
+    stage: &mut dyn DialogSurface,
     request: &Request,
-    look: Look,
-    meanwhile: &dyn Fn() -> Meanwhile,
-) -> io::Result<Shown> {
+    look: DialogStyle,
+    meanwhile: &dyn Fn() -> ExternalState,
+) -> io::Result<DialogOutcome> {
     let painter = Painter::new(look.colours);
     let mut open = Open { dialog: Dialog::new(request), painter, stage, painted: None };
     let shown = open.run(request, meanwhile);
@@ -70,44 +70,44 @@ pub fn show(
 struct Open<'a> {
     dialog: Dialog<'a>,
     painter: Painter,
-    stage: &'a mut dyn Stage,
+    stage: &'a mut dyn DialogSurface,
     /// What the picture is of that is on the screen.
-    painted: Option<(Size, u64, usize, Looks)>,
+    painted: Option<(TerminalSize, u64, usize, DrawState)>,
 }
 
 impl Open<'_> {
-    fn run(&mut self, request: &Request, meanwhile: &dyn Fn() -> Meanwhile) -> io::Result<Shown> {
+    fn run(&mut self, request: &Request, meanwhile: &dyn Fn() -> ExternalState) -> io::Result<DialogOutcome> {
         loop {
             let elsewhere = meanwhile();
             let left = left(request);
-            let moment = Moment { now: self.stage.now(), left, waiting: elsewhere.waiting };
+            let moment = DialogContext { now: self.stage.now(), left, waiting: elsewhere.waiting };
             self.paint(&moment)?;
             if let Some(words) = elsewhere.over {
                 self.dialog.close(&words);
-                return self.linger(moment).map(|()| Shown::Over);
+                return self.linger(moment).map(|()| DialogOutcome::Over);
             }
             if left.is_zero() {
-                return Ok(Shown::Silence);
+                return Ok(DialogOutcome::Silence);
             }
             let event = self.stage.read_event(self.wait(moment.now).min(left))?;
             let choice = match event {
-                Some(Event::Gone) => return Ok(Shown::Gone),
+                Some(SurfaceEvent::Gone) => return Ok(DialogOutcome::Gone),
                 Some(event) => self.take(event),
                 None => self.quiet(),
             };
             if let Some(choice) = choice {
-                return Ok(Shown::Chosen(choice));
+                return Ok(DialogOutcome::Chosen(choice));
             }
         }
     }
 
-    fn take(&mut self, event: Event) -> Option<Choice> {
+    fn take(&mut self, event: SurfaceEvent) -> Option<Choice> {
         match event {
-            Event::Ready { painted, typed } => self.dialog.ready(painted, typed),
-            Event::Key(key, typed) => return self.dialog.key(key, &typed),
-            Event::Paste(text, typed) => self.dialog.paste(&text, &typed),
-            Event::Report(typed) => self.dialog.report(&typed),
-            Event::Resized(_) | Event::Gone => {}
+            SurfaceEvent::Ready { painted, typed } => self.dialog.ready(painted, typed),
+            SurfaceEvent::Key(key, typed) => return self.dialog.key(key, &typed),
+            SurfaceEvent::Paste(text, typed) => self.dialog.paste(&text, &typed),
+            SurfaceEvent::Report(typed) => self.dialog.report(&typed),
+            SurfaceEvent::Resized(_) | SurfaceEvent::Gone => {}
         }
         None
     }
@@ -123,7 +123,7 @@ impl Open<'_> {
         due.filter(|due| !due.is_zero()).map_or(LOOK, |due| due.min(LOOK))
     }
 
-    fn paint(&mut self, moment: &Moment) -> io::Result<()> {
+    fn paint(&mut self, moment: &DialogContext) -> io::Result<()> {
         let size = self.stage.size();
         let looks = (size, moment.left.as_secs(), moment.waiting, self.dialog.looks(moment.now));
         if self.painted.replace(looks) == Some(looks) {
@@ -134,7 +134,7 @@ impl Open<'_> {
     }
 
     /// Leaves the last picture for a moment, or until a key.
-    fn linger(&mut self, moment: Moment) -> io::Result<()> {
+    fn linger(&mut self, moment: DialogContext) -> io::Result<()> {
         let end = self.stage.now() + OVER;
         loop {
             self.paint(&moment)?;
@@ -143,12 +143,12 @@ impl Open<'_> {
                 return Ok(());
             }
             match self.stage.read_event(left)? {
-                Some(Event::Gone) => return Ok(()),
-                Some(event @ (Event::Key(..) | Event::Paste(..) | Event::Report(_))) => {
+                Some(SurfaceEvent::Gone) => return Ok(()),
+                Some(event @ (SurfaceEvent::Key(..) | SurfaceEvent::Paste(..) | SurfaceEvent::Report(_))) => {
                     self.take(event);
                     return Ok(());
                 }
-                Some(Event::Ready { .. } | Event::Resized(_)) | None => {}
+                Some(SurfaceEvent::Ready { .. } | SurfaceEvent::Resized(_)) | None => {}
             }
         }
     }

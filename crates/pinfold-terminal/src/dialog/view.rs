@@ -7,10 +7,10 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-use super::model::{Dialog, Moment, Pane};
+use super::model::{Dialog, DialogContext, Pane};
 use super::options::Line;
 use crate::sheet::{SMALLEST, draw_rule};
-use crate::stage::Size;
+use crate::surface::TerminalSize;
 
 /// From this height on there is a line with all the keys.
 const TALL: u16 = 14;
@@ -19,7 +19,7 @@ const NO_ROOM: [&str; 3] = ["pinfold asks, and this", "window is too small:", "e
 
 impl Dialog<'_> {
     /// Draws it. What is drawn counts as seen.
-    pub fn view(&mut self, size: Size, moment: &Moment) -> Buffer {
+    pub fn view(&mut self, size: TerminalSize, moment: &DialogContext) -> Buffer {
         let mut picture = Buffer::empty(Rect::new(0, 0, size.columns, size.rows));
         self.width = size.columns;
         self.has_room = size.rows >= SMALLEST.rows && size.columns >= SMALLEST.columns;
@@ -53,7 +53,7 @@ impl Dialog<'_> {
         picture
     }
 
-    fn header(&self, moment: &Moment, picture: &mut Buffer) {
+    fn header(&self, moment: &DialogContext, picture: &mut Buffer) {
         let width = picture.area().width;
         let style = Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD);
         picture.set_style(Rect::new(0, 0, width, 1), style);
@@ -88,7 +88,7 @@ impl Dialog<'_> {
     }
 
     /// The lines below the text.
-    fn below(&self, size: Size, now: Instant) -> Vec<(String, Style)> {
+    fn below(&self, size: TerminalSize, now: Instant) -> Vec<(String, Style)> {
         let marked = Style::new().add_modifier(Modifier::REVERSED);
         match &self.pane {
             Pane::Options => self.option_lines(size.columns, now),

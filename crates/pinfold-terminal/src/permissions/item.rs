@@ -2,7 +2,7 @@
 
 /// One thing that holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct PermissionItem {
     /// Which of all; the holder knows by it what to remove.
     pub number: usize,
     /// What kind of thing it is, as a heading: `rules`, `grants of running sessions`.
@@ -20,25 +20,25 @@ pub struct Item {
 }
 
 /// A line of an answer: what it is, in one word of at most seven letters, and its text.
-pub type Told = (&'static str, String);
+pub type LabelledLine = (&'static str, String);
 
 /// Who knows what holds, and can change it.
-pub trait Holder {
+pub trait PermissionStore {
     /// All that holds now.
     ///
     /// # Errors
     /// Why it cannot be told.
-    fn items(&mut self) -> Result<Vec<Item>, String>;
+    fn items(&mut self) -> Result<Vec<PermissionItem>, String>;
 
     /// Removes one of them. Returns what was done, in one clause.
     ///
     /// # Errors
     /// Why it stays.
-    fn remove(&mut self, item: &Item) -> Result<String, String>;
+    fn remove(&mut self, item: &PermissionItem) -> Result<String, String>;
 
     /// What would be decided about a call, as somebody types it: `git push`, `Write(src/a.rs)`, a path, a host.
     ///
     /// # Errors
     /// Why that cannot be said.
-    fn test(&mut self, call: &str) -> Result<Vec<Told>, String>;
+    fn test(&mut self, call: &str) -> Result<Vec<LabelledLine>, String>;
 }

@@ -2,15 +2,15 @@
 
 use pinfold_render::{Block, Tone, visible};
 
-use super::item::{Item, Told};
+use super::item::{LabelledLine, PermissionItem};
 use crate::sheet::{Field, Scroll, Sheet};
-use crate::stage::{Key, KeyCode};
+use crate::surface::{Key, KeyCode};
 
 /// What whoever looks wants to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum ScreenAction {
     /// This one is removed. It was confirmed.
-    Remove(Item),
+    Remove(PermissionItem),
     /// This call is tried.
     Test(String),
     /// All is looked up again.
@@ -23,7 +23,7 @@ pub enum Wish {
 #[derive(Debug)]
 pub struct Screen {
     pub(super) title: String,
-    items: Vec<Item>,
+    items: Vec<PermissionItem>,
     /// What is looked for.
     pub(super) filter: Field,
     /// Which of those that are shown is marked.
@@ -44,7 +44,7 @@ pub(super) enum Pane {
     /// What to look for is typed.
     Filter,
     /// Whether to remove something.
-    Confirm(Item, Scroll<'static>),
+    Confirm(PermissionItem, Scroll<'static>),
     /// A call is typed.
     Call(Field),
     /// What would be decided about it.
@@ -55,7 +55,7 @@ const NOT_HERE: &str = "that cannot be removed here";
 
 impl Screen {
     /// A screen with a title: whose permissions these are.
-    pub fn new(title: &str, items: Vec<Item>) -> Self {
+    pub fn new(title: &str, items: Vec<PermissionItem>) -> Self {
         let mut screen = Self {
             title: visible(title),
             items,
@@ -72,7 +72,7 @@ impl Screen {
     }
 
     /// What holds now.
-    pub fn set_items(&mut self, items: Vec<Item>) {
+    pub fn set_items(&mut self, items: Vec<PermissionItem>) {
         self.items = items;
         self.lay_out();
     }
@@ -83,16 +83,16 @@ impl Screen {
     }
 
     /// Shows what would be decided about a call.
-    pub fn answer(&mut self, told: Vec<Told>) {
+    pub fn answer(&mut self, told: Vec<LabelledLine>) {
         let blocks: Vec<_> = told.into_iter().map(|(label, text)| Block::inline(label, text)).collect();
         self.pane = Pane::Answer(Scroll::new(Sheet::new(blocks), 0));
     }
 
     /// Takes a key.
-    pub fn key(&mut self, key: Key) -> Option<Wish> {
+    pub fn key(&mut self, key: Key) -> Option<ScreenAction> {
         self.notice = None;
         if key == Key::ctrl('c') {
-            return Some(Wish::Quit);
+            return Some(ScreenAction::Quit);
         }
         match std::mem::replace(&mut self.pane, Pane::List) {
             Pane::List => return self.list_key(key),
@@ -122,12 +122,12 @@ impl Screen {
         }
     }
 
-    fn list_key(&mut self, key: Key) -> Option<Wish> {
+    fn list_key(&mut self, key: Key) -> Option<ScreenAction> {
         let count = self.shown().count();
         let page = self.list.page() / 2;
         match key.code {
-            KeyCode::Char('q') | KeyCode::Escape => return Some(Wish::Quit),
-            KeyCode::Char('r') => return Some(Wish::Refresh),
+            KeyCode::Char('q') | KeyCode::Escape => return Some(ScreenAction::Quit),
+            KeyCode::Char('r') => return Some(ScreenAction::Refresh),
             KeyCode::Char('t') => self.pane = Pane::Call(Field::default()),
             KeyCode::Char('/') => self.pane = Pane::Filter,
             KeyCode::Char('d') | KeyCode::Delete => self.ask(),
@@ -160,14 +160,19 @@ impl Screen {
         }
     }
 
-    fn confirm_key(&mut self, item: Item, mut scroll: Scroll<'static>, key: Key) -> Option<Wish> {
+    fn confirm_key(
+        &mut self,
+        item: PermissionItem,
+        mut scroll: Scroll<'static>,
+        key: Key,
+    ) -> Option<ScreenAction> {
         let is_yes = matches!(key.code, KeyCode::Char('y' | 'Y')) && !key.ctrl && !key.alt;
         if scroll.key(key) {
             self.pane = Pane::Confirm(item, scroll);
             return None;
         }
         // Only what could be read is removed.
-        (is_yes && self.has_room && scroll.is_seen()).then_some(Wish::Remove(item))
+        (is_yes && self.has_room && scroll.is_seen()).then_some(ScreenAction::Remove(item))
     }
 
     fn filter_key(&mut self, key: Key) {
@@ -183,11 +188,11 @@ impl Screen {
         self.lay_out();
     }
 
-    fn call_key(&mut self, mut field: Field, key: Key) -> Option<Wish> {
+    fn call_key(&mut self, mut field: Field, key: Key) -> Option<ScreenAction> {
         match key.code {
             KeyCode::Escape => return None,
             KeyCode::Enter if field.text().trim().is_empty() => return None,
-            KeyCode::Enter => return Some(Wish::Test(field.text().trim().to_owned())),
+            KeyCode::Enter => return Some(ScreenAction::Test(field.text().trim().to_owned())),
             _ => field.key(key),
         }
         self.pane = Pane::Call(field);
@@ -195,13 +200,13 @@ impl Screen {
     }
 
     /// The items that what is looked for occurs in.
-    fn shown(&self) -> impl Iterator<Item = &Item> {
+    fn shown(&self) -> impl Iterator<Item = &PermissionItem> {
         let wanted = self.filter.text().to_lowercase();
         let has = move |text: &str| text.to_lowercase().contains(&wanted);
         self.items.iter().filter(move |item| has(&format!("{} {} {}", item.word, item.text, item.from)))
     }
 
-    fn marked(&self) -> Option<&Item> {
+    fn marked(&self) -> Option<&PermissionItem> {
         self.shown().nth(self.at)
     }
 
@@ -234,7 +239,7 @@ impl Screen {
     }
 }
 
-fn item_blocks(item: &Item, is_marked: bool) -> Vec<Block<'static>> {
+fn item_blocks(item: &PermissionItem, is_marked: bool) -> Vec<Block<'static>> {
     let tone = match item.word {
         "allow" => Tone::Come,
         "deny" => Tone::Gone,

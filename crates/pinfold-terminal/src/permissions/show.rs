@@ -3,11 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use super::item::Holder;
-use super::model::{Screen, Wish};
-use crate::dialog::Look;
+use super::item::PermissionStore;
+use super::model::{Screen, ScreenAction};
+use crate::dialog::DialogStyle;
 use crate::sheet::Painter;
-use crate::stage::{Event, Stage};
+use crate::surface::{DialogSurface, SurfaceEvent};
 
 /// Nothing happens by itself; this is only how long one wait is.
 const WAIT: Duration = Duration::from_mins(1);
@@ -16,31 +16,38 @@ const WAIT: Duration = Duration::from_mins(1);
 ///
 /// # Errors
 /// When the terminal cannot be read or written.
-pub fn show(mut stage: &mut dyn Stage, title: &str, look: Look, holder: &mut dyn Holder) -> io::Result<()> {
+pub fn show(
+    mut stage: &mut dyn DialogSurface,
+    title: &str,
+    look: DialogStyle,
+    holder: &mut dyn PermissionStore,
+) -> io::Result<()> {
     let mut screen = Screen::new(title, Vec::new());
     refresh(&mut screen, holder);
     let mut painter = Painter::new(look.colours);
     loop {
         painter.paint(screen.view(stage.size()), &mut stage)?;
         let wish = match stage.read_event(WAIT)? {
-            Some(Event::Key(key, _)) => screen.key(key),
-            Some(Event::Gone) => return Ok(()),
-            Some(Event::Paste(text, _)) => {
+            Some(SurfaceEvent::Key(key, _)) => screen.key(key),
+            Some(SurfaceEvent::Gone) => return Ok(()),
+            Some(SurfaceEvent::Paste(text, _)) => {
                 screen.paste(&text);
                 None
             }
-            Some(Event::Ready { .. } | Event::Report(_) | Event::Resized(_)) | None => None,
+            Some(SurfaceEvent::Ready { .. } | SurfaceEvent::Report(_) | SurfaceEvent::Resized(_)) | None => {
+                None
+            }
         };
         match wish {
             None => {}
-            Some(Wish::Quit) => return Ok(()),
-            Some(Wish::Refresh) => refresh(&mut screen, holder),
-            Some(Wish::Remove(item)) => {
+            Some(ScreenAction::Quit) => return Ok(()),
+            Some(ScreenAction::Refresh) => refresh(&mut screen, holder),
+            Some(ScreenAction::Remove(item)) => {
                 let done = holder.remove(&item);
                 refresh(&mut screen, holder);
                 screen.tell(&done.unwrap_or_else(|why| format!("not removed: {why}")));
             }
-            Some(Wish::Test(call)) => match holder.test(&call) {
+            Some(ScreenAction::Test(call)) => match holder.test(&call) {
                 Ok(told) => screen.answer(told),
                 Err(why) => screen.tell(&why),
             },
@@ -48,7 +55,7 @@ pub fn show(mut stage: &mut dyn Stage, title: &str, look: Look, holder: &mut dyn
     }
 }
 
-fn refresh(screen: &mut Screen, holder: &mut dyn Holder) {
+fn refresh(screen: &mut Screen, holder: &mut dyn PermissionStore) {
     match holder.items() {
         Ok(items) => screen.set_items(items),
         Err(why) => {

@@ -6,11 +6,11 @@ use ratatui_core::style::{Color, Modifier, Style};
 
 use super::model::{Pane, Screen};
 use crate::sheet::{SMALLEST, draw_rule};
-use crate::stage::Size;
+use crate::surface::TerminalSize;
 
 impl Screen {
     /// Draws it.
-    pub fn view(&mut self, size: Size) -> Buffer {
+    pub fn view(&mut self, size: TerminalSize) -> Buffer {
         let mut picture = Buffer::empty(Rect::new(0, 0, size.columns, size.rows));
         self.width = size.columns;
         self.has_room = size.rows >= SMALLEST.rows && size.columns >= SMALLEST.columns;

@@ -3,10 +3,10 @@
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::{Modifier, Style};
 
-use crate::stage::Size;
+use crate::surface::TerminalSize;
 
 /// Smaller than this there is no room for what is ours and some text.
-pub(crate) const SMALLEST: Size = Size { rows: 10, columns: 40 };
+pub(crate) const SMALLEST: TerminalSize = TerminalSize { rows: 10, columns: 40 };
 
 /// Draws the line below a sheet, with words of ours in it.
 pub(crate) fn draw_rule(words: &str, style: Style, y: u16, to: &mut Buffer) {

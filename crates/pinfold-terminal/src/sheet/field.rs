@@ -4,7 +4,7 @@ use pinfold_render::Piece;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::{Modifier, Style};
 
-use crate::stage::{Key, KeyCode};
+use crate::surface::{Key, KeyCode};
 
 /// The longest text, in characters.
 const LONGEST: usize = 2000;

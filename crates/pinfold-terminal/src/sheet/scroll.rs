@@ -5,7 +5,7 @@ use std::ops::Range;
 use ratatui_core::buffer::Buffer;
 
 use super::rows::{Row, Sheet};
-use crate::stage::{Key, KeyCode};
+use crate::surface::{Key, KeyCode};
 
 /// A sheet that may be longer than its place on the screen.
 #[derive(Debug)]

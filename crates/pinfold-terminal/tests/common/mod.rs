@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use pinfold_terminal::{Buffer, Key, KeyCode, Size};
+use pinfold_terminal::{Buffer, Key, KeyCode, TerminalSize};
 use serde_json::Value;
 
 /// A usual screen and the smallest.
-const SIZES: [Size; 2] = [Size { rows: 24, columns: 80 }, Size { rows: 10, columns: 40 }];
+const SIZES: [TerminalSize; 2] =
+    [TerminalSize { rows: 24, columns: 80 }, TerminalSize { rows: 10, columns: 40 }];
 
 /// Plays every case of a folder, `*.json`, and compares the screens with the files beside it. `PINFOLD_BLESS=1` writes
 /// them anew.
-pub(crate) fn assert_golden(folder: &Path, play: impl Fn(&Value, Size) -> String) {
+pub(crate) fn assert_golden(folder: &Path, play: impl Fn(&Value, TerminalSize) -> String) {
     let bless = std::env::var_os("PINFOLD_BLESS").is_some();
     let mut cases = 0;
     for entry in fs::read_dir(folder).unwrap() {

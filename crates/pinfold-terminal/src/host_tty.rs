@@ -16,14 +16,14 @@ use rustix::termios::{
 };
 
 use crate::screen::{CANCEL, LEAVE, SHOW_CURSOR, UNMARK_PASTE};
-use crate::stage::Size;
+use crate::surface::TerminalSize;
 
 /// How long somebody who panics waits for a terminal.
 const LAST_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The terminal that controls this process, as it was found.
 #[derive(Debug)]
-pub(crate) struct Person {
+pub(crate) struct HostTty {
     terminal: OwnedFd,
     before: Termios,
     is_raw: AtomicBool,
@@ -31,7 +31,7 @@ pub(crate) struct Person {
     is_aside: AtomicBool,
 }
 
-impl Person {
+impl HostTty {
     /// Opens it and changes nothing; `None` when there is none, or this process is not in its foreground.
     pub(crate) fn open() -> io::Result<Option<Arc<Self>>> {
         // A file of our own, so that not waiting for it is not noticed by whoever has the same terminal open.
@@ -67,11 +67,11 @@ impl Person {
     }
 
     /// How large it is. One that does not know has the size of the first ones.
-    pub(crate) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> TerminalSize {
         let found = tcgetwinsize(&self.terminal).ok().map(|found| (found.ws_row, found.ws_col));
         match found {
-            Some((rows @ 1.., columns @ 1..)) => Size { rows, columns },
-            Some(_) | None => Size { rows: 24, columns: 80 },
+            Some((rows @ 1.., columns @ 1..)) => TerminalSize { rows, columns },
+            Some(_) | None => TerminalSize { rows: 24, columns: 80 },
         }
     }
 
@@ -165,7 +165,7 @@ impl Person {
     }
 }
 
-impl AsFd for Person {
+impl AsFd for HostTty {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.terminal.as_fd()
     }
@@ -173,8 +173,8 @@ impl AsFd for Person {
 
 /// Where a panic ends the process nothing is dropped, and a person would be left with a terminal that shows nothing of
 /// what is typed.
-fn remember(person: &Arc<Person>) {
-    static OPEN: Mutex<Vec<Weak<Person>>> = Mutex::new(Vec::new());
+fn remember(person: &Arc<HostTty>) {
+    static OPEN: Mutex<Vec<Weak<HostTty>>> = Mutex::new(Vec::new());
     static HOOK: Once = Once::new();
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     open.retain(|other| other.strong_count() > 0);

@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use rustix::io::write;
 
-use crate::person::Person;
-use crate::reach::{Device, Reach, who_has_open};
+use crate::host_tty::HostTty;
+use crate::tty_reach::{Device, TtyReach, who_has_open};
 
 /// Keys for the command wait here up to this length: a person, or a paste, that is far ahead of it.
 pub(crate) const MOST_EARLY: usize = 4 << 20;
 
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) person: Arc<Person>,
+pub(crate) struct RelayShared {
+    pub(crate) person: Arc<HostTty>,
     wake: OwnedFd,
-    reach: OnceLock<Reach>,
+    reach: OnceLock<TtyReach>,
     state: Mutex<State>,
     changed: Condvar,
     /// Held by who writes to the person's terminal while a dialog has it.
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "wishes and facts that are independent of each other")]
 pub(crate) struct State {
-    pub(crate) standing: Standing,
+    pub(crate) standing: RelayPhase,
     /// A dialog has the terminal, or is going to.
     pub(crate) dialog: bool,
     /// How many dialogs there were.
@@ -54,7 +54,7 @@ pub(crate) struct State {
 
 /// What the relay is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum RelayPhase {
     /// Passes bytes on.
     #[default]
     Running,
@@ -66,22 +66,22 @@ pub(crate) enum Standing {
     Ended,
 }
 
-impl Shared {
-    pub(crate) fn new(person: Arc<Person>, wake: OwnedFd) -> Self {
+impl RelayShared {
+    pub(crate) fn new(person: Arc<HostTty>, wake: OwnedFd) -> Self {
         let (state, changed, ink) = (Mutex::default(), Condvar::new(), Mutex::new(()));
         Self { person, wake, reach: OnceLock::new(), state, changed, ink }
     }
 
     /// Says what the command can reach. Once.
-    pub(crate) fn set_reach(&self, reach: Reach) {
+    pub(crate) fn set_reach(&self, reach: TtyReach) {
         let _ = self.reach.set(reach);
     }
 
     /// Keeps everybody else from the person's terminal.
     pub(crate) fn keep_others_out(&self) -> io::Result<()> {
         let first = match self.reach.get() {
-            Some(Reach::ByName { first }) => *first,
-            Some(Reach::Apart) | None => return Ok(()),
+            Some(TtyReach::ByName { first }) => *first,
+            Some(TtyReach::Apart) | None => return Ok(()),
         };
         self.person.set_exclusive(true)?;
         // Nobody opens it from here on.
@@ -93,7 +93,7 @@ impl Shared {
 
     /// Takes that back.
     pub(crate) fn let_others_in(&self) {
-        if let Some(Reach::ByName { .. }) = self.reach.get() {
+        if let Some(TtyReach::ByName { .. }) = self.reach.get() {
             let _ = self.person.set_exclusive(false);
         }
     }

@@ -11,11 +11,11 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{OptionalActions, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetwinsize};
 
-use crate::paused::Paused;
-use crate::person::Person;
-use crate::reach::Reach;
-use crate::relay::Relay;
-use crate::shared::{Shared, Standing, State};
+use crate::host_tty::HostTty;
+use crate::pty_dialog::PtyDialog;
+use crate::pty_relay::PtyRelay;
+use crate::relay_state::{RelayPhase, RelayShared, State};
+use crate::tty_reach::TtyReach;
 
 /// How long a stop waits for the terminal to be put back.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
@@ -26,8 +26,8 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 /// and begins to pass bytes on; [`finish`](Self::finish), or dropping it, passes the last ones on and puts the person's
 /// terminal back.
 #[derive(Debug)]
-pub struct Beside {
-    handle: Handle,
+pub struct PtySession {
+    handle: PtyHandle,
     sides: Option<Sides>,
     relay: Option<JoinHandle<()>>,
 }
@@ -49,26 +49,26 @@ pub struct Own {
     pub streams: [Option<OwnedFd>; 3],
 }
 
-/// Speaks with a [`Beside`] from any thread.
+/// Speaks with a [`PtySession`] from any thread.
 #[derive(Clone, Debug)]
-pub struct Handle {
-    shared: Arc<Shared>,
+pub struct PtyHandle {
+    shared: Arc<RelayShared>,
 }
 
-impl Beside {
+impl PtySession {
     /// Opens a terminal with the settings and the size of the person's, by which this process is controlled; `None` when
     /// there is none, or this process is not in its foreground: then nobody would see a dialog.
     ///
     /// # Errors
     /// When no terminal is to be had.
     pub fn open() -> io::Result<Option<(Self, Own)>> {
-        let Some(person) = Person::open()? else { return Ok(None) };
+        let Some(person) = HostTty::open()? else { return Ok(None) };
         let sides = Sides::open()?;
         tcsetattr(&sides.programs, OptionalActions::Now, person.settings())?;
         tcsetwinsize(&sides.programs, tcgetwinsize(person.as_ref())?)?;
         let own = Own { terminal: sides.programs.try_clone()?, streams: sides.streams()? };
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let handle = Handle { shared: Arc::new(Shared::new(person, wake)) };
+        let handle = PtyHandle { shared: Arc::new(RelayShared::new(person, wake)) };
         Ok(Some((Self { handle, sides: Some(sides), relay: None }, own)))
     }
 
@@ -77,17 +77,17 @@ impl Beside {
     ///
     /// # Errors
     /// When no thread is to be had.
-    pub fn start(&mut self, reach: Reach) -> io::Result<()> {
+    pub fn start(&mut self, reach: TtyReach) -> io::Result<()> {
         let Some(Sides { ours, programs }) = self.sides.take() else { return Ok(()) };
         self.handle.shared.set_reach(reach);
-        let relay = Relay::new(Arc::clone(&self.handle.shared), ours, programs);
+        let relay = PtyRelay::new(Arc::clone(&self.handle.shared), ours, programs);
         let thread = thread::Builder::new().name("terminal".into());
         self.relay = Some(thread.spawn(move || relay.run())?);
         Ok(())
     }
 
     /// For whoever asks, and for whoever notices what happens at the person's terminal.
-    pub fn handle(&self) -> Handle {
+    pub fn handle(&self) -> PtyHandle {
         self.handle.clone()
     }
 
@@ -106,7 +106,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for PtySession {
     fn drop(&mut self) {
         self.end();
     }
@@ -136,16 +136,16 @@ impl Sides {
     }
 }
 
-impl Handle {
+impl PtyHandle {
     /// Takes the person's terminal for a dialog. Waits while another dialog has it. What the command writes is held
     /// back, and what is typed is the dialog's, until the stage is dropped.
     ///
     /// # Errors
     /// When nobody can be asked here: the terminal is gone, or does not take what is written to it; the command has
     /// ended; this process is in the background (`WouldBlock`); or a process of the run has this terminal open and could
-    /// draw on it (`PermissionDenied`), where [`Reach`] says that this is possible.
-    pub fn pause(&self) -> io::Result<Paused> {
-        Paused::new(Arc::clone(&self.shared))
+    /// draw on it (`PermissionDenied`), where [`TtyReach`] says that this is possible.
+    pub fn pause(&self) -> io::Result<PtyDialog> {
+        PtyDialog::new(Arc::clone(&self.shared))
     }
 
     /// The person's terminal may have another size.
@@ -156,7 +156,7 @@ impl Handle {
     /// This process is going to stop: the person's terminal is put back. Returns when it was.
     pub fn stopping(&self) {
         self.shared.change(|state| state.stopping = true);
-        let parked = |state: &State| matches!(state.standing, Standing::Parked | Standing::Ended);
+        let parked = |state: &State| matches!(state.standing, RelayPhase::Parked | RelayPhase::Ended);
         drop(self.shared.wait(STOP_PATIENCE, parked));
     }
 
@@ -168,9 +168,9 @@ impl Handle {
             state.resized = true;
         });
         let going = |state: &State| match state.standing {
-            Standing::Running | Standing::Held => !state.continued,
-            Standing::Parked => false,
-            Standing::Ended => true,
+            RelayPhase::Running | RelayPhase::Held => !state.continued,
+            RelayPhase::Parked => false,
+            RelayPhase::Ended => true,
         };
         drop(self.shared.wait(STOP_PATIENCE, going));
     }

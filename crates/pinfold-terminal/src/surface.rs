@@ -14,16 +14,16 @@ pub const QUIET: Duration = Duration::from_millis(300);
 /// switch modes or screens itself: dropping the stage puts everything back.
 ///
 /// Raw means that Ctrl-C is a key like others.
-pub trait Stage: io::Write {
-    /// The size at the moment. It changes only by [`Event::Resized`].
-    fn size(&self) -> Size;
+pub trait DialogSurface: io::Write {
+    /// The size at the moment. It changes only by [`SurfaceEvent::Resized`].
+    fn size(&self) -> TerminalSize;
 
     /// Waits for the next event, no longer than `timeout`; `None` when there was none. A stage on which keys do not
-    /// count yet waits too: see [`Event::Ready`].
+    /// count yet waits too: see [`SurfaceEvent::Ready`].
     ///
     /// # Errors
     /// When the terminal cannot be read. Nobody has answered then.
-    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>>;
+    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<SurfaceEvent>>;
 
     /// Says that something else is going to be shown, a next question for instance. What is typed counts again only
     /// after the next [`flush`](io::Write::flush) and a quiet moment; what was typed before is not an answer to it.
@@ -35,7 +35,7 @@ pub trait Stage: io::Write {
         let _ = bytes;
     }
 
-    /// The clock that [`Typed`] is told by.
+    /// The clock that [`KeyTiming`] is told by.
     fn now(&self) -> Instant {
         Instant::now()
     }
@@ -46,7 +46,7 @@ pub trait Stage: io::Write {
 
 /// How large a terminal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct TerminalSize {
     /// Lines. Never zero.
     pub rows: u16,
     /// Cells in a line. Never zero.
@@ -55,9 +55,9 @@ pub struct Size {
 
 /// What happens at a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SurfaceEvent {
     /// What was painted has been there for a quiet moment: from here on keys are told. Comes once after the first
-    /// [`flush`](io::Write::flush) and once after each [`Stage::renew`].
+    /// [`flush`](io::Write::flush) and once after each [`DialogSurface::renew`].
     Ready {
         /// When the picture was painted.
         painted: Instant,
@@ -65,20 +65,20 @@ pub enum Event {
         typed: Option<Instant>,
     },
     /// A key.
-    Key(Key, Typed),
+    Key(Key, KeyTiming),
     /// A text that was pasted, whole, with its control characters. Never an answer; for a field of text perhaps.
-    Paste(String, Typed),
+    Paste(String, KeyTiming),
     /// What is neither: a report of the terminal, an answer to what the program had asked it.
-    Report(Typed),
+    Report(KeyTiming),
     /// The window has another size. Everything is to be painted again; keys go on counting.
-    Resized(Size),
+    Resized(TerminalSize),
     /// Nobody can answer here any more: the window was closed, or what was asked about has ended.
     Gone,
 }
 
 /// How something was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Typed {
+pub struct KeyTiming {
     /// The bytes, as the terminal sent them.
     pub bytes: Vec<u8>,
     /// It was typed no earlier than this: there was nothing to be read at this moment.

@@ -1,29 +1,29 @@
 //! Listens to what a command writes, and knows how its terminal looks.
 
-use crate::modes::Modes;
-use crate::picture::Picture;
-use crate::scan::{Piece, Scanner};
+use crate::alt_screen::AltScreen;
+use crate::modes::TerminalModes;
+use crate::output_scanner::{Piece, Scanner};
 use crate::screen::{APART, CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, TOGETHER, UNMARK_PASTE};
 use crate::sent::as_sent;
-use crate::stage::Size;
+use crate::surface::TerminalSize;
 
 /// The state of a terminal, as far as it has to be put back after a dialog.
 ///
 /// The alternate screen is known by a picture. The main one is kept by the terminal itself while a dialog is shown on
 /// the other, better than by any picture: with what has scrolled away, and with what stood there before the command.
-pub(crate) struct Track {
+pub(crate) struct VtState {
     scanner: Scanner,
-    modes: Modes,
-    picture: Option<Picture>,
-    size: Size,
+    modes: TerminalModes,
+    picture: Option<AltScreen>,
+    size: TerminalSize,
 }
 
-impl Track {
-    pub(crate) fn new(size: Size) -> Self {
-        Self { scanner: Scanner::default(), modes: Modes::default(), picture: None, size }
+impl VtState {
+    pub(crate) fn new(size: TerminalSize) -> Self {
+        Self { scanner: Scanner::default(), modes: TerminalModes::default(), picture: None, size }
     }
 
-    pub(crate) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> TerminalSize {
         self.size
     }
 
@@ -44,7 +44,7 @@ impl Track {
     }
 
     /// The window has another size.
-    pub(crate) fn resize(&mut self, size: Size) {
+    pub(crate) fn resize(&mut self, size: TerminalSize) {
         if size == self.size {
             return;
         }
@@ -97,7 +97,7 @@ impl Track {
 
     /// Whether the command has to draw again what nobody else can.
     pub(crate) fn is_incomplete(&self) -> bool {
-        self.modes.is_alternate() && self.picture.as_ref().is_none_or(Picture::is_incomplete)
+        self.modes.is_alternate() && self.picture.as_ref().is_none_or(AltScreen::is_incomplete)
     }
 
     /// Whether the rest of something half said can only be dropped: its beginning is forgotten.
@@ -112,7 +112,7 @@ impl Track {
     }
 }
 
-fn note(modes: &mut Modes, picture: &mut Option<Picture>, size: Size, piece: Piece<'_>) {
+fn note(modes: &mut TerminalModes, picture: &mut Option<AltScreen>, size: TerminalSize, piece: Piece<'_>) {
     if let Piece::Text(text) = piece
         && let Some(at) = memchr::memchr2(0x0e, 0x0f, text)
         && at + 1 < text.len()
@@ -132,7 +132,7 @@ fn note(modes: &mut Modes, picture: &mut Option<Picture>, size: Size, piece: Pie
     if !was && !is {
         return;
     }
-    let picture = picture.get_or_insert_with(|| Picture::new(size));
+    let picture = picture.get_or_insert_with(|| AltScreen::new(size));
     picture.draw(piece, modes);
     match (was, is) {
         (false, true) => picture.enter(),

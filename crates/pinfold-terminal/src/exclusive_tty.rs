@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
 
-use crate::ears::{Ears, Source, is_ready};
-use crate::person::Person;
+use crate::host_tty::HostTty;
+use crate::key_input::{KeyInput, KeySource, is_ready};
 use crate::screen::{CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, SHOW_CURSOR, UNMARK_PASTE};
-use crate::stage::{Event, Size, Stage};
+use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
 /// How long the terminal may take to accept what is written.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,9 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// A signal that ends this process ends it after the terminal was put back.
 #[derive(Debug)]
-pub struct Alone {
+pub struct ExclusiveTty {
     own: Own,
-    ears: Ears,
+    ears: KeyInput,
     /// What is written, until it is flushed.
     picture: Vec<u8>,
 }
@@ -33,12 +33,12 @@ pub struct Alone {
 /// The terminal, and what can end this process meanwhile.
 #[derive(Debug)]
 struct Own {
-    person: Arc<Person>,
+    person: Arc<HostTty>,
     ends: Ends,
 }
 
-impl Source for Own {
-    fn size(&self) -> Size {
+impl KeySource for Own {
+    fn size(&self) -> TerminalSize {
         self.person.size()
     }
 
@@ -53,16 +53,16 @@ impl Source for Own {
     fn early(&self, _: &[u8]) {}
 }
 
-impl Alone {
+impl ExclusiveTty {
     /// Takes the terminal of this process, by whatever its standard streams lead to.
     ///
     /// # Errors
     /// When there is none, or this process is in its background (`NotFound`): then nobody can be asked.
     pub fn open() -> io::Result<Self> {
         let nobody = || io::Error::new(io::ErrorKind::NotFound, "no terminal, or in the background of it");
-        let person = Person::open()?.ok_or_else(nobody)?;
+        let person = HostTty::open()?.ok_or_else(nobody)?;
         let ends = Ends::register()?;
-        let ears = Ears::new(person.size());
+        let ears = KeyInput::new(person.size());
         let stage = Self { own: Own { person, ends }, ears, picture: Vec::new() };
         stage.own.person.make_raw()?;
         stage.own.person.set_aside(true);
@@ -78,13 +78,13 @@ impl Alone {
     }
 }
 
-impl Drop for Alone {
+impl Drop for ExclusiveTty {
     fn drop(&mut self) {
         self.put_back();
     }
 }
 
-impl Write for Alone {
+impl Write for ExclusiveTty {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.picture.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -97,12 +97,12 @@ impl Write for Alone {
     }
 }
 
-impl Stage for Alone {
-    fn size(&self) -> Size {
+impl DialogSurface for ExclusiveTty {
+    fn size(&self) -> TerminalSize {
         self.ears.size()
     }
 
-    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
+    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<SurfaceEvent>> {
         let event = self.ears.next(&self.own, timeout);
         if let Some(signal) = self.own.ends.signal() {
             self.put_back();

@@ -8,7 +8,7 @@ use vt100::Parser;
 
 use super::*;
 
-const SIZE: Size = Size { rows: 6, columns: 12 };
+const SIZE: TerminalSize = TerminalSize { rows: 6, columns: 12 };
 
 /// The person's terminal: another program's model, told what ours is told.
 fn terminal() -> Parser {
@@ -33,7 +33,7 @@ fn state(terminal: &Parser) -> (String, String, String, (u16, u16), bool, Vec<bo
 const DIALOG: &[u8] = b"\x1b[31;1mDo you?\x1b[2;2H\x1b[44mYes\x1b[6;1Hno\r\n\n\n\n\n\n\n\nmore\x1b[?25h";
 
 fn interrupted(before: &[u8], after: &[u8]) -> Parser {
-    let (mut track, mut outer) = (Track::new(SIZE), terminal());
+    let (mut track, mut outer) = (VtState::new(SIZE), terminal());
     track.hear(before);
     outer.process(before);
     outer.process(track.give_way().as_bytes());
@@ -103,7 +103,7 @@ fn what_was_half_said_is_said_whole() {
 #[test]
 fn an_open_string_does_not_swallow_a_dialog() {
     for begun in ["\x1b]52;c;", "\x1bPq#0", "\x1b_Ga=T;", "\x1b^", "\x1bX", "\x1b]0;\x1b", "\x1b[38;5;"] {
-        let (mut track, mut outer) = (Track::new(SIZE), terminal());
+        let (mut track, mut outer) = (VtState::new(SIZE), terminal());
         for bytes in [begun.as_bytes(), &vec![b'A'; 100_000]] {
             track.hear(bytes);
             outer.process(bytes);
@@ -116,7 +116,7 @@ fn an_open_string_does_not_swallow_a_dialog() {
 
 #[test]
 fn keys_in_other_protocols_come_back() {
-    let mut track = Track::new(SIZE);
+    let mut track = VtState::new(SIZE);
     track.hear(b"\x1b[>1u\x1b[>4;2m\x1b[?1004h\x1b[?2026h");
     let away = track.give_way();
     for told in ["\x1b[>0u", "\x1b[>4;0m", "\x1b[?1004l", "\x1b[?2026l"] {
@@ -133,7 +133,7 @@ fn keys_in_other_protocols_come_back() {
 
 #[test]
 fn lines_are_drawn_as_lines() {
-    let mut track = Track::new(SIZE);
+    let mut track = VtState::new(SIZE);
     track.hear(b"\x1b[?1049h\x1b[H\x1b(0lqk\x1b(B a \x1b)0\x0ex\x0f b\x0e");
     let mut outer = terminal();
     outer.process(track.give_way().as_bytes());
@@ -162,7 +162,7 @@ fn what_only_the_command_can_draw_is_known() {
         ("\x1b[4h", true),
         ("\x1b(A#", true),
     ] {
-        let mut track = Track::new(SIZE);
+        let mut track = VtState::new(SIZE);
         track.hear(drawn.as_bytes());
         assert!(!track.is_incomplete(), "the main screen is kept by the terminal");
         track.hear(b"\x1b[?1049h");
@@ -176,7 +176,7 @@ fn what_only_the_command_can_draw_is_known() {
 #[test]
 fn what_a_command_leaves_behind_is_switched_off() {
     let left = b"main\x1b[?1049h\x1b[?1003;1006h\x1b[?2004h\x1b[?25l\x1b[?1h\x1b=\x1b[>1u\x1b[2;3r\x1b[?6h";
-    let mut track = Track::new(SIZE);
+    let mut track = VtState::new(SIZE);
     track.hear(left);
     let mut outer = through(left);
     outer.process(track.tidy().as_bytes());
@@ -187,23 +187,23 @@ fn what_a_command_leaves_behind_is_switched_off() {
     assert_eq!((screen.contents(), screen.cursor_position()), ("main".into(), (0, 4)));
     assert!(track.tidy().contains("\x1b[<99u"));
     // Who has left nothing behind is left alone.
-    let mut neat = Track::new(SIZE);
+    let mut neat = VtState::new(SIZE);
     neat.hear(b"\x1b[31mred\x1b[?1049h\x1b[?25l\x1b[?25h\x1b[?1049l\x1b[2 q");
     assert_eq!(neat.tidy(), "");
 }
 
 #[test]
 fn windows_that_change_are_drawn_again() {
-    let mut track = Track::new(SIZE);
+    let mut track = VtState::new(SIZE);
     track.hear(b"\x1b[?1049h\x1b[Hone\r\ntwo\x1b[2;4r");
-    track.resize(Size { rows: 4, columns: 8 });
+    track.resize(TerminalSize { rows: 4, columns: 8 });
     let mut outer = Parser::new(NonZeroU16::new(4).unwrap(), NonZeroU16::new(8).unwrap(), 0);
     outer.process(track.give_way().as_bytes());
     outer.process(&track.come_back());
     assert_eq!(outer.screen().contents(), "one\ntwo");
     // A size that is not kept, and back.
     for (rows, columns) in [(1, 1), (u16::MAX, u16::MAX), (4, 8)] {
-        track.resize(Size { rows, columns });
+        track.resize(TerminalSize { rows, columns });
         track.hear("\x1b[Hthree中".as_bytes());
         track.come_back();
     }
@@ -214,7 +214,7 @@ fn windows_that_change_are_drawn_again() {
 #[test]
 fn a_character_that_becomes_wide_in_the_last_column_is_no_end() {
     for before in ["\x1b[6;12H", "\x1b[1;12H", "\x1b[6;11H"] {
-        let mut track = Track::new(SIZE);
+        let mut track = VtState::new(SIZE);
         track.hear(b"\x1b[?1049h");
         track.hear(format!("{before}0\u{fe0f}").as_bytes());
         track.hear("\x1b[6;1H            \x1b[5;1H            \x1b[H            中中".as_bytes());
@@ -269,7 +269,7 @@ proptest! {
         ], 0..60),
         sizes in vec((1u16..7, 1u16..13), 1..4),
     ) {
-        let mut track = Track::new(SIZE);
+        let mut track = VtState::new(SIZE);
         track.hear(b"\x1b[?1049h");
         for part in pieces.chunks(pieces.len().div_ceil(sizes.len()).max(1)) {
             for piece in part {
@@ -278,7 +278,7 @@ proptest! {
             track.come_back();
         }
         for ((rows, columns), piece) in sizes.into_iter().zip(&pieces) {
-            track.resize(Size { rows, columns });
+            track.resize(TerminalSize { rows, columns });
             track.hear(piece);
             track.hear(b"\x1b[?1049h");
             track.hear(piece);

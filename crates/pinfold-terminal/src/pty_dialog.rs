@@ -5,47 +5,47 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::ears::{Ears, LOOK, Source, is_ready};
+use crate::key_input::{KeyInput, KeySource, LOOK, is_ready};
+use crate::relay_state::{RelayPhase, RelayShared, State};
 use crate::screen::PLAIN;
-use crate::shared::{Shared, Standing, State};
-use crate::stage::{Event, Size, Stage};
+use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
 /// How long a terminal may take to accept what is written, before a question cannot be asked there.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The person's terminal while a command that runs there waits, made by [`Handle::pause`](crate::Handle::pause).
+/// The person's terminal while a command that runs there waits, made by [`PtyHandle::pause`](crate::Handle::pause).
 ///
 /// What was typed before the dialog could be read goes to the command, as it would have without one.
 #[derive(Debug)]
-pub struct Paused {
-    shared: Arc<Shared>,
+pub struct PtyDialog {
+    shared: Arc<RelayShared>,
     turn: u64,
-    ears: Ears,
+    ears: KeyInput,
     picture: Vec<u8>,
 }
 
-impl Paused {
-    pub(crate) fn new(shared: Arc<Shared>) -> io::Result<Self> {
+impl PtyDialog {
+    pub(crate) fn new(shared: Arc<RelayShared>) -> io::Result<Self> {
         let turn = claim(&shared)?;
         if let Err(error) = shared.keep_others_out() {
             shared.change(|state| state.dialog = false);
             return Err(error);
         }
         let settled = |state: &State| match state.standing {
-            Standing::Held | Standing::Ended => true,
-            Standing::Running | Standing::Parked => state.in_background || state.finishing,
+            RelayPhase::Held | RelayPhase::Ended => true,
+            RelayPhase::Running | RelayPhase::Parked => state.in_background || state.finishing,
         };
         let why_not = {
             let state = shared.wait(PATIENCE, settled);
             match state.standing {
-                Standing::Held => None,
-                Standing::Ended => Some(ended()),
-                Standing::Running | Standing::Parked if state.finishing => Some(ended()),
-                Standing::Running | Standing::Parked if state.in_background => Some(background()),
-                Standing::Running | Standing::Parked => Some(io::ErrorKind::TimedOut.into()),
+                RelayPhase::Held => None,
+                RelayPhase::Ended => Some(ended()),
+                RelayPhase::Running | RelayPhase::Parked if state.finishing => Some(ended()),
+                RelayPhase::Running | RelayPhase::Parked if state.in_background => Some(background()),
+                RelayPhase::Running | RelayPhase::Parked => Some(io::ErrorKind::TimedOut.into()),
             }
         };
-        let ears = Ears::new(shared.person.size());
+        let ears = KeyInput::new(shared.person.size());
         let paused = Self { shared, turn, ears, picture: Vec::new() };
         if let Some(why_not) = why_not {
             return Err(why_not);
@@ -57,7 +57,7 @@ impl Paused {
 }
 
 /// Waits for the turn, and returns which it is.
-fn claim(shared: &Shared) -> io::Result<u64> {
+fn claim(shared: &RelayShared) -> io::Result<u64> {
     let mut state = shared.wait(Duration::MAX, |state| !state.dialog || is_over(state));
     if is_over(&state) {
         return Err(ended());
@@ -74,7 +74,7 @@ fn claim(shared: &Shared) -> io::Result<u64> {
 }
 
 fn is_over(state: &State) -> bool {
-    state.finishing || state.standing == Standing::Ended
+    state.finishing || state.standing == RelayPhase::Ended
 }
 
 fn background() -> io::Error {
@@ -95,12 +95,12 @@ enum News {
     Nothing,
 }
 
-impl Paused {
+impl PtyDialog {
     fn news(&self) -> News {
         let mut state = self.shared.state();
         if is_over(&state) || std::mem::take(&mut state.spoilt) {
             News::Gone
-        } else if state.standing != Standing::Held {
+        } else if state.standing != RelayPhase::Held {
             News::Away
         } else if std::mem::take(&mut state.disturbed) {
             News::Disturbed
@@ -110,8 +110,8 @@ impl Paused {
     }
 }
 
-impl Source for Shared {
-    fn size(&self) -> Size {
+impl KeySource for RelayShared {
+    fn size(&self) -> TerminalSize {
         self.person.size()
     }
 
@@ -122,7 +122,7 @@ impl Source for Shared {
     fn read(&self) -> io::Result<Option<Vec<u8>>> {
         // In one breath: when this process is stopped, what is typed is not ours until a dialog was painted anew.
         let state = self.state();
-        if state.standing == Standing::Held && !state.disturbed { self.person.read() } else { Ok(None) }
+        if state.standing == RelayPhase::Held && !state.disturbed { self.person.read() } else { Ok(None) }
     }
 
     fn early(&self, bytes: &[u8]) {
@@ -134,7 +134,7 @@ impl Source for Shared {
     }
 }
 
-impl Drop for Paused {
+impl Drop for PtyDialog {
     fn drop(&mut self) {
         self.shared.give_new(&self.ears.take());
         self.shared.change(|state| {
@@ -144,11 +144,13 @@ impl Drop for Paused {
             state.dialog = false;
         });
         // Whoever writes next writes to what the command has on the screen.
-        drop(self.shared.wait(PATIENCE, |state| state.standing != Standing::Held || state.turn != self.turn));
+        drop(
+            self.shared.wait(PATIENCE, |state| state.standing != RelayPhase::Held || state.turn != self.turn),
+        );
     }
 }
 
-impl Write for Paused {
+impl Write for PtyDialog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.picture.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -162,24 +164,24 @@ impl Write for Paused {
     }
 }
 
-impl Stage for Paused {
-    fn size(&self) -> Size {
+impl DialogSurface for PtyDialog {
+    fn size(&self) -> TerminalSize {
         self.ears.size()
     }
 
-    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
+    fn read_event(&mut self, timeout: Duration) -> io::Result<Option<SurfaceEvent>> {
         let end = Instant::now() + timeout;
         loop {
             match self.news() {
-                News::Gone => return Ok(Some(Event::Gone)),
+                News::Gone => return Ok(Some(SurfaceEvent::Gone)),
                 News::Disturbed => {
                     // What is typed now was perhaps typed at another program.
                     self.renew();
-                    return Ok(Some(Event::Resized(self.ears.size())));
+                    return Ok(Some(SurfaceEvent::Resized(self.ears.size())));
                 }
                 News::Away => {
                     let left = end.saturating_duration_since(Instant::now());
-                    let back = |state: &State| state.standing == Standing::Held || is_over(state);
+                    let back = |state: &State| state.standing == RelayPhase::Held || is_over(state);
                     if !back(&self.shared.wait(left, back)) {
                         return Ok(None);
                     }

@@ -5,9 +5,9 @@ use std::num::NonZeroU16;
 use memchr::memmem;
 use vt100::{Callbacks, Parser, Screen};
 
-use crate::modes::Modes;
-use crate::scan::Piece;
-use crate::stage::Size;
+use crate::modes::TerminalModes;
+use crate::output_scanner::Piece;
+use crate::surface::TerminalSize;
 
 /// A window of more cells than this is drawn again by the command itself, not from memory: 32 bytes a cell, two screens.
 const MOST_CELLS: usize = 200_000;
@@ -16,7 +16,7 @@ const MOST_CELLS: usize = 200_000;
 const PLAIN_PEN: &str = "\x1b[m";
 
 /// A picture of the alternate screen.
-pub(crate) struct Picture {
+pub(crate) struct AltScreen {
     /// Nothing for a window of a size that is not kept.
     parser: Option<Parser<Unknown>>,
     /// Something was drawn that is not in the picture.
@@ -53,9 +53,9 @@ impl Callbacks for Unknown {
     }
 }
 
-impl Picture {
+impl AltScreen {
     /// An empty one.
-    pub(crate) fn new(size: Size) -> Self {
+    pub(crate) fn new(size: TerminalSize) -> Self {
         let cells = usize::from(size.rows) * usize::from(size.columns);
         let kept = (2..=MOST_CELLS).contains(&cells) && size.rows > 1 && size.columns > 1;
         let (rows, columns) = sides(size);
@@ -83,7 +83,7 @@ impl Picture {
     }
 
     /// Draws a piece of output.
-    pub(crate) fn draw(&mut self, piece: Piece<'_>, modes: &Modes) {
+    pub(crate) fn draw(&mut self, piece: Piece<'_>, modes: &TerminalModes) {
         let Some(parser) = &mut self.parser else { return };
         match piece {
             Piece::Text(text) => match modes.characters() {
@@ -105,7 +105,7 @@ impl Picture {
     }
 
     /// The window has another size.
-    pub(crate) fn resize(&mut self, size: Size) {
+    pub(crate) fn resize(&mut self, size: TerminalSize) {
         match &mut self.parser {
             Some(parser) if Self::new(size).parser.is_some() => {
                 let (rows, columns) = sides(size);
@@ -129,7 +129,7 @@ impl Picture {
     }
 
     /// Draws all of it, with the cursor where it was. For a screen with nothing switched.
-    pub(crate) fn paint(&self, modes: &Modes) -> String {
+    pub(crate) fn paint(&self, modes: &TerminalModes) -> String {
         let Some(parser) = &self.parser else { return "\x1b[H\x1b[2J".into() };
         let screen = parser.screen();
         let mut text = screen.contents_formatted();
@@ -202,7 +202,7 @@ fn has_unknown_look(params: &[&[u16]]) -> bool {
     false
 }
 
-fn sides(size: Size) -> (NonZeroU16, NonZeroU16) {
+fn sides(size: TerminalSize) -> (NonZeroU16, NonZeroU16) {
     let length = |of| NonZeroU16::new(of).unwrap_or(NonZeroU16::MIN);
     (length(size.rows), length(size.columns))
 }

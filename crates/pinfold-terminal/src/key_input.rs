@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::decoder::{Decoded, Decoder};
-use crate::stage::{Event, Key, KeyCode, QUIET, Size, Typed};
+use crate::surface::{Key, KeyCode, KeyTiming, QUIET, SurfaceEvent, TerminalSize};
 
 /// How long an escape character waits for what belongs to it. Terminals send both at once; networks may part them.
 const ESCAPE_ALONE: Duration = Duration::from_millis(50);
@@ -27,7 +27,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Whether keys are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counting {
+enum KeyCounting {
     /// Nothing was painted yet.
     NotYet,
     /// Painted at the first moment; since the second nothing was typed.
@@ -39,9 +39,9 @@ enum Counting {
 }
 
 /// Where keys come from, and the clock beside it.
-pub(crate) trait Source {
+pub(crate) trait KeySource {
     /// The size of the window.
-    fn size(&self) -> Size;
+    fn size(&self) -> TerminalSize;
 
     /// Waits until something can be read, or has ended; false when nothing has within `wait`.
     fn wait(&self, wait: Duration) -> io::Result<bool>;
@@ -65,14 +65,14 @@ pub(crate) trait Source {
 
 /// Listens to a terminal for a dialog.
 #[derive(Debug)]
-pub(crate) struct Ears {
+pub(crate) struct KeyInput {
     decoder: Decoder,
     /// What was read and is not told yet.
-    events: VecDeque<Event>,
+    events: VecDeque<SurfaceEvent>,
     /// What was read and belongs to no event yet.
     begun: Vec<u8>,
-    counting: Counting,
-    size: Size,
+    counting: KeyCounting,
+    size: TerminalSize,
     /// The escape character that waits for what belongs to it.
     escape: Option<Escape>,
     /// When there was nothing to be read.
@@ -90,13 +90,13 @@ struct Escape {
     alone: bool,
 }
 
-impl Ears {
-    pub(crate) fn new(size: Size) -> Self {
+impl KeyInput {
+    pub(crate) fn new(size: TerminalSize) -> Self {
         Self {
             decoder: Decoder::default(),
             events: VecDeque::new(),
             begun: Vec::new(),
-            counting: Counting::NotYet,
+            counting: KeyCounting::NotYet,
             size,
             escape: None,
             empty_at: None,
@@ -105,23 +105,23 @@ impl Ears {
         }
     }
 
-    pub(crate) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> TerminalSize {
         self.size
     }
 
     /// Something was painted. What was typed before goes elsewhere.
-    pub(crate) fn painted(&mut self, source: &dyn Source) {
-        if self.counting == Counting::NotYet {
+    pub(crate) fn painted(&mut self, source: &dyn KeySource) {
+        if self.counting == KeyCounting::NotYet {
             source.early(&self.take());
             while let Ok(Some(1..)) = self.read(source) {}
             let now = source.now();
-            self.counting = Counting::Quiet { painted: now, since: now };
+            self.counting = KeyCounting::Quiet { painted: now, since: now };
         }
     }
 
     /// Keys are not told until something new was painted.
     pub(crate) fn renew(&mut self) {
-        self.counting = Counting::NotYet;
+        self.counting = KeyCounting::NotYet;
     }
 
     /// What was typed and was not told.
@@ -139,7 +139,11 @@ impl Ears {
     }
 
     /// The next event. What is typed while keys are not told goes elsewhere.
-    pub(crate) fn next(&mut self, source: &dyn Source, timeout: Duration) -> io::Result<Option<Event>> {
+    pub(crate) fn next(
+        &mut self,
+        source: &dyn KeySource,
+        timeout: Duration,
+    ) -> io::Result<Option<SurfaceEvent>> {
         let end = source.now() + timeout;
         loop {
             if let Some(event) = self.told(source)? {
@@ -149,7 +153,7 @@ impl Ears {
             let wait = self.patience(now).min(end.saturating_duration_since(now));
             if source.wait(wait)? {
                 match self.read(source)? {
-                    Some(0) => return Ok(Some(Event::Gone)),
+                    Some(0) => return Ok(Some(SurfaceEvent::Gone)),
                     Some(_) => continue,
                     None => return Ok(None),
                 }
@@ -161,7 +165,7 @@ impl Ears {
         }
     }
 
-    fn told(&mut self, source: &dyn Source) -> io::Result<Option<Event>> {
+    fn told(&mut self, source: &dyn KeySource) -> io::Result<Option<SurfaceEvent>> {
         if let Some(event) = self.ready(source)? {
             return Ok(Some(event));
         }
@@ -170,19 +174,19 @@ impl Ears {
     }
 
     /// Reads what there is, and returns how much that was. Whether it is told was settled when it came.
-    fn read(&mut self, source: &dyn Source) -> io::Result<Option<usize>> {
+    fn read(&mut self, source: &dyn KeySource) -> io::Result<Option<usize>> {
         let before = self.empty_at;
         let Some(bytes) = source.read()? else { return Ok(None) };
         let at = source.now();
         (self.empty_at, self.read_at) = (Some(at), Some(at));
         match &mut self.counting {
-            Counting::Yes => self.decode(&bytes, before.unwrap_or(at), at),
-            Counting::Quiet { since, .. } => {
+            KeyCounting::Yes => self.decode(&bytes, before.unwrap_or(at), at),
+            KeyCounting::Quiet { since, .. } => {
                 *since = at;
                 self.typed = Some(at);
                 source.early(&bytes);
             }
-            Counting::NotYet => {
+            KeyCounting::NotYet => {
                 self.typed = Some(at);
                 source.early(&bytes);
             }
@@ -202,18 +206,18 @@ impl Ears {
             if let Some(decoded) = decoded {
                 let bytes = std::mem::take(&mut self.begun);
                 let alone = is_whole && bytes.len() == read.len();
-                self.push(decoded, Typed { bytes, since, at, alone });
+                self.push(decoded, KeyTiming { bytes, since, at, alone });
             }
         }
         let alone = is_whole && self.begun.len() == read.len();
         self.escape = self.decoder.is_waiting().then_some(Escape { since, at, alone });
     }
 
-    fn push(&mut self, decoded: Decoded, typed: Typed) {
+    fn push(&mut self, decoded: Decoded, typed: KeyTiming) {
         self.events.push_back(match decoded {
-            Decoded::Key(key) => Event::Key(key, typed),
-            Decoded::Paste(text) => Event::Paste(text, typed),
-            Decoded::Report => Event::Report(typed),
+            Decoded::Key(key) => SurfaceEvent::Key(key, typed),
+            Decoded::Paste(text) => SurfaceEvent::Paste(text, typed),
+            Decoded::Report => SurfaceEvent::Report(typed),
         });
     }
 
@@ -223,7 +227,7 @@ impl Ears {
         if let Some(at) = self.read_at.filter(|at| rested(*at) && self.is_perhaps_typed()) {
             self.decoder.forget();
             let bytes = std::mem::take(&mut self.begun);
-            self.push(Decoded::Report, Typed { bytes, since: at, at, alone: false });
+            self.push(Decoded::Report, KeyTiming { bytes, since: at, at, alone: false });
         }
         let over = |escape: &Escape| now.saturating_duration_since(escape.at) >= ESCAPE_ALONE;
         let Some(Escape { since, at, alone }) = self.escape.filter(over) else { return };
@@ -231,7 +235,7 @@ impl Ears {
         if self.decoder.give_up_waiting() {
             let bytes = std::mem::take(&mut self.begun);
             let key = Decoded::Key(Key::plain(KeyCode::Escape));
-            self.push(key, Typed { bytes, since, at, alone });
+            self.push(key, KeyTiming { bytes, since, at, alone });
         }
     }
 
@@ -245,43 +249,45 @@ impl Ears {
     fn patience(&self, now: Instant) -> Duration {
         let left = |since: Instant, wait: Duration| wait.saturating_sub(now.saturating_duration_since(since));
         let quiet = match self.counting {
-            Counting::Quiet { since, .. } => left(since, QUIET),
-            Counting::NotYet | Counting::Yes => LOOK,
+            KeyCounting::Quiet { since, .. } => left(since, QUIET),
+            KeyCounting::NotYet | KeyCounting::Yes => LOOK,
         };
         let escape = self.escape.map_or(LOOK, |escape| left(escape.at, ESCAPE_ALONE));
         quiet.min(escape).min(LOOK)
     }
 
     /// Whether a quiet moment has passed. It has not when something was typed that nobody has read yet.
-    fn ready(&mut self, source: &dyn Source) -> io::Result<Option<Event>> {
-        let Counting::Quiet { painted, since } = self.counting else { return Ok(None) };
+    fn ready(&mut self, source: &dyn KeySource) -> io::Result<Option<SurfaceEvent>> {
+        let KeyCounting::Quiet { painted, since } = self.counting else { return Ok(None) };
         if source.now().saturating_duration_since(since) < QUIET {
             return Ok(None);
         }
         match self.read(source)? {
             None => {
-                self.counting = Counting::Yes;
+                self.counting = KeyCounting::Yes;
                 let typed = self.typed.max(source.typed_before());
-                Ok(Some(Event::Ready { painted, typed }))
+                Ok(Some(SurfaceEvent::Ready { painted, typed }))
             }
-            Some(0) => Ok(Some(Event::Gone)),
+            Some(0) => Ok(Some(SurfaceEvent::Gone)),
             Some(_) => Ok(None),
         }
     }
 
-    fn resized(&mut self, source: &dyn Source) -> Option<Event> {
+    fn resized(&mut self, source: &dyn KeySource) -> Option<SurfaceEvent> {
         let size = source.size();
         (size != self.size).then(|| {
             self.size = size;
-            Event::Resized(size)
+            SurfaceEvent::Resized(size)
         })
     }
 }
 
-fn bytes_of(event: Event) -> Vec<u8> {
+fn bytes_of(event: SurfaceEvent) -> Vec<u8> {
     match event {
-        Event::Key(_, typed) | Event::Paste(_, typed) | Event::Report(typed) => typed.bytes,
-        Event::Ready { .. } | Event::Resized(_) | Event::Gone => Vec::new(),
+        SurfaceEvent::Key(_, typed) | SurfaceEvent::Paste(_, typed) | SurfaceEvent::Report(typed) => {
+            typed.bytes
+        }
+        SurfaceEvent::Ready { .. } | SurfaceEvent::Resized(_) | SurfaceEvent::Gone => Vec::new(),
     }
 }
 

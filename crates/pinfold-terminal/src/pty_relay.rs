@@ -9,8 +9,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read, write};
 use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
 
-use crate::shared::{Shared, Standing};
-use crate::track::Track;
+use crate::relay_state::{RelayPhase, RelayShared};
+use crate::vt_state::VtState;
 
 /// Output waits for the person's terminal up to this length; then the command waits.
 const MOST_OUTPUT: usize = 64 << 10;
@@ -43,19 +43,19 @@ const LOOK_IN_FRONT: Duration = Duration::from_millis(200);
 const NUDGE: Duration = Duration::from_millis(80);
 
 /// Passes bytes on.
-pub(crate) struct Relay {
-    shared: Arc<Shared>,
+pub(crate) struct PtyRelay {
+    shared: Arc<RelayShared>,
     ours: OwnedFd,
     /// Kept open, so that a command which has closed its streams can open its terminal again.
     programs: Option<OwnedFd>,
-    track: Track,
+    track: VtState,
     /// For the person's terminal; the track has heard it.
     output: Vec<u8>,
     /// What came while a dialog was open; nobody has heard it.
     held: Vec<u8>,
     /// For the command.
     input: Vec<u8>,
-    standing: Standing,
+    standing: RelayPhase,
     in_front: bool,
     /// Since when a dialog waits for its turn.
     asked: Option<Instant>,
@@ -67,7 +67,7 @@ pub(crate) struct Relay {
 
 /// What others wish of the relay.
 #[expect(clippy::struct_excessive_bools, reason = "wishes that are independent of each other")]
-struct Wishes {
+struct PendingIo {
     dialog: bool,
     stopping: bool,
     finishing: bool,
@@ -99,9 +99,9 @@ impl From<Errno> for Gone {
     }
 }
 
-impl Relay {
-    pub(crate) fn new(shared: Arc<Shared>, ours: OwnedFd, programs: OwnedFd) -> Self {
-        let track = Track::new(shared.person.size());
+impl PtyRelay {
+    pub(crate) fn new(shared: Arc<RelayShared>, ours: OwnedFd, programs: OwnedFd) -> Self {
+        let track = VtState::new(shared.person.size());
         Self {
             shared,
             ours,
@@ -110,7 +110,7 @@ impl Relay {
             output: Vec::new(),
             held: Vec::new(),
             input: Vec::new(),
-            standing: Standing::Running,
+            standing: RelayPhase::Running,
             in_front: false,
             asked: None,
             nudged: None,
@@ -137,50 +137,50 @@ impl Relay {
 
     /// Does what is wished.
     fn follow(&mut self) -> Result<Next, Gone> {
-        let Wishes { dialog, stopping, finishing, resized, continued, early } = self.wishes();
+        let PendingIo { dialog, stopping, finishing, resized, continued, early } = self.wishes();
         self.input.extend(self.track.as_typed(&early));
         if resized {
             self.resize();
         }
-        if continued && self.standing == Standing::Running {
+        if continued && self.standing == RelayPhase::Running {
             self.look_in_front()?;
         }
         match self.standing {
-            Standing::Running if stopping => self.park()?,
-            Standing::Running if dialog && self.in_front && !finishing => return self.try_hold(),
-            Standing::Running => {
+            RelayPhase::Running if stopping => self.park()?,
+            RelayPhase::Running if dialog && self.in_front && !finishing => return self.try_hold(),
+            RelayPhase::Running => {
                 self.asked = None;
                 return Ok(if finishing { Next::End } else { Next::Wait });
             }
-            Standing::Held if stopping => {
+            RelayPhase::Held if stopping => {
                 self.shared.show(&self.track.come_back(), PATIENCE)?;
                 self.shared.let_others_in();
                 self.park()?;
             }
-            Standing::Held if !dialog => self.resume()?,
-            Standing::Parked if !stopping => self.unpark(dialog)?,
-            Standing::Held | Standing::Parked => return Ok(Next::Wait),
-            Standing::Ended => return Ok(Next::End),
+            RelayPhase::Held if !dialog => self.resume()?,
+            RelayPhase::Parked if !stopping => self.unpark(dialog)?,
+            RelayPhase::Held | RelayPhase::Parked => return Ok(Next::Wait),
+            RelayPhase::Ended => return Ok(Next::End),
         }
         Ok(Next::Follow)
     }
 
     /// What there is to do. What can be done now is taken.
-    fn wishes(&self) -> Wishes {
+    fn wishes(&self) -> PendingIo {
         let mut state = self.shared.state();
-        Wishes {
+        PendingIo {
             dialog: state.dialog,
             stopping: state.stopping,
             finishing: state.finishing,
-            resized: self.standing == Standing::Running && std::mem::take(&mut state.resized),
-            continued: self.standing != Standing::Parked && std::mem::take(&mut state.continued),
+            resized: self.standing == RelayPhase::Running && std::mem::take(&mut state.resized),
+            continued: self.standing != RelayPhase::Parked && std::mem::take(&mut state.continued),
             early: std::mem::take(&mut state.early),
         }
     }
 
-    fn stand(&mut self, standing: Standing) {
+    fn stand(&mut self, standing: RelayPhase) {
         self.standing = standing;
-        self.shared.person.set_aside(standing == Standing::Held);
+        self.shared.person.set_aside(standing == RelayPhase::Held);
         self.shared.tell(|state| state.standing = standing);
     }
 
@@ -200,7 +200,7 @@ impl Relay {
         self.shared.person.set_aside(true);
         self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
         self.asked = None;
-        self.stand(Standing::Held);
+        self.stand(RelayPhase::Held);
         Ok(Next::Follow)
     }
 
@@ -213,7 +213,7 @@ impl Relay {
         self.dropping = self.track.is_too_long();
         self.shared.show(&self.track.come_back(), PATIENCE)?;
         self.nudge();
-        self.stand(Standing::Running);
+        self.stand(RelayPhase::Running);
         let held = std::mem::take(&mut self.held);
         self.hear(&held);
         Ok(())
@@ -222,10 +222,11 @@ impl Relay {
     /// Puts the terminal back for this process to stop.
     fn park(&mut self) -> Result<(), Gone> {
         // What a program says when it is stopped, it has said by now.
-        while self.standing == Standing::Running && self.output.len() < MOST_OUTPUT && self.read_output()? {}
+        while self.standing == RelayPhase::Running && self.output.len() < MOST_OUTPUT && self.read_output()? {
+        }
         let _ = self.flush(LAST_WORDS);
         self.leave_front();
-        self.stand(Standing::Parked);
+        self.stand(RelayPhase::Parked);
         Ok(())
     }
 
@@ -241,13 +242,13 @@ impl Relay {
                 self.shared.tell(|state| state.spoilt = true);
             }
             self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
-            self.stand(Standing::Held);
+            self.stand(RelayPhase::Held);
             return Ok(());
         }
         if self.in_front {
             self.shared.person.write(&self.track.redraw(), PATIENCE)?;
         }
-        self.stand(Standing::Running);
+        self.stand(RelayPhase::Running);
         Ok(())
     }
 
@@ -302,12 +303,12 @@ impl Relay {
 
     /// Waits until there is something to do, and moves bytes.
     fn wait(&mut self) -> Result<(), Gone> {
-        let running = self.standing == Standing::Running;
+        let running = self.standing == RelayPhase::Running;
         let room = if running { self.output.len() < MOST_OUTPUT } else { self.held.len() < MOST_HELD };
         let listens = running && self.in_front && self.input.len() < MOST_INPUT;
         let flag = |on: bool, flag: PollFlags| if on { flag } else { PollFlags::empty() };
         let person = flag(listens, PollFlags::IN) | flag(running && !self.output.is_empty(), PollFlags::OUT);
-        let parked = self.standing == Standing::Parked;
+        let parked = self.standing == RelayPhase::Parked;
         let ours = flag(room && !parked, PollFlags::IN) | flag(!self.input.is_empty(), PollFlags::OUT);
         let timeout = self.timeout().and_then(|wait| Timespec::try_from(wait).ok());
         let [person, ours, wake] = {
@@ -344,7 +345,7 @@ impl Relay {
             // The kernel hands over a page at a time.
             while self.output.len() + self.held.len() < before + CHUNK && self.read_output()? {}
             // At once: most of the time there is room.
-            if self.standing == Standing::Running && self.asked.is_none() {
+            if self.standing == RelayPhase::Running && self.asked.is_none() {
                 self.write_output()?;
             }
         }
@@ -355,7 +356,7 @@ impl Relay {
         let now = Instant::now();
         let rest = self.asked.map(|asked| (asked + REST).saturating_duration_since(now));
         let nudge = self.nudged.map(|at| at.saturating_duration_since(now));
-        let look = (!self.in_front && self.standing == Standing::Running).then_some(LOOK_IN_FRONT);
+        let look = (!self.in_front && self.standing == RelayPhase::Running).then_some(LOOK_IN_FRONT);
         [rest, nudge, look].into_iter().flatten().min()
     }
 
@@ -364,7 +365,7 @@ impl Relay {
         if self.nudged.is_some_and(|at| Instant::now() >= at) {
             self.resize();
         }
-        if !self.in_front && self.standing == Standing::Running {
+        if !self.in_front && self.standing == RelayPhase::Running {
             self.look_in_front()?;
             if self.in_front {
                 self.shared.person.write(&self.track.redraw(), PATIENCE)?;
@@ -406,7 +407,7 @@ impl Relay {
             Ok(0) => Err(Gone),
             Ok(count) => {
                 let came = bytes.get(..count).unwrap_or_default();
-                if self.standing == Standing::Running {
+                if self.standing == RelayPhase::Running {
                     self.hear(came);
                 } else {
                     self.held.extend(came);
@@ -473,10 +474,10 @@ impl Relay {
     }
 }
 
-impl Drop for Relay {
+impl Drop for PtyRelay {
     fn drop(&mut self) {
         self.leave_front();
         self.shared.person.set_aside(false);
-        self.shared.tell(|state| state.standing = Standing::Ended);
+        self.shared.tell(|state| state.standing = RelayPhase::Ended);
     }
 }

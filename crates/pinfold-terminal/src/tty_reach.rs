@@ -15,7 +15,7 @@ use rustix::fs::{major, minor};
 
 /// Whether a command can open the person's terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum TtyReach {
     /// It cannot: it does not see the terminals of its user.
     Apart,
     /// It can. Everything that it has started descends from this process, which is not itself part of it.
