@@ -129,7 +129,7 @@ impl<'a> Acts<'a> {
         self.reach = leaf.reach;
         self.taken.extend(scanned.commands.iter().cloned());
         let first = scanned.args.iter().find_map(Arg::operand);
-        let unknown_command = first.filter(|_| !leaf.commands.is_empty());
+        let unknown_command = first.filter(|_| !leaf.commands().is_empty());
         self.unread = unknown_command.is_some();
         if let Some(command) = unknown_command.filter(|_| leaf.closed) {
             self.unknown_command(command);
@@ -191,7 +191,7 @@ impl<'a> Acts<'a> {
         for arg in &scanned.args {
             if let Arg::Option { known: Some(known), name, value } = arg {
                 if let Does::Otherwise(other) = known.does {
-                    operands = *other;
+                    operands = other;
                 }
                 self.option(&mut reading, known.does, name, value.as_ref());
             }
@@ -214,7 +214,7 @@ impl<'a> Acts<'a> {
     fn option(&mut self, reading: &mut Reading<'a>, does: Does, name: &str, value: Option<&Cow<'a, Word>>) {
         let Some(value) = value else {
             match does {
-                Does::Bars(why) => self.option_bar("option", name, why),
+                Does::Bars(why) => self.option_bar("option", name, why.as_str()),
                 Does::Code => self.option_bar("inline-code", name, "holds code, which no pattern can judge"),
                 Does::InPlace | Does::Suffix => reading.in_place = true,
                 Does::ForFirst => reading.has_first = true,
@@ -247,7 +247,7 @@ impl<'a> Acts<'a> {
                 self.sources.push(value.clone());
             }
             Does::FolderOf => self.folder_of(value),
-            Does::Bars(why) => self.option_bar("option", name, why),
+            Does::Bars(why) => self.option_bar("option", name, why.as_str()),
             Does::Line => {
                 reading.has_first = true;
                 self.option_bar("option", name, "runs a command line");
@@ -327,17 +327,17 @@ impl<'a> Acts<'a> {
                 self.each(reading, words.get(skip..).unwrap_or_default(), operation, purpose);
             }
             Operands::Last(from, to) => self.last(reading, &words, from, to),
-            Operands::Command(skip) => self.start(words.get(skip..).unwrap_or_default()),
+            Operands::Command(skip) => self.start(words.get(usize::from(skip)..).unwrap_or_default()),
             Operands::Environment => self.environment(reading, &words),
             Operands::Elsewhere(skip) => {
-                self.start(words.get(skip..).unwrap_or_default());
+                self.start(words.get(usize::from(skip)..).unwrap_or_default());
                 self.elsewhere_last();
             }
-            Operands::Line(skip) => self.joined(words.get(skip..).unwrap_or_default()),
+            Operands::Line(skip) => self.joined(words.get(usize::from(skip)..).unwrap_or_default()),
             Operands::Script => self.script(reading, &words, Input::Code),
             Operands::ShellScript => self.script(reading, &words, Input::Commands),
             Operands::Hosts => words.iter().for_each(|word| self.host(word)),
-            Operands::Own(own) => own(self, args),
+            Operands::Own(own) => own.read(self, args),
         }
     }
 
@@ -767,7 +767,7 @@ impl Program {
     /// Whether it has options that a rule on its name does not mean.
     fn has_dangers(&self) -> bool {
         self.style != Style::Plain
-            && self.options.iter().any(|options| {
+            && self.options().iter().any(|options| {
                 matches!(options.does, Does::Bars(_) | Does::Line | Does::Code | Does::InPlace)
                     || matches!(options.does, Does::Path(operation, _) if operation.writes())
             })

@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 use crate::read_only;
 
 /// Options of git, by subcommand.
-static GIT: LazyLock<HashMap<&'static str, Known>> =
-    LazyLock::new(|| parse(include_str!("table/git_options.txt")));
+static GIT: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| parse(include_str!("git_options.txt")));
 
 /// What is known of one subcommand.
 #[derive(Debug, Default)]
@@ -97,7 +96,7 @@ mod tests {
 
     #[test]
     fn every_line_of_the_text_is_read() {
-        let text = include_str!("table/git_options.txt");
+        let text = include_str!("git_options.txt");
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let (names, options) = line.split_once(": ").unwrap();
             assert!(options.split(' ').all(|option| option.starts_with('-')), "{names}");

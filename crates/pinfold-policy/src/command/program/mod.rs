@@ -1,32 +1,35 @@
-//! What well-known programs do with their arguments, as data: which options take a value, which of them write,
-//! read, run or load something, and what the operands are.
+//! What well-known programs do with their arguments: which options take a value, which of them write, read, run or load
+//! something, and what the operands are. The data stands in `programs/*.txt`.
 //!
-//! The tables name what matters and every option that takes a value of its own (so that the value is not taken
+//! The catalog names what matters and every option that takes a value of its own (so that the value is not taken
 //! for an operand); an option that is not in them is taken for a flag that does nothing of this kind.
 
 mod act;
+mod catalog;
 mod known;
+mod readings;
 mod scan;
 mod setting;
-mod table;
 
 pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
+pub(super) use catalog::find;
+#[cfg(test)]
+pub(super) use catalog::starters;
 pub(super) use scan::{Arg, scan};
 pub(super) use setting::query_goes_beyond;
-pub(super) use table::find;
-#[cfg(test)]
-pub(super) use table::starters;
 
+use self::catalog::{Interned, Span};
+use self::readings::OwnReading;
 use crate::claim::Operation;
 
 /// One program, or one subcommand of a program.
 pub(super) struct Program {
     /// Its names: the last component of the program, or the word of the subcommand.
-    pub(super) names: &'static [&'static str],
+    names: Span,
     pub(super) style: Style,
     /// Options end at the first operand.
     pub(super) stops: bool,
-    pub(super) options: &'static [Options],
+    options: Span,
     pub(super) operands: Operands,
     /// Whether it takes code or configuration from the folder that it works in.
     pub(super) folder: FolderUse,
@@ -35,7 +38,7 @@ pub(super) struct Program {
     /// An option without a row, and a first operand that is no known subcommand, may do anything.
     pub(super) closed: bool,
     /// Its subcommands, by the first operand. What a subcommand does not know is looked up here.
-    pub(super) commands: &'static [Program],
+    commands: Span,
 }
 
 /// What a program does with a place that one of its words names, where no row of the tables speaks of that word.
@@ -51,7 +54,7 @@ pub(super) enum Reach {
 }
 
 /// How options are written.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Style {
     /// `-a`, `-ab`, `-ovalue`, `--long`, `--long=value`, abbreviations of long ones.
     Gnu,
@@ -67,13 +70,13 @@ pub(super) enum Style {
 
 /// Options that do the same.
 pub(super) struct Options {
-    pub(super) names: &'static [&'static str],
+    names: Span,
     pub(super) takes: Takes,
     pub(super) does: Does,
 }
 
 /// Whether an option takes a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Takes {
     /// None.
     Nothing,
@@ -84,7 +87,7 @@ pub(super) enum Takes {
 }
 
 /// What the operand or the value of an option is to the program.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
     /// The program is there for it.
     Command,
@@ -93,7 +96,7 @@ pub(super) enum Purpose {
 }
 
 /// What an option does.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Does {
     /// Nothing that matters here. What its value is, is not said.
     Nothing,
@@ -108,7 +111,7 @@ pub(super) enum Does {
     /// Its value is a file in such a folder.
     FolderOf,
     /// It runs a program, loads code or opens a way to either; one clause for the person.
-    Bars(&'static str),
+    Bars(Interned),
     /// Its value is a command line that a shell runs.
     Line,
     /// It is inline code for the program's own language.
@@ -168,11 +171,11 @@ pub(super) enum Does {
     /// Its value is a host or an address.
     Host,
     /// It makes the program another: the operands are not what they are without it.
-    Otherwise(&'static Operands),
+    Otherwise(Operands),
 }
 
 /// What the operands are.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Operands {
     /// Nothing that matters here.
     Nothing,
@@ -183,13 +186,13 @@ pub(super) enum Operands {
     /// The last is where the others go: what is done to them, and to it.
     Last(Operation, Operation),
     /// A program with its arguments, behind so many other operands.
-    Command(usize),
+    Command(u8),
     /// The same with `NAME=value` in front, as `env` and `sudo` take it.
     Environment,
     /// A program with its arguments that runs elsewhere: in a container, on another host.
-    Elsewhere(usize),
+    Elsewhere(u8),
     /// Words that are joined and given to a shell, behind so many other operands.
-    Line(usize),
+    Line(u8),
     /// A script of the program's language, then arguments for the script.
     Script,
     /// A script of a shell, then arguments for the script; without one, what is on standard input.
@@ -197,107 +200,5 @@ pub(super) enum Operands {
     /// Addresses.
     Hosts,
     /// It takes its own reading.
-    Own(fn(&mut Acts<'_>, &[Arg<'_>])),
-}
-
-impl Program {
-    pub(super) const fn options(self, options: &'static [Options]) -> Self {
-        Self { options, ..self }
-    }
-
-    pub(super) const fn style(self, style: Style) -> Self {
-        Self { style, ..self }
-    }
-
-    /// Options end at the first operand.
-    pub(super) const fn stops(self) -> Self {
-        Self { stops: true, ..self }
-    }
-
-    /// It takes code or configuration from the folder that it works in.
-    pub(super) const fn at_home(self) -> Self {
-        Self { folder: FolderUse::Code, ..self }
-    }
-
-    /// Its words are text, whatever they look like.
-    pub(super) const fn says(self) -> Self {
-        Self { reach: Reach::Text, ..self }
-    }
-
-    /// It does nothing but read, whatever its words are.
-    pub(super) const fn looks(self) -> Self {
-        Self { reach: Reach::Reads, ..self }
-    }
-
-    /// The rows are complete: what has none may do anything.
-    pub(super) const fn closed(self) -> Self {
-        Self { closed: true, ..self }
-    }
-
-    pub(super) const fn commands(self, commands: &'static [Program]) -> Self {
-        Self { commands, ..self }
-    }
-}
-
-pub(super) const fn program(names: &'static [&'static str], operands: Operands) -> Program {
-    Program {
-        names,
-        style: Style::Gnu,
-        stops: false,
-        options: &[],
-        operands,
-        folder: FolderUse::Nothing,
-        reach: Reach::Anything,
-        closed: false,
-        commands: &[],
-    }
-}
-
-const fn options(names: &'static [&'static str], takes: Takes, does: Does) -> Options {
-    Options { names, takes, does }
-}
-
-/// Options with a value that is text, whatever it looks like.
-pub(super) const fn text(names: &'static [&'static str]) -> Options {
-    options(names, Takes::Value, Does::Text)
-}
-
-/// Options with a value that does not matter, unless it names a place.
-pub(super) const fn takes(names: &'static [&'static str]) -> Options {
-    options(names, Takes::Value, Does::Nothing)
-}
-
-/// Options without a value. Only those need a line that a dangerous one could be taken for an abbreviation of.
-pub(super) const fn flag(names: &'static [&'static str], does: Does) -> Options {
-    options(names, Takes::Nothing, does)
-}
-
-/// Options with a value that matters.
-pub(super) const fn with(names: &'static [&'static str], does: Does) -> Options {
-    options(names, Takes::Value, does)
-}
-
-/// Options with an optional value.
-pub(super) const fn maybe(names: &'static [&'static str], does: Does) -> Options {
-    options(names, Takes::Glued, does)
-}
-
-/// Options whose value is a file that is written beside the purpose.
-pub(super) const fn writes(names: &'static [&'static str]) -> Options {
-    with(names, Does::Path(Operation::Write, Purpose::Aside))
-}
-
-/// Options whose value is a file that is read.
-pub(super) const fn reads(names: &'static [&'static str]) -> Options {
-    with(names, Does::Path(Operation::Read, Purpose::Command))
-}
-
-/// Options whose value is a program that is run.
-pub(super) const fn runs(names: &'static [&'static str]) -> Options {
-    with(names, Does::Bars("runs the program that it names"))
-}
-
-/// Options whose value is code or configuration that is loaded.
-pub(super) const fn loads(names: &'static [&'static str]) -> Options {
-    with(names, Does::Bars("loads code or settings from where it says"))
+    Own(OwnReading),
 }

@@ -102,7 +102,7 @@ impl<'a> Scanner<'a> {
     fn operand(&mut self, word: &'a Word) {
         if let Some(program) = self.leaf() {
             // `cargo +nightly test`: the tool chain stands in front of the subcommand.
-            let in_front = !program.commands.is_empty() && known_start(word).starts_with('+');
+            let in_front = !program.commands().is_empty() && known_start(word).starts_with('+');
             if in_front && !self.ended && self.out.args.iter().all(|arg| arg.operand().is_none()) {
                 return self.push(None, known_start(word), None);
             }
@@ -161,16 +161,16 @@ impl<'a> Scanner<'a> {
             return None;
         }
         // What it abbreviates is not looked into further than this: the one that matters is assumed.
-        let groups = || self.out.levels.iter().rev().flat_map(|program| program.options);
-        let abbreviates = |options: &&Options| options.names.iter().any(|long| long.starts_with(name));
+        let groups = || self.out.levels.iter().rev().flat_map(|program| program.options());
+        let abbreviates = |options: &&Options| options.names().any(|long| long.starts_with(name));
         groups()
             .find(|options| !matches!(options.does, Does::Nothing) && abbreviates(options))
             .or_else(|| groups().find(abbreviates))
     }
 
     fn named(&self, name: &str) -> Option<&'static Options> {
-        let mut groups = self.out.levels.iter().rev().flat_map(|program| program.options);
-        groups.find(|options| options.names.contains(&name))
+        let mut groups = self.out.levels.iter().rev().flat_map(|program| program.options());
+        groups.find(|options| options.is_named(name))
     }
 
     /// `-abc`, `-ovalue`.
@@ -206,9 +206,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn letter(&self, letter: &str) -> Option<&'static Options> {
-        let is = |name: &&str| name.len() == letter.len() + 1 && name.ends_with(letter);
-        let mut groups = self.out.levels.iter().rev().flat_map(|program| program.options);
-        groups.find(|options| options.names.iter().any(is))
+        let is = |name: &str| name.len() == letter.len() + 1 && name.ends_with(letter);
+        let mut groups = self.out.levels.iter().rev().flat_map(|program| program.options());
+        groups.find(|options| options.names().any(is))
     }
 
     /// `-name value`, `-name=value`, with one or two dashes.
@@ -230,9 +230,9 @@ impl<'a> Scanner<'a> {
     /// `-name`, `-name value`, `-namevalue`: the longest name that the word starts with.
     fn glued(&mut self, word: &'a Word, start: &'a str) {
         let mut best: Option<(&'static Options, usize)> = None;
-        for options in self.out.levels.iter().rev().flat_map(|program| program.options) {
-            for name in options.names {
-                let fits = start == *name || options.takes != Takes::Nothing && start.starts_with(name);
+        for options in self.out.levels.iter().rev().flat_map(|program| program.options()) {
+            for name in options.names() {
+                let fits = start == name || options.takes != Takes::Nothing && start.starts_with(name);
                 if fits && best.is_none_or(|(_, length)| length < name.len()) {
                     best = Some((options, name.len()));
                 }
@@ -270,7 +270,7 @@ impl<'a> Scanner<'a> {
 
 /// The subcommand of that name.
 pub(in super::super) fn command(program: &'static Program, name: &str) -> Option<&'static Program> {
-    program.commands.iter().find(|command| command.names.contains(&name))
+    program.commands().iter().find(|command| command.is_named(name))
 }
 
 /// Whether a word that starts with no known character could start with a dash.

@@ -5,175 +5,18 @@ use std::borrow::Cow;
 use pinfold_shell::{Part, Word};
 
 use super::super::super::words::literal;
-use super::super::{
-    Acts, Arg, Does, Operands, Program, Purpose, Style, flag, loads, maybe, program, reads, runs, takes,
-    with, writes,
-};
+use super::super::{Acts, Arg, Does, Purpose};
 use crate::claim::Operation;
-use Operands::{Each, Own};
-use Operation::{Edit, Read, Write};
-use Purpose::{Aside, Command};
+use Operation::{Read, Write};
+use Purpose::Command;
 
 const RUNS: &str = "runs the program that it names";
 
-pub(super) const PROGRAMS: &[Program] = &[
-    program(&["tar", "gtar", "bsdtar"], Own(tar)).options(&[
-        with(&["-C", "--directory", "--cd", "--one-top-level"], Does::Into),
-        with(&["-f", "--file"], Does::Archive),
-        with(
-            &[
-                "-I",
-                "--use-compress-program",
-                "--use-compress-prog",
-                "--rsh-command",
-                "--rmt-command",
-                "--info-script",
-                "--new-volume-script",
-                "-F",
-            ],
-            Does::Bars(RUNS),
-        ),
-        with(&["--to-command"], Does::Line),
-        with(&["--checkpoint-action"], Does::Bars("may run a program at a checkpoint")),
-        flag(&["-P", "--absolute-names", "--absolute-paths"], Does::Bars("lets an archive write anywhere")),
-        with(&["--transform", "--xform"], Does::Bars("names files anew, and may run a program for it")),
-        with(&["-g", "--listed-incremental", "--index-file", "--volno-file"], Does::Path(Write, Aside)),
-        reads(&["-T", "--files-from", "-X", "--exclude-from"]),
-        takes(&[
-            "-b",
-            "--blocking-factor",
-            "-H",
-            "--format",
-            "-K",
-            "-L",
-            "-N",
-            "--newer",
-            "-V",
-            "--label",
-            "--exclude",
-            "--owner",
-            "--group",
-        ]),
-        takes(&[
-            "--mode",
-            "--mtime",
-            "--strip-components",
-            "--sort",
-            "--suffix",
-            "--record-size",
-            "--warning",
-            "--level",
-            "-s",
-        ]),
-        maybe(&["--checkpoint", "--occurrence", "--atime-preserve", "--totals", "--backup"], Does::Nothing),
-        flag(
-            &["-c", "--create", "-r", "--append", "-u", "--update", "-A", "--catenate", "--concatenate"],
-            Does::Nothing,
-        ),
-        flag(
-            &["-x", "--extract", "--get", "-t", "--list", "-d", "--diff", "--compare", "--delete"],
-            Does::Nothing,
-        ),
-        flag(&["--transparent", "--to-stdout", "-O", "--auto-compress"], Does::Nothing),
-    ]),
-    program(&["zip"], Own(zip)).options(&[
-        with(&["-TT", "--unzip-command"], Does::Bars(RUNS)),
-        with(
-            &["-O", "--output-file", "-lf", "--logfile-path", "-b", "--temp-path"],
-            Does::Path(Write, Aside),
-        ),
-        takes(&[
-            "-x",
-            "--exclude",
-            "-i",
-            "--include",
-            "-n",
-            "--suffixes",
-            "-P",
-            "--password",
-            "-s",
-            "--split-size",
-            "-t",
-            "-tt",
-            "-Z",
-        ]),
-        flag(&["-m", "--move"], Does::Bars("removes the files that it packs")),
-        flag(&["-T", "--test", "-r", "-q", "-j", "-u", "-f", "-d", "-@", "-9", "-l"], Does::Nothing),
-    ]),
-    program(&["unzip", "bsdunzip"], Own(unzip)).options(&[
-        with(&["-d"], Does::Into),
-        takes(&["-x", "-P", "-I", "-O"]),
-        flag(&["-:"], Does::Bars("lets an archive write outside")),
-        flag(&["-l", "-t", "-Z", "-v", "-p", "-c", "-z", "-o", "-n", "-q", "-j", "-u"], Does::Nothing),
-    ]),
-    program(&["7z", "7za", "7zz", "7zr", "unrar", "rar", "unar", "atool", "aunpack"], Own(seven))
-        .style(Style::Plain),
-    program(
-        &[
-            "gzip",
-            "gunzip",
-            "bzip2",
-            "bunzip2",
-            "xz",
-            "unxz",
-            "lzma",
-            "unlzma",
-            "lz4",
-            "unlz4",
-            "compress",
-            "uncompress",
-            "lzip",
-            "pigz",
-            "brotli",
-        ],
-        Each(Edit, Command),
-    )
-    .options(&[
-        takes(&["-S", "--suffix", "-T", "--threads", "-M", "--memlimit", "-p", "-b", "-w"]),
-        writes(&["-o", "--output"]),
-        flag(
-            &["-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"],
-            Does::Otherwise(&Each(Read, Command)),
-        ),
-    ]),
-    program(&["zstd", "unzstd", "pzstd"], Each(Edit, Command)).options(&[
-        writes(&["-o", "--output-dir-flat", "--output-dir-mirror"]),
-        reads(&["-D", "--patch-from", "--filelist"]),
-        takes(&["-T", "-M", "--memory"]),
-        flag(&["-c", "--stdout", "-l", "--list", "-t", "--test"], Does::Otherwise(&Each(Read, Command))),
-    ]),
-    program(&["cpio", "pax"], Own(cpio)).options(&[
-        with(&["-F", "--file", "-f"], Does::Path(Edit, Aside)),
-        reads(&["-I"]),
-        writes(&["-O"]),
-        with(&["-D", "--directory"], Does::Into),
-        runs(&["--rsh-command"]),
-        takes(&["-H", "--format", "-C", "--io-size", "-R", "--owner", "-E"]),
-        flag(&["-i", "--extract", "-p", "--pass-through", "-r", "-w", "-o", "--create"], Does::Nothing),
-    ]),
-    program(&["jar"], Own(jar)).style(Style::Plain),
-    program(
-        &[
-            "dpkg-deb",
-            "rpm2cpio",
-            "cabextract",
-            "msiextract",
-            "unsquashfs",
-            "mksquashfs",
-            "genisoimage",
-            "mkisofs",
-            "xorriso",
-        ],
-        Each(Write, Command),
-    )
-    .options(&[loads(&["-options_from_file"]), writes(&["-o", "-d", "-output"])]),
-];
-
 /// What `tar` does with its archive and its operands, old style (`tar xf a`) and new.
-fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let mut words = args.iter().filter_map(Arg::operand);
     let named = |wanted: &[&str]| {
-        args.iter().any(|arg| matches!(arg, Arg::Option { known: Some(known), .. } if known.names.iter().any(|name| wanted.contains(name))))
+        args.iter().any(|arg| matches!(arg, Arg::Option { known: Some(known), .. } if known.names().any(|name| wanted.contains(&name))))
     };
     let chosen = |letter: &str, long: &[&str]| {
         args.iter().any(|arg| match arg {
@@ -306,7 +149,7 @@ fn into(acts: &mut Acts<'_>, word: Option<&Word>) {
 }
 
 /// `zip archive files…`.
-fn zip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn zip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     for (at, word) in args.iter().filter_map(Arg::operand).enumerate() {
         if at == 0 {
             acts.path(Cow::Owned(word.clone()), Write, Command);
@@ -317,7 +160,7 @@ fn zip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 }
 
 /// `unzip archive [members] [-d folder]`.
-fn unzip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn unzip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if let Some(word) = args.iter().find_map(Arg::operand) {
         acts.path(Cow::Owned(word.clone()), Read, Command);
     }
@@ -336,7 +179,7 @@ fn unzip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 }
 
 /// `7z x archive -ofolder`.
-fn seven(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn seven(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     let verb = words.first().and_then(|word| word.as_static()).unwrap_or_default();
     let extracts = matches!(verb, "x" | "e");
@@ -362,7 +205,7 @@ fn seven(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 }
 
 /// `cpio -i` writes what its input names.
-fn cpio(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn cpio(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let reads_in = args.iter().any(|arg| matches!(arg, Arg::Option { name, .. } if *name == "--extract" || *name == "--pass-through" || !name.starts_with("--") && name.ends_with(['i', 'p', 'r'])));
     if reads_in {
         acts.unknown_operand();
@@ -373,7 +216,7 @@ fn cpio(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 }
 
 /// `jar cf archive files…`, `jar xf archive`.
-fn jar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn jar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     let letters = words.first().and_then(|word| word.as_static()).unwrap_or_default();
     if let Some(file) = words.get(1) {

@@ -1,0 +1,123 @@
+//! Entries as source of tables: everything is an index into another table or into one string.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use super::compile::{Entry, Options};
+use super::vocabulary::Effect;
+
+/// Tables that grow.
+#[derive(Default)]
+struct Tables {
+    text: String,
+    texts: HashMap<String, String>,
+    names: Vec<String>,
+    name_lists: HashMap<Vec<String>, String>,
+    options: Vec<String>,
+    option_lists: HashMap<Vec<Options>, String>,
+    programs: Vec<String>,
+}
+
+/// The source of all tables.
+pub(crate) fn emit(entries: &[Entry]) -> String {
+    let mut tables = Tables::default();
+    tables.entries(entries);
+    let mut by_name: Vec<(&String, usize)> = entries
+        .iter()
+        .enumerate()
+        .flat_map(|(at, entry)| entry.names.iter().map(move |name| (name, at)))
+        .collect();
+    by_name.sort();
+    let by_name: Vec<String> =
+        by_name.into_iter().map(|(name, at)| format!("({}, {at})", tables.interned(name))).collect();
+    let mut source = String::new();
+    let mut table = |about: &str, name: &str, of: &str, rows: &[String]| {
+        writeln!(source, "/// {about}\npub(super) static {name}: [{of}; {}] = [", rows.len())
+            .expect("a text takes everything");
+        for row in rows {
+            writeln!(source, "    {row},").expect("a text takes everything");
+        }
+        source.push_str("];\n");
+    };
+    table("Programs by name, sorted.", "BY_NAME", "(Interned, u16)", &by_name);
+    table("Programs, and behind them subcommands.", "PROGRAMS", "Program", &tables.programs);
+    table("Options of programs.", "OPTIONS", "Options", &tables.options);
+    table("Names of options and programs.", "NAMES", "Interned", &tables.names);
+    writeln!(source, "/// All texts.\npub(super) static TEXT: &str = {:?};", tables.text)
+        .expect("a text takes everything");
+    source
+}
+
+impl Tables {
+    /// Entries that stand one behind the other; where they do.
+    fn entries(&mut self, entries: &[Entry]) -> String {
+        let from = self.programs.len();
+        self.programs.extend(entries.iter().map(|_| String::new()));
+        for (at, entry) in entries.iter().enumerate() {
+            let program = self.program(entry);
+            if let Some(row) = self.programs.get_mut(from + at) {
+                *row = program;
+            }
+        }
+        span(from, entries.len())
+    }
+
+    fn program(&mut self, entry: &Entry) -> String {
+        let names = self.names(&entry.names);
+        let options = self.options(&entry.options);
+        let commands = self.entries(&entry.commands);
+        let Entry { style, stops, folder, reach, closed, operands, .. } = entry;
+        format!(
+            "Program {{ names: {names}, style: Style::{style}, stops: {stops}, options: {options}, operands: \
+             {operands}, folder: FolderUse::{folder}, reach: Reach::{reach}, closed: {closed}, commands: {commands} }}"
+        )
+    }
+
+    fn options(&mut self, options: &[Options]) -> String {
+        if let Some(span) = self.option_lists.get(options) {
+            return span.clone();
+        }
+        let rows: Vec<String> = options.iter().map(|options| self.option(options)).collect();
+        let span = span(self.options.len(), rows.len());
+        self.options.extend(rows);
+        self.option_lists.insert(options.to_vec(), span.clone());
+        span
+    }
+
+    fn option(&mut self, options: &Options) -> String {
+        let names = self.names(&options.names);
+        let does = match &options.effect {
+            Effect::Source(source) => source.clone(),
+            Effect::Risky(why) => format!("Does::Bars({})", self.interned(why)),
+        };
+        format!("Options {{ names: {names}, takes: Takes::{}, does: {does} }}", options.takes)
+    }
+
+    fn names(&mut self, names: &[String]) -> String {
+        if let Some(span) = self.name_lists.get(names) {
+            return span.clone();
+        }
+        let rows: Vec<String> = names.iter().map(|name| self.interned(name)).collect();
+        let span = span(self.names.len(), rows.len());
+        self.names.extend(rows);
+        self.name_lists.insert(names.to_vec(), span.clone());
+        span
+    }
+
+    fn interned(&mut self, text: &str) -> String {
+        if let Some(interned) = self.texts.get(text) {
+            return interned.clone();
+        }
+        let at = u16::try_from(self.text.len()).expect("all texts together are shorter than 64 KiB");
+        let length = u8::try_from(text.len()).expect("no text is longer than 255 bytes");
+        self.text.push_str(text);
+        let interned = format!("Interned {{ at: {at}, length: {length} }}");
+        self.texts.insert(text.to_owned(), interned.clone());
+        interned
+    }
+}
+
+fn span(from: usize, count: usize) -> String {
+    let bound = |at| u16::try_from(at).expect("no table has more than 65,535 rows");
+    format!("Span {{ from: {}, to: {} }}", bound(from), bound(from + count))
+}

@@ -1,0 +1,146 @@
+//! The words of the catalog, and the types of `src/command/program` that they stand for.
+
+/// What is done to a file, by the word for it; with `-aside` behind it, beside the purpose of the program.
+const OPERATIONS: &[(&str, &str)] = &[
+    ("reads", "Read"),
+    ("lists", "List"),
+    ("searches", "Search"),
+    ("writes", "Write"),
+    ("edits", "Edit"),
+    ("deletes", "Delete"),
+    ("makes-folder", "MakeDir"),
+    ("copies-from", "CopyFrom"),
+    ("copies-to", "CopyTo"),
+    ("moves-from", "MoveFrom"),
+    ("moves-to", "MoveTo"),
+];
+
+/// What options do, where one word says all of it.
+const EFFECTS: &[(&str, &str)] = &[
+    ("plain", "Nothing"),
+    ("text", "Text"),
+    ("works-in", "Folder"),
+    ("code-folder", "Source"),
+    ("code-file", "FolderOf"),
+    ("command-line", "Line"),
+    ("code", "Code"),
+    ("in-place", "InPlace"),
+    ("in-place-suffix", "Suffix"),
+    ("for-first", "ForFirst"),
+    ("for-first-file", "FirstFile"),
+    ("first-is-command-line", "FirstIsLine"),
+    ("split-words", "Words"),
+    ("writes-or-pipes", "Piped"),
+    ("setting", "Setting"),
+    ("config-file", "ConfigFile"),
+    ("writes-here", "Here"),
+    ("write-out", "WriteOut"),
+    ("define", "Define"),
+    ("pass-on", "Pass"),
+    ("module", "Module"),
+    ("mount", "Mount"),
+    ("container-network", "Network"),
+    ("build-output", "Output"),
+    ("into", "Into"),
+    ("archive", "Archive"),
+    ("query", "Query"),
+    ("sed-script", "SedScript"),
+    ("target-folder", "Target"),
+    ("at-file", "AtFile"),
+    ("form-file", "FormFile"),
+    ("encoded-file", "Encoded"),
+    ("format", "Format"),
+    ("host", "Host"),
+];
+
+/// Reasons that have a word of their own.
+const REASONS: &[(&str, &str)] =
+    &[("runs", "runs the program that it names"), ("loads", "loads code or settings from where it says")];
+
+/// How options are written.
+pub(crate) const STYLES: &[(&str, &str)] =
+    &[("gnu", "Gnu"), ("go", "Go"), ("single", "Single"), ("glued", "Glued"), ("none", "Plain")];
+
+/// What a program takes from the folder that it works in.
+pub(crate) const FOLDERS: &[(&str, &str)] =
+    &[("repository", "Repository"), ("changes-repository", "ChangesRepository"), ("code", "Code")];
+
+/// What a program does with a place that a word names of which nothing is said.
+pub(crate) const REACHES: &[(&str, &str)] = &[("text", "Text"), ("reads", "Reads")];
+
+/// What an option does.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Effect {
+    /// Source of a `Does`.
+    Source(String),
+    /// The reason why only a rule that names the option covers it.
+    Risky(String),
+}
+
+/// The name that a word stands for.
+pub(crate) fn look_up(words: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
+    words.iter().find(|(own, _)| *own == word).map(|(_, name)| *name)
+}
+
+/// What the options of a line do, by its first word, the words behind it that are no options, and its quoted text.
+pub(crate) fn effect(key: &str, words: &[&str], quoted: Option<&str>) -> Option<Effect> {
+    if key == "risky" {
+        return quoted.filter(|_| words.is_empty()).map(|why| Effect::Risky(why.to_owned()));
+    }
+    if key == "otherwise" {
+        return Some(Effect::Source(format!("Does::Otherwise({})", operands(words)?)));
+    }
+    if !words.is_empty() || quoted.is_some() {
+        return None;
+    }
+    let by_word = look_up(EFFECTS, key).map(|name| format!("Does::{name}"));
+    let by_operation = || path(key).map(|path| format!("Does::Path({path})"));
+    let by_reason = || look_up(REASONS, key).map(|why| Effect::Risky(why.to_owned()));
+    by_word.or_else(by_operation).map(Effect::Source).or_else(by_reason)
+}
+
+/// `reads`, `writes-aside`.
+fn path(word: &str) -> Option<String> {
+    let (word, purpose) = match word.strip_suffix("-aside") {
+        Some(word) => (word, "Aside"),
+        None => (word, "Command"),
+    };
+    look_up(OPERATIONS, word).map(|name| format!("Operation::{name}, Purpose::{purpose}"))
+}
+
+/// What the operands are.
+pub(crate) fn operands(words: &[&str]) -> Option<String> {
+    let behind = |words: &[&str]| match words {
+        [] => Some(0),
+        ["after", count] => count.parse::<u8>().ok(),
+        _ => None,
+    };
+    let inner = match words {
+        ["nothing"] => "Nothing".to_owned(),
+        ["each", operation] => format!("Each({})", path(operation)?),
+        ["after-first", operation] => format!("AfterFirst({})", path(operation)?),
+        ["last", from, to] => {
+            let (from, to) = (look_up(OPERATIONS, from)?, look_up(OPERATIONS, to)?);
+            format!("Last(Operation::{from}, Operation::{to})")
+        }
+        ["program", rest @ ..] => format!("Command({})", behind(rest)?),
+        ["environment-and-program"] => "Environment".to_owned(),
+        ["program-elsewhere", rest @ ..] => format!("Elsewhere({})", behind(rest)?),
+        ["command-line", rest @ ..] => format!("Line({})", behind(rest)?),
+        ["script"] => "Script".to_owned(),
+        ["shell-script"] => "ShellScript".to_owned(),
+        ["hosts"] => "Hosts".to_owned(),
+        ["own", reading] => format!("Own(OwnReading::{})", pascal(reading)),
+        _ => return None,
+    };
+    Some(format!("Operands::{inner}"))
+}
+
+/// `first-program` as `FirstProgram`.
+fn pascal(word: &str) -> String {
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+    };
+    word.split('-').map(capital).collect()
+}
