@@ -1,4 +1,4 @@
-//! What a command has drawn on the alternate screen, so that it can be drawn again.
+//! Content of the alternate screen, kept so that it can be drawn again.
 
 use std::num::NonZeroU16;
 
@@ -73,7 +73,7 @@ impl AltScreen {
         }
     }
 
-    /// It goes away.
+    /// Leaves the alternate screen.
     pub(crate) fn leave(&mut self) {
         if let Some(parser) = &mut self.parser
             && parser.screen().alternate_screen()
@@ -123,7 +123,7 @@ impl AltScreen {
         }
     }
 
-    /// Whether something is missing that only the command can draw.
+    /// Returns `true` if a part is missing that only the command can draw.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.incomplete || self.parser.as_ref().is_none_or(|parser| parser.callbacks().0)
     }
@@ -168,7 +168,7 @@ fn write(parser: &mut Parser<Unknown>, mut text: &[u8]) -> bool {
     is_missing
 }
 
-/// Whether a text gets a look that is not kept: struck through, blinking, hidden, underlined in other ways.
+/// Returns `true` for an attribute that is not kept: struck through, blinking, hidden, underlined in other ways.
 fn has_unknown_look(params: &[&[u16]]) -> bool {
     let mut params = params.iter();
     while let Some(param) = params.next() {
@@ -207,7 +207,7 @@ fn sides(size: TerminalSize) -> (NonZeroU16, NonZeroU16) {
     (length(size.rows), length(size.columns))
 }
 
-/// Whether a string draws: pictures in several dialects, and texts that lead somewhere.
+/// Returns `true` for a string that draws: pictures in several dialects, and hyperlinks.
 fn draws(text: &[u8]) -> bool {
     match text {
         [_, b']', command @ ..] => {

@@ -10,10 +10,10 @@ use vte::{Params, Parser, Perform};
 
 use crate::surface::{Key, KeyCode};
 
-/// A pasted text is kept up to this length; what is longer nobody means for a dialog.
+/// Longest pasted text that is kept; a longer one is not meant for a dialog.
 const LONGEST_PASTE: usize = 64 << 10;
 
-/// What bytes stand for.
+/// The meaning of input bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decoded {
     Key(Key),
@@ -38,7 +38,7 @@ impl fmt::Debug for Decoder {
     }
 }
 
-/// What the parser has found.
+/// Events that the parser found.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 struct DecoderOutput {
@@ -80,12 +80,12 @@ impl Decoder {
         (bytes.len(), None)
     }
 
-    /// Whether an escape character waits for what follows.
+    /// Returns `true` while an escape character waits for the rest of a sequence.
     pub(crate) fn is_waiting(&self) -> bool {
         self.escape
     }
 
-    /// Whether a pasted text has begun and not ended.
+    /// Returns `true` if a pasted text has begun and not ended.
     pub(crate) fn is_pasting(&self) -> bool {
         self.heard.paste.is_some()
     }
@@ -121,7 +121,7 @@ impl DecoderOutput {
     }
 }
 
-/// What a control character stands for on a keyboard.
+/// Returns the key of a control character.
 fn control(c: char) -> Option<Key> {
     Some(match c {
         '\r' => Key::plain(KeyCode::Enter),
@@ -153,7 +153,7 @@ impl Perform for DecoderOutput {
     }
 
     fn execute(&mut self, byte: u8) {
-        // Bytes of the upper half stand for themselves only in encodings that nobody uses here.
+        // Bytes of the upper half stand for themselves only in encodings that are not in use here.
         if byte < 0x80 {
             self.function = false;
             self.character(char::from(byte));

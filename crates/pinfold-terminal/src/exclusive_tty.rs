@@ -15,18 +15,18 @@ use crate::key_input::{KeyInput, KeySource, is_ready};
 use crate::screen::{CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, SHOW_CURSOR, UNMARK_PASTE};
 use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
-/// How long the terminal may take to accept what is written.
+/// Time limit for the terminal to accept output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A stage on the terminal of this process, for programs that have it to themselves. What was typed before the dialog
-/// could be read is forgotten: nobody is there for whom it was meant.
+/// A dialog surface on the terminal of this process, for programs that have it to themselves. Keys typed before the
+/// dialog could be read are dropped: no other program waits for them.
 ///
 /// A signal that ends this process ends it after the terminal was put back.
 #[derive(Debug)]
 pub struct ExclusiveTty {
     own: Own,
     ears: KeyInput,
-    /// What is written, until it is flushed.
+    /// Output that is not flushed yet.
     picture: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ impl ExclusiveTty {
     /// Takes the terminal of this process, by whatever its standard streams lead to.
     ///
     /// # Errors
-    /// When there is none, or this process is in its background (`NotFound`): then nobody can be asked.
+    /// When there is none, or this process is in its background (`NotFound`): then there is no approver.
     pub fn open() -> io::Result<Self> {
         let nobody = || io::Error::new(io::ErrorKind::NotFound, "no terminal, or in the background of it");
         let person = HostTty::open()?.ok_or_else(nobody)?;
@@ -127,7 +127,7 @@ const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 /// No stage is open: the signals do what they would have done. A handler that was set once stays for as long as the
 /// process, so without this they would do nothing after the first dialog.
 static NONE_OPEN: AtomicBool = AtomicBool::new(true);
-/// How many stages are open.
+/// Number of open surfaces.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The signals that would end this process, put off until the terminal was put back.
@@ -174,7 +174,7 @@ impl Drop for Ends {
         for id in self.registered.drain(..) {
             low_level::unregister(id);
         }
-        // One that came when nobody read any more.
+        // A signal that came after the last read.
         if let Some(signal) = self.signal() {
             let _ = low_level::emulate_default_handler(signal);
         }

@@ -18,7 +18,7 @@ use rustix::termios::{
 use crate::screen::{CANCEL, LEAVE, SHOW_CURSOR, UNMARK_PASTE};
 use crate::surface::TerminalSize;
 
-/// How long somebody who panics waits for a terminal.
+/// Longest wait of a panicking thread for a terminal.
 const LAST_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The terminal that controls this process, as it was found.
@@ -34,7 +34,7 @@ pub(crate) struct HostTty {
 impl HostTty {
     /// Opens it and changes nothing; `None` when there is none, or this process is not in its foreground.
     pub(crate) fn open() -> io::Result<Option<Arc<Self>>> {
-        // A file of our own, so that not waiting for it is not noticed by whoever has the same terminal open.
+        // A file description of our own, so that non-blocking mode does not reach other openers of the terminal.
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let terminal = match open("/dev/tty", flags, Mode::empty()) {
             Ok(terminal) => terminal,
@@ -51,22 +51,22 @@ impl HostTty {
         Ok(Some(person))
     }
 
-    /// How it was.
+    /// Returns the original settings.
     pub(crate) fn settings(&self) -> &Termios {
         &self.before
     }
 
-    /// Whether this process has the foreground; an error when the terminal is gone.
+    /// Returns `true` if this process is in the foreground process group; an error when the terminal is gone.
     pub(crate) fn is_in_front(&self) -> io::Result<bool> {
         match tcgetpgrp(&self.terminal) {
             Ok(group) => Ok(group == getpgrp()),
-            // Nobody has it: for a moment, when a group has ended.
+            // No foreground group: for a moment, when a group has ended.
             Err(Errno::OPNOTSUPP) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// How large it is. One that does not know has the size of the first ones.
+    /// Returns the size. A terminal that does not know has the size of the first ones.
     pub(crate) fn size(&self) -> TerminalSize {
         let found = tcgetwinsize(&self.terminal).ok().map(|found| (found.ws_row, found.ws_col));
         match found {
@@ -85,19 +85,19 @@ impl HostTty {
         Ok(())
     }
 
-    /// Makes it as it was. There is nobody to tell when that fails: it is gone then.
+    /// Restores the original settings. A failure has no reader: the terminal is gone then.
     pub(crate) fn restore(&self) {
         if self.is_raw.swap(false, Ordering::Relaxed) {
             let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
         }
     }
 
-    /// It is somebody else's now, who has it as they like.
+    /// Forgets the settings: the terminal belongs to another process now.
     pub(crate) fn forget(&self) {
         self.is_raw.store(false, Ordering::Relaxed);
     }
 
-    /// Whether others are kept from opening it. Who may administer the machine can always.
+    /// Sets whether other processes are kept from opening it. A process with `CAP_SYS_ADMIN` always can.
     pub(crate) fn set_exclusive(&self, exclusive: bool) -> io::Result<()> {
         let done = if exclusive { ioctl_tiocexcl(&self.terminal) } else { ioctl_tiocnxcl(&self.terminal) };
         Ok(done?)
@@ -108,13 +108,13 @@ impl HostTty {
         self.is_aside.store(is_aside, Ordering::Relaxed);
     }
 
-    /// What was typed, without waiting; `None` when nothing was, nothing at all when it is gone.
+    /// Returns typed bytes, without waiting; `None` when there are none, an empty list when it is gone.
     pub(crate) fn read(&self) -> io::Result<Option<Vec<u8>>> {
         let mut bytes = [0u8; 4096];
         match read(&self.terminal, &mut bytes) {
             Ok(count) => Ok(Some(bytes.iter().copied().take(count).collect())),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            // Which it is too when somebody else has the foreground.
+            // The error too when another process has the foreground.
             Err(Errno::IO) if self.is_in_front().is_ok() => Ok(None),
             Err(Errno::IO) => Ok(Some(Vec::new())),
             Err(error) => Err(error.into()),
@@ -171,8 +171,8 @@ impl AsFd for HostTty {
     }
 }
 
-/// Where a panic ends the process nothing is dropped, and a person would be left with a terminal that shows nothing of
-/// what is typed.
+/// Remembers the terminal for a panic. A panic that ends the process drops nothing, and the terminal would be left without
+/// echo.
 fn remember(person: &Arc<HostTty>) {
     static OPEN: Mutex<Vec<Weak<HostTty>>> = Mutex::new(Vec::new());
     static HOOK: Once = Once::new();

@@ -12,20 +12,20 @@ use rustix::io::Errno;
 use crate::decoder::{Decoded, Decoder};
 use crate::surface::{Key, KeyCode, KeyTiming, QUIET, SurfaceEvent, TerminalSize};
 
-/// How long an escape character waits for what belongs to it. Terminals send both at once; networks may part them.
+/// Time an escape character waits for its sequence. Terminals send both at once; networks may part them.
 const ESCAPE_ALONE: Duration = Duration::from_millis(50);
 
-/// What a person types may look like the beginning of a sequence. If it is one the rest comes within this time.
+/// Time for the rest of a sequence whose beginning may be keys of a person.
 const REST_OF_SEQUENCE: Duration = Duration::from_millis(500);
 
 /// Begin strings, which no person types and a command may have chosen words of: they are read to their end.
 const STRINGS: [u8; 5] = *b"]P_^X";
 
-/// How often the size of the window is looked at while a dialog is open: quicker than anybody sees. Also how exactly it
-/// is known when a key was typed.
+/// Interval at which the size of the window is looked at while a dialog is open: quicker than an eye. Also the precision with
+/// which the time of a key is known.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
-/// Whether keys are told.
+/// State of the decision whether keys are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeyCounting {
     /// Nothing was painted yet.
@@ -38,7 +38,7 @@ enum KeyCounting {
     Yes,
 }
 
-/// Where keys come from, and the clock beside it.
+/// A source of keys, with its clock.
 pub(crate) trait KeySource {
     /// The size of the window.
     fn size(&self) -> TerminalSize;
@@ -46,14 +46,14 @@ pub(crate) trait KeySource {
     /// Waits until something can be read, or has ended; false when nothing has within `wait`.
     fn wait(&self, wait: Duration) -> io::Result<bool>;
 
-    /// What was typed and nobody has read, without waiting. `None` when there is nothing, or what there is is not meant
-    /// for us; nothing at all when the terminal is gone.
+    /// Reads typed bytes, without waiting. `None` when there are none, or they are not meant for us; an empty list when
+    /// the terminal is gone.
     fn read(&self) -> io::Result<Option<Vec<u8>>>;
 
     /// Takes what was typed before a dialog was seen.
     fn early(&self, bytes: &[u8]);
 
-    /// When something was typed last before this dialog.
+    /// Returns the time of the last key before this dialog.
     fn typed_before(&self) -> Option<Instant> {
         None
     }
@@ -67,19 +67,19 @@ pub(crate) trait KeySource {
 #[derive(Debug)]
 pub(crate) struct KeyInput {
     decoder: Decoder,
-    /// What was read and is not told yet.
+    /// Events that were read and not delivered yet.
     events: VecDeque<SurfaceEvent>,
-    /// What was read and belongs to no event yet.
+    /// Bytes that were read and belong to no event yet.
     begun: Vec<u8>,
     counting: KeyCounting,
     size: TerminalSize,
     /// The escape character that waits for what belongs to it.
     escape: Option<Escape>,
-    /// When there was nothing to be read.
+    /// Last time at which there was nothing to be read.
     empty_at: Option<Instant>,
-    /// When something was read last.
+    /// Time of the last read.
     read_at: Option<Instant>,
-    /// When something was typed that nobody was told of.
+    /// Time of the last key that was not delivered.
     typed: Option<Instant>,
 }
 
@@ -124,7 +124,7 @@ impl KeyInput {
         self.counting = KeyCounting::NotYet;
     }
 
-    /// What was typed and was not told.
+    /// Takes the keys that were not delivered.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.decoder = Decoder::default();
         self.escape = None;
@@ -239,13 +239,13 @@ impl KeyInput {
         }
     }
 
-    /// Whether what was begun may be keys that look like the beginning of a sequence.
+    /// Returns `true` if a begun sequence may be keys that look like one.
     fn is_perhaps_typed(&self) -> bool {
         let is_string = self.begun.get(1).is_some_and(|second| STRINGS.contains(second));
         !self.begun.is_empty() && !is_string && !self.decoder.is_pasting()
     }
 
-    /// How long there is nothing to do but wait.
+    /// Returns the time to wait.
     fn patience(&self, now: Instant) -> Duration {
         let left = |since: Instant, wait: Duration| wait.saturating_sub(now.saturating_duration_since(since));
         let quiet = match self.counting {
@@ -256,7 +256,7 @@ impl KeyInput {
         quiet.min(escape).min(LOOK)
     }
 
-    /// Whether a quiet moment has passed. It has not when something was typed that nobody has read yet.
+    /// Returns the event of a quiet moment that has passed. None has while typed bytes are unread.
     fn ready(&mut self, source: &dyn KeySource) -> io::Result<Option<SurfaceEvent>> {
         let KeyCounting::Quiet { painted, since } = self.counting else { return Ok(None) };
         if source.now().saturating_duration_since(since) < QUIET {

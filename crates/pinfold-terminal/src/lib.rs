@@ -1,14 +1,14 @@
-//! How a question is asked at the terminal that a command has.
+//! Approval dialogs at the terminal of a command.
 //!
 //! A dialog is drawn on a [`DialogSurface`]: something to write to, of a known size, that answers with keys. It is the same for
-//! a terminal that nobody else uses at the moment ([`ExclusiveTty`]) and for one that a running command believes to be its own.
+//! a terminal that no other process uses at the moment ([`ExclusiveTty`]) and for one that a running command believes to be its own.
 //!
-//! What every stage promises:
+//! What every surface promises:
 //!
-//! - Whatever was on the screen is there again when the stage is dropped.
+//! - The content of the screen is there again when the surface is dropped.
 //! - No key answers a dialog that was not yet seen: keys count only after the first [`flush`](std::io::Write::flush) and
 //!   a [quiet moment](QUIET), and again so after each [`DialogSurface::renew`].
-//! - What a terminal says by itself (reports, answers to questions that a command had put to it) is never a key, and a
+//! - Bytes that a terminal sends by itself (reports, answers to questions that a command had put to it) are never keys, and a
 //!   pasted text is one event, never keys.
 
 #![forbid(unsafe_code)]

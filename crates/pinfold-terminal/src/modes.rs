@@ -1,4 +1,4 @@
-//! What a command has switched at its terminal, so that it can be switched off for a dialog and on again.
+//! Modes that a command has set at its terminal, so that they can be reset for a dialog and set again.
 //!
 //! [xterm control sequences](https://invisible-island.net/xterm/ctlseqs/ctlseqs.html),
 //! [kitty keyboard protocol](https://sw.kovidgoyal.net/kitty/keyboard-protocol/)
@@ -53,13 +53,13 @@ const KEYPAD: u16 = 66;
 /// Nothing is shown until more has come.
 const TOGETHER: u16 = 2026;
 
-/// What is switched, as far as it is not as at the beginning.
+/// The modes that differ from the initial ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that are independent of each other")]
 pub(crate) struct TerminalModes {
     /// For each of [`PRIVATE`].
     changed: [bool; PRIVATE.len()],
-    /// How the mouse is reported, if it is. There are several ways, and one at a time.
+    /// The mouse reporting mode, if any. There are several, and one at a time.
     mouse: Option<u16>,
     /// Characters push others aside.
     insert: bool,
@@ -74,7 +74,7 @@ pub(crate) struct TerminalModes {
     shifted: bool,
     /// Keys in more words than usual, by the protocol with a stack.
     key_stack: bool,
-    /// The same in the older protocol, with its level.
+    /// Level of `modifyOtherKeys`, the older protocol.
     other_keys: u16,
 }
 
@@ -150,7 +150,7 @@ impl TerminalModes {
         }
     }
 
-    /// What a soft reset leaves as it is: reports.
+    /// Returns the modes that a soft reset leaves as they are: reports.
     fn changed_but_soft(&self) -> [bool; PRIVATE.len()] {
         let mut changed = self.changed;
         for (changed, (mode, _)) in changed.iter_mut().zip(PRIVATE) {
@@ -172,22 +172,22 @@ impl TerminalModes {
         found.is_some_and(|(changed, (_, usual))| *changed != usual)
     }
 
-    /// Whether the alternate screen is up.
+    /// Returns `true` if the alternate screen is up.
     pub(crate) fn is_alternate(&self) -> bool {
         self.alternate
     }
 
-    /// Whether the terminal was told to show nothing until more has come.
+    /// Returns `true` during a synchronized update (mode 2026).
     pub(crate) fn is_together(&self) -> bool {
         self.is(TOGETHER)
     }
 
-    /// Whether cursor keys are sent in their other form.
+    /// Returns `true` if cursor keys are sent in application mode.
     pub(crate) fn has_other_cursor_keys(&self) -> bool {
         self.is(CURSOR_KEYS)
     }
 
-    /// Whether pasted texts are marked.
+    /// Returns `true` if pasted texts are marked (bracketed paste).
     pub(crate) fn marks_paste(&self) -> bool {
         self.is(MARKED_PASTE)
     }
@@ -202,7 +202,7 @@ impl TerminalModes {
         self.margins = None;
     }
 
-    /// Switches everything as at the beginning, for a dialog or for whoever comes after the command. The cursor may be
+    /// Resets all modes, for a dialog or for the next user of the terminal. The cursor may be
     /// anywhere afterwards.
     pub(crate) fn calm(&self) -> String {
         let mut text = String::new();
@@ -294,7 +294,7 @@ impl TerminalModes {
         }
     }
 
-    /// What a command that has ended left behind is switched off, for whoever uses the terminal next. What can be meant
+    /// Resets the modes that a command left behind, for the next user of the terminal. Modes that may be meant
     /// to stay (colours, the shape of the cursor) stays.
     pub(crate) fn tidy(&self) -> String {
         if *self == Self::default() {

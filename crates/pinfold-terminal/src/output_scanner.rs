@@ -1,4 +1,4 @@
-//! Where a stream of output stands: between characters, or in the middle of a sequence.
+//! Position in a stream of output: between characters, or in the middle of a sequence.
 //!
 //! [A parser for DEC's ANSI-compatible video terminals](https://vt100.net/emu/dec_ansi_parser), as far as it concerns
 //! where things begin and end. What they mean is for [`modes`](crate::modes) and [`picture`](crate::picture).
@@ -26,9 +26,9 @@ pub(crate) enum Piece<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     state: State,
-    /// What has come of a sequence, or of a character, that has not ended.
+    /// Bytes of a sequence, or of a character, that has not ended.
     begun: Vec<u8>,
-    /// How much has come of it, kept or not.
+    /// Number of its bytes, kept or not.
     length: usize,
 }
 
@@ -78,12 +78,12 @@ impl Scanner {
         }
     }
 
-    /// How many of the last bytes belong to something that has not ended.
+    /// Returns how many of the last bytes belong to an unfinished sequence or character.
     pub(crate) fn unfinished(&self) -> usize {
         self.length
     }
 
-    /// What has come of something that has not ended, for it to be said again; `None` when that is too long.
+    /// Returns the bytes of an unfinished sequence, to be sent again; `None` when it is too long.
     pub(crate) fn begun(&self) -> Option<&[u8]> {
         (self.length == self.begun.len()).then_some(&self.begun)
     }
@@ -183,7 +183,7 @@ fn whole_control(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     matches!(inside.get(length)?, 0x40..=0x7e).then(|| bytes.split_at(length + 3))
 }
 
-/// How many of the last bytes of a text are the beginning of a character.
+/// Returns how many of the last bytes of a text are the beginning of a character.
 fn incomplete(text: &[u8]) -> usize {
     let tail = text.get(text.len().saturating_sub(3)..).unwrap_or(text);
     let lead = tail.iter().rposition(|byte| byte & 0xc0 != 0x80);

@@ -10,7 +10,7 @@ use crate::relay_state::{RelayPhase, RelayShared, State};
 use crate::screen::PLAIN;
 use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
-/// How long a terminal may take to accept what is written, before a question cannot be asked there.
+/// Time limit for a terminal to accept output, before a question cannot be asked there.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The person's terminal while a command that runs there waits, made by [`PtyHandle::pause`](crate::Handle::pause).
@@ -85,7 +85,7 @@ fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the command has ended, or its terminal is gone")
 }
 
-/// What has happened beside what was typed.
+/// Events beside typed keys.
 enum News {
     Gone,
     /// Another program has the terminal.
@@ -143,7 +143,7 @@ impl Drop for PtyDialog {
             }
             state.dialog = false;
         });
-        // Whoever writes next writes to what the command has on the screen.
+        // The next output goes to the screen of the command.
         drop(
             self.shared.wait(PATIENCE, |state| state.standing != RelayPhase::Held || state.turn != self.turn),
         );

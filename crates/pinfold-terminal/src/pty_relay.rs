@@ -18,28 +18,28 @@ const MOST_OUTPUT: usize = 64 << 10;
 /// So much output is taken at once: more would let keys wait.
 const CHUNK: usize = 16 << 10;
 
-/// What the command writes while a dialog is open is taken up to this length; then the command waits.
+/// Most output of the command that is taken while a dialog is open; then the command waits.
 const MOST_HELD: usize = 256 << 10;
 
-/// What is typed waits for the command up to this length; then the person's terminal keeps it.
+/// Most typed input that waits for the command; then the host terminal keeps it.
 const MOST_INPUT: usize = 64 << 10;
 
-/// How long a dialog waits for the end of what is half said. Programs say a sequence in one breath.
+/// Time a dialog waits for the end of an unfinished sequence. Programs write a sequence at once.
 const REST: Duration = Duration::from_millis(50);
 
-/// How long the terminal may take to accept the last output, or what stands between two pictures.
+/// Time limit for the terminal to accept the last output, or the bytes between two pictures.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long after the end of a command its last output may take, when something still holds its terminal.
+/// Time limit for the last output of a command that has ended, when another process still holds its terminal.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Nothing has come for so long, and something still holds the terminal: nothing will.
 const SILENCE: Duration = Duration::from_millis(50);
 
-/// How often a process in the background looks whether it has come to the foreground. Nobody tells it.
+/// Interval at which a background process looks whether it has come to the foreground: there is no signal for that.
 const LOOK_IN_FRONT: Duration = Duration::from_millis(200);
 
-/// How long a window seems smaller, so that a program which draws in its own time notices.
+/// Time a window seems smaller, so that a program which draws in its own time notices.
 const NUDGE: Duration = Duration::from_millis(80);
 
 /// Passes bytes on.
@@ -51,7 +51,7 @@ pub(crate) struct PtyRelay {
     track: VtState,
     /// For the person's terminal; the track has heard it.
     output: Vec<u8>,
-    /// What came while a dialog was open; nobody has heard it.
+    /// Output that came while a dialog was open.
     held: Vec<u8>,
     /// For the command.
     input: Vec<u8>,
@@ -59,13 +59,13 @@ pub(crate) struct PtyRelay {
     in_front: bool,
     /// Since when a dialog waits for its turn.
     asked: Option<Instant>,
-    /// When the window has its own size again.
+    /// Time at which the window has its own size again.
     nudged: Option<Instant>,
     /// The rest of something too long to be said again is dropped.
     dropping: bool,
 }
 
-/// What others wish of the relay.
+/// Input and output that is possible at the moment.
 #[expect(clippy::struct_excessive_bools, reason = "wishes that are independent of each other")]
 struct PendingIo {
     dialog: bool,
@@ -76,7 +76,7 @@ struct PendingIo {
     early: Vec<u8>,
 }
 
-/// How it goes on.
+/// The next step of the relay.
 enum Next {
     /// Something has changed; there may be more to do.
     Follow,
@@ -165,7 +165,7 @@ impl PtyRelay {
         Ok(Next::Follow)
     }
 
-    /// What there is to do. What can be done now is taken.
+    /// Returns the possible input and output.
     fn wishes(&self) -> PendingIo {
         let mut state = self.shared.state();
         PendingIo {
@@ -268,7 +268,7 @@ impl PtyRelay {
         self.tell_front();
     }
 
-    /// Whose the terminal is, after somebody else may have had it.
+    /// Looks who has the foreground, after another process may have had it.
     fn look_in_front(&mut self) -> Result<(), Gone> {
         if self.shared.person.is_in_front()? {
             self.come_to_front();
@@ -360,7 +360,7 @@ impl PtyRelay {
         [rest, nudge, look].into_iter().flatten().min()
     }
 
-    /// What has to be done by the clock.
+    /// Does the work that is due by the clock.
     fn tick(&mut self) -> Result<(), Gone> {
         if self.nudged.is_some_and(|at| Instant::now() >= at) {
             self.resize();
@@ -376,7 +376,7 @@ impl PtyRelay {
 
     fn read_input(&mut self) -> Result<(), Gone> {
         if !self.shared.person.is_in_front()? {
-            // Somebody stopped and continued us, and it is not ours to read.
+            // We were stopped and continued from outside, and the terminal is not ours to read.
             self.leave_front();
             return Ok(());
         }

@@ -17,12 +17,12 @@ use crate::pty_relay::PtyRelay;
 use crate::relay_state::{RelayPhase, RelayShared, State};
 use crate::tty_reach::TtyReach;
 
-/// How long a stop waits for the terminal to be put back.
+/// Time a stop waits for the terminal to be put back.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A terminal of a command's own, and the bytes that go between it and that of the person.
+/// A pseudo-terminal for a command, and the relay between it and the host terminal.
 ///
-/// [`open`](Self::open) changes nothing that anybody could see; [`start`](Self::start) makes the person's terminal raw
+/// [`open`](Self::open) changes nothing visible; [`start`](Self::start) makes the person's terminal raw
 /// and begins to pass bytes on; [`finish`](Self::finish), or dropping it, passes the last ones on and puts the person's
 /// terminal back.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ struct Sides {
     programs: OwnedFd,
 }
 
-/// What a command is started with.
+/// The command's side of the terminal.
 #[derive(Debug)]
 pub struct Own {
     /// The terminal that is to control its session.
@@ -57,7 +57,7 @@ pub struct PtyHandle {
 
 impl PtySession {
     /// Opens a terminal with the settings and the size of the person's, by which this process is controlled; `None` when
-    /// there is none, or this process is not in its foreground: then nobody would see a dialog.
+    /// there is none, or this process is not in its foreground: then a dialog would be invisible.
     ///
     /// # Errors
     /// When no terminal is to be had.
@@ -86,7 +86,7 @@ impl PtySession {
         Ok(())
     }
 
-    /// For whoever asks, and for whoever notices what happens at the person's terminal.
+    /// Returns a handle for approvers, and for observers of the host terminal.
     pub fn handle(&self) -> PtyHandle {
         self.handle.clone()
     }
@@ -137,8 +137,8 @@ impl Sides {
 }
 
 impl PtyHandle {
-    /// Takes the person's terminal for a dialog. Waits while another dialog has it. What the command writes is held
-    /// back, and what is typed is the dialog's, until the stage is dropped.
+    /// Takes the person's terminal for a dialog. Waits while another dialog has it. Output of the command is held
+    /// back, and typed keys are the dialog's, until the surface is dropped.
     ///
     /// # Errors
     /// When nobody can be asked here: the terminal is gone, or does not take what is written to it; the command has

@@ -1,4 +1,4 @@
-//! What the relay, dialogs and the supervisor know of each other.
+//! State shared by the relay, dialogs and the supervisor.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -30,7 +30,7 @@ pub(crate) struct State {
     pub(crate) standing: RelayPhase,
     /// A dialog has the terminal, or is going to.
     pub(crate) dialog: bool,
-    /// How many dialogs there were.
+    /// Number of dialogs so far.
     pub(crate) turn: u64,
     /// This process is going to stop, or has.
     pub(crate) stopping: bool,
@@ -48,11 +48,11 @@ pub(crate) struct State {
     pub(crate) in_background: bool,
     /// Keys for the command that came while a dialog had the terminal.
     pub(crate) early: Vec<u8>,
-    /// When something was typed last for the command.
+    /// Time of the last key for the command.
     pub(crate) typed: Option<Instant>,
 }
 
-/// What the relay is doing.
+/// The phase of the relay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RelayPhase {
     /// Passes bytes on.
@@ -77,14 +77,14 @@ impl RelayShared {
         let _ = self.reach.set(reach);
     }
 
-    /// Keeps everybody else from the person's terminal.
+    /// Keeps other processes from opening the host terminal.
     pub(crate) fn keep_others_out(&self) -> io::Result<()> {
         let first = match self.reach.get() {
             Some(TtyReach::ByName { first }) => *first,
             Some(TtyReach::Apart) | None => return Ok(()),
         };
         self.person.set_exclusive(true)?;
-        // Nobody opens it from here on.
+        // No other process opens it from here on.
         let Some(process) = who_has_open(first, Device::own()?)? else { return Ok(()) };
         self.let_others_in();
         let why = format!("process {process} of the run has this terminal open, and could draw on it");
@@ -98,12 +98,12 @@ impl RelayShared {
         }
     }
 
-    /// What is known. A thread that panicked has left nothing half changed.
+    /// Returns the state. A thread that panicked has left nothing half changed.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes something, and tells everybody.
+    /// Changes the state, and wakes every waiting thread.
     pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state());
         self.changed.notify_all();
@@ -123,7 +123,7 @@ impl RelayShared {
         self.changed.notify_all();
     }
 
-    /// What the relay waits for beside the terminals.
+    /// Returns the descriptor that the relay waits for beside the terminals.
     pub(crate) fn waker(&self) -> &OwnedFd {
         &self.wake
     }
@@ -138,7 +138,7 @@ impl RelayShared {
         }
     }
 
-    /// The same for keys that were typed just now.
+    /// Gives the command keys that were typed just now.
     pub(crate) fn give_new(&self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.state().typed = Some(Instant::now());

@@ -24,8 +24,8 @@ pub(crate) const UNMARK_PASTE: &str = "\x1b[?2004l";
 /// The cursor shows.
 pub(crate) const SHOW_CURSOR: &str = "\x1b[?25h";
 
-/// What follows is shown at once, by terminals that know this.
+/// Begins a synchronized update (mode 2026), which terminals that know it show at once.
 pub(crate) const TOGETHER: &str = "\x1b[?2026h";
 
-/// It ends.
+/// Ends it.
 pub(crate) const APART: &str = "\x1b[?2026l";

@@ -17,7 +17,7 @@ use crate::dialog::{DialogOutcome, DialogStyle, ExternalState, PAUSE, SEEN, SILE
 use crate::key_input::{KeyInput, KeySource};
 use crate::surface::{DialogSurface, KeyCode, QUIET, SurfaceEvent, TerminalSize};
 
-/// How many people are tried in each way.
+/// Number of simulated people for each way of typing.
 const RUNS: u64 = 10_000;
 
 /// `SplitMix64`: the same numbers for the same seed, everywhere.
@@ -54,7 +54,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap()
 }
 
-/// What is typed, and when.
+/// Typed bytes, with their times.
 type Script = Vec<(Duration, Vec<u8>)>;
 
 /// A terminal at which a script is typed, the program on it, and the clock.
@@ -62,7 +62,7 @@ struct World {
     base: Instant,
     now: Cell<Duration>,
     script: RefCell<VecDeque<(Duration, Vec<u8>)>>,
-    /// What the program was given.
+    /// Bytes that the program was given.
     program: RefCell<Vec<u8>>,
     typed_before: Option<Duration>,
     busy: RefCell<Random>,
@@ -139,7 +139,7 @@ impl Virtual {
         Self { world, ears }
     }
 
-    /// What the program has got when all was typed.
+    /// Returns the bytes that the program has got when everything was typed.
     fn end(self) -> Vec<u8> {
         let Self { world, mut ears } = self;
         world.early(&ears.take());
@@ -407,7 +407,7 @@ fn run(
     (shown, ended, stage.end())
 }
 
-/// How long a person needs at least to see a question and to begin with an answer, on a machine that is busy.
+/// Shortest time in which a person sees a question and begins to answer, on a busy machine.
 const BEGINS: Duration = Duration::from_secs(1);
 
 /// Somewhere in the flow, to its last key. Who types nothing but keys that answer afterwards has answered.
@@ -426,7 +426,7 @@ fn opens_at(typist: &mut Typist) -> Option<Duration> {
     }
 }
 
-/// Whether an answer may hold this key.
+/// Returns `true` if an answer may hold this key.
 fn is_answer_key(key: &[u8]) -> bool {
     let is_letter = matches!(key, [key] if b"yYsSaAnNmMpP123456\x1b\x03\t \r".contains(key));
     is_letter || key.starts_with(b"\x1b[") || key.starts_with(b"\x1bO")
@@ -484,7 +484,7 @@ fn who_begins_to_type_without_a_look_answers_nothing() {
     }
 }
 
-/// Whether a script ends with keys that do not all belong to one answer.
+/// Returns `true` if a script ends with keys that do not all belong to one answer.
 fn changes_mind(script: &Script) -> bool {
     [b"\r\r".as_slice(), b"y\x03\r", b"ny\r", b"\x1b[6~y\r", b"\x1b[B\x1b[An\r"]
         .iter()

@@ -1,10 +1,10 @@
-//! What a dialog is drawn on, and what it hears.
+//! The surface that a dialog is drawn on, and its events.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long nothing may be typed, after a dialog was painted, before a key is an answer to it. Long enough that a person
-/// in the middle of typing is not taken at a word meant for somebody else; shorter than reading anything takes.
+/// Silence that has to follow the painting of a dialog before a key is an answer to it. Long enough that a person
+/// in the middle of typing is not taken at a word meant for the program; shorter than reading anything takes.
 pub const QUIET: Duration = Duration::from_millis(300);
 
 /// A terminal that is a dialog's alone for a while.
@@ -18,7 +18,7 @@ pub trait DialogSurface: io::Write {
     /// The size at the moment. It changes only by [`SurfaceEvent::Resized`].
     fn size(&self) -> TerminalSize;
 
-    /// Waits for the next event, no longer than `timeout`; `None` when there was none. A stage on which keys do not
+    /// Waits for the next event, no longer than `timeout`; `None` when there was none. A surface on which keys do not
     /// count yet waits too: see [`SurfaceEvent::Ready`].
     ///
     /// # Errors
@@ -44,7 +44,7 @@ pub trait DialogSurface: io::Write {
     fn heard_until(&self) -> Option<Instant>;
 }
 
-/// How large a terminal is.
+/// Size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalSize {
     /// Lines. Never zero.
@@ -53,39 +53,39 @@ pub struct TerminalSize {
     pub columns: u16,
 }
 
-/// What happens at a terminal.
+/// An event at a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SurfaceEvent {
-    /// What was painted has been there for a quiet moment: from here on keys are told. Comes once after the first
+    /// The painted picture was there for a quiet moment: from here on keys are delivered. Comes once after the first
     /// [`flush`](io::Write::flush) and once after each [`DialogSurface::renew`].
     Ready {
-        /// When the picture was painted.
+        /// Time at which the picture was painted.
         painted: Instant,
-        /// When something was typed last before, for the program or for nobody, as far as that is known.
+        /// Time of the last key before that, for the program or not, as far as it is known.
         typed: Option<Instant>,
     },
     /// A key.
     Key(Key, KeyTiming),
     /// A text that was pasted, whole, with its control characters. Never an answer; for a field of text perhaps.
     Paste(String, KeyTiming),
-    /// What is neither: a report of the terminal, an answer to what the program had asked it.
+    /// A report of the terminal, or its answer to a query of the program.
     Report(KeyTiming),
     /// The window has another size. Everything is to be painted again; keys go on counting.
     Resized(TerminalSize),
-    /// Nobody can answer here any more: the window was closed, or what was asked about has ended.
+    /// The terminal or the request is gone: the window was closed, or the subject of the question has ended.
     Gone,
 }
 
-/// How something was typed.
+/// The times of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyTiming {
     /// The bytes, as the terminal sent them.
     pub bytes: Vec<u8>,
-    /// It was typed no earlier than this: there was nothing to be read at this moment.
+    /// Earliest time of the key: there was nothing to be read at this moment.
     pub since: Instant,
-    /// It was typed no later than this: it had been read by then.
+    /// Latest time of the key: it had been read by then.
     pub at: Instant,
-    /// It is all that one read returned. Keys of a person come one by one; what comes together was pasted, sent by a
+    /// Set if one read returned nothing else. Keys of a person come one by one; keys that come together were pasted, sent by a
     /// program, or typed ahead.
     pub alone: bool,
 }
@@ -93,7 +93,7 @@ pub struct KeyTiming {
 /// A key with what was held down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Which.
+    /// The key.
     pub code: KeyCode,
     /// Control was held down.
     pub ctrl: bool,
@@ -115,7 +115,7 @@ impl Key {
     }
 }
 
-/// Which key.
+/// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyCode {

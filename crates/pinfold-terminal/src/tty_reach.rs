@@ -1,7 +1,7 @@
-//! Who else could draw on the person's terminal while a dialog is shown there.
+//! Processes that could draw on the host terminal while a dialog is shown there.
 //!
 //! Where a command has the names of terminals that its user has, it can open the person's by its name, and draw other
-//! words over a question. So while a dialog is open nobody can open that terminal, and there is no dialog when a process
+//! words over a question. So while a dialog is open no other process can open that terminal, and there is no dialog when a process
 //! of the run has it open already.
 
 use std::collections::BTreeMap;
@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{major, minor};
 
-/// Whether a command can open the person's terminal.
+/// Access of a command to the host terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TtyReach {
-    /// It cannot: it does not see the terminals of its user.
+    /// None: the command does not see the terminals of its user.
     Apart,
-    /// It can. Everything that it has started descends from this process, which is not itself part of it.
+    /// By name. Every process that it has started descends from this process, which is not itself part of it.
     ByName {
         /// The number of the process.
         first: i32,
     },
 }
 
-/// How often the processes of a run are looked through: those that were started meanwhile are seen in the next round.
+/// Number of looks through the processes of a run: those that were started meanwhile are seen in the next round.
 const ROUNDS: usize = 3;
 
 /// The process below `first` that has a terminal open, or does not let that be seen.
@@ -99,7 +99,7 @@ fn descendants(first: i32) -> io::Result<Vec<i32>> {
     Ok(found)
 }
 
-/// Whether a process has a terminal open. One that hides what it has open has.
+/// Returns `true` if a process has a terminal open. One that hides its descriptors counts as having it.
 fn has_open(process: i32, device: Device) -> io::Result<bool> {
     let files = match fs::read_dir(format!("/proc/{process}/fd")) {
         Ok(files) => files,
@@ -121,10 +121,10 @@ fn has_open(process: i32, device: Device) -> io::Result<bool> {
     Ok(false)
 }
 
-/// How long a process may take to end, once the kernel shows nothing of it any more.
+/// Time for a process to end, once the kernel shows nothing of it any more.
 const ENDING: Duration = Duration::from_millis(20);
 
-/// Whether a process that shows nothing has ended, and was only not waited for yet: then it has nothing open.
+/// Returns `true` if a process that shows nothing has ended, and was only not waited for yet: then it has nothing open.
 fn has_ended(process: i32) -> io::Result<bool> {
     let end = Instant::now() + ENDING;
     loop {
@@ -138,7 +138,7 @@ fn has_ended(process: i32) -> io::Result<bool> {
     }
 }
 
-/// Whether this is what is left of a process; while it has another thread than the first that one may have something
+/// Returns `true` for a zombie; while it has another thread than the first that one may have a file
 /// open.
 fn is_zombie(stat: &str) -> bool {
     // `state` is the third field, behind the name, `num_threads` the twentieth.

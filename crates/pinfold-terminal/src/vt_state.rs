@@ -33,12 +33,12 @@ impl VtState {
         scanner.scan(bytes, &mut |piece| note(modes, picture, *size, piece));
     }
 
-    /// How many of the last bytes belong to something that has not ended.
+    /// Returns how many of the last bytes belong to an unfinished sequence or character.
     pub(crate) fn unfinished(&self) -> usize {
         self.scanner.unfinished()
     }
 
-    /// Whether something is half drawn, as the command has said.
+    /// Returns `true` during a synchronized update of the command.
     pub(crate) fn is_together(&self) -> bool {
         self.modes.is_together()
     }
@@ -84,28 +84,28 @@ impl VtState {
         bytes
     }
 
-    /// What was typed while a dialog had the terminal, as the terminal would have sent it to the command.
+    /// Returns keys typed during a dialog as the terminal would have sent them to the command.
     pub(crate) fn as_typed(&self, bytes: &[u8]) -> Vec<u8> {
         as_sent(bytes, &self.modes)
     }
 
-    /// Draws the alternate screen again, if it is up: after somebody else had the terminal.
+    /// Returns the output that draws the alternate screen again, if it is up: after another process had the terminal.
     pub(crate) fn redraw(&self) -> Vec<u8> {
         let is_up = self.modes.is_alternate();
         if is_up { [self.give_way().into_bytes(), self.come_back()].concat() } else { Vec::new() }
     }
 
-    /// Whether the command has to draw again what nobody else can.
+    /// Returns `true` if the command has to redraw what only it can draw.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.modes.is_alternate() && self.picture.as_ref().is_none_or(AltScreen::is_incomplete)
     }
 
-    /// Whether the rest of something half said can only be dropped: its beginning is forgotten.
+    /// Returns `true` if the rest of a sequence can only be dropped: its beginning is forgotten.
     pub(crate) fn is_too_long(&self) -> bool {
         self.scanner.begun().is_none()
     }
 
-    /// What a command that has ended left behind is switched off.
+    /// Returns the output that resets the modes a command left behind.
     pub(crate) fn tidy(&self) -> String {
         let cancel = if self.scanner.unfinished() == 0 { "" } else { CANCEL };
         format!("{cancel}{}", self.modes.tidy())

@@ -1,4 +1,4 @@
-//! What would hold beyond the one call, to be read and narrowed before it is given.
+//! The page of a standing grant, to be read and narrowed before it is given.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) struct Grant<'a> {
     pub(crate) word: String,
 }
 
-/// What is typed before a rule for good is written.
+/// The word that confirms a permanent rule.
 const WORD: &str = "always";
 
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ enum Kind {
     Session(usize),
     /// For good.
     Always {
-        /// Which width, for each part.
+        /// Index of the chosen width, for each part.
         widths: Vec<usize>,
         /// The part that keys are about.
         part: usize,
@@ -63,7 +63,7 @@ impl<'a> Grant<'a> {
         }
     }
 
-    /// What the dialog is called meanwhile.
+    /// Returns the title of the dialog while this page is open.
     pub(crate) fn title(&self) -> &'static str {
         match self.kind {
             Kind::Session(_) => "yes, in this session",
@@ -71,7 +71,7 @@ impl<'a> Grant<'a> {
         }
     }
 
-    /// What gives it, and what that means.
+    /// Returns the line for the confirming key, and its meaning.
     pub(crate) fn deed(&self) -> String {
         let rules = |widths: &[usize]| match widths.len() {
             1 => "this rule".to_owned(),
@@ -86,12 +86,12 @@ impl<'a> Grant<'a> {
         }
     }
 
-    /// Whether enter gives it.
+    /// Returns `true` if enter confirms it.
     pub(crate) fn is_confirmable(&self) -> bool {
         matches!(self.kind, Kind::Session(_)) || self.word == WORD
     }
 
-    /// Whether a key belongs to the word that is asked for.
+    /// Returns `true` if a key belongs to the confirming word.
     pub(crate) fn takes(&self, key: Key) -> bool {
         match key.code {
             KeyCode::Backspace => !self.word.is_empty(),
@@ -127,7 +127,7 @@ impl<'a> Grant<'a> {
         all.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
     }
 
-    /// Whether a key changes it.
+    /// Returns `true` if a key changes it.
     pub(crate) fn changes(&self, key: Key) -> bool {
         let always = matches!(self.kind, Kind::Always { .. });
         match key.code {
@@ -226,7 +226,7 @@ impl<'a> Grant<'a> {
     }
 }
 
-/// Which width it is, and what it lets through.
+/// Returns the blocks for a width, with examples of calls that it lets through.
 fn examples(width: &WidthShown, at: usize, of: usize) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     if of > 1 {

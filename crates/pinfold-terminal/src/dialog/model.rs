@@ -11,14 +11,14 @@ use super::rhythm::{Pace, Rhythm};
 use crate::sheet::{Field, Scroll, Sheet};
 use crate::surface::{Key, KeyCode, KeyTiming};
 
-/// What can change while a dialog is open.
+/// State that can change while a dialog is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DialogContext {
     /// By the clock that keys are told by.
     pub now: Instant,
-    /// How long until silence is a no.
+    /// Time until the request times out as a denial.
     pub left: Duration,
-    /// How many requests wait, this one included.
+    /// Number of waiting requests, this one included.
     pub waiting: usize,
 }
 
@@ -28,7 +28,7 @@ pub struct Dialog<'a> {
     pub(super) request: &'a Request,
     pub(super) body: Scroll<'a>,
     pub(super) lines: Vec<Line>,
-    /// Which of them is marked.
+    /// The marked line.
     pub(super) mark: Option<Mark>,
     pub(super) pane: Pane<'a>,
     /// Why the last key did nothing.
@@ -37,11 +37,11 @@ pub struct Dialog<'a> {
     /// The screen is large enough for it.
     pub(super) has_room: bool,
     pub(super) width: u16,
-    /// How often something has changed that is to be seen, beside what [`DrawState`] names.
+    /// Number of visible changes, beside those that [`DrawState`] names.
     changes: u64,
 }
 
-/// What a picture of it depends on.
+/// State that the drawn picture depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DrawState {
     is_open: bool,
@@ -61,20 +61,20 @@ pub(super) struct Mark {
     by: Option<Key>,
 }
 
-/// What stands below the text, or in its place.
+/// The part below the text, or in its place.
 #[derive(Debug)]
 pub(super) enum Pane<'a> {
     /// The answers.
     Options,
-    /// What would hold beyond the call.
+    /// The page of a standing grant.
     Grant(Grant<'a>),
     /// A message to the model.
     Message(Field),
-    /// What came of it elsewhere.
+    /// The result of an answer from elsewhere.
     Over(String),
 }
 
-/// What a key would do, if it is the dialog's.
+/// The effect of a key, if it is the dialog's.
 #[derive(Clone, Copy)]
 enum KeyMeaning {
     /// Moves the text.
@@ -115,22 +115,22 @@ fn moves(key: Key) -> bool {
     matches!(key.code, KeyCode::Up | KeyCode::Down | KeyCode::Tab)
 }
 
-/// What is said to a yes before the text was read.
+/// Notice for a yes before the text was read.
 const UNREAD: &str = "read to the end first: space, or end";
 
-/// What is said to an answer that is not there.
+/// Notice for an answer that is not offered.
 const NOT_OFFERED: &str = "that is not offered here";
 
-/// What is said to enter where nothing was chosen.
+/// Notice for enter without a choice.
 const CHOOSE_FIRST: &str = "choose by a letter first, then enter";
 
-/// What is said to enter where the word is not there yet.
+/// Notice for enter without the confirming word.
 const WORD_FIRST: &str = "type the word always first, then enter";
 
-/// What is said to keys that came too quickly to be an answer.
+/// Notice for keys that came too quickly to be an answer.
 const TOO_QUICK: &str = "that was typed, not answered: wait a moment, then a key, and enter";
 
-/// What is said when more was typed than can be kept.
+/// Notice for more typed text than can be kept.
 const CUT: &str = "too much was typed here: the program does not get all of it";
 
 impl<'a> Dialog<'a> {
@@ -157,13 +157,13 @@ impl<'a> Dialog<'a> {
         dialog
     }
 
-    /// What is marked while nothing is typed: No, where an answer cannot be undone.
+    /// Returns the mark at rest: No, where an answer cannot be undone.
     fn mark_at_rest(&self) -> Option<Mark> {
         let at = self.position(Line::Answer(at_rest(self.request)?))?;
         Some(Mark { at, by: None })
     }
 
-    /// Whether a key has marked a line.
+    /// Returns `true` if a key has marked a line.
     pub(super) fn is_chosen(&self) -> bool {
         self.mark.is_some_and(|mark| mark.by.is_some())
     }
@@ -178,7 +178,7 @@ impl<'a> Dialog<'a> {
         self.mark = self.mark_at_rest();
     }
 
-    /// It is over without an answer from here; `words` say what came of it. There is nothing to be chosen any more.
+    /// Ends the choice without an answer from here; `words` describe the result.
     pub fn close(&mut self, words: &str) {
         self.pane = Pane::Over(visible(words));
         self.changes += 1;
@@ -236,7 +236,7 @@ impl<'a> Dialog<'a> {
         choice
     }
 
-    /// What a picture of it depends on.
+    /// Returns the state that the drawn picture depends on.
     pub(super) fn looks(&self, now: Instant) -> DrawState {
         DrawState {
             is_open: self.rhythm.is_open(now),
@@ -248,7 +248,7 @@ impl<'a> Dialog<'a> {
         }
     }
 
-    /// What was begun too soon after other keys and came to nothing is the program's.
+    /// Gives keys that were begun too soon and came to nothing to the program.
     fn expire(&mut self, until: Instant) {
         if self.rhythm.has_expired(until) {
             self.rhythm.give_up(until);
@@ -256,17 +256,17 @@ impl<'a> Dialog<'a> {
         }
     }
 
-    /// When [`quiet`](Self::quiet) is to be told again.
+    /// Returns the time at which [`quiet`](Self::quiet) is to be called again.
     pub fn due(&self) -> Option<Instant> {
         self.rhythm.due()
     }
 
-    /// What was typed here and is the program's.
+    /// Takes the typed text that belongs to the program.
     pub fn take_text(&mut self, now: Instant) -> Vec<u8> {
         self.rhythm.take_text(now)
     }
 
-    /// What was typed was no answer.
+    /// Notes that the typed keys were no answer.
     fn was_text(&mut self) {
         let was_answer = self.mark != self.mark_at_rest();
         self.mark = self.mark_at_rest();
@@ -289,7 +289,7 @@ impl<'a> Dialog<'a> {
         }
     }
 
-    /// What was not shown gets no yes.
+    /// Returns the meaning of a key in a window that is too small: a text that was not shown gets no yes.
     fn meaning_without_room(&self, key: Key, leaves: bool) -> KeyMeaning {
         let is_no = |mark: &Mark| self.lines.get(mark.at) == Some(&Line::Answer(Answerable::No));
         match self.option_meaning(key, leaves) {
@@ -420,7 +420,7 @@ impl<'a> Dialog<'a> {
     }
 }
 
-/// Whether a key moves the text. No letter does: it may be the first of a word that is typed.
+/// Returns `true` if a key moves the text. No letter does: it may be the first of a word that is typed.
 fn reads_on(key: Key) -> bool {
     let moves = matches!(
         key.code,

@@ -61,7 +61,7 @@ impl Line {
         }
     }
 
-    /// Whether a key names it.
+    /// Returns `true` if a key names it.
     pub(super) fn is_named_by(self, key: Key) -> bool {
         let KeyCode::Char(c) = key.code else { return false };
         let c = c.to_ascii_lowercase();
@@ -69,7 +69,7 @@ impl Line {
     }
 }
 
-/// Whether a key names a line, whether that is there or not.
+/// Returns `true` if a key names a line, whether that is there or not.
 pub(super) fn is_name(key: Key) -> bool {
     let all =
         [Answerable::Yes, Answerable::Session, Answerable::Always, Answerable::No, Answerable::NoToProcess];

@@ -1,4 +1,4 @@
-//! Which keys are an answer and which are the program's, by when and how they were typed.
+//! The decision between answers and keys for the program, by when and how they were typed.
 //!
 //! A person around whose typing a dialog opens goes on typing: a command line, a sentence, a key of an editor. None of it
 //! is an answer, and none of it is lost. What tells an answer from that is time and nothing else:
@@ -18,7 +18,7 @@ use crate::surface::KeyTiming;
 /// The longest pause of a person who is typing. Between words people rest for up to 1.5 s.
 pub const SILENCE: Duration = Duration::from_millis(1600);
 
-/// How long a question is on the screen before a key can have been meant for it: to see that something came takes a
+/// Time a question is on the screen before a key can be meant for it: to see that something came takes a
 /// quarter of a second, to choose a key for it as long again.
 pub const SEEN: Duration = Duration::from_millis(450);
 
@@ -28,7 +28,7 @@ pub const PAUSE: Duration = Duration::from_millis(300);
 /// More than this is not kept for the program: a paste of another size was meant for something else.
 const MOST_TEXT: usize = 1 << 20;
 
-/// How a key has to be typed to be the dialog's.
+/// The way in which a key has to be typed to be the dialog's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
     /// In any way, as keys that are held down: it only moves what is on the screen.
@@ -45,18 +45,18 @@ pub(super) enum Pace {
 pub(super) struct Rhythm {
     /// Since when the question, or the page of it, can be seen.
     shown: Option<Instant>,
-    /// It is a page that a deliberate answer has opened.
+    /// Set for a page that a deliberate answer has opened.
     is_page: bool,
-    /// When something was typed last that is not the dialog's.
+    /// Time of the last key that is not the dialog's.
     typed: Option<Instant>,
-    /// That was since the question can be seen.
+    /// Set if that key came since the question can be seen.
     typed_here: bool,
-    /// What was typed deliberately and has come to nothing yet.
+    /// Keys that were typed deliberately and have come to nothing yet.
     strokes: Vec<Stroke>,
     /// The silence before the first of them was a short one.
     is_early: bool,
     confirmed: Option<Confirmed>,
-    /// What is the program's.
+    /// Typed text of the program.
     text: Vec<u8>,
     /// More was typed than is kept.
     is_cut: bool,
@@ -91,7 +91,7 @@ impl Rhythm {
         (self.shown, self.is_page) = (Some(at), true);
     }
 
-    /// Whether a key is the dialog's. If not, it is the program's, with all that was typed along with it.
+    /// Returns `true` if a key is the dialog's. If not, it is the program's, with everything that was typed along with it.
     pub(super) fn admits(&mut self, pace: Pace, typed: &KeyTiming) -> bool {
         if self.is_admitted(pace, typed) {
             self.confirmed = None;
@@ -117,7 +117,7 @@ impl Rhythm {
         is_alone && (since(last.at, typed.since) >= PAUSE || pace != Pace::Deliberate)
     }
 
-    /// Whether a first key may be the dialog's: whether the silence before it was a short one.
+    /// Returns `Some` if a first key may be the dialog's: `true` if the silence before it was a short one.
     fn opens(&self, pace: Pace, at: Instant) -> Option<bool> {
         let needed = match (self.is_page, pace) {
             // It came by an answer, and nothing can be given by a single key that is typed too soon.
@@ -142,7 +142,7 @@ impl Rhythm {
         self.typed_here = true;
     }
 
-    /// What came to nothing becomes text, but for what stood there in silence: that was the dialog's.
+    /// Turns keys that came to nothing into text, but for those typed in silence: they were the dialog's.
     pub(super) fn give_up(&mut self, next: Instant) {
         self.confirmed = None;
         let strokes = std::mem::take(&mut self.strokes);
@@ -182,14 +182,14 @@ impl Rhythm {
         self.confirmed = last.and_then(|at| at.checked_add(rest)).map(|due| Confirmed { due, is_final });
     }
 
-    /// Whether what was begun early has come to nothing until `until`: it may have been the end of a text.
+    /// Returns `true` if early keys have come to nothing until `until`: they may have been the end of a text.
     pub(super) fn has_expired(&self, until: Instant) -> bool {
         let last = self.strokes.last().map(|stroke| stroke.at);
         let is_old = last.is_some_and(|at| since(at, until) >= SILENCE);
         is_old && self.is_early && self.confirmed.is_none()
     }
 
-    /// Whether an answer holds now that nothing was typed until `until`. Its keys were the dialog's.
+    /// Returns `true` if an answer holds now that nothing was typed until `until`. Its keys were the dialog's.
     pub(super) fn is_due(&mut self, until: Instant) -> bool {
         let is_due = self.confirmed.is_some_and(|confirmed| confirmed.due <= until);
         if is_due {
@@ -199,7 +199,7 @@ impl Rhythm {
         is_due
     }
 
-    /// When it is to be looked at again without a key.
+    /// Returns the time for the next look without a key.
     pub(super) fn due(&self) -> Option<Instant> {
         let expires = self.strokes.last().filter(|_| self.is_early).map(|last| last.at + SILENCE);
         let opens = self.shown.map(|shown| self.rests_at(shown));
@@ -212,27 +212,27 @@ impl Rhythm {
         typed.into_iter().fold(shown + SEEN, Instant::max)
     }
 
-    /// Whether a key that is typed now could be an answer.
+    /// Returns `true` if a key that is typed now could be an answer.
     pub(super) fn is_open(&self, now: Instant) -> bool {
         !self.strokes.is_empty() || self.opens(Pace::Deliberate, now).is_some()
     }
 
-    /// Whether an answer holds unless something else is typed.
+    /// Returns `true` if an answer holds unless another key is typed.
     pub(super) fn is_confirmed(&self) -> bool {
         self.confirmed.is_some()
     }
 
-    /// Whether something here is the program's.
+    /// Returns `true` if there is text of the program here.
     pub(super) fn has_text(&self) -> bool {
         !self.text.is_empty()
     }
 
-    /// Whether more was typed than is kept.
+    /// Returns `true` if more was typed than is kept.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// What is the program's, at the end.
+    /// Takes the text of the program, at the end.
     pub(super) fn take_text(&mut self, now: Instant) -> Vec<u8> {
         self.give_up(now);
         std::mem::take(&mut self.text)

@@ -10,45 +10,45 @@ use super::model::{Dialog, DialogContext, DrawState};
 use crate::sheet::Painter;
 use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
-/// How often it is looked what happens elsewhere.
+/// Interval of looks at the external state.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long it can be read what came of it elsewhere.
+/// Time for reading the result of an answer from elsewhere.
 const OVER: Duration = Duration::from_millis(1500);
 
-/// How a dialog is drawn.
+/// The style in which a dialog is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DialogStyle {
-    /// The terminal has colours, and nobody asked for none (`NO_COLOR`).
+    /// Set if the terminal has colours, and `NO_COLOR` is unset.
     pub colours: bool,
 }
 
-/// What happens elsewhere while a dialog is open.
+/// Events elsewhere while a dialog is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExternalState {
-    /// How many requests wait, this one included.
+    /// Number of waiting requests, this one included.
     pub waiting: usize,
     /// The request is over; what came of it, in one clause.
     pub over: Option<String>,
 }
 
-/// What came of a dialog.
+/// The outcome of a dialog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DialogOutcome {
     /// The person at the terminal chose.
     Chosen(Choice),
-    /// Nobody chose in time: a no.
+    /// No answer in time: a denial.
     Silence,
-    /// It is over without this dialog, as [`ExternalState`] said.
+    /// Ended by an event elsewhere, as [`ExternalState`] said.
     Over,
-    /// Nobody can answer at this terminal any more: a no, as far as it goes.
+    /// The terminal is gone: a denial, as far as it goes.
     Gone,
 }
 
 /// Shows a request until it is answered, here or elsewhere, or its deadline is over. `meanwhile` is asked again and
-/// again, so it is quick. However it ends, what was typed and was no answer is given back to the program.
+/// again, so it is quick. However it ends, typed keys that were no answer are given back to the program.
 ///
-/// The stage stays as it is: for the next request, [renew](Stage::renew) it and call this again.
+/// The surface stays as it is: for the next request, [renew](DialogSurface::renew) it and call this again.
 ///
 /// # Errors
 /// When the terminal cannot be read or written. Nobody has answered then.
@@ -71,7 +71,7 @@ struct Open<'a> {
     dialog: Dialog<'a>,
     painter: Painter,
     stage: &'a mut dyn DialogSurface,
-    /// What the picture is of that is on the screen.
+    /// State of the picture that is on the screen.
     painted: Option<(TerminalSize, u64, usize, DrawState)>,
 }
 
@@ -116,7 +116,7 @@ impl Open<'_> {
         self.dialog.quiet(self.stage.heard_until()?)
     }
 
-    /// How long there is nothing to do but wait for a key.
+    /// Returns the time to wait for a key.
     fn wait(&self, now: Instant) -> Duration {
         let due = self.dialog.due().map(|due| due.saturating_duration_since(now));
         // What was due a moment ago has been told, or waits for a key.

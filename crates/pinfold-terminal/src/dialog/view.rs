@@ -1,4 +1,4 @@
-//! What a dialog looks like.
+//! Drawing of a dialog.
 
 use std::time::{Duration, Instant};
 

@@ -1,28 +1,28 @@
-//! What is listed, and who knows it.
+//! Entries of the permissions screen, and the store behind it.
 
 /// One thing that holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionItem {
-    /// Which of all; the holder knows by it what to remove.
+    /// Number by which the store removes it.
     pub number: usize,
-    /// What kind of thing it is, as a heading: `rules`, `grants of running sessions`.
+    /// Heading: `rules`, `grants of running sessions`.
     pub section: &'static str,
-    /// What it does, in one word of at most seven letters: `allow`, `deny`, `grant`.
+    /// Effect in one word of at most seven letters: `allow`, `deny`, `grant`.
     pub word: &'static str,
-    /// What it says: the rule, the folder.
+    /// Text: the rule, the folder.
     pub text: String,
-    /// Where it comes from: layer, file, line and column; the session and who gave it.
+    /// Origin: layer, file, line and column; the session and its approver.
     pub from: String,
-    /// What else is to be known: how often it decided, how long it lasts, why it does not count.
+    /// Notes: how often it decided, how long it lasts, why it does not count.
     pub notes: Vec<String>,
-    /// What removing it means, in one clause; nothing where it cannot be removed here.
+    /// Effect of removing it, in one clause; nothing where it cannot be removed here.
     pub removal: Option<String>,
 }
 
 /// A line of an answer: what it is, in one word of at most seven letters, and its text.
 pub type LabelledLine = (&'static str, String);
 
-/// Who knows what holds, and can change it.
+/// A store of the permissions in force, which can change them.
 pub trait PermissionStore {
     /// All that holds now.
     ///
@@ -36,7 +36,7 @@ pub trait PermissionStore {
     /// Why it stays.
     fn remove(&mut self, item: &PermissionItem) -> Result<String, String>;
 
-    /// What would be decided about a call, as somebody types it: `git push`, `Write(src/a.rs)`, a path, a host.
+    /// Judges a call as a person types it: `git push`, `Write(src/a.rs)`, a path, a host.
     ///
     /// # Errors
     /// Why that cannot be said.

@@ -6,7 +6,7 @@ use super::item::{LabelledLine, PermissionItem};
 use crate::sheet::{Field, Scroll, Sheet};
 use crate::surface::{Key, KeyCode};
 
-/// What whoever looks wants to be done.
+/// An action that the user asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScreenAction {
     /// This one is removed. It was confirmed.
@@ -15,7 +15,7 @@ pub enum ScreenAction {
     Test(String),
     /// All is looked up again.
     Refresh,
-    /// That was all.
+    /// Leave the screen.
     Quit,
 }
 
@@ -24,30 +24,30 @@ pub enum ScreenAction {
 pub struct Screen {
     pub(super) title: String,
     items: Vec<PermissionItem>,
-    /// What is looked for.
+    /// The search text.
     pub(super) filter: Field,
-    /// Which of those that are shown is marked.
+    /// Index of the marked one of the entries that are shown.
     at: usize,
     pub(super) pane: Pane,
     pub(super) list: Scroll<'static>,
-    /// What was done, or why it was not.
+    /// The result of the last action.
     pub(super) notice: Option<String>,
     /// The screen is large enough.
     pub(super) has_room: bool,
     pub(super) width: u16,
 }
 
-/// What is on the screen.
+/// The part of the screen that has the keys.
 #[derive(Debug)]
 pub(super) enum Pane {
     List,
-    /// What to look for is typed.
+    /// The search text is typed.
     Filter,
-    /// Whether to remove something.
+    /// Confirmation of a removal.
     Confirm(PermissionItem, Scroll<'static>),
     /// A call is typed.
     Call(Field),
-    /// What would be decided about it.
+    /// The decision about a typed call.
     Answer(Scroll<'static>),
 }
 
@@ -71,7 +71,7 @@ impl Screen {
         screen
     }
 
-    /// What holds now.
+    /// Sets the permissions in force.
     pub fn set_items(&mut self, items: Vec<PermissionItem>) {
         self.items = items;
         self.lay_out();
@@ -210,7 +210,7 @@ impl Screen {
         self.shown().nth(self.at)
     }
 
-    /// How many items there are, and how many of them are shown.
+    /// Returns the number of items, and how many of them are shown.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.shown().count(), self.items.len())
     }

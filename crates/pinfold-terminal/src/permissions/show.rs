@@ -12,7 +12,7 @@ use crate::surface::{DialogSurface, SurfaceEvent};
 /// Nothing happens by itself; this is only how long one wait is.
 const WAIT: Duration = Duration::from_mins(1);
 
-/// Shows all that a holder knows until whoever looks has seen enough.
+/// Shows the entries of a store until the user leaves.
 ///
 /// # Errors
 /// When the terminal cannot be read or written.

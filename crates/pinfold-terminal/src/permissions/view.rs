@@ -1,4 +1,4 @@
-//! What the screen looks like.
+//! Drawing of the permissions screen.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

@@ -1,4 +1,4 @@
-//! Where a sheet ends and what is ours begins.
+//! The border between a sheet and our own lines.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::{Modifier, Style};

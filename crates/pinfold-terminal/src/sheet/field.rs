@@ -13,7 +13,7 @@ const LONGEST: usize = 2000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field {
     before: Vec<char>,
-    /// What stands behind the cursor, the nearest last.
+    /// Characters behind the cursor, the nearest last.
     behind: Vec<char>,
 }
 

@@ -16,7 +16,7 @@ const END: &[u8] = b"\x1b[m\x1b[?7h\x1b[?2026l";
 /// Everything away.
 const CLEAR: &[u8] = b"\x1b[m\x1b[2J";
 
-/// Whoever paints pictures on a terminal, and knows what is there.
+/// A painter that knows the content of the terminal.
 #[derive(Debug)]
 pub struct Painter {
     there: Buffer,
@@ -53,7 +53,7 @@ impl Painter {
         Ok(())
     }
 
-    /// Where half of a wide character is overwritten, terminals do not agree on how the other half looks then.
+    /// Forgets cells beside an overwritten half of a wide character: terminals do not agree on how the other half looks then.
     fn forget_halves(&mut self, next: &Buffer) {
         let area = *next.area();
         for (x, y) in (0..area.height).flat_map(|y| (0..area.width).map(move |x| (x, y))) {

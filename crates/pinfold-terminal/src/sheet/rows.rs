@@ -51,7 +51,7 @@ impl<'a> Sheet<'a> {
         true
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -106,7 +106,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// What a tone looks like.
+/// Returns the style of a tone.
 fn style_of(tone: Tone) -> Style {
     match tone {
         Tone::Plain => Style::new(),
@@ -117,7 +117,7 @@ fn style_of(tone: Tone) -> Style {
     }
 }
 
-/// What stands for something else looks like it.
+/// Returns the style of a piece: replacements look like replacements.
 fn look(piece: Piece, usual: Style) -> Style {
     match piece {
         Piece::Plain(c, _) if c.is_ascii() => usual,
@@ -149,7 +149,7 @@ fn put(to: &mut Buffer, x: u16, y: u16, c: char, style: Style) {
     }
 }
 
-/// Where the row that begins at `from` ends.
+/// Returns the end of the row that begins at `from`.
 fn end_of_row(text: &str, from: usize, cells: usize, kind: Kind) -> usize {
     let (mut at, mut used, mut word) = (from, 0, None);
     while let Some((piece, bytes)) = Piece::first(text.get(at..).unwrap_or_default()) {

@@ -1,4 +1,4 @@
-//! Which rows of a sheet are on the screen, and whether its end was.
+//! The visible rows of a sheet, and whether its end was seen.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::surface::{Key, KeyCode};
 pub(crate) struct Scroll<'a> {
     pub(crate) sheet: Sheet<'a>,
     top: usize,
-    /// What the row at the top begins with, for when the width changes.
+    /// The top row, for when the width changes.
     anchor: Option<Row>,
     height: usize,
     /// So many blocks have to be seen to their end.
@@ -40,7 +40,7 @@ impl<'a> Scroll<'a> {
         self.seen |= end <= self.top + self.height && (end > self.top || end == 0);
     }
 
-    /// Whether all that has to be seen was on the screen.
+    /// Returns `true` if everything that has to be seen was on the screen.
     pub(crate) fn is_seen(&self) -> bool {
         self.seen
     }
@@ -50,7 +50,7 @@ impl<'a> Scroll<'a> {
         (self.top, self.sheet.len().saturating_sub(self.top + self.height))
     }
 
-    /// How many rows are on the screen at once.
+    /// Returns how many rows are on the screen at once.
     pub(crate) fn page(&self) -> usize {
         self.height
     }

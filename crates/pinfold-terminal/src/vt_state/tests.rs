@@ -15,7 +15,7 @@ fn terminal() -> Parser {
     Parser::new(NonZeroU16::new(SIZE.rows).unwrap(), NonZeroU16::new(SIZE.columns).unwrap(), 100)
 }
 
-/// What a person sees, and what keys, the mouse and pasted texts do.
+/// The visible state of a terminal, and its input modes.
 fn state(terminal: &Parser) -> (String, String, String, (u16, u16), bool, Vec<bool>) {
     let screen = terminal.screen();
     let wrapped = (0..SIZE.rows).map(|row| screen.row_wrapped(row)).collect();
