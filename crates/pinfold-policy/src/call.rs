@@ -28,7 +28,7 @@ pub struct RawCall {
     pub cwd: Option<PathText>,
     /// What the caller knows of the arguments of an MCP tool beyond their names, such as by its schema.
     pub shape: Option<Shape>,
-    /// Whether it is no tool of an MCP server that is called, but a method of the protocol: `mcp__docs__resources/read`.
+    /// Set if it is no tool of an MCP server that is called, but a method of the protocol: `mcp__docs__resources/read`.
     /// The caller knows; no name says it.
     pub is_method: bool,
 }
@@ -166,7 +166,7 @@ impl ToolCall {
         }
     }
 
-    /// Whether the tool itself is a part that is judged: somebody else carries it out, or what it touches is no place.
+    /// Returns `true` if the tool itself is a part that is judged: somebody else carries it out, or what it touches is no place.
     pub fn judged_itself(&self) -> bool {
         matches!(self, Self::Mcp(_) | Self::Foreign(_) | Self::WebFetch(_))
     }
@@ -241,7 +241,7 @@ impl BadCall {
         }
     }
 
-    /// Whether the tool may just have other fields than are known: one is missing, or one is not known. A field that is known
+    /// Returns `true` if the tool may just have other fields than are known: one is missing, or one is not known. A field that is known
     /// and holds something else is no such form.
     pub fn is_another_form(&self) -> bool {
         matches!(&self.what, What::Field(bad) if bad.is_extra() || bad.found == BadField::MISSING)

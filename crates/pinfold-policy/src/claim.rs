@@ -42,7 +42,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether the operation changes what the path names. Both ends of a move do.
+    /// Returns `true` if the operation changes what the path names. Both ends of a move do.
     pub fn writes(self) -> bool {
         match self {
             Self::Read | Self::List | Self::Search | Self::CopyFrom => false,
@@ -60,7 +60,7 @@ impl Operation {
         }
     }
 
-    /// Whether a link in the last place stands for what it points to, or for itself.
+    /// Returns `true` if a link in the last place stands for what it points to, or for itself.
     pub fn follows_last_link(self) -> bool {
         match self {
             Self::Read
@@ -78,7 +78,7 @@ impl Operation {
         }
     }
 
-    /// Whether new bytes go under the name of a file that is there, so that another name of the same file
+    /// Returns `true` if new bytes go under the name of a file that is there, so that another name of the same file
     /// would be concerned too.
     pub fn replaces_content(self) -> bool {
         match self {
@@ -97,7 +97,7 @@ impl Operation {
         }
     }
 
-    /// Whether the content that would be replaced has to have been read in this session.
+    /// Returns `true` if the content that would be replaced has to have been read in this session.
     pub fn needs_read(self) -> bool {
         matches!(self, Self::Write | Self::Edit)
     }

@@ -182,7 +182,7 @@ impl Verdict {
         self.trail.get(self.decided_by)
     }
 
-    /// Whether a mode is all that lets some part of it through: no rule, grant or hook is about that part, it does more
+    /// Returns `true` if a mode is all that lets some part of it through: no rule, grant or hook is about that part, it does more
     /// than read as commands do, and the kernel holds nothing of it.
     pub fn rests_on_the_mode(&self) -> bool {
         let by_mode = |entry: &TrailEntry| matches!(entry.opinion.reason, Reason::Mode(_));

@@ -54,7 +54,7 @@ impl DeniedPaths {
         Ok(Self { rules: Arc::new(rules) })
     }
 
-    /// Whether no rule denies a path.
+    /// Returns `true` if no rule denies a path.
     pub fn is_empty(&self) -> bool {
         !self.rules.has_paths()
     }
@@ -111,12 +111,12 @@ impl<'a> DeniedPattern<'a> {
         names.fold(root, |path, name| path.join(name))
     }
 
-    /// Whether [`DeniedPattern::place`] is denied as a whole, with all that lies beneath it. Else it is what matches below it.
+    /// Returns `true` if [`DeniedPattern::place`] is denied as a whole, with all that lies beneath it. Else it is what matches below it.
     pub fn is_whole(&self) -> bool {
         self.pattern.is_whole()
     }
 
-    /// Whether something below a directory may match.
+    /// Returns `true` if something below a directory may match.
     pub fn may_match_below(&self, directory: &Path) -> bool {
         let names: Vec<&[u8]> = names(directory).collect();
         self.pattern.may_meet(&names, Reached { below: Below::Yes, ..Reached::default() }, true)

@@ -59,7 +59,7 @@ impl DeclaredHit {
 pub struct ShellFact {
     /// What would hold it.
     pub held: ShellHold,
-    /// Whether it could reach hosts that nothing decides about.
+    /// Set if it could reach hosts that nothing decides about.
     pub open_network: bool,
 }
 
@@ -169,6 +169,6 @@ pub struct GuardHit {
     pub pattern: String,
     /// Why the place is guarded, in one clause.
     pub why: String,
-    /// Whether only a person may let a write pass, whatever rules and modes say.
+    /// Set if only a person may let a write pass, whatever rules and modes say.
     pub sensitive: bool,
 }

@@ -42,7 +42,7 @@ pub enum NoProject {
 }
 
 impl NoProject {
-    /// Whether the person can say twice that they mean it.
+    /// Returns `true` if the person can say twice that they mean it.
     pub fn can_be_meant(&self) -> bool {
         match self {
             Self::Root | Self::Kernel | Self::OfEveryRun => false,

@@ -44,7 +44,7 @@ pub enum ForeignCall {
         kind: String,
         /// The folder it is to work in, when the call names one.
         folder: Option<PathText>,
-        /// Whether it is to have a shell.
+        /// Set if it is to have a shell.
         wants_shell: bool,
     },
     /// A tool that is known, called in a form that is not: what it would do is for a person to see.
@@ -84,13 +84,13 @@ pub(crate) const KNOWN: &[(&str, Level)] = &[
 /// Those of them that reach hosts which nothing in the call names: the words of a search leave with it.
 const REACHES_HOSTS: [&str; 1] = ["WebSearch"];
 
-/// Whether a tool does nothing but reach hosts, so that rules about hosts decide about it.
+/// Returns `true` if a tool does nothing but reach hosts, so that rules about hosts decide about it.
 pub(crate) fn reaches_hosts(tool: &str) -> bool {
     tool == ToolName::WebFetch.as_str() || REACHES_HOSTS.contains(&tool)
 }
 
 impl ForeignCall {
-    /// Whether it reaches hosts that nothing in the call names.
+    /// Returns `true` if it reaches hosts that nothing in the call names.
     pub(crate) fn reaches_hosts(&self) -> bool {
         matches!(self, Self::Known { name, .. } if REACHES_HOSTS.contains(name))
             || matches!(self, Self::Unread { like: ToolName::WebFetch })

@@ -21,7 +21,7 @@ impl BadField {
     const UNKNOWN: &'static str = "a field that is not known";
     pub(crate) const MISSING: &'static str = "nothing";
 
-    /// Whether the field should not be there at all.
+    /// Returns `true` if the field should not be there at all.
     pub(crate) fn is_extra(&self) -> bool {
         self.found == Self::UNKNOWN
     }
@@ -57,7 +57,7 @@ pub(crate) fn found(value: &Value) -> String {
 
 /// A type that one field of an input can have.
 pub(crate) trait Field: Sized {
-    /// Whether the field has to be given.
+    /// Set if the field has to be given.
     const REQUIRED: bool = true;
 
     /// The value as this type. The `field` of the error is empty or relative to this value.

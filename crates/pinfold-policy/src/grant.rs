@@ -124,7 +124,7 @@ impl Grants {
         all
     }
 
-    /// Whether plain commands are granted.
+    /// Returns `true` if plain commands are granted.
     pub fn plain_commands(&self) -> bool {
         self.plain_commands
     }

@@ -41,7 +41,7 @@ pub enum GuardKind {
 }
 
 impl GuardKind {
-    /// Whether a write there is 002's bypass-immune question: it runs code later, or opens other doors.
+    /// Returns `true` if a write there is 002's bypass-immune question: it runs code later, or opens other doors.
     pub fn is_sensitive(self) -> bool {
         match self {
             Self::Git
@@ -193,7 +193,7 @@ impl Guards {
         place.or_else(|| listed.find(|guard| pattern::lies_below(&guard.pattern, folder, home)))
     }
 
-    /// Whether a place at any depth may be guarded for reading.
+    /// Returns `true` if a place at any depth may be guarded for reading.
     pub fn reads_anywhere(&self) -> bool {
         self.read.guards.iter().any(|guard| matches!(Anchor::of(&guard.pattern), Some((Anchor::Anywhere, _))))
     }

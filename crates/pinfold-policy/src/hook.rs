@@ -59,7 +59,7 @@ impl HookWord {
         Self { decision: Decision::Ask, reason, by, only: Vec::new(), origin }
     }
 
-    /// Whether no hook says it.
+    /// Returns `true` if no hook says it.
     pub fn is_doubt(&self) -> bool {
         matches!(self.origin, WordOrigin::Doubt(_))
     }

@@ -115,13 +115,13 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     Verdict { decision: entry.opinion.decision, step: entry.step, decided_by, trail }
 }
 
-/// Whether rules are about any part of a call, or could be about one that is known only by running. That is how a hook's
+/// Returns `true` if rules are about any part of a call, or could be about one that is known only by running. That is how a hook's
 /// `if` is read: as a deny rule would be.
 pub fn touches(case: &Case<'_>, rules: &RuleSet) -> bool {
     parts(case).any(|(_, part)| matching::touches(case, rules, part))
 }
 
-/// Whether rules that take something away are about a place, whoever names it.
+/// Returns `true` if rules that take something away are about a place, whoever names it.
 pub fn restricts_place(policy: &Policy, fact: &PathFact) -> bool {
     let about = |effect| matching::restricts_place(policy.rules(effect), fact);
     [Effect::Deny, Effect::Ask].into_iter().any(about)

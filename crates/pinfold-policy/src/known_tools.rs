@@ -32,7 +32,7 @@ pub(crate) enum Named {
     Unknown,
 }
 
-/// Whether calls come under this name.
+/// Returns whether calls come under this name.
 pub(crate) fn named(name: &str) -> Named {
     let known: Vec<&'static str> = known_tools().collect();
     if name.starts_with(MCP_PREFIX) || known.contains(&name) || tools_of_agents().any(|tool| tool == name) {

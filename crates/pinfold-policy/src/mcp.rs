@@ -36,7 +36,7 @@ pub struct McpCall {
     pub server: String,
     /// The tool of the server: `read_file`.
     pub tool: String,
-    /// Whether it is no tool, but a method of the protocol: `resources/read`.
+    /// Set if it is no tool, but a method of the protocol: `resources/read`.
     pub is_method: bool,
     /// What is known of the arguments that it has, beyond their names.
     pub shape: Option<Shape>,

@@ -119,7 +119,7 @@ impl Policy {
         DeniedPaths::new(Arc::clone(&self.deny))
     }
 
-    /// Whether a search passes over a resolved path that it meets: a rule denies reading it, or a declared scope
+    /// Returns `true` if a search passes over a resolved path that it meets: a rule denies reading it, or a declared scope
     /// denies it. No folder is asked whether it folds case: leaving out too much is the safe side.
     pub fn leaves_out(&self, real: &Path) -> bool {
         let reads = |tool| matches!(tool, ToolName::Read | ToolName::Grep | ToolName::Glob);

@@ -32,7 +32,7 @@ pub struct Connection {
     pub host: Host,
     /// Its port.
     pub port: u16,
-    /// Whether rules that name no port are about this one.
+    /// Set if rules that name no port are about this one.
     pub is_usual: bool,
 }
 
@@ -98,7 +98,7 @@ impl ProcessCall {
         self.connects.iter().map(|to| HostClaim::of_command(Some(named(to)))).collect()
     }
 
-    /// Whether it connects to a port that only rules with a port are about.
+    /// Returns `true` if it connects to a port that only rules with a port are about.
     pub(crate) fn is_at_unusual_port(&self) -> bool {
         self.connects.as_ref().is_some_and(|to| !to.is_usual)
     }

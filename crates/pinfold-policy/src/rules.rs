@@ -124,7 +124,7 @@ impl RuleSet {
         &self.rules
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
@@ -152,7 +152,7 @@ impl RuleSet {
         None
     }
 
-    /// Whether a rule for commands could match, were it known what some words become: its words are those of the
+    /// Returns `true` if a rule for commands could match, were it known what some words become: its words are those of the
     /// command up to one that nobody knows.
     pub fn may_match(&self, key: &CommandKey) -> bool {
         let mut node = &self.commands;
@@ -202,7 +202,7 @@ impl RuleSet {
         found.into_iter().filter_map(matched).collect()
     }
 
-    /// Whether there are rules for paths.
+    /// Returns `true` if there are rules for paths.
     pub fn has_paths(&self) -> bool {
         !self.paths.is_empty() || !self.tails.is_empty()
     }
@@ -246,7 +246,7 @@ impl RuleSet {
         self.first(&self.hosts, |pattern| pattern.matches(host))
     }
 
-    /// Whether there are rules for hosts.
+    /// Returns `true` if there are rules for hosts.
     pub fn has_hosts(&self) -> bool {
         !self.hosts.is_empty()
     }

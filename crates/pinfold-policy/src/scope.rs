@@ -11,7 +11,7 @@ pub struct Scope {
     pub display_root: PathBuf,
     /// A write outside is refused instead of asked about; so for every subagent.
     pub enforce_write: bool,
-    /// Whether a shell may run at all.
+    /// Set if a shell may run at all.
     pub allow_bash: bool,
 }
 

@@ -89,7 +89,7 @@ tools! {
 }
 
 impl ToolName {
-    /// Whether rules for the tool have patterns of paths.
+    /// Returns `true` if rules for the tool have patterns of paths.
     pub fn takes_paths(self) -> bool {
         !matches!(self, Self::Bash | Self::BashOutput | Self::KillBash | Self::BashInput | Self::WebFetch)
     }

@@ -10,7 +10,7 @@ use crate::rules::RuleSet;
 use crate::scope::{Interaction, Scope};
 use crate::tool::{Level, ToolName};
 
-/// Whether a model is shown a tool. What is shown is still judged call by call.
+/// Returns `true` if a model is shown a tool. What is shown is still judged call by call.
 pub fn is_visible(policy: &Policy, scope: &Scope, interaction: Interaction, tool: &str) -> bool {
     if is_denied(policy, tool) || (is_shell(tool) && !scope.allow_bash) {
         return false;
@@ -33,7 +33,7 @@ pub fn is_visible(policy: &Policy, scope: &Scope, interaction: Interaction, tool
     by_mode || by_rule() || by_host() || (is_shell(tool) && policy.bash != BashMode::Ask)
 }
 
-/// Whether every call of the tool is denied.
+/// Returns `true` if every call of the tool is denied.
 fn is_denied(policy: &Policy, tool: &str) -> bool {
     let class = match ToolName::parse(tool).filter(|tool| tool.takes_paths()).map(ToolName::level) {
         Some(Level::Write) => Some(ToolName::Edit.as_str()),
@@ -49,7 +49,7 @@ fn is_shell(tool: &str) -> bool {
     tool == ToolName::Bash.as_str()
 }
 
-/// Whether a rule can be about some call of the tool.
+/// Returns `true` if a rule can be about some call of the tool.
 fn is_about(rule: &Rule, tool: &str) -> bool {
     match rule.covers() {
         Covers::Mcp(pattern) => pattern.matches(tool),

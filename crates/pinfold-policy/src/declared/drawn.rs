@@ -145,7 +145,7 @@ impl Declared {
         self
     }
 
-    /// Whether nothing is declared for a tool: then nothing has to be looked at for it.
+    /// Returns `true` if nothing is declared for a tool: then nothing has to be looked at for it.
     pub fn is_silent(&self, tool: ScopedTool<'_>) -> bool {
         self.of(tool).next().is_none()
     }
@@ -203,7 +203,7 @@ impl Declared {
         }
     }
 
-    /// Whether a resolved path lies under a denied place of the tool: a search passes over it.
+    /// Returns `true` if a resolved path lies under a denied place of the tool: a search passes over it.
     pub fn denies(&self, tool: ScopedTool<'_>, real: &Path, folds_case: bool) -> bool {
         self.of(tool).any(|scope| scope.denied(real, folds_case).is_some())
     }
@@ -213,7 +213,7 @@ impl Declared {
     }
 }
 
-/// Whether the operation takes everything below a folder with it. Our own searches pass over what is denied; those
+/// Returns `true` if the operation takes everything below a folder with it. Our own searches pass over what is denied; those
 /// of others do not.
 fn takes_all(tool: ScopedTool<'_>, operation: Operation) -> bool {
     match operation {
@@ -250,7 +250,7 @@ impl Drawn {
         DeclaredNo { why, list: format!("tools.{}.{key}", self.key), allowed, source: self.source.clone() }
     }
 
-    /// Whether it draws any line at all. An empty denied list draws none, an empty allowed list the narrowest.
+    /// Returns `true` if it draws any line at all. An empty denied list draws none, an empty allowed list the narrowest.
     fn restricts(&self) -> bool {
         self.lists.iter().any(|list| list.kind != ListKind::Denied || !list.entries.is_empty())
     }

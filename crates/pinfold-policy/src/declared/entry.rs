@@ -15,23 +15,23 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether `path` is the place or lies below it, by either of its names.
+    /// Returns `true` if `path` is the place or lies below it, by either of its names.
     pub(super) fn covers(&self, path: &Path, folds_case: bool) -> bool {
         is_below(path, &self.spelled, folds_case) || is_below(path, &self.real, folds_case)
     }
 
-    /// Whether the place lies in `folder`, under either of its names.
+    /// Returns `true` if the place lies in `folder`, under either of its names.
     pub(super) fn is_in(&self, folder: &Path, folds_case: bool) -> bool {
         is_below(&self.spelled, folder, folds_case) || is_below(&self.real, folder, folds_case)
     }
 
-    /// Whether `pattern`, names that a shell fills in below `folder`, can lead to the place or below it.
+    /// Returns `true` if `pattern`, names that a shell fills in below `folder`, can lead to the place or below it.
     pub(super) fn meets(&self, folder: &Path, pattern: &str, folds_case: bool) -> bool {
         [&self.spelled, &self.real].into_iter().any(|place| can_reach(folder, pattern, place, folds_case))
     }
 }
 
-/// Whether `path` is `place` or lies below it. Compared by components: `/a/bc` is not below `/a/b`.
+/// Returns `true` if `path` is `place` or lies below it. Compared by components: `/a/bc` is not below `/a/b`.
 fn is_below(path: &Path, place: &Path, folds_case: bool) -> bool {
     path.starts_with(place) || (folds_case && below(path, place).is_some())
 }
@@ -67,7 +67,7 @@ fn can_reach(folder: &Path, pattern: &str, place: &Path, folds_case: bool) -> bo
     wanted.next().is_none()
 }
 
-/// Whether a shell may take `name` for a part of a pattern. What is not certain counts as yes.
+/// Returns `true` if a shell may take `name` for a part of a pattern. What is not certain counts as yes.
 pub fn may_fill_in(part: &str, name: &[u8]) -> bool {
     may_be(part, name, false)
 }

@@ -14,7 +14,7 @@ impl ToolScopes {
         self.scopes.iter()
     }
 
-    /// Whether the section names no tool.
+    /// Returns `true` if the section names no tool.
     pub fn is_empty(&self) -> bool {
         self.scopes.is_empty()
     }
@@ -26,7 +26,7 @@ pub struct ToolScope {
     /// The tool, as written: `terminal`, `mcp__filesystem__*`.
     pub key: String,
     pub(super) covers: Covers,
-    /// Whether the tool can be used at all.
+    /// Set if the tool can be used at all.
     pub enabled: bool,
     /// The lists that are set, in the order of the text.
     pub lists: Vec<List>,

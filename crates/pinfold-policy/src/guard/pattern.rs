@@ -56,7 +56,7 @@ fn two_bytes(text: &[u8]) -> [u8; 2] {
     [bytes.next().unwrap_or(0), bytes.next().unwrap_or(0)]
 }
 
-/// Whether some match of the pattern lies below a folder. A pattern that counts at any depth says nothing about where.
+/// Returns `true` if some match of the pattern lies below a folder. A pattern that counts at any depth says nothing about where.
 pub(super) fn lies_below(pattern: &str, folder: &[u8], home: Option<&[u8]>) -> bool {
     let Some((anchor, rest)) = Anchor::of(pattern) else { return false };
     let own = home.map(trim).unwrap_or_default();
@@ -106,7 +106,7 @@ impl<'a> Query<'a> {
         two_bytes(self.tail(at))
     }
 
-    /// Whether a pattern matches from the component at `at` on; what lies beneath a match matches too.
+    /// Returns `true` if a pattern matches from the component at `at` on; what lies beneath a match matches too.
     pub(super) fn matches(&self, at: usize, anchor: Anchor, pattern: &str) -> bool {
         // Most candidates fall here: walks ask about every file they meet.
         if !self.begins_like(at, pattern) {

@@ -64,7 +64,7 @@ impl Matcher {
         Ok(Self { text: text.to_owned(), means })
     }
 
-    /// Whether a name is meant.
+    /// Returns `true` if a name is meant.
     pub fn covers(&self, name: &str) -> bool {
         match &self.means {
             Means::Everything => true,
@@ -73,7 +73,7 @@ impl Matcher {
         }
     }
 
-    /// Whether every name is meant.
+    /// Returns `true` if every name is meant.
     pub fn is_everything(&self) -> bool {
         matches!(self.means, Means::Everything)
     }

@@ -7,7 +7,7 @@ use crate::command::HostClaim;
 use crate::decision::{Opinion, Reason};
 use crate::hosts::Reach;
 
-/// Whether what the call does is to reach hosts, so that each host decides about it.
+/// Returns `true` if what the call does is to reach hosts, so that each host decides about it.
 pub(super) fn decide(case: &Case<'_>) -> bool {
     case.claims.hosts.iter().any(|host| host.of_tool)
 }

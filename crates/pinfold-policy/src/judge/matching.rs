@@ -119,12 +119,12 @@ fn restricts(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     }
 }
 
-/// Whether it is not known what an operation of a server does: it counts as writing, and may as well read.
+/// Returns `true` if it is not known what an operation of a server does: it counts as writing, and may as well read.
 fn may_read(case: &Case<'_>) -> bool {
     matches!(case.call, ToolCall::Mcp(call) if call.class() == McpClass::Unknown)
 }
 
-/// Whether rules that take something away are about a place, whoever names it.
+/// Returns `true` if rules that take something away are about a place, whoever names it.
 pub(super) fn restricts_place(rules: &RuleSet, fact: &PathFact) -> bool {
     let real = fact.real.as_deref().filter(|real| *real != fact.asked);
     let mut paths = std::iter::once(fact.asked.as_path()).chain(real);
@@ -191,12 +191,12 @@ fn keys(reading: &Invocation) -> impl Iterator<Item = CommandKey> {
     })
 }
 
-/// Whether a deny rule could be meant by a part that is known only by running; with the rule, if it is known.
+/// Returns whether a deny rule could be meant by a part that is known only by running; with the rule, if it is known.
 pub(super) fn may_be_denied(case: &Case<'_>, part: Part<'_>) -> Option<Found> {
     may_be_meant(case, case.policy.rules(Effect::Deny), part)
 }
 
-/// Whether a rule could be meant by a part that is known only by running; with the rule, if it is known.
+/// Returns whether a rule could be meant by a part that is known only by running; with the rule, if it is known.
 fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Found> {
     if rules.is_empty() {
         return None;
@@ -283,7 +283,7 @@ fn path_may_be_meant(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: 
     paths.into_iter().find_map(|path| rules.path_that_may_match(path, reached, meant)).cloned()
 }
 
-/// Whether rules are about a part, or could be: whatever name or reading of it they meet.
+/// Returns `true` if rules are about a part, or could be: whatever name or reading of it they meet.
 pub(super) fn touches(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> bool {
     restricting(case, rules, part).is_some() || may_be_meant(case, rules, part).is_some()
 }
@@ -349,7 +349,7 @@ fn tool(case: &Case<'_>, rules: &RuleSet) -> Found {
     special.or_else(|| rules.tool(case.call.name())).cloned()
 }
 
-/// Whether a part is among what an agent's definition lists. What only reads need not be.
+/// Returns `true` if a part is among what an agent's definition lists. What only reads need not be.
 pub(super) fn is_listed(case: &Case<'_>, listed: &RuleSet, part: Part<'_>) -> bool {
     match part {
         Part::Path(claim, fact) => {

@@ -396,7 +396,7 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandF
     }
 }
 
-/// Whether a command that only reads needs no question: not the kernel's hold is what makes it harmless.
+/// Returns `true` if a command that only reads needs no question: not the kernel's hold is what makes it harmless.
 fn lets_readers_through(bash: BashMode) -> bool {
     match bash {
         BashMode::ReadOnly | BashMode::Sandboxed => true,

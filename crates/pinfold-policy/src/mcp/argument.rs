@@ -27,7 +27,7 @@ pub(super) struct Argument {
     pub(super) supposed: Option<Supposition>,
 }
 
-/// Whether a text is an absolute path. Few servers take it for one below a folder of their own.
+/// Returns `true` if a text is an absolute path. Few servers take it for one below a folder of their own.
 fn begins_as_root(text: &str) -> bool {
     text.trim_start().starts_with('/')
 }

@@ -172,7 +172,7 @@ impl Key {
         }
     }
 
-    /// Whether it is the path of the object that it stands in, so that its other fields are something else.
+    /// Returns `true` if it is the path of the object that it stands in, so that its other fields are something else.
     pub(super) fn names_its_object(self, name: &str) -> bool {
         matches!(self, Self::Path(..)) || name.eq_ignore_ascii_case("name")
     }

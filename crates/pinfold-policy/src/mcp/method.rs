@@ -14,7 +14,7 @@ const READING: [&str; 9] = [
     "subscriptions/listen",
 ];
 
-/// Whether a method only reads.
+/// Returns `true` if a method only reads.
 pub(super) fn only_reads(method: &str) -> bool {
     READING.contains(&method)
 }

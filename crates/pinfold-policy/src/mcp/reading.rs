@@ -26,7 +26,7 @@ const REMOTE: &[&str] = &[
     "wss",
 ];
 
-/// Whether a text begins as only a path does.
+/// Returns `true` if a text begins as only a path does.
 pub(super) fn begins_as_path(text: &str) -> bool {
     let text = text.trim_start();
     let is_home = || {
@@ -43,13 +43,13 @@ pub(super) fn begins_as_path(text: &str) -> bool {
         || is_home().unwrap_or(false)
 }
 
-/// Whether a system call could take the text for a path at all.
+/// Returns `true` if a system call could take the text for a path at all.
 pub(super) fn can_be_path(text: &str) -> bool {
     let fits = text.len() < LONGEST_PATH && text.split('/').all(|name| name.len() <= LONGEST_NAME);
     fits && !text.is_empty() && !text.contains('\0')
 }
 
-/// Whether a text is a URL that leads to another machine: a scheme that is known, and a host.
+/// Returns `true` if a text is a URL that leads to another machine: a scheme that is known, and a host.
 pub(super) fn is_remote_url(text: &str) -> bool {
     let Some((scheme, rest)) = scheme(text) else { return false };
     let host = rest.strip_prefix("//").map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());

@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether the schema of a value says that it is a path.
+/// Returns `true` if the schema of a value says that it is a path.
 fn says_path(schema: &Map<String, Value>, name: Option<&str>) -> bool {
     let text = |key: &str| schema.get(key).and_then(Value::as_str);
     let is_string = match schema.get("type") {

@@ -70,7 +70,7 @@ impl CommandPattern {
         matches!(self.rest, Rest::End)
     }
 
-    /// Whether a rule of this pattern names `word` itself, wherever it stands.
+    /// Returns `true` if a rule of this pattern names `word` itself, wherever it stands.
     pub fn names(&self, word: &str) -> bool {
         match &self.rest {
             _ if self.leading.iter().any(|own| **own == *word) => true,
@@ -79,7 +79,7 @@ impl CommandPattern {
         }
     }
 
-    /// Whether `word` begins as the rule says in front of its first star: `git diff*` means `git diffx` too.
+    /// Returns `true` if `word` begins as the rule says in front of its first star: `git diff*` means `git diffx` too.
     pub fn begins(&self, word: &str) -> bool {
         let Rest::Glob(glob) = &self.rest else { return false };
         let start = glob.literal_prefix();
@@ -87,19 +87,19 @@ impl CommandPattern {
         !start.is_empty() && !start.contains(&SEPARATOR) && word.as_bytes().starts_with(start)
     }
 
-    /// Whether it holds an operator of the shell, which no word of a command is.
+    /// Returns `true` if it holds an operator of the shell, which no word of a command is.
     pub fn has_operator(&self) -> bool {
         let found = |text: &[u8]| text.iter().any(|b| matches!(b, b'|' | b'&' | b';' | b'<' | b'>'));
         self.leading.iter().any(|word| found(word.as_bytes()))
             || matches!(&self.rest, Rest::Glob(glob) if glob.any_piece(found))
     }
 
-    /// Whether a whole command line matches, blanks apart and as it is written.
+    /// Returns `true` if a whole command line matches, blanks apart and as it is written.
     pub fn matches_text(&self, text: &str) -> bool {
         self.matches(&CommandKey::of_text(text))
     }
 
-    /// Whether every command that `other` matches is matched by this. `false` also where that cannot be told.
+    /// Returns `true` if every command that `other` matches is matched by this. `false` also where that cannot be told.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         other.samples().iter().all(|sample| self.matches(sample))
     }
@@ -126,7 +126,7 @@ impl CommandPattern {
         }
     }
 
-    /// Whether the words match.
+    /// Returns `true` if the words match.
     pub fn matches(&self, key: &CommandKey) -> bool {
         let mut at = 0;
         for (i, word) in self.leading.iter().enumerate() {
@@ -145,7 +145,7 @@ fn words_of(text: &str) -> Vec<String> {
     unquoted(text).unwrap_or_else(|| text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Whether every quote of a pattern ends.
+/// Returns `true` if every quote of a pattern ends.
 pub(crate) fn ends_its_quotes(text: &str) -> bool {
     unquoted(text).is_some()
 }
@@ -175,7 +175,7 @@ fn unquoted(text: &str) -> Option<Vec<String>> {
 }
 
 impl Rest {
-    /// Whether what follows the first `at` words matches.
+    /// Returns `true` if what follows the first `at` words matches.
     pub(crate) fn matches(&self, key: &CommandKey, at: usize) -> bool {
         match self {
             Self::End => key.len() == at,
@@ -285,7 +285,7 @@ impl CommandKey {
         self
     }
 
-    /// Whether some of it is known only by running.
+    /// Returns `true` if some of it is known only by running.
     pub fn is_dynamic(&self) -> bool {
         self.is_dynamic
     }
@@ -295,7 +295,7 @@ impl CommandKey {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

@@ -51,13 +51,13 @@ impl Glob {
         }
     }
 
-    /// Whether `word` stands in the pattern, whole and between separators.
+    /// Returns `true` if `word` stands in the pattern, whole and between separators.
     pub(crate) fn names(&self, word: &[u8]) -> bool {
         let mut words = self.pieces.iter().flat_map(|piece| piece.text.split(|&b| b == super::SEPARATOR));
         !word.is_empty() && words.any(|own| own == word)
     }
 
-    /// Whether something is found in one of the runs between the stars.
+    /// Returns `true` if something is found in one of the runs between the stars.
     pub(crate) fn any_piece(&self, found: impl Fn(&[u8]) -> bool) -> bool {
         self.pieces.iter().any(|piece| found(&piece.text))
     }
@@ -79,7 +79,7 @@ impl Glob {
         tokens
     }
 
-    /// Whether all of `text` matches.
+    /// Returns `true` if all of `text` matches.
     pub(crate) fn matches(&self, text: &[u8]) -> bool {
         let Some((first, rest)) = self.pieces.split_first() else { return text.is_empty() };
         let Some(mut left) = first.strip(text) else { return false };
@@ -117,7 +117,7 @@ impl Piece {
         (0..=text.len()).find_map(|at| self.strip(text.get(at..)?))
     }
 
-    /// Whether `text` ends with this piece.
+    /// Returns `true` if `text` ends with this piece.
     fn ends(&self, text: &[u8]) -> bool {
         if !self.wild {
             return text.ends_with(&self.text);

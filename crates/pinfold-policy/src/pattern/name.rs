@@ -29,7 +29,7 @@ impl NamePattern {
         Self { glob: Glob::new(text.as_bytes()), then: "__" }
     }
 
-    /// Whether a name matches.
+    /// Returns `true` if a name matches.
     pub fn matches(&self, name: &str) -> bool {
         let parts = |then: &'static str| name.match_indices(then).map(|(at, _)| at);
         self.glob.matches(name.as_bytes())

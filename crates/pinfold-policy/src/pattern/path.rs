@@ -102,7 +102,7 @@ impl PathPattern {
         self.base
     }
 
-    /// Whether every path that `other` matches is matched by this. `false` also where that cannot be told.
+    /// Returns `true` if every path that `other` matches is matched by this. `false` also where that cannot be told.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let below = |(last, folder): (&Segment, &[Segment])| {
             *last == Segment::Any && other.segments.starts_with(folder)
@@ -199,7 +199,7 @@ pub(crate) enum Below {
 }
 
 impl Anchored {
-    /// Whether a path that is reached may match. `true` also where that cannot be told. `covers_below`: what lies
+    /// Returns `true` if a path that is reached may match. `true` also where that cannot be told. `covers_below`: what lies
     /// beneath a pattern without wildcards matches too.
     pub(crate) fn may_meet(&self, names: &[&[u8]], reached: Reached, covers_below: bool) -> bool {
         let own: Vec<Segment> =
@@ -240,7 +240,7 @@ impl Anchored {
         at.iter().enumerate().filter(|(_, here)| **here).any(|(i, _)| i == own.len() || lies_below(i))
     }
 
-    /// Whether it is a place and all that lies beneath it.
+    /// Returns `true` if it is a place and all that lies beneath it.
     pub(crate) fn is_whole(&self) -> bool {
         self.rest.iter().all(|segment| *segment == Segment::Any)
     }
@@ -265,7 +265,7 @@ impl Anchored {
         }
     }
 
-    /// Whether the names behind the leading ones match. `covers_below`: what lies beneath a pattern without
+    /// Returns `true` if the names behind the leading ones match. `covers_below`: what lies beneath a pattern without
     /// wildcards matches too.
     pub(crate) fn rest_matches(&self, names: &[&[u8]], covers_below: bool) -> bool {
         if self.rest.is_empty() {
@@ -313,7 +313,7 @@ fn skip_any(own: &[Segment], at: &mut [bool]) {
 }
 
 impl Segment {
-    /// Whether a name, perhaps with wildcards of a shell, may be this one.
+    /// Returns `true` if a name, perhaps with wildcards of a shell, may be this one.
     fn may_take(&self, name: &[u8], wild: bool) -> bool {
         if !wild {
             return self.takes(name);

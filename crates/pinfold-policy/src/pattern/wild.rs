@@ -1,13 +1,13 @@
 //! Wildcards of a shell, as far as they can be read without knowing its options: what a class or an extended pattern
 //! stands for is taken for more than it is.
 
-/// Whether a name with wildcards can be this name. A name that starts with a dot is matched only where the dot is written.
+/// Returns `true` if a name with wildcards can be this name. A name that starts with a dot is matched only where the dot is written.
 pub fn may_be(pattern: &str, name: &[u8]) -> bool {
     let hidden = name.starts_with(b".") && !pattern.starts_with(['.', '\\', '[']);
     !hidden && matches(&loose(tokens(pattern)), name)
 }
 
-/// Whether one name can match both of two patterns; `true` also where that cannot be told. What is written out at either
+/// Returns `true` if one name can match both of two patterns; `true` also where that cannot be told. What is written out at either
 /// end has to agree.
 pub(crate) fn may_meet(one: &[Token], other: &[Token]) -> bool {
     if let Some(name) = plain(one) {
@@ -71,7 +71,7 @@ pub(crate) fn tokens(step: &str) -> Vec<Token> {
     out
 }
 
-/// Whether the name can come out of the glob. Goes back to the last `*` only, so it takes at most the product of
+/// Returns `true` if the name can come out of the glob. Goes back to the last `*` only, so it takes at most the product of
 /// both lengths, and names are short.
 pub(crate) fn matches(glob: &[Token], name: &[u8]) -> bool {
     let (mut at, mut on) = (0, 0);

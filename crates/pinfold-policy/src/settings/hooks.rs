@@ -315,7 +315,7 @@ fn http(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Hook> {
     })
 }
 
-/// Whether something can be posted to an address, and may: without TLS only to this machine.
+/// Returns whether something can be posted to an address, and may: without TLS only to this machine.
 fn address(url: &str, plain: bool) -> Result<(), (String, &'static str)> {
     let bad = |what: &str, mend| Err((format!("{} {what}", quoted(url)), mend));
     let (rest, tls) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {

@@ -112,7 +112,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether a key has not been seen; one that has been is told.
+    /// Returns `true` if a key has not been seen; one that has been is told.
     pub(super) fn is_first<'e>(&mut self, entry: &'e ObjectProp<'_>, seen: &mut HashSet<&'e str>) -> bool {
         let key = entry.name.as_str();
         let first = seen.insert(key);
