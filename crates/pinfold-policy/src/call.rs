@@ -1,4 +1,4 @@
-//! What the caller said, understood once: JSON in, a typed call out. Nothing half-understood travels on.
+//! Parsing of calls: JSON in, a typed call out. Nothing half-understood travels on.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub struct RawCall {
     /// The folder that relative paths start from, when the caller has one of its own. It is only ever
     /// resolved like a path in the input: naming a folder here does not make it part of the line.
     pub cwd: Option<PathText>,
-    /// What the caller knows of the arguments of an MCP tool beyond their names, such as by its schema.
+    /// The caller's knowledge of the arguments of an MCP tool beyond their names, such as its schema.
     pub shape: Option<Shape>,
     /// Set if it is no tool of an MCP server that is called, but a method of the protocol: `mcp__docs__resources/read`.
     /// The caller knows; no name says it.
@@ -81,9 +81,9 @@ pub enum ToolCall {
     WebFetch(WebFetchInput),
     /// A tool of an MCP server.
     Mcp(McpCall),
-    /// A tool that somebody else carries out.
+    /// A third-party tool, which its owner carries out.
     Foreign(ForeignCall),
-    /// What a process of a shell is about to do. Nobody can say it in words.
+    /// An operation that a process of a shell is about to do. No call can spell it.
     Process(ProcessCall),
 }
 
@@ -156,7 +156,7 @@ impl ToolCall {
         }
     }
 
-    /// What the tool can do at most.
+    /// Returns the highest level of effect that the tool can have.
     pub fn level(&self) -> Level {
         match self {
             Self::Mcp(call) => call.level(),
@@ -247,7 +247,7 @@ impl BadCall {
         matches!(&self.what, What::Field(bad) if bad.is_extra() || bad.found == BadField::MISSING)
     }
 
-    /// What would have been understood.
+    /// Returns the forms that would have been understood.
     pub fn hint(&self) -> String {
         match &self.what {
             What::Tool { nearest } => format!("did you mean `{}`?", nearest.as_str()),

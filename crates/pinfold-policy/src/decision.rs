@@ -17,11 +17,11 @@ use crate::source::Located;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// It happens.
+    /// The call is carried out.
     Allow,
     /// A person is asked first.
     Ask,
-    /// It does not happen, whoever says yes.
+    /// The call is not carried out, and no approval changes that.
     Deny,
 }
 
@@ -36,14 +36,14 @@ impl Decision {
     }
 }
 
-/// What the line alone says about one path, before modes, rules and grants.
+/// The decision of the boundary alone about one path, before modes, rules and grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathDecision {
     /// Within the line.
     Allow,
     /// Beyond the line, and a person may let it pass.
     RequiresApproval(Reason),
-    /// Beyond the line, and nobody may.
+    /// Outside the boundary, and not approvable.
     Deny(Reason),
 }
 
@@ -62,13 +62,13 @@ pub enum Reason {
     Hook(HookWord),
     /// A rule that would take something away could not be read.
     RuleNotRead(String),
-    /// It cannot be told whether a rule denies it: what runs is known only by running.
+    /// A deny rule may cover it: the program that runs is known only by running.
     MayBeDenied(Option<Arc<SourcedRule>>),
     /// The definition of the agent does not list it.
     NotListed,
     /// A declared scope says no.
     Declared(DeclaredHit),
-    /// It needs a person whatever rules and modes say.
+    /// A safeguard, which needs a person whatever rules and modes say.
     Safeguard(SafeguardHit),
     /// A write to a place that only a person may let pass.
     Sensitive(GuardHit),
@@ -90,7 +90,7 @@ pub enum Reason {
     OutOfScope,
     /// A write in a session that only reads.
     ReadOnly,
-    /// It is not known where the path leads.
+    /// The path does not resolve.
     Unresolved(Why),
     /// The path looks inside and leads outside.
     Disguised(Disguise),
@@ -131,7 +131,7 @@ pub enum Reason {
 /// The decision of one step about one part of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opinion {
-    /// How strict.
+    /// The decision.
     pub decision: Decision,
     /// Why.
     pub reason: Reason,
@@ -155,22 +155,22 @@ pub enum PartId {
 /// One part of a call with the step that decided about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrailEntry {
-    /// Which part.
+    /// The part.
     pub part: PartId,
     /// The step that had the first opinion; all steps before it had none.
     pub step: &'static str,
-    /// What it said.
+    /// The opinion of the step.
     pub opinion: Opinion,
 }
 
-/// What was decided about a call, and by which step.
+/// The decision about a call, and the step that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// The strictest decision over all parts.
     pub decision: Decision,
     /// The step it comes from.
     pub step: &'static str,
-    /// Who said what about each part, in the order of the claims.
+    /// The opinions about each part, in the order of the claims.
     pub trail: Vec<TrailEntry>,
     /// The part the decision comes from: its place in the trail.
     pub decided_by: usize,

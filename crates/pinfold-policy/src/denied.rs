@@ -19,7 +19,7 @@ pub struct DeniedPaths {
     rules: Arc<RuleSet>,
 }
 
-/// The same rules, wherever their patterns are measured from.
+/// Equality of the rules, wherever their patterns are measured from.
 impl PartialEq for DeniedPaths {
     fn eq(&self, other: &Self) -> bool {
         self.rules == other.rules
@@ -38,7 +38,7 @@ impl DeniedPaths {
         Self { rules }
     }
 
-    /// The same, and reading these places is denied too, with all that lies beneath them: absolute paths, which need not
+    /// Adds places whose reading is denied too, with everything beneath them: absolute paths, which need not
     /// exist. What is a wildcard in a rule is one in them.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What one look at the world found out about each claim. Plain data: nothing here can look again.
+//! Facts: the result of one look at the world, for each claim. Plain data: nothing here can look again.
 
 use std::path::PathBuf;
 
@@ -11,30 +11,30 @@ use crate::declared::DeclaredNo;
 pub struct Facts {
     /// One fact for each path claim, in the order of the claims.
     pub paths: Vec<PathFact>,
-    /// What is known about the shell of the call.
+    /// Facts about the shell of the call.
     pub shell: Option<ShellFact>,
-    /// What the look at the world says about each command, in the order of the claims.
+    /// Facts about each command, in the order of the claims.
     pub commands: Vec<CommandFact>,
-    /// What a declared scope says against the call as a whole.
+    /// The objection of a declared scope to the call as a whole.
     pub declared: Option<DeclaredHit>,
 }
 
-/// What is known about one command beyond its words.
+/// Facts about one command beyond its words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandFact {
     /// Why no rule may allow it after all: it works in a folder that is not the session's, or names a place outside of
     /// which it is not known what is done there.
     pub bars: Vec<Bar>,
-    /// What it names, in the order of its claim.
+    /// Facts about the places that it names, in the order of its claim.
     pub named: Vec<NamedFact>,
 }
 
-/// What is known about a place that a command names.
+/// Facts about a place that a command names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFact {
     /// The place as it is written, made absolute.
     pub asked: PathBuf,
-    /// Where it leads, with every link followed; absent when that is not known.
+    /// The place with every link followed; absent when it is unknown.
     pub real: Option<PathBuf>,
 }
 
@@ -54,48 +54,48 @@ impl DeclaredHit {
     }
 }
 
-/// What is known about a shell that a call wants.
+/// Facts about a shell that a call needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShellFact {
-    /// What would hold it.
+    /// The sandbox that would hold it.
     pub held: ShellHold,
     /// Set if it could reach hosts that nothing decides about.
     pub open_network: bool,
 }
 
-/// What holds the shells of a session to their line.
+/// The sandbox of a session's shells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ShellHold {
     /// The kernel, in full.
     Full,
     /// The kernel, with gaps that the owner of the session has accepted.
     Degraded,
-    /// Whoever made the call runs it, and what holds it is not ours to say: it is judged by what it says alone.
+    /// The caller runs it in an unknown sandbox: it is judged by its words alone.
     Theirs,
     /// Nothing that was accepted.
     Nothing,
 }
 
-/// What is known about one claimed path.
+/// Facts about one claimed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathFact {
     /// The path as the caller will recognise it: relative to the display root when it lies below.
     pub shown: String,
-    /// What would be done to it.
+    /// The operation.
     pub operation: Operation,
     /// The path as written, made absolute, before any link is followed.
     pub asked: PathBuf,
-    /// Where it leads, with every link followed; absent when that is not known.
+    /// The place with every link followed; absent when it is unknown.
     pub real: Option<PathBuf>,
     /// On which side of the line it lies.
     pub standing: Standing,
-    /// What is there now.
+    /// Type of the object there.
     pub kind: Kind,
-    /// How many names the file has; 0 when nothing is there.
+    /// Number of hard links of the file; 0 when nothing is there.
     pub names: u64,
     /// A guard that covers the place or the name it was asked for by.
     pub guarded: Option<GuardHit>,
-    /// What a declared scope says against it.
+    /// The objection of a declared scope.
     pub declared: Option<DeclaredNo>,
     /// The way from the line to the place passes into another mount.
     pub other_mount: bool,
@@ -106,7 +106,7 @@ pub struct PathFact {
     pub guarded_below: Option<GuardHit>,
     /// Something that a rule denies lies below it, as far as that was looked at: `None` where it was too much.
     pub denied_below: Option<bool>,
-    /// Where wildcards of the path lead beside what they say: what links among the matches lead to.
+    /// Places beside the named ones that wildcards of the path lead to: targets of links among the matches.
     pub matched: Vec<PathBuf>,
 }
 
@@ -122,14 +122,14 @@ pub enum Standing {
     },
     /// In a place that only the shell of the call sees: a private `/tmp`.
     OfTheShell,
-    /// Perhaps no place at all: a text that a tool of somebody else is given. Rules that take something away and guards
+    /// Perhaps no place at all: a text argument of a third-party tool. Rules that take something away and guards
     /// hold for it, and nothing else does.
     Suspected,
     /// Not known; the reason stands behind.
     Unresolved(Why),
 }
 
-/// How a path that leads outside looked as if it did not.
+/// The way in which a path that leads outside looked as if it did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Disguise {
     /// A link led out.
@@ -147,7 +147,7 @@ pub struct Why {
     pub missing: bool,
 }
 
-/// What a path names.
+/// Type of the object that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Nothing yet.
@@ -158,7 +158,7 @@ pub enum Kind {
     Folder,
     /// A link that stands for itself.
     Link,
-    /// A FIFO, socket or device: reading may never end, writing goes to whoever listens.
+    /// A FIFO, socket or device: reading may never end, writing goes to its reader.
     Special(&'static str),
 }
 

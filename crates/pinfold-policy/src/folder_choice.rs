@@ -1,4 +1,4 @@
-//! Which folders are no project: a grant around them would hold nothing that a person cares about.
+//! Folders that are no project: a grant around them would protect nothing that a person cares about.
 //!
 //! One check for every way in. It compares resolved paths and looks at nothing.
 
@@ -11,7 +11,7 @@ const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Directories in which every run has places of its own. What lies below them can be a project.
 const OF_EVERY_RUN: [&str; 3] = ["/run", "/tmp", "/var/tmp"];
 
-/// What is known about the person's own folders, and what they said about the one that is to be granted.
+/// The person's own folders, and their confirmation of the one that is to be granted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FolderChoice {
     /// Home directories, resolved.
@@ -82,7 +82,7 @@ impl FolderChoice {
         Self { only_judged: true, ..Self::default() }
     }
 
-    /// The same with one more home directory, resolved.
+    /// Adds one more home directory, resolved.
     #[must_use]
     pub fn with_home(mut self, home: Option<&Path>) -> Self {
         self.homes.extend(home.map(Path::to_owned));

@@ -7,14 +7,14 @@ use crate::form::{BadField, found};
 use crate::input::PathText;
 use crate::tool::{Level, ToolName};
 
-/// A call of a tool that somebody else carries out. The gate decides about it; we never perform it.
+/// A call of a third-party tool. The gate decides about it; we never perform it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForeignCall {
     /// A tool that is known by its name alone.
     Known {
         /// Its name.
         name: &'static str,
-        /// What it can do at most.
+        /// Highest level of effect.
         level: Level,
     },
     /// A file tool that ours do not have.
@@ -23,7 +23,7 @@ pub enum ForeignCall {
         name: &'static str,
         /// The tool of ours whose rules it follows.
         like: ToolName,
-        /// What it does to the path.
+        /// The operation on the path.
         operation: Operation,
         /// The path.
         path: Option<PathText>,
@@ -81,7 +81,7 @@ pub(crate) const KNOWN: &[(&str, Level)] = &[
     ("CronDelete", Level::Dangerous),
 ];
 
-/// Those of them that reach hosts which nothing in the call names: the words of a search leave with it.
+/// Tools that reach hosts which nothing in the call names: the words of a search leave with it.
 const REACHES_HOSTS: [&str; 1] = ["WebSearch"];
 
 /// Returns `true` if a tool does nothing but reach hosts, so that rules about hosts decide about it.
@@ -158,7 +158,7 @@ impl ForeignCall {
         }
     }
 
-    /// What it can do at most.
+    /// Returns the highest level of effect.
     pub fn level(&self) -> Level {
         match self {
             Self::Known { level, .. } => *level,
@@ -170,7 +170,7 @@ impl ForeignCall {
     }
 }
 
-/// What a tool of this name can do at most, ours or not.
+/// Returns the highest level of effect of a tool of this name, ours or not.
 pub fn level_of(tool: &str) -> Level {
     let known = || KNOWN.iter().find(|(name, _)| *name == tool).map(|(_, level)| *level);
     match ToolName::parse(tool) {

@@ -1,23 +1,23 @@
-//! How a JSON object becomes a typed input: one declaration gives the struct, its parser and its schema.
+//! Typed inputs from JSON objects: one declaration gives the struct, its parser and its schema.
 //!
 //! The [`input!`] macro is the only way to declare a tool's input, so what a schema promises is what the
 //! parser takes. A field is named in every error; nothing is coerced, nothing unknown is passed over.
 
 use serde_json::{Map, Value, json};
 
-/// What was wrong with one field of an input.
+/// An error in one field of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadField {
-    /// Where: `file_path`, `edits[2].old_string`.
+    /// Path of the field: `file_path`, `edits[2].old_string`.
     pub field: String,
-    /// What should have stood there.
+    /// The expected value.
     pub expected: String,
-    /// What stood there.
+    /// The value that stood there.
     pub found: String,
 }
 
 impl BadField {
-    /// What is found where no field of that name belongs.
+    /// Text for a field that does not belong there.
     const UNKNOWN: &'static str = "a field that is not known";
     pub(crate) const MISSING: &'static str = "nothing";
 
@@ -30,7 +30,7 @@ impl BadField {
         Self { field: field.to_owned(), expected: expected.into(), found: found.into() }
     }
 
-    /// The same complaint, seen from one level further out.
+    /// Returns the error as seen from one level further out.
     fn below(self, outer: &str) -> Self {
         let field = if self.field.is_empty() {
             outer.to_owned()
@@ -63,12 +63,12 @@ pub(crate) trait Field: Sized {
     /// The value as this type. The `field` of the error is empty or relative to this value.
     fn read(value: &Value) -> Result<Self, BadField>;
 
-    /// What an absent field means; `None` when it has to be given.
+    /// Returns the meaning of an absent field; `None` when it has to be given.
     fn absent() -> Option<Self> {
         None
     }
 
-    /// What stands in for a field that only the deed needs, when nothing but the verdict is wanted.
+    /// Returns a stand-in for a field that only the deed needs, when nothing but the verdict is wanted.
     /// `None` for everything a verdict rests on.
     fn blank() -> Option<Self> {
         None
@@ -183,7 +183,7 @@ pub(crate) trait Form: Sized {
     }
 }
 
-/// Which fields a caller has to give.
+/// The fields that a caller has to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needed {
     /// All that the deed needs.

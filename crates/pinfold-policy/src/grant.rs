@@ -1,4 +1,4 @@
-//! What a person's yes covers beyond one call: a pattern, a place, a folder.
+//! Grants: the calls that an approval covers beyond the one asked about, by pattern, place or folder.
 //!
 //! How long it holds is for whoever keeps it; nothing here knows the time. A grant is about what a call resolves to, so
 //! that another name of the same place is covered and the same name of another place is not.
@@ -12,14 +12,14 @@ use crate::pattern::Bases;
 use crate::rule::SourcedRule;
 use crate::rules::RuleSet;
 
-/// What may be done to a granted place. A yes to one is no yes to another.
+/// The class of operations that a grant of a place covers. An approval of one does not cover another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Its content is read, or it is listed.
     Read,
-    /// It is made, or its content or bits change.
+    /// Creation, and changes of content or mode.
     Write,
-    /// It becomes a symbolic link: who may change what is there may not turn it into another place.
+    /// Creation of a symbolic link: leave to change the content is no leave to turn it into another place.
     Link,
     /// Its name goes away.
     Remove,
@@ -38,7 +38,7 @@ impl Class {
 }
 
 impl Operation {
-    /// What kind of thing it does to the place.
+    /// Returns the class of the operation.
     pub fn class(self) -> Class {
         match self {
             Self::Read | Self::List | Self::Search | Self::CopyFrom => Class::Read,
@@ -59,7 +59,7 @@ impl Operation {
 /// One standing yes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Grant {
-    /// What an allow rule of this text would allow. A bare tool stands for its class: `Edit` for all edits inside the
+    /// The calls that an allow rule of this text would allow. A bare tool stands for its class: `Edit` for all edits inside the
     /// line, `Bash` for all commands.
     Rule(Arc<SourcedRule>),
     /// Commands of well-known programs that start nothing else, reach no other machine, destroy nothing, and write
@@ -102,7 +102,7 @@ impl Grants {
         Self::default().and(&grants, bases)
     }
 
-    /// The same with more.
+    /// Returns these grants with more.
     #[must_use]
     pub fn and<'a>(&self, more: impl IntoIterator<Item = &'a Grant>, bases: &Bases) -> Self {
         let mut all = self.clone();
@@ -134,7 +134,7 @@ impl Grants {
         self.hosts.get(host)
     }
 
-    /// Those that are rules.
+    /// Returns the grants that are rules.
     pub fn rules(&self) -> &RuleSet {
         &self.rules
     }

@@ -1,4 +1,4 @@
-//! Which places are guarded: those whose change runs code later or whose content opens other doors.
+//! Guarded places: those whose change runs code later, or whose content opens other doors.
 //!
 //! A pure look-up by the components of a path that was already resolved by the kernel (no links, no `..`).
 //! Nothing is compared as text prefix: `.gitattributes` is not `.git`, `.bashrc.md` is not `.bashrc`.
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use pattern::{Anchor, Query};
 
-/// What a guarded place is.
+/// The kind of a guarded place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GuardKind {
     /// A repository's own directory or configuration: git runs hooks and programs named there.
@@ -56,7 +56,7 @@ impl GuardKind {
     }
 }
 
-/// How far the kernel holds a guarded place inside a writable folder.
+/// The extent to which the kernel holds a guarded place inside a writable folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Held {
     /// Only the file tools ask; a process inside may write it, and the end of the run lists the change.
@@ -84,12 +84,12 @@ impl Guard {
         pattern::positive(&self.pattern)
     }
 
-    /// What kind of place it is.
+    /// Returns the kind of place.
     pub fn kind(&self) -> GuardKind {
         self.kind
     }
 
-    /// How far the kernel holds it inside a writable folder.
+    /// Returns the extent to which the kernel holds it inside a writable folder.
     pub fn held(&self) -> Held {
         self.held
     }
@@ -108,7 +108,7 @@ impl Guard {
 
 /// The guarded places for writing and for reading.
 ///
-/// Lists only ever grow here; what settings may take away is a question for whoever reads the settings.
+/// Lists only ever grow here; the reader of the settings decides which entries they may take away.
 #[derive(Clone, Debug)]
 pub struct Guards {
     write: Arc<List>,
@@ -118,7 +118,7 @@ pub struct Guards {
     places: Places,
 }
 
-/// What counts for single places of one session, whatever their names.
+/// Guards of single places of one session, whatever their names.
 #[derive(Clone, Debug, Default)]
 struct Places {
     write: BTreeMap<PathBuf, Guard>,
@@ -212,7 +212,7 @@ impl Guards {
         self
     }
 
-    /// What a person does not want to be guarded after all: places that the lists match, and this pattern too.
+    /// Excepts places from the lists: those that match this pattern too.
     #[must_use]
     pub fn with_except(mut self, pattern: &str) -> Self {
         Arc::make_mut(&mut self.except).push(Guard::added(pattern, GuardKind::Place, ""));
@@ -262,7 +262,7 @@ impl Guards {
         self
     }
 
-    /// The same for reading.
+    /// Opens a single place for reading.
     #[must_use]
     pub fn with_open_read(mut self, place: &Path) -> Self {
         self.places.open_read.push(place.to_owned());

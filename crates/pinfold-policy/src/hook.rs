@@ -1,4 +1,4 @@
-//! What hooks are, as data: when each is asked, about what, and what it said.
+//! Hooks as data: their events, matchers and answers.
 //!
 //! A hook's no is final, its wish to ask holds in every mode, and its yes waives the routine question alone: neither a
 //! deny rule, nor a safeguard, nor an ask rule, nor the line, nor a mode that denies.
@@ -20,19 +20,19 @@ use crate::source::Located;
 /// The strictest word of the hooks that spoke.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookWord {
-    /// What it said.
+    /// The decision.
     pub decision: Decision,
     /// Why, in its own words.
     pub reason: String,
-    /// Which hook, for messages: its command or address, and where it is written.
+    /// Name of the hook for messages: its command or address, and where it is written.
     pub by: String,
     /// A yes counts only for parts that one of these covers as allow rules; without any, for every part.
     pub only: Vec<Arc<RuleSet>>,
-    /// Who speaks.
+    /// The origin of the word.
     pub origin: WordOrigin,
 }
 
-/// Who speaks in a word that stands before the rules.
+/// The origin of a word that stands before the rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum WordOrigin {
     /// A hook of the settings.
@@ -46,9 +46,9 @@ pub enum WordOrigin {
 /// The definition of a tool that is another one than a person said yes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redefinition {
-    /// What was known of it, a line for each thing that it says; empty for a tool that was not there.
+    /// The definition that was remembered, a line for each part; empty for a tool that was not there.
     pub before: String,
-    /// What its server says now.
+    /// The definition that the server gives now.
     pub after: String,
 }
 
@@ -78,7 +78,7 @@ impl Eq for HookWord {}
 /// Hooks that are asked about the same things.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookGroup {
-    /// Which tools, or which kinds of the event.
+    /// The tools, or the kinds of the event.
     pub matcher: Matcher,
     /// The hooks, each with the place where it is written.
     pub hooks: Vec<Located<Hook>>,
@@ -87,22 +87,22 @@ pub struct HookGroup {
 /// One hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hook {
-    /// What is asked.
+    /// The program or address that is asked.
     pub asks: HookKind,
-    /// It is asked only about calls that this covers: for a no or a question one part is enough, a yes counts for what
-    /// is covered.
+    /// The calls that it is asked about: for a denial or a question one covered part is enough, an allow counts for the parts
+    /// that are covered.
     pub only: Option<Rule>,
-    /// How long an answer is waited for.
+    /// Time limit for an answer.
     pub timeout: Duration,
-    /// Where no answer comes, or none that can be understood, it has said no.
+    /// Denies where no answer comes, or none that can be understood.
     pub fail_closed: bool,
-    /// It is started and not waited for: it has no say.
+    /// Starts it without waiting: it has no say.
     pub in_background: bool,
-    /// It is asked the first time only.
+    /// Asks it the first time only.
     pub once: bool,
 }
 
-/// What a hook is.
+/// The kind of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookKind {
     /// A program.
@@ -126,7 +126,7 @@ pub enum HookKind {
 }
 
 crate::mode::choices! {
-    /// Which shell runs the command line of a hook.
+    /// The shell that runs the command line of a hook.
     HookShell {
         /// The shell of the system.
         #[default]
@@ -149,7 +149,7 @@ impl HookKind {
     }
 }
 
-/// How long an answer is waited for where nobody says otherwise.
+/// Default time limit for an answer.
 pub const PATIENCE: Duration = Duration::from_mins(1);
-/// The longest that somebody may say.
+/// Longest time limit for an answer.
 pub const LONGEST_PATIENCE: Duration = Duration::from_hours(1);

@@ -1,4 +1,4 @@
-//! What wins: one table, read from top to bottom. Judging is pure and total.
+//! The order of precedence: one table, read from top to bottom. Judging is pure and total.
 
 mod hosts;
 mod matching;
@@ -22,21 +22,21 @@ use crate::scope::{Access, Interaction, Scope};
 pub struct Case<'a> {
     /// The call.
     pub call: &'a ToolCall,
-    /// What it says it will touch.
+    /// Its claims.
     pub claims: &'a Claims,
-    /// What the survey found.
+    /// The facts that the survey found.
     pub facts: &'a Facts,
-    /// The confinement of whoever acts.
+    /// The scope of the principal.
     pub scope: &'a Scope,
-    /// Whether the session may change anything.
+    /// The access of the session: whether it may change anything.
     pub access: Access,
-    /// Whether a person can be asked.
+    /// The interaction of the session: whether a person can be asked.
     pub interaction: Interaction,
     /// Rules, mode and switches.
     pub policy: &'a Policy,
-    /// What a person granted in this session.
+    /// Grants of this session.
     pub grants: &'a Grants,
-    /// What hooks said, if any did.
+    /// The word of the hooks, if any was asked.
     pub hook: Option<&'a HookWord>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum Part<'a> {
     Shell(ShellFact),
     /// A host.
     Host(&'a HostClaim),
-    /// The tool itself, where somebody else carries it out or what it touches is no place.
+    /// The tool itself, where it is a third-party tool or its effect is no place.
     Tool,
 }
 
@@ -78,7 +78,7 @@ const STEPS: [(&str, Opine); 14] = [
 /// The step that a doubt about deny rules belongs to.
 const DOUBTED: &str = "deny-rule";
 
-/// The last word, spoken over what the steps decided: nobody is there to be asked.
+/// The last step, over the decisions of the others: without an approver a question is a denial.
 const HEADLESS: &str = "headless";
 
 /// The names of the steps, in their order, the last word included. Ask rules stand in front of bypass where settings
@@ -91,7 +91,7 @@ pub fn step_names(ask_rules_in_bypass: bool) -> Vec<&'static str> {
     named.map(|(_, (name, _))| *name).chain([HEADLESS]).collect()
 }
 
-/// How grave the reason of an opinion is: a root or home directory that would be removed is told before all else.
+/// Returns the gravity of a reason: the removal of a root or home directory is given before all others.
 fn gravity(reason: &Reason) -> u8 {
     match reason {
         Reason::Safeguard(hit) if hit.gravity == Gravity::Breaker => 2,
@@ -149,7 +149,7 @@ fn decide(case: &Case<'_>, part: PartId, what: Part<'_>) -> TrailEntry {
     unasked(case, doubted(case, what, TrailEntry { part, step, opinion }))
 }
 
-/// What a deny rule could be meant for is not let through unasked, whatever lets it through.
+/// Turns an allow into a question for a part that a deny rule could be meant for, whatever allows it.
 fn doubted(case: &Case<'_>, what: Part<'_>, entry: TrailEntry) -> TrailEntry {
     match (entry.opinion.decision, matching::may_be_denied(case, what)) {
         (Decision::Allow, Some(rule)) => {
@@ -175,7 +175,7 @@ fn unasked(case: &Case<'_>, entry: TrailEntry) -> TrailEntry {
     TrailEntry { step, opinion: Opinion { decision: Decision::Deny, ..entry.opinion }, ..entry }
 }
 
-/// What the line says about one path, before modes, rules and grants have a say.
+/// Returns the decision of the boundary about one path, before modes, rules and grants.
 pub fn path_decision(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -> PathDecision {
     let part = Part::Path(claim, fact);
     let hard = steps::line_denies(case, claim, fact).or_else(|| steps::unresolved(case, part));

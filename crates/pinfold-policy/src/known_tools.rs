@@ -21,7 +21,7 @@ pub(crate) fn tools_of_agents() -> impl Iterator<Item = &'static str> {
     OF_AGENTS.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_ascii_whitespace)
 }
 
-/// What a name in a rule is.
+/// The meaning of a name in a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
     /// Calls come under this name.

@@ -1,4 +1,4 @@
-//! What may happen: a call and what is known about it in, a verdict out.
+//! Decisions: a call and the facts about it in, a verdict out.
 //!
 //! Everything here is pure: no file, no clock, no environment. A [`RawCall`] is understood once into a
 //! [`ToolCall`]; [`Claims::of`] reads off what it says it will touch; someone who may look at the world turns

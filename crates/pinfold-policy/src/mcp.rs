@@ -38,7 +38,7 @@ pub struct McpCall {
     pub tool: String,
     /// Set if it is no tool, but a method of the protocol: `resources/read`.
     pub is_method: bool,
-    /// What is known of the arguments that it has, beyond their names.
+    /// Knowledge of its arguments beyond their names.
     pub shape: Option<Shape>,
     arguments: Arguments,
 }
@@ -64,23 +64,23 @@ impl McpCall {
         }))
     }
 
-    /// The same call, known to be one of a method of the protocol and not of a tool.
+    /// Marks the call as one of a method of the protocol, not of a tool.
     #[must_use]
     pub(crate) fn of_method(self, is_method: bool) -> Self {
         Self { is_method, ..self }
     }
 
-    /// What the name of the operation says that it does.
+    /// Returns the class of the operation by its name.
     pub fn class(&self) -> McpClass {
         class(&self.tool)
     }
 
-    /// What it can do at most. Nobody vouches for what a tool of a server does; some methods only read by the protocol.
+    /// Returns the highest level of effect. The effect of a server's tool is unverified; some methods only read by the protocol.
     pub fn level(&self) -> Level {
         if self.is_method && method::only_reads(&self.tool) { Level::ReadOnly } else { Level::Dangerous }
     }
 
-    /// What the call would touch if the operation is of this class. Paths under names that say so come first.
+    /// Returns the paths that the call would touch if the operation is of this class. Paths under names that say so come first.
     pub fn claims(&self, class: McpClass) -> Vec<PathClaim> {
         let paths = &self.arguments.paths;
         let named = || paths.iter().filter(|argument| argument.supposed.is_none());

@@ -20,10 +20,10 @@ use crate::source::{Layer, Located, Source};
 /// The settings of one layer, and whether they may widen what an agent can do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layered {
-    /// What they say.
+    /// The settings of the layer.
     pub settings: Settings,
-    /// A person stands behind them: so it is for managed settings, flags and the person's own file, and for files
-    /// of a project once somebody trusted them.
+    /// Set if a person stands behind them: so it is for managed settings, flags and the person's own file, and for files
+    /// of a project once it was trusted.
     pub trusted: bool,
 }
 
@@ -32,55 +32,55 @@ pub struct Layered {
 pub struct Merged {
     /// The rules that count, the strongest layer first.
     pub rules: Vec<SourcedRule>,
-    /// What happens when no rule has an opinion.
+    /// The mode, for calls that no rule covers.
     pub mode: Located<Mode>,
-    /// When a command needs no question although no rule allows it.
+    /// The conditions under which a command needs no question although no rule allows it.
     pub bash: Located<BashMode>,
-    /// Whether an agent that nobody watches has a shell; nobody may have said.
+    /// Whether an unattended agent has a shell; may be unset.
     pub allow_bash: Option<Located<bool>>,
-    /// Which safeguards hold.
+    /// The safeguards in force.
     pub immune: Located<Immune>,
-    /// How far an agent may read.
+    /// The range of an agent's reads.
     pub reads: Located<Reads>,
     /// Ask rules hold in `bypassPermissions` and against grants of the session too.
     pub ask_rules_in_bypass: Located<bool>,
-    /// Where `bypassPermissions` is locked: it holds for subagents, hooks and changes of mode too.
+    /// Source of the lock on `bypassPermissions`: it holds for subagents, hooks and changes of mode too.
     pub bypass_locked: Option<Source>,
-    /// Where allow rules are reserved to managed settings: it holds for those of agents and hooks too.
+    /// Source of the lock that reserves allow rules to managed settings: it holds for those of agents and hooks too.
     pub managed_rules_only: Option<Source>,
     /// More folders that may be read, and written as the mode says.
     pub additional_directories: Vec<Located<String>>,
     /// Places that are guarded beyond those that are built in, and those that are not after all.
     pub guards: GuardSettings,
-    /// What the kernel holds a command to.
+    /// Settings of the sandbox.
     pub sandbox: SandboxSettings,
-    /// How a person is reached who answers questions.
+    /// Channels to approvers.
     pub approvals: ApprovalSettings,
     /// Paths that each tool is confined to, one per layer that has some. Each of them has to let a path pass:
     /// then none can widen another.
     pub tools: Vec<Located<serde_json::Value>>,
     /// Programs that are asked before and after calls, one value per layer, the strongest layer first.
     pub hooks: Vec<Located<HookSettings>>,
-    /// Hooks may answer questions of agents that nobody watches.
+    /// Hooks may answer questions of unattended agents.
     pub headless_permission_request: Located<bool>,
     /// A program that may answer routine questions in the mode `auto`.
     pub judge: Option<Located<JudgeSettings>>,
     /// Hosts that can be reached.
     pub network: NetworkSettings,
-    /// How large the record may grow.
+    /// Limits of the audit log.
     pub record: RecordSettings,
     /// Expectations about the settings.
     pub tests: Vec<PolicyTest>,
-    /// What was said and does not count.
+    /// Settings that do not count.
     pub ignored: Vec<Ignored>,
 }
 
 /// Something that was said and does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
-    /// What was said: `allow Bash(make)`, `defaultMode: "bypassPermissions"`.
+    /// The setting: `allow Bash(make)`, `defaultMode: "bypassPermissions"`.
     pub what: String,
-    /// Where.
+    /// Its position.
     pub source: Source,
     /// Why it does not count.
     pub why: WhyIgnored,
@@ -89,7 +89,7 @@ pub struct Ignored {
 /// Why something that was said does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhyIgnored {
-    /// It would widen, and nobody has trusted this file as it is now.
+    /// It would widen, and the file is not trusted as it is now.
     NotTrusted,
     /// Only managed settings may say it.
     ManagedOnly,
@@ -101,9 +101,9 @@ pub enum WhyIgnored {
     ManagedHooksOnly,
     /// Managed settings have locked `bypassPermissions`.
     BypassLocked,
-    /// It cannot be read, and would only have granted something.
+    /// A rule that cannot be read, and would only have granted something.
     NoRule {
-        /// What to write instead.
+        /// The text to write instead.
         mend: String,
     },
 }
@@ -140,7 +140,7 @@ impl Merged {
         }
     }
 
-    /// The same with all that only narrows, and nothing that allows: for when a file that was read before cannot be
+    /// Returns the settings that only narrow, and nothing that allows: for when a file that was read before cannot be
     /// read any more.
     #[must_use]
     pub fn closed(&self) -> Self {
@@ -275,7 +275,7 @@ impl Merging<'_> {
         }
     }
 
-    /// Where a lock is set. Elsewhere than in managed settings it is told, and locks nothing.
+    /// Returns the source of a lock. In other than managed settings it is reported, and locks nothing.
     fn lock(
         &mut self,
         key: &str,
@@ -322,7 +322,7 @@ impl Merging<'_> {
         self.single(setting, T::default()).unwrap_or_else(|| built_in(T::default()))
     }
 
-    /// The mode. A flag or the call itself chooses it, all else only says what holds when nobody chose. Where `bypassPermissions` is
+    /// Merges the mode. A flag or the call itself chooses it, all else only sets the default. Where `bypassPermissions` is
     /// locked, who says it has said `default`.
     fn mode(&mut self, bypass_locked: Option<&Source>) -> Located<Mode> {
         let mut said = self.said(&MODE);
@@ -341,7 +341,7 @@ impl Merging<'_> {
         self.held(&MODE, said, Mode::Default).unwrap_or_else(|| built_in(Mode::Default))
     }
 
-    /// What each layer says, the weakest first, and whether it is trusted.
+    /// Returns the values of each layer, the weakest first, and whether it is trusted.
     fn said<T: Copy>(&self, setting: &Single<T>) -> Vec<(bool, Located<T>)> {
         let said =
             |layered: &&Layered| Some((layered.trusted, (setting.of)(&layered.settings.says)?.clone()));
@@ -420,7 +420,7 @@ impl Merging<'_> {
         RecordSettings { max_size: max_size.into_iter().next(), keep: keep.into_iter().next() }
     }
 
-    /// Who can say yes is for the person and their organisation to say: the strongest of their values holds.
+    /// Merges approvals: the person and their organisation decide who can approve, and the strongest of their values holds.
     fn approvals(&mut self) -> ApprovalSettings {
         let mut first = |key, of: fn(&Content) -> &[Located<bool>]| {
             self.user_or_managed(key, |says| of(says)).into_iter().next()
@@ -457,7 +457,7 @@ impl Merging<'_> {
         }
     }
 
-    /// Anybody may narrow; where managed settings allow no rules of others they allow no hosts of others either.
+    /// Merges hosts: every layer may narrow; where managed settings allow no rules of others they allow no hosts of others either.
     fn network(&mut self, managed_only: bool) -> NetworkSettings {
         let allow = if managed_only {
             let managed = |layered: &Layered| layered.settings.layer == Layer::Managed;
@@ -472,7 +472,7 @@ impl Merging<'_> {
         for layer in pins.drain(..).rev() {
             all.0.extend(layer.value.0);
         }
-        // The least that anybody says.
+        // The least value of all layers.
         let fetches = self.widening("network.fetches", |says| says.network.fetches.as_slice());
         let fetch_size = self.widening("network.fetchSize", |says| says.network.fetch_size.as_slice());
         let secrets = self.user_or_managed("network.secrets", |says| says.network.secrets.as_slice());
@@ -544,7 +544,7 @@ impl Ignored {
     }
 }
 
-/// What fits into a message.
+/// Shortens a text for a message.
 fn short(text: &str) -> String {
     const LONGEST: usize = 120;
     if text.chars().nth(LONGEST).is_none() {

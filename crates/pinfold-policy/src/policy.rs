@@ -1,4 +1,4 @@
-//! What a session judges by: the rules of all layers compiled, the mode, and the switches beside it.
+//! The policy of a session: the rules of all layers compiled, the mode, and the switches beside it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use crate::settings::FetchBudget;
 use crate::tool::ToolName;
 use crate::way_in::WayIn;
 
-/// What a session judges by. One decision sees one policy, whatever changes meanwhile.
+/// The policy of a session. One decision sees one policy, whatever changes meanwhile.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    /// What happens when no rule has an opinion.
+    /// The decision when no rule has an opinion.
     pub mode: Mode,
-    /// When a command needs no question.
+    /// The conditions under which a command needs no question.
     pub bash: BashMode,
     /// `bash` was chosen by a person, so that a mode which is chosen later leaves it as it is.
     pub bash_chosen: bool,
-    /// Which safeguards hold.
+    /// The safeguards in force.
     pub immune: Immune,
-    /// How far the agent may read.
+    /// The range of the agent's reads.
     pub reads: Reads,
     /// Ask rules hold in `bypassPermissions` and against session grants.
     pub ask_rules_in_bypass: bool,
@@ -35,16 +35,16 @@ pub struct Policy {
     allow: Arc<RuleSet>,
     ask: Arc<RuleSet>,
     deny: Arc<RuleSet>,
-    /// What the definitions of the agent, and of those above it, let it use; all tools that change something are held
+    /// Tools that the definitions of the agent, and of its ancestors, list; every tool that changes something is held
     /// to each of them.
     lists: Vec<Arc<RuleSet>>,
     /// The places that settings hold each tool to.
     pub declared: Declared,
-    /// What `~` and variables stand for in command lines, where declared scopes audit them.
+    /// Values of `~` and variables in command lines, where declared scopes audit them.
     pub around: Surroundings,
-    /// Which hosts may be reached by name and address: settings and rules in one list.
+    /// Hosts that may be reached, by name and address: settings and rules in one list.
     pub hosts: Arc<Hosts>,
-    /// How much may be fetched.
+    /// Limit of fetched bytes.
     pub fetches: FetchBudget,
     /// Rules that could not be read and would have taken something away.
     pub unread: Vec<String>,
@@ -87,7 +87,7 @@ impl Policy {
         Self { allow: compile(allow), ask: compile(ask), deny: compile(deny), ..self }
     }
 
-    /// The same with one more rule that allows.
+    /// Adds one more allow rule.
     #[must_use]
     pub fn and_allowing(&self, rule: SourcedRule, bases: &Bases) -> Self {
         let more = SourcedRule { effect: Effect::Allow, ..rule };
@@ -114,7 +114,7 @@ impl Policy {
         }
     }
 
-    /// What deny rules close to every process.
+    /// Returns the paths that deny rules close to every process.
     pub fn denied_paths(&self) -> DeniedPaths {
         DeniedPaths::new(Arc::clone(&self.deny))
     }
@@ -127,7 +127,7 @@ impl Policy {
             || self.declared.denies(ScopedTool::File, real, true)
     }
 
-    /// What the definitions of the agent, and of those above it, list: each by itself.
+    /// Returns the lists of the definitions of the agent and of its ancestors, each by itself.
     pub fn lists(&self) -> &[Arc<RuleSet>] {
         &self.lists
     }
@@ -140,7 +140,7 @@ impl Mode {
         if self.looseness() <= parent.looseness() { self } else { parent }
     }
 
-    /// The mode that `principal` is in: `explore` is for subagents, and means `dontAsk` to whoever is not one.
+    /// Returns the mode of `principal`: `explore` is for subagents, and means `dontAsk` for others.
     #[must_use]
     pub fn for_principal(self, principal: &Principal) -> Self {
         match (self, principal) {

@@ -1,4 +1,4 @@
-//! What a process of a shell is about to do outside the line, as a call of its own: in folders, or over the network.
+//! Operations of a process of a shell outside the boundary, as calls of their own: in folders, or over the network.
 //!
 //! No model can say it: it has no name that is parsed and no input. It is made by whoever holds the process, from what
 //! the kernel showed, and goes down the same road as every call.
@@ -12,14 +12,14 @@ use crate::claim::{Operation, Origin, PathClaim};
 use crate::command::HostClaim;
 use crate::input::PathText;
 
-/// What a process is about to do.
+/// An operation that a process is about to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessCall {
     /// The name of its executable, of an interpreter with its script.
     pub program: String,
     /// Its command line, which it can change.
     pub command_line: String,
-    /// What it does to which place, in the order in which the deed needs them.
+    /// Operations by place, in the order in which the deed needs them.
     pub touches: Vec<Touch>,
     /// The host that it connects to.
     pub connects: Option<Connection>,
@@ -45,22 +45,22 @@ impl std::fmt::Display for Connection {
     }
 }
 
-/// What a process does to one place.
+/// The operation on one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touch {
     /// The kind of it, for the judge.
     pub operation: Operation,
-    /// What it is exactly, in words for whoever is asked.
+    /// Exact description for the approver.
     pub says: String,
-    /// Where it is: absolute, and free of links when it was looked up.
+    /// The place: absolute, and free of links when it was looked up.
     pub place: PathText,
     /// As the process named it, made absolute. A rule that takes away covers either.
     pub named: PathText,
-    /// What else whoever is asked has to see.
+    /// Further content for the approver.
     pub preview: Preview,
 }
 
-/// What a place gets or loses, to be shown before it does.
+/// Content that a place gets or loses, to be shown before it does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Preview {
     /// Nothing that could be shown.
@@ -70,14 +70,14 @@ pub enum Preview {
     Text(String),
     /// The file that gets the name, where it is no text that a person reads.
     Bytes {
-        /// How many.
+        /// Length in bytes.
         length: u64,
         /// Their SHA-256, in hexadecimal.
         sha256: String,
     },
-    /// What goes with the place: the names below it.
+    /// Names below the place, which go with it.
     Below {
-        /// How many there are.
+        /// Their number.
         count: usize,
         /// The first of them, relative to the place.
         names: Vec<String>,
@@ -85,7 +85,7 @@ pub enum Preview {
 }
 
 impl ProcessCall {
-    /// What it would touch.
+    /// Returns the claims of the operation.
     pub(crate) fn claims(&self) -> Vec<PathClaim> {
         let claim =
             |touch: &Touch| PathClaim::new(Some(touch.place.clone()), touch.operation, Origin::Process);

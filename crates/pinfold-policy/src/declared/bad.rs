@@ -1,15 +1,15 @@
-//! What is wrong with a `tools:` section.
+//! Errors of a `tools:` section.
 
 use std::fmt;
 
 /// A part of a `tools:` section that cannot be taken, with the place and a mend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadScope {
-    /// Where: `tools.terminal.allowed_paths[2]`.
+    /// Key: `tools.terminal.allowed_paths[2]`.
     pub key: String,
-    /// What is wrong, in one clause.
+    /// The problem, in one clause.
     pub problem: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub hint: String,
 }
 

@@ -52,23 +52,23 @@ pub enum ScopedTool<'a> {
 /// One path of a call after a look at the world.
 #[derive(Debug, Clone, Copy)]
 pub struct Touched<'a> {
-    /// What would be done to it.
+    /// The operation on it.
     pub operation: Operation,
     /// The path as written, absolute; it may hold `..`.
     pub asked: &'a Path,
-    /// Where it leads.
+    /// The place that it leads to.
     pub leads: Leads<'a>,
     /// Nothing is there.
     pub missing: bool,
     /// Upper and lower case are the same there.
     pub folds_case: bool,
-    /// How sure it is that a path is meant.
+    /// The certainty that a path is meant.
     pub touch: Touch,
     /// Names that a shell fills in below it, as a pattern.
     pub pattern: Option<&'a str>,
 }
 
-/// Where a path leads.
+/// The place that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leads<'a> {
     /// Here, with every link followed; a dangling link leads to where it points.
@@ -79,12 +79,12 @@ pub enum Leads<'a> {
     Unknown,
 }
 
-/// How sure it is that a word means a path.
+/// The certainty that a word means a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Touch {
-    /// It does.
+    /// A path for certain.
     Named,
-    /// It may be a word like any other, and counts where something is there.
+    /// Perhaps a word like any other; it counts if the path exists.
     Perhaps,
     /// A program of the system in the place of a program, or a standard stream: only a denied list speaks of it.
     System,
@@ -188,7 +188,7 @@ impl Declared {
         no(DeclaredWhy::NoPath(odd.field.clone()), strict.first_key(Operation::Write))
     }
 
-    /// What an MCP operation does: what a person says, and otherwise what its name says. Of several words the
+    /// Returns the class of an MCP operation: the declared one, and otherwise the one of its name. Of several words the
     /// strictest counts.
     pub fn mcp_class(&self, call: &McpCall) -> McpClass {
         let said = self.of(ScopedTool::Mcp(&call.name)).flat_map(|scope| &scope.operations);
@@ -332,7 +332,7 @@ impl Drawn {
     }
 }
 
-/// What the kernel is told: the lists of the terminal, resolved, of every section.
+/// Path lists for the kernel: those of the terminal, resolved, of every section.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KernelLists {
     /// Each allowed list; a place has to lie in every one of them. None: no restriction.

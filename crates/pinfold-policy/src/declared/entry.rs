@@ -36,7 +36,7 @@ fn is_below(path: &Path, place: &Path, folds_case: bool) -> bool {
     path.starts_with(place) || (folds_case && below(path, place).is_some())
 }
 
-/// What follows `place` in `path` when upper and lower case are the same.
+/// Returns the part of `path` behind `place` when upper and lower case are the same.
 fn below<'a>(path: &'a Path, place: &Path) -> Option<std::path::Components<'a>> {
     let mut rest = path.components();
     let same =

@@ -1,4 +1,4 @@
-//! What `~`, `$NAME` and `${NAME}` stand for in an entry, and how an absolute path is spelled plainly.
+//! Expansion of `~`, `$NAME` and `${NAME}` in an entry, and plain spelling of an absolute path.
 //!
 //! Promise: a variable that is not set never becomes nothing, since `${NAME}/` would then be the root.
 
@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 /// What entries and words are expanded by. Plain data: whoever may look at the environment fills it in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Surroundings {
-    /// What `~` stands for.
+    /// Home directory that `~` stands for.
     pub home: Option<PathBuf>,
     /// The folder that relative entries start from; absolute.
     pub folder: PathBuf,

@@ -10,9 +10,9 @@ pub struct DeclaredNo {
     pub why: DeclaredWhy,
     /// The key that says so: `tools.terminal.allowed_paths`.
     pub list: String,
-    /// Where the same could be done, as the person wrote it. Empty when no list says so, or when it is nowhere.
+    /// Places where the operation is allowed, as the person wrote them. Empty when no list names one, or none is allowed.
     pub allowed: Vec<String>,
-    /// Where the scope was written.
+    /// Position of the scope in the settings.
     pub source: Source,
 }
 
@@ -29,11 +29,11 @@ pub enum DeclaredWhy {
     MayReach(String),
     /// The whole of a folder would be taken, and this entry of a denied list lies in it.
     Holds(String),
-    /// It is not known where the path leads.
+    /// The path does not resolve.
     Unknown,
     /// This argument may be a path, and is none.
     NoPath(String),
-    /// It is not known what the MCP operation does.
+    /// The effect of the MCP operation is unknown.
     UnknownOperation,
     /// The text cannot be audited.
     Unauditable(Unauditable),
@@ -57,7 +57,7 @@ impl DeclaredWhy {
 }
 
 impl DeclaredNo {
-    /// What could be done instead, for the model.
+    /// Returns an alternative, for the model.
     pub fn hint(&self) -> &'static str {
         match &self.why {
             DeclaredWhy::Off => "use another tool, or ask the user",

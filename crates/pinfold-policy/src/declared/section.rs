@@ -36,7 +36,7 @@ pub struct ToolScope {
     pub operations: Vec<(String, McpEffect)>,
 }
 
-/// Which calls a scope speaks about.
+/// The calls that a scope covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Covers {
     Terminal,
@@ -49,13 +49,13 @@ pub(super) enum Covers {
 /// One list of places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct List {
-    /// What the list says.
+    /// The kind of list.
     pub kind: ListKind,
     /// The places, as written.
     pub entries: Vec<String>,
 }
 
-/// What a list of places says.
+/// The kind of a list of places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListKind {
     /// `allowed_paths`: reading and writing only here.
@@ -80,11 +80,11 @@ impl ListKind {
     }
 }
 
-/// What an MCP operation does, where a person says so.
+/// The declared effect of an MCP operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum McpEffect {
-    /// It only reads what it names.
+    /// Reads the places that it names.
     Read,
-    /// It changes what it names.
+    /// Changes the places that it names.
     Write,
 }

@@ -1,6 +1,6 @@
-//! How a guard's pattern meets a path: anchor, components, `*` within a component, exceptions after ` !`.
+//! Matching of a guard's pattern with a path: anchor, components, `*` within a component, exceptions after ` !`.
 
-/// Where a pattern starts to count.
+/// The place from which a pattern counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     /// `**/`: at any depth.
@@ -32,7 +32,7 @@ pub(super) fn positive(pattern: &str) -> &str {
     end.and_then(|end| pattern.get(..end)).unwrap_or(pattern)
 }
 
-/// What stands between a pattern and each name that its last component lets pass.
+/// Separator between a pattern and each name that its last component lets pass.
 const EXCEPT: &str = " !";
 
 /// The first two bytes of the first component, `None` when a `*` is among them.
@@ -91,7 +91,7 @@ impl<'a> Query<'a> {
         Self { path, home: home.map(trim), folds_case }
     }
 
-    /// Where each component starts.
+    /// Returns the start of each component.
     pub(super) fn starts(&self) -> impl Iterator<Item = usize> + '_ {
         let mut before = b'/';
         self.path.iter().enumerate().filter_map(move |(i, &b)| {

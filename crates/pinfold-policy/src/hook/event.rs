@@ -33,7 +33,7 @@ crate::mode::choices! {
     }
 }
 
-/// What a matcher is compared with.
+/// The value that a matcher is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// A call: the name of its tool. An `if` can say more.
@@ -62,7 +62,7 @@ impl HookEvent {
         Self::PreCompact,
     ];
 
-    /// What a matcher of this event is compared with.
+    /// Returns the value that a matcher of this event is compared with.
     pub fn about(self) -> About {
         match self {
             Self::PreToolUse

@@ -1,4 +1,4 @@
-//! Which tools a hook is asked about: every one, some by name, or a regular expression.
+//! The tools that a hook is asked about: every one, some by name, or a regular expression.
 //!
 //! As the most used agent reads it: letters, digits, `_`, `-`, blanks, commas and `|` are names, anything else is a
 //! regular expression, found anywhere in the name. Matching takes time linear in the name, whatever the expression is,
@@ -6,7 +6,7 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Which names are meant.
+/// A set of names.
 #[derive(Debug, Clone)]
 pub struct Matcher {
     text: String,
@@ -25,15 +25,15 @@ enum Means {
 pub struct BadMatcher {
     /// Why not.
     pub why: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub mend: String,
 }
 
 /// The longest matcher that is read.
 const LONGEST: usize = 1000;
-/// How much room a compiled expression may take.
+/// Most memory of a compiled expression.
 const MOST_ROOM: usize = 64 << 10;
-/// How deep brackets may be nested.
+/// Deepest nesting of brackets.
 const DEEPEST: u32 = 24;
 
 impl Default for Matcher {

@@ -12,7 +12,7 @@ pub(super) fn decide(case: &Case<'_>) -> bool {
     case.claims.hosts.iter().any(|host| host.of_tool)
 }
 
-/// What settings allow.
+/// Allows a host that settings allow.
 pub(super) fn allowed(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     let (host, port) = claim.at.as_ref()?;
     match case.policy.hosts.host(host, *port) {
@@ -21,7 +21,7 @@ pub(super) fn allowed(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     }
 }
 
-/// What settings deny, and an address on this machine or beside it that nothing names.
+/// Denies a host that settings deny, and an address on this machine or beside it that nothing names.
 pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     let (host, port) = claim.at.as_ref()?;
     match case.policy.hosts.host(host, *port) {
@@ -34,7 +34,7 @@ pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     }
 }
 
-/// What needs a question where no rule speaks of it: any host that is not in the list.
+/// Returns the reason for a question about a host that no rule names.
 pub(super) fn beyond(case: &Case<'_>, claim: &HostClaim) -> Option<Reason> {
     // What a command reaches is for its relay to hold.
     if !claim.of_tool {

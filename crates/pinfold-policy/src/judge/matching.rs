@@ -1,4 +1,4 @@
-//! Which rules cover a part of a call.
+//! Matching of rules with the parts of a call.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
     }
 }
 
-/// Rules name no port, and let nobody through to another one than those that are usual. One about a whole tool is about
+/// Matches a host. Rules without a port cover the usual ports alone. One about a whole tool covers
 /// every host by name, and about no bare address.
 fn permitting_host(case: &Case<'_>, rules: &RuleSet, claim: &HostClaim) -> Found {
     if matches!(case.call, ToolCall::Process(call) if call.is_at_unusual_port()) {
@@ -60,7 +60,7 @@ fn permitting_host(case: &Case<'_>, rules: &RuleSet, claim: &HostClaim) -> Found
     named.or_else(whole).cloned()
 }
 
-/// What a person granted for a whole class: all edits, all commands.
+/// Finds grants of a whole class: all edits, all commands.
 pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Found {
     let class = match part {
         Part::Path(claim, fact) if claim.operation.writes() => match claim.origin {
@@ -179,8 +179,8 @@ fn restricting_command(rules: &RuleSet, reading: &Invocation) -> Found {
     keys(reading).find_map(|key| rules.command(&key, |_| true)).cloned()
 }
 
-/// The words of a reading as written, and with the bare name of its program; with more words behind them, where
-/// nobody knows whether there are any.
+/// Returns the words of a reading as written, and with the bare name of its program; open-ended where
+/// further words are unknown.
 fn keys(reading: &Invocation) -> impl Iterator<Item = CommandKey> {
     let name = reading.name().filter(|name| Some(*name) != reading.program());
     let key = |program: Option<&str>| CommandKey::new(&reading.words, program);

@@ -41,7 +41,7 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     line.or_else(unlisted)
 }
 
-/// What a declared scope says against a part.
+/// Returns the objection of a declared scope to a part.
 fn declared(case: &Case<'_>, part: Part<'_>) -> Option<DeclaredHit> {
     match part {
         Part::Path(_, fact) => fact.declared.clone().map(DeclaredHit::of_all),
@@ -50,7 +50,7 @@ fn declared(case: &Case<'_>, part: Part<'_>) -> Option<DeclaredHit> {
     }
 }
 
-/// What the line itself denies.
+/// Denies paths that the boundary itself denies.
 pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -> Option<Opinion> {
     let outside = matches!(fact.standing, Standing::Outside { .. });
     if claim.operation == Operation::HandOver {
@@ -67,7 +67,7 @@ pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -
         return Some(deny(Reason::OutOfScope));
     }
     if let (Origin::Process, Standing::Inside, Some(hit)) = (claim.origin, &fact.standing, &fact.guarded) {
-        // A wall that the kernel holds for every process: nobody is asked to let one through.
+        // The kernel holds this for every process: no approval can let one through.
         return Some(deny(Reason::GuardedWrite(hit.clone())));
     }
     match case.access {
@@ -97,7 +97,7 @@ fn no_shell_for_a_child(case: &Case<'_>) -> Option<Opinion> {
     }
 }
 
-/// What cannot be meant: it leads nowhere, it leads elsewhere than it says, it is no file, or nothing holds it.
+/// Denies paths that do not resolve, lead elsewhere than they say, are no files, or cannot be held.
 pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     match part {
         // What a command only reads is not opened by us: wherever it leads, the kernel says what can be read there.
@@ -143,7 +143,7 @@ fn takes_the_name(operation: Operation) -> bool {
     matches!(operation, Operation::Delete | Operation::MoveFrom | Operation::MoveTo)
 }
 
-/// What needs a person whatever rules and modes say.
+/// Asks about safeguards, whatever rules and modes say.
 pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     let immune = case.policy.immune;
     let first = |hits: &[SafeguardHit]| hits.iter().find(|hit| holds(immune, hit.gravity)).copied();
@@ -167,18 +167,18 @@ fn holds(immune: Immune, gravity: Gravity) -> bool {
     }
 }
 
-/// What a hook denies is denied.
+/// Denies calls that a hook denies.
 pub(super) fn hook_denies(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
     hook(case, Decision::Deny).map(deny)
 }
 
-/// What a hook wants a person to see is shown, whatever was granted, unless the mode has nobody asked: a wish to ask
+/// Asks where a hook wants a person to see the call, whatever was granted, unless the mode asks no one: a wish to ask
 /// never makes a question of what the mode denies.
 pub(super) fn hook_asks(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
     asked_before(case, false)
 }
 
-/// What the way in does not know about a call is for a person in the same way.
+/// Asks about a call that the way in could not understand in full.
 pub(super) fn doubts(case: &Case<'_>, _: Part<'_>) -> Option<Opinion> {
     asked_before(case, true)
 }
@@ -212,10 +212,10 @@ pub(super) fn ask_rules_that_hold(case: &Case<'_>, part: Part<'_>) -> Option<Opi
     if case.policy.ask_rules_in_bypass { ask_rules(case, part) } else { None }
 }
 
-/// Who chose to trust everything is asked nothing more.
+/// Allows in `bypassPermissions`.
 pub(super) fn bypass_mode(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     if let Part::Path(PathClaim { origin: Origin::Process, .. }, _) = part {
-        // A mode trusts what an agent says. What the kernel holds is let through by somebody who saw it.
+        // A mode trusts the words of an agent. An operation that the kernel holds needs an approval of its own.
         return None;
     }
     if let (Part::Host(_), ToolCall::Process(_)) = (part, case.call) {
@@ -224,7 +224,7 @@ pub(super) fn bypass_mode(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     (case.policy.mode == Mode::BypassPermissions).then(|| allow(Reason::Mode(Mode::BypassPermissions)))
 }
 
-/// What a person granted in this session.
+/// Allows calls that grants of this session cover.
 pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     if let Part::Path(claim, fact) = part
         && let Some(grant) =
@@ -251,12 +251,12 @@ pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion>
     Some(allow(Reason::Grant(Arc::new(Grant::Rule(rule)))))
 }
 
-/// What somebody wants to be asked about.
+/// Asks about calls that an ask rule covers.
 pub(super) fn ask_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     matching::restricting(case, case.policy.rules(Effect::Ask), part).map(|rule| ask(Reason::AskRule(rule)))
 }
 
-/// What somebody allowed for good.
+/// Allows calls that an allow rule covers.
 pub(super) fn allow_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     if let Part::Path(claim, fact) = part
         && !claim.operation.writes()
@@ -272,7 +272,7 @@ pub(super) fn allow_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     }
 }
 
-/// What lies beyond the line: a person may say yes, unless the mode says no.
+/// Asks about paths outside the boundary, unless the mode denies them.
 pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     let reason = match part {
         Part::Path(claim, fact) => match beyond(claim.operation, fact) {
@@ -310,7 +310,7 @@ fn guarded_below(case: &Case<'_>, fact: &PathFact) -> Option<Reason> {
     fact.guarded_below.clone().filter(|_| !is_held(case)).map(Reason::GuardedRead)
 }
 
-/// How a path lies beyond the line, if it does.
+/// Returns the reason why a path lies outside the boundary, if it does.
 pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
     // However it is mounted, and whatever names it has there: nothing outside the shell sees it.
     if fact.standing == Standing::OfTheShell {
@@ -336,7 +336,7 @@ pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
         .then_some(Reason::OtherNames(fact.names))
 }
 
-/// What the mode says.
+/// Applies the default of the mode.
 #[expect(clippy::unnecessary_wraps, reason = "a step like any other; the last one always has an opinion")]
 pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     Some(match part {

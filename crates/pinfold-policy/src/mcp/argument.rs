@@ -32,7 +32,7 @@ fn begins_as_root(text: &str) -> bool {
     text.trim_start().starts_with('/')
 }
 
-/// What the arguments of a call are.
+/// The arguments of a call, by their role.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Arguments {
     /// Paths by their names first, then what else they can be read as, then what may be a path.
@@ -99,7 +99,7 @@ impl Arguments {
 #[derive(Default)]
 struct Reader {
     found: Arguments,
-    /// What is no path by its name.
+    /// Arguments that are no paths by their names.
     others: Vec<Argument>,
     known: HashSet<(String, Role, Supposition)>,
 }

@@ -1,27 +1,27 @@
-//! What an operation of an MCP server does, as far as its name says.
+//! Classes of operations of MCP servers, by their names.
 
 use super::key::Role;
 use super::words;
 use crate::claim::Operation;
 
-/// What an operation does to what it names.
+/// The effect of an operation on the places that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum McpClass {
-    /// It reads.
+    /// Reads.
     Read,
-    /// It lists folders.
+    /// Lists folders.
     List,
-    /// It looks through folders.
+    /// Searches folders.
     Search,
-    /// It writes or changes.
+    /// Writes or changes.
     Write,
-    /// It makes folders.
+    /// Creates folders.
     MakeDir,
-    /// It takes away.
+    /// Deletes.
     Delete,
-    /// It gives another name.
+    /// Moves.
     Move,
-    /// It makes another of the same.
+    /// Copies.
     Copy,
     /// Its name does not say.
     Unknown,
@@ -75,7 +75,7 @@ pub(super) fn class(tool: &str) -> McpClass {
     said.map_or(McpClass::Unknown, |(class, _)| *class)
 }
 
-/// What is done to a path of this role. `goes`, `comes`: the call also names where it goes, where it comes from.
+/// Returns the operation on a path of this role. `goes`, `comes`: the call also names where it goes, where it comes from.
 pub(super) fn operation(class: McpClass, role: Role, goes: bool, comes: bool) -> Operation {
     use McpClass as C;
     use Operation as O;

@@ -1,9 +1,9 @@
-//! What the names of arguments say: which are paths, addresses or text.
+//! Meanings of the names of arguments: paths, addresses or text.
 
 use super::shape::ArgumentKind;
 use super::words;
 
-/// Which end of an operation a path is.
+/// The end of an operation that a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     /// `path`, `file`: what the operation is about.
@@ -16,7 +16,7 @@ pub(super) enum Role {
     Target,
 }
 
-/// What the name of an argument says.
+/// The meaning of the name of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     /// A path; `strict`: nothing but a path has this name.
@@ -149,7 +149,7 @@ impl Key {
         }
     }
 
-    /// The same, once more is known than the name.
+    /// Returns the meaning once more is known than the name.
     pub(super) fn known_as(self, kind: Option<ArgumentKind>) -> Self {
         match (kind, self) {
             (None, key) | (Some(ArgumentKind::Path), key @ Self::Path(..)) => key,
@@ -158,7 +158,7 @@ impl Key {
         }
     }
 
-    /// The same within an object of this name: `{"file": {"id": …}}`.
+    /// Returns the meaning within an object of this name: `{"file": {"id": …}}`.
     pub(super) fn within(self, above: Self) -> Self {
         match (above, self) {
             (Self::Path(role, _) | Self::Within(role) | Self::ContentWithin(role), Self::Content) => {

@@ -1,4 +1,4 @@
-//! What else a text can be read as, where it is a path: servers differ in what they expand, decode and normalise.
+//! Further readings of a text as a path: servers differ in how they expand, decode and normalise.
 //!
 //! A path is first of all what the kernel takes it for. A server may also take `..` as text before the kernel sees it
 //! (Node's `path.resolve`, Python's `normpath`), leave `~` as it stands or put a home for it, cut off blanks, or take
@@ -100,7 +100,7 @@ pub(super) fn readings(text: &str) -> Vec<String> {
     all
 }
 
-/// What a server can make of a text by one step.
+/// Returns the texts that a server can make of a text by one step.
 fn steps(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let trimmed = text.trim();

@@ -1,4 +1,4 @@
-//! What is known of a tool's arguments beyond their names: by the schema in the tool's definition, or by a person.
+//! Knowledge of a tool's arguments beyond their names: from the schema in the tool's definition, or from a person.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::key::Key;
 use super::words;
 use crate::form::{BadField, found};
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArgumentKind {
@@ -68,7 +68,7 @@ const SAYING: [&str; 10] = [
 /// The most parts of a schema that are looked at, which is more than any tool has.
 const MOST_PARTS: usize = 10_000;
 
-/// How deep a schema is followed, references counted.
+/// Deepest level to which a schema is followed, references counted.
 const DEEPEST: usize = 100;
 
 impl Shape {
@@ -99,7 +99,7 @@ impl Shape {
     pub fn of_schema(schema: &Value) -> Option<Self> {
         let mut reader = Reader { root: schema, parts: 0, depth: 0, followed: Vec::new() };
         let shape = reader.read(schema, None);
-        // Nobody knows what stands in the rest of it.
+        // The rest of it is unknown.
         if reader.parts > MOST_PARTS { Some(Self::field(ANY, Self::Kind(ArgumentKind::Path))) } else { shape }
     }
 
@@ -134,7 +134,7 @@ impl Shape {
         }
     }
 
-    /// What of it makes more of a call: which arguments are paths.
+    /// Returns the part that makes more of a call: the arguments that are paths.
     #[must_use]
     pub fn narrowing(self) -> Option<Self> {
         match self {
@@ -146,7 +146,7 @@ impl Shape {
         }
     }
 
-    /// What of it is about a value.
+    /// Returns the part that is about a value.
     pub(super) fn about(&self, value: &Value) -> Option<Self> {
         match value {
             Value::Array(items) => items.iter().filter_map(|item| self.about(item)).reduce(Self::over),
@@ -160,7 +160,7 @@ impl Shape {
         }
     }
 
-    /// What the value itself is.
+    /// Returns the kind of the value itself.
     pub(super) fn kind(&self) -> Option<ArgumentKind> {
         match self {
             Self::Kind(kind) => Some(*kind),
@@ -171,7 +171,7 @@ impl Shape {
         }
     }
 
-    /// What is known of one of its fields.
+    /// Returns the shape of one of its fields.
     pub(super) fn of(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Kind(_) => None,
@@ -184,9 +184,9 @@ impl Shape {
 /// Goes through a schema.
 struct Reader<'a> {
     root: &'a Value,
-    /// How many it has looked at.
+    /// Number of parts looked at.
     parts: usize,
-    /// How deep it is.
+    /// Current depth.
     depth: usize,
     /// The references that it has followed to where it is. A schema that refers to itself is gone through once.
     followed: Vec<&'a str>,
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
             .reduce(Shape::over)
     }
 
-    /// What other schemas say of the same value, or of what stands in it if it is a list.
+    /// Reads other schemas of the same value, or of its items if it is a list.
     fn same(&mut self, schema: &'a Map<String, Value>, name: Option<&str>) -> Option<Shape> {
         let one = ["items", "contains", "additionalItems", "unevaluatedItems", "if", "then", "else"];
         let many = ["anyOf", "oneOf", "allOf", "prefixItems", "items"];
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
         one.chain(many).filter_map(|part| self.read(part, name)).reduce(Shape::over)
     }
 
-    /// What a schema elsewhere in the same definition says.
+    /// Reads a schema elsewhere in the same definition.
     fn referred(&mut self, schema: &'a Map<String, Value>, name: Option<&str>) -> Option<Shape> {
         let to = schema.get("$ref")?.as_str().filter(|to| !self.followed.contains(to))?;
         let part = self.root.pointer(to.strip_prefix('#')?)?;

@@ -195,7 +195,7 @@ fn parsed(layer: Layer, text: &str, trusted: bool) -> Layered {
     Layered { settings: Settings::parse(text.as_bytes(), layer, &"f".into()).unwrap(), trusted }
 }
 
-/// How much a policy lets happen: no entry of a narrower one is greater.
+/// Measures how much a policy allows: no entry of a narrower one is greater.
 fn width(merged: &Merged) -> Vec<usize> {
     let allows = merged.rules.iter().filter(|rule| rule.effect == Effect::Allow).count();
     let singles = [
@@ -222,7 +222,7 @@ fn width(merged: &Merged) -> Vec<usize> {
     singles.into_iter().map(usize::from).chain(lists).collect()
 }
 
-/// What only narrows is never lost.
+/// Counts the settings that only narrow, which are never lost.
 fn walls(merged: &Merged) -> usize {
     let rules = merged.rules.iter().filter(|rule| rule.effect != Effect::Allow).count();
     rules + merged.guards.write.len() + merged.sandbox.deny_write.len() + merged.network.deny.len()

@@ -1,4 +1,4 @@
-//! What a patch says it would do: which files, and which lines of them. Nothing here looks at a file.
+//! The changes that a patch would make: files, and lines of them. Nothing here looks at a file.
 //!
 //! Two dialects are read: the envelope between `*** Begin Patch` and `*** End Patch` that coding agents
 //! write, and unified diffs as `diff -u` and `git diff` print them.
@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::input::PathText;
 
-/// How many files one patch may name: a bound on held directories, far above what a change by hand touches.
+/// Most files of one patch: a bound on held directories, far above the number that a change by hand touches.
 pub const MAX_FILES: usize = 500;
 
 /// A patch, understood.
@@ -19,7 +19,7 @@ pub struct Patch {
     files: Vec<FileChange>,
 }
 
-/// What happens to one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileChange {
     /// A new file.
@@ -33,7 +33,7 @@ pub enum FileChange {
     Delete {
         /// Its name.
         path: PathText,
-        /// What the diff says stood in it; an envelope does not say.
+        /// The deleted lines by the diff; an envelope has none.
         hunks: Vec<Hunk>,
     },
     /// A file with changed lines, a new name, or both.
@@ -80,7 +80,7 @@ pub enum HunkLine {
 pub struct BadPatch {
     /// The line of the patch, counted from 1.
     pub line: usize,
-    /// What should have stood there.
+    /// The expected text.
     pub expected: String,
 }
 

@@ -3,7 +3,7 @@
 use super::{BadPatch, FileChange, Hunk, HunkLine};
 use crate::input::PathText;
 
-/// What a diff writes where a file does not exist.
+/// Name that a diff writes where a file does not exist.
 const NOWHERE: &str = "/dev/null";
 
 pub(super) fn parse(text: &str) -> Result<Vec<FileChange>, BadPatch> {

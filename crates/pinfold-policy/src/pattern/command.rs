@@ -16,11 +16,11 @@ pub const DYNAMIC: u8 = 1;
 pub struct CommandPattern {
     /// Whole words without wildcards at the start.
     leading: Vec<Box<str>>,
-    /// What follows them: with the separator in front, when there is one.
+    /// The rest behind them: with the separator in front, when there is one.
     rest: Rest,
 }
 
-/// What follows the leading words of a pattern.
+/// The rest of a pattern behind its leading words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Rest {
     /// Nothing: the command ends there.
@@ -65,7 +65,7 @@ impl CommandPattern {
         &self.rest
     }
 
-    /// It leaves nothing open: one command matches, and no other.
+    /// Returns `true` if one command matches, and no other.
     pub fn is_exact(&self) -> bool {
         matches!(self.rest, Rest::End)
     }
@@ -207,7 +207,7 @@ fn join(words: &[String], leading: &[Box<str>]) -> Vec<u8> {
 #[derive(Debug, Clone, Default)]
 pub struct CommandKey {
     text: Vec<u8>,
-    /// Where each word ends.
+    /// End of each word.
     ends: Vec<usize>,
     /// Some of it is known only by running.
     is_dynamic: bool,
@@ -276,7 +276,7 @@ impl CommandKey {
         }
     }
 
-    /// The same with more words behind it that nobody knows.
+    /// Adds unknown further words.
     #[must_use]
     pub fn and_more(mut self) -> Self {
         self.text.extend([SEPARATOR, DYNAMIC]);
@@ -290,7 +290,7 @@ impl CommandKey {
         self.is_dynamic
     }
 
-    /// How many words there are.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -306,7 +306,7 @@ impl CommandKey {
         self.text.get(start..*self.ends.get(i)?)
     }
 
-    /// What follows the first `count` words, the separator included.
+    /// Returns the text behind the first `count` words, the separator included.
     pub(crate) fn after(&self, count: usize) -> &[u8] {
         let start = if count == 0 { 0 } else { self.ends.get(count - 1).copied().unwrap_or(self.text.len()) };
         self.text.get(start..).unwrap_or_default()

@@ -5,7 +5,7 @@ use super::wild::Token;
 /// A text with wildcards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glob {
-    /// What stands between the stars: the first piece is anchored at the start, the last at the end.
+    /// Pieces between the stars: the first is anchored at the start, the last at the end.
     pieces: Vec<Piece>,
 }
 
@@ -93,7 +93,7 @@ impl Glob {
 }
 
 impl Piece {
-    /// What follows this piece at the start of `text`.
+    /// Returns the text behind this piece at the start of `text`.
     fn strip<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         if !self.wild {
             return text.strip_prefix(&*self.text);
@@ -112,7 +112,7 @@ impl Piece {
         Some(left)
     }
 
-    /// What follows the first place where this piece stands in `text`.
+    /// Returns the text behind the first place where this piece stands in `text`.
     fn find<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         (0..=text.len()).find_map(|at| self.strip(text.get(at..)?))
     }

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of a rule: `*`, `**` and `?` are wildcards, everything else is itself.
+//! Patterns in the parentheses of a rule: `*`, `**` and `?` are wildcards, everything else is itself.
 
 mod command;
 mod glob;

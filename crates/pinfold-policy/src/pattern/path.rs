@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use super::Glob;
 use super::wild::{Token, loose, may_meet, tokens};
 
-/// What a pattern is measured from.
+/// The base of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Base {
     /// `./` or `../`, or a pattern with a slash and no anchor: the folder the session works in.
@@ -97,7 +97,7 @@ impl PathPattern {
         Ok(Self { base, segments })
     }
 
-    /// What it is measured from.
+    /// Returns the base.
     pub fn base(&self) -> Base {
         self.base
     }
@@ -119,7 +119,7 @@ impl PathPattern {
         })
     }
 
-    /// It says where it starts, so that it can reach beyond the folders that may be written.
+    /// Returns `true` if it names its start, so that it can reach beyond the folders that may be written.
     pub fn is_anchored(&self) -> bool {
         match self.base {
             Base::Root | Base::Home | Base::Project => true,
@@ -128,7 +128,7 @@ impl PathPattern {
         }
     }
 
-    /// It starts with the name of something, not with a wildcard.
+    /// Returns `true` if it starts with a name, not with a wildcard.
     pub fn names_something(&self) -> bool {
         self.leading().next().is_some()
     }
@@ -175,7 +175,7 @@ pub(crate) fn names(path: &Path) -> impl Iterator<Item = &[u8]> + Clone {
     })
 }
 
-/// What a claim reaches beside exactly one path.
+/// The paths that a claim reaches beside exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Reached {
     /// Names in it hold wildcards of a shell.
@@ -186,7 +186,7 @@ pub(crate) struct Reached {
     pub(crate) visible: bool,
 }
 
-/// Whether what lies below a path is reached.
+/// The reach below a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Below {
     /// No.
