@@ -12,19 +12,12 @@ use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Who};
 use serde_json::{Value, json};
 
-#[path = "own_agents/apart.rs"]
 mod apart;
-#[path = "own_agents/judge.rs"]
 mod judge;
-#[path = "own_agents/kept.rs"]
 mod kept;
-#[path = "own_agents/leases.rs"]
 mod leases;
-#[path = "own_agents/limits.rs"]
 mod limits;
-#[path = "own_agents/models.rs"]
 mod models;
-#[path = "own_agents/rules.rs"]
 mod rules;
 
 fn examples() -> PathBuf {
