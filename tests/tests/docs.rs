@@ -144,7 +144,8 @@ fn every_file_of_tests_is_run() {
     for package in crates.chain([top().join("tests")]) {
         let manifest = fs::read_to_string(package.join("Cargo.toml")).expect("a manifest");
         let Ok(program) = fs::read_to_string(package.join("tests/it.rs")) else { continue };
-        for entry in fs::read_dir(package.join("tests")).expect("tests").map(|e| e.expect("an entry").path()) {
+        for entry in fs::read_dir(package.join("tests")).expect("tests").map(|e| e.expect("an entry").path())
+        {
             let name = entry.file_stem().expect("a name").to_string_lossy().into_owned();
             let is_program = manifest.contains(&format!("[[test]]\nname = \"{name}\""));
             let is_module = program.lines().any(|line| line == format!("mod {name};"));
