@@ -7,6 +7,7 @@
 pub mod bed;
 pub mod browser;
 pub mod cases;
+pub mod each;
 pub mod expected;
 pub mod gate;
 pub mod git_bed;
@@ -29,6 +30,7 @@ pub mod ways_in;
 pub mod who;
 
 pub use bed::Bed;
+pub use pinfold_tests_macros::each;
 pub use tier::Tier;
 pub use who::Who;
 

@@ -154,23 +154,14 @@ impl World {
     }
 }
 
-/// As everybody who is there and can have the full tier.
-pub fn everybody(attempt: impl Fn(&World)) {
-    everybody_on(Tier::Full, |_, _| {}, attempt);
+/// With these servers, where that user can have the full tier.
+pub fn with_world(who: Who, attempt: impl Fn(&World)) {
+    with_world_on(who, Tier::Full, |_, _| {}, attempt);
 }
 
-/// The same, with other settings.
-pub fn everybody_with(change: impl Fn(&mut Value, &World), attempt: impl Fn(&World)) {
-    everybody_on(Tier::Full, change, attempt);
-}
-
-/// The same on one of the tiers.
-pub fn everybody_on(tier: Tier, change: impl Fn(&mut Value, &World), attempt: impl Fn(&World)) {
-    if !all_there("hosts that were allowed", &TOOLS) {
-        return;
-    }
-    for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
-        println!("{who}");
+/// With these servers and other settings, on a tier where that user can have it.
+pub fn with_world_on(who: Who, tier: Tier, change: impl Fn(&mut Value, &World), attempt: impl Fn(&World)) {
+    if all_there("hosts that were allowed", &TOOLS) && tier.is_possible_for(who) {
         attempt(&World::changed(who, &change));
     }
 }

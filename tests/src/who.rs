@@ -28,15 +28,18 @@ const ALONE: &str = "PINFOLD_TESTS_SUPERUSER_ALONE";
 impl Who {
     /// Returns the users to try things as: those that this process can be. The others are said to be left out.
     pub fn present() -> Vec<Self> {
-        if !is_superuser() {
-            left_out("everything as the superuser", "the tests run as an ordinary user");
-            return vec![Self::Ordinary];
-        }
-        if env::var_os(ALONE).is_some_and(|value| value == "1") {
-            left_out("everything as an ordinary user", "one has run the tests already");
-            return vec![Self::Superuser];
-        }
-        vec![Self::Superuser, Self::Ordinary]
+        [Self::Superuser, Self::Ordinary].into_iter().filter(|who| who.is_present()).collect()
+    }
+
+    /// Returns whether things are to be tried as this user; if not, [`left_out`] has been told.
+    pub fn is_present(self) -> bool {
+        let why = match self {
+            Self::Superuser if !is_superuser() => "the tests run as an ordinary user",
+            Self::Ordinary if is_superuser() && is_alone() => "one has run the tests already",
+            Self::Superuser | Self::Ordinary => return true,
+        };
+        left_out(&format!("everything as {self}"), why);
+        false
     }
 
     /// Returns whether this process can be both users.
@@ -81,6 +84,11 @@ impl Who {
 
 pub(crate) fn is_superuser() -> bool {
     fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
+}
+
+/// Whether the superuser tries only what an ordinary user has not.
+fn is_alone() -> bool {
+    env::var_os(ALONE).is_some_and(|value| value == "1")
 }
 
 impl fmt::Display for Who {

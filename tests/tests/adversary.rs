@@ -16,18 +16,10 @@ use pinfold_tests::bed::{snapshot, told};
 use pinfold_tests::missing::left_out;
 use pinfold_tests::processes::{signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 
 /// Tries to write inside, which has to succeed, and outside, which has not.
 const ATTEMPT: &str = "echo in > made && cat made; echo out > ../outside/bad; true";
-
-fn everywhere(test: impl Fn(&Bed, Tier)) {
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|t| t.is_possible_for(who)) {
-            test(&Bed::new(who), tier);
-        }
-    }
-}
 
 /// No panic, no signal, a code that the documentation knows.
 fn is_orderly(output: &Output) {
@@ -51,85 +43,82 @@ fn held(bed: &Bed, tier: Tier, what: &str, change: impl FnOnce(&mut Command) -> 
     assert_eq!(output.stdout, b"in\n", "{what}, {tier}, {}: {}", bed.who(), told(&output));
 }
 
-#[test]
-fn any_name_of_a_folder_will_do() {
-    everywhere(|bed, tier| {
-        let names: [&[u8]; 11] = [
-            b"with space",
-            b"new\nline",
-            b"not\xff\xfeutf8",
-            b"-dash",
-            b"com,ma",
-            b"co:lon",
-            b"back\\slash",
-            "\u{202e}\u{65e5}".as_bytes(),
-            b"quo\"te's",
-            b"%n%s",
-            b"*",
-        ];
-        for name in names {
-            let folder = bed.folder().join(OsStr::from_bytes(name));
-            fs::create_dir(&folder).expect("a directory");
-            bed.give();
-            held(bed, tier, &String::from_utf8_lossy(name), |c| c.current_dir(&folder));
-        }
-        let long = (0..14).fold(bed.folder(), |at, _| at.join("d".repeat(200)));
-        fs::create_dir_all(&long).expect("directories");
+#[each(user, tier)]
+fn any_name_of_a_folder_will_do(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    let names: [&[u8]; 11] = [
+        b"with space",
+        b"new\nline",
+        b"not\xff\xfeutf8",
+        b"-dash",
+        b"com,ma",
+        b"co:lon",
+        b"back\\slash",
+        "\u{202e}\u{65e5}".as_bytes(),
+        b"quo\"te's",
+        b"%n%s",
+        b"*",
+    ];
+    for name in names {
+        let folder = bed.folder().join(OsStr::from_bytes(name));
+        fs::create_dir(&folder).expect("a directory");
         bed.give();
-        held(bed, tier, "a long path", |c| c.current_dir(&long));
-    });
+        held(bed, tier, &String::from_utf8_lossy(name), |c| c.current_dir(&folder));
+    }
+    let long = (0..14).fold(bed.folder(), |at, _| at.join("d".repeat(200)));
+    fs::create_dir_all(&long).expect("directories");
+    bed.give();
+    held(bed, tier, "a long path", |c| c.current_dir(&long));
 }
 
-#[test]
-fn what_is_no_folder_is_refused_with_a_mend() {
-    everywhere(|bed, tier| {
-        fs::write(bed.folder().join("file"), "").expect("a file");
-        bed.give();
-        for folder in ["/", "/proc", "nowhere", "file", "/dev/null"] {
-            let mut command = bed.free(pinfold());
-            command.arg("run").args(tier.options()).args(["--folder", folder, "--", "true"]);
-            let output = command.output().expect("pinfold can be started");
-            assert_eq!(output.status.code(), Some(2), "{folder}: {}", told(&output));
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(text.lines().count() >= 2 && text.starts_with("pinfold: "), "{text}");
-        }
-    });
+#[each(user, tier)]
+fn what_is_no_folder_is_refused_with_a_mend(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    fs::write(bed.folder().join("file"), "").expect("a file");
+    bed.give();
+    for folder in ["/", "/proc", "nowhere", "file", "/dev/null"] {
+        let mut command = bed.free(pinfold());
+        command.arg("run").args(tier.options()).args(["--folder", folder, "--", "true"]);
+        let output = command.output().expect("pinfold can be started");
+        assert_eq!(output.status.code(), Some(2), "{folder}: {}", told(&output));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.lines().count() >= 2 && text.starts_with("pinfold: "), "{text}");
+    }
 }
 
-#[test]
-fn any_home_and_environment_will_do() {
-    everywhere(|bed, tier| {
-        // Where there is no place for the record a run does not start unless somebody goes without.
-        let homeless =
-            bed.run(tier, &[]).arg("true").env_remove("HOME").output().expect("pinfold can be started");
-        assert_eq!(homeless.status.code(), Some(2), "{}", told(&homeless));
-        assert!(told(&homeless).contains("--no-record"), "{}", told(&homeless));
-        let bed = &Bed::new(bed.who()).with_options(&["--no-record"]);
-        let file = bed.home().join("file");
-        fs::write(&file, "").expect("a file");
-        bed.give();
-        // None that the superuser could make.
-        for home in [
-            OsStr::new(""),
-            OsStr::new("relative"),
-            OsStr::new("/proc/nowhere"),
-            OsStr::new("/proc"),
-            file.as_os_str(),
-        ] {
-            held(bed, tier, &format!("HOME={}", home.display()), |c| c.env("HOME", home));
-        }
-        held(bed, tier, "no HOME", |c| c.env_remove("HOME"));
-        held(bed, tier, "no PATH", |c| c.env_remove("PATH"));
-        held(bed, tier, "no temporary directory", |c| {
-            c.env("TMPDIR", "/proc/nowhere").env("XDG_RUNTIME_DIR", "relative")
-        });
-        held(bed, tier, "no cache", |c| c.env("XDG_CACHE_HOME", "/proc"));
-        held(bed, tier, "a large environment", |c| {
-            c.envs((0..1_000).map(|n| (format!("V{n}"), "x".repeat(60))));
-            c.env(OsStr::from_bytes(b"ODD\xff"), OsStr::from_bytes(b"\xfe\x01\n"))
-        });
-        held(bed, tier, "long arguments", |c| c.args((0..1_500).map(|_| "z".repeat(1_000))));
+#[each(user, tier)]
+fn any_home_and_environment_will_do(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    // Where there is no place for the record a run does not start unless somebody goes without.
+    let homeless =
+        bed.run(tier, &[]).arg("true").env_remove("HOME").output().expect("pinfold can be started");
+    assert_eq!(homeless.status.code(), Some(2), "{}", told(&homeless));
+    assert!(told(&homeless).contains("--no-record"), "{}", told(&homeless));
+    let bed = &Bed::new(bed.who()).with_options(&["--no-record"]);
+    let file = bed.home().join("file");
+    fs::write(&file, "").expect("a file");
+    bed.give();
+    // None that the superuser could make.
+    for home in [
+        OsStr::new(""),
+        OsStr::new("relative"),
+        OsStr::new("/proc/nowhere"),
+        OsStr::new("/proc"),
+        file.as_os_str(),
+    ] {
+        held(bed, tier, &format!("HOME={}", home.display()), |c| c.env("HOME", home));
+    }
+    held(bed, tier, "no HOME", |c| c.env_remove("HOME"));
+    held(bed, tier, "no PATH", |c| c.env_remove("PATH"));
+    held(bed, tier, "no temporary directory", |c| {
+        c.env("TMPDIR", "/proc/nowhere").env("XDG_RUNTIME_DIR", "relative")
     });
+    held(bed, tier, "no cache", |c| c.env("XDG_CACHE_HOME", "/proc"));
+    held(bed, tier, "a large environment", |c| {
+        c.envs((0..1_000).map(|n| (format!("V{n}"), "x".repeat(60))));
+        c.env(OsStr::from_bytes(b"ODD\xff"), OsStr::from_bytes(b"\xfe\x01\n"))
+    });
+    held(bed, tier, "long arguments", |c| c.args((0..1_500).map(|_| "z".repeat(1_000))));
 }
 
 /// The superuser looks for credentials in every home. What lies there in private directories cannot be reached inside, where
@@ -154,56 +143,51 @@ fn private_directories_of_others_do_not_keep_the_superuser_from_starting() {
     }
 }
 
-#[test]
-fn a_link_in_place_of_the_report_is_not_followed() {
-    everywhere(|bed, tier| {
-        let prize = bed.outside().join("prize");
-        fs::write(&prize, "prize").expect("a file");
-        bed.give();
-        let script = format!("rm -f report.json; ln -s {} report.json; touch ../outside/x", prize.display());
-        let report = |script: &str| {
-            let output =
-                bed.run(tier, &["--json", "--report", "report.json"]).args(["sh", "-c", script]).output();
-            output.expect("pinfold can be started")
-        };
-        // Swapped during the run, and there from an earlier one.
-        is_orderly(&report(&script));
-        assert_eq!(fs::read(&prize).expect("a file"), b"prize", "{tier}");
-        let second = report("true");
-        assert_eq!(second.status.code(), Some(2), "{tier}: {}", told(&second));
-        assert_eq!(fs::read(&prize).expect("a file"), b"prize", "{tier}");
-        fs::remove_file(bed.folder().join("report.json")).expect("the link");
-        // The control: with nothing in the way the report is written.
-        is_orderly(&report("true"));
-        assert!(fs::read(bed.folder().join("report.json")).expect("the report").starts_with(b"{"));
-    });
+#[each(user, tier)]
+fn a_link_in_place_of_the_report_is_not_followed(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    let prize = bed.outside().join("prize");
+    fs::write(&prize, "prize").expect("a file");
+    bed.give();
+    let script = format!("rm -f report.json; ln -s {} report.json; touch ../outside/x", prize.display());
+    let report = |script: &str| {
+        let output =
+            bed.run(tier, &["--json", "--report", "report.json"]).args(["sh", "-c", script]).output();
+        output.expect("pinfold can be started")
+    };
+    // Swapped during the run, and there from an earlier one.
+    is_orderly(&report(&script));
+    assert_eq!(fs::read(&prize).expect("a file"), b"prize", "{tier}");
+    let second = report("true");
+    assert_eq!(second.status.code(), Some(2), "{tier}: {}", told(&second));
+    assert_eq!(fs::read(&prize).expect("a file"), b"prize", "{tier}");
+    fs::remove_file(bed.folder().join("report.json")).expect("the link");
+    // The control: with nothing in the way the report is written.
+    is_orderly(&report("true"));
+    assert!(fs::read(bed.folder().join("report.json")).expect("the report").starts_with(b"{"));
 }
 
-#[test]
-fn a_read_only_run_below_tmp_changes_no_modes() {
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|t| t.is_possible_for(who)) {
-            let temp = tempfile::Builder::new().tempdir_in("/tmp").expect("a directory");
-            let file = temp.path().join("f");
-            fs::write(&file, "").expect("a file");
-            who.give(temp.path());
-            let mode = || fs::metadata(&file).expect("the file").permissions().mode() & 0o777;
-            let change = |mut command: Command| {
-                let ended = command.current_dir(temp.path()).stderr(Stdio::null()).status();
-                assert!(ended.is_ok(), "it can be started");
-            };
-            let bed = Bed::new(who);
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("a mode");
-            let mut confined = bed.run(tier, &["--read-only"]);
-            confined.args(["chmod", "755", "f"]);
-            change(confined);
-            assert_eq!(mode(), 0o600, "{tier}, {who}");
-            let mut free = bed.free("chmod");
-            free.args(["755", "f"]);
-            change(free);
-            assert_eq!(mode(), 0o755, "the control");
-        }
-    }
+#[each(user, tier)]
+fn a_read_only_run_below_tmp_changes_no_modes(who: Who, tier: Tier) {
+    let temp = tempfile::Builder::new().tempdir_in("/tmp").expect("a directory");
+    let file = temp.path().join("f");
+    fs::write(&file, "").expect("a file");
+    who.give(temp.path());
+    let mode = || fs::metadata(&file).expect("the file").permissions().mode() & 0o777;
+    let change = |mut command: Command| {
+        let ended = command.current_dir(temp.path()).stderr(Stdio::null()).status();
+        assert!(ended.is_ok(), "it can be started");
+    };
+    let bed = Bed::new(who);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("a mode");
+    let mut confined = bed.run(tier, &["--read-only"]);
+    confined.args(["chmod", "755", "f"]);
+    change(confined);
+    assert_eq!(mode(), 0o600, "{tier}, {who}");
+    let mut free = bed.free("chmod");
+    free.args(["755", "f"]);
+    change(free);
+    assert_eq!(mode(), 0o755, "the control");
 }
 
 /// What stands at `.git` in the folder, with the world outside at hand.
@@ -238,117 +222,109 @@ fn skeleton(git: &Path) {
     fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
 }
 
-#[test]
-fn a_hostile_repository_lends_nothing_and_stops_nothing() {
-    everywhere(|bed, tier| {
-        fs::write(bed.outside().join("kept"), "kept").expect("a file");
-        for (what, plant) in HOSTILE {
-            let folder = bed.folder().join(what);
-            fs::create_dir(&folder).expect("a directory");
-            plant(&folder.join(".git"), &bed.outside());
-            bed.give();
-            let before = snapshot(&bed.outside());
-            let script =
-                "echo in > made && cat made; echo x > .git/hooks/x; echo y > .git/info/attributes; true";
-            let mut command = bed.run(tier, &[]);
-            command.args(["sh", "-c", script]).current_dir(&folder).stdin(Stdio::null());
-            let output = command.output().expect("pinfold can be started");
-            is_orderly(&output);
-            assert_eq!(output.stdout, b"in\n", "{what}, {tier}: {}", told(&output));
-            assert_eq!(snapshot(&bed.outside()), before, "{what}, {tier}");
-        }
-    });
-}
-
-#[test]
-fn a_killed_run_leaves_only_what_the_next_one_clears() {
-    everywhere(|bed, tier| {
-        let before = snapshot(&bed.folder());
-        let mark = unique_sleep();
-        for pause in [0, 5, 20, 200] {
-            let mut child =
-                bed.run(tier, &["--quiet"]).args(["sleep", &mark]).spawn().expect("pinfold can be started");
-            thread::sleep(Duration::from_millis(pause));
-            signal(&child, "KILL");
-            child.wait().expect("it is a child");
-        }
-        if tier == Tier::Full {
-            until("nothing of the killed runs is left", || with_word(&mark).is_empty());
-        }
-        for pid in with_word(&mark) {
-            // What this tier says that it cannot end.
-            // It may have ended by itself meanwhile.
-            let process = rustix::process::Pid::from_raw(pid.cast_signed()).expect("a number");
-            let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
-        }
-        until("the last of them is gone", || with_word(&mark).is_empty());
-        let output = bed.sh(tier, "true");
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-        if tier == Tier::Full {
-            assert_eq!(snapshot(&bed.folder()), before, "{}", bed.who());
-        }
-    });
-}
-
-#[test]
-fn a_folder_whose_parent_is_swapped_is_held_wherever_it_is() {
-    everywhere(|bed, tier| {
-        let sides: Vec<PathBuf> = ["one", "two"].map(|side| bed.outside().join(side)).to_vec();
-        for side in &sides {
-            skeleton(&side.join("w/.git"));
-            fs::create_dir(side.join("w/.git/hooks")).expect("a directory");
-            fs::write(side.join("w/.git/config"), "[core]\n").expect("a file");
-        }
+#[each(user, tier)]
+fn a_hostile_repository_lends_nothing_and_stops_nothing(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    fs::write(bed.outside().join("kept"), "kept").expect("a file");
+    for (what, plant) in HOSTILE {
+        let folder = bed.folder().join(what);
+        fs::create_dir(&folder).expect("a directory");
+        plant(&folder.join(".git"), &bed.outside());
         bed.give();
-        let way = bed.outside().join("way");
-        symlink(&sides[0], &way).expect("a link");
-        let before: Vec<_> = sides.iter().map(|s| snapshot(&s.join("w/.git/hooks"))).collect();
-        thread::scope(|scope| {
-            let runs = scope.spawn(|| {
-                for _ in 0..12 {
-                    let mut command = bed.run(tier, &["--quiet"]);
-                    command
-                        .args(["sh", "-c", "echo x > .git/hooks/pre-commit; true"])
-                        .current_dir(way.join("w"));
-                    let output = command.output().expect("pinfold can be started");
-                    is_orderly(&output);
-                }
-            });
-            let mut turn = 0;
-            while !runs.is_finished() {
-                turn += 1;
-                let next = bed.outside().join("next");
-                symlink(&sides[turn % 2], &next)
-                    .and_then(|()| fs::rename(&next, &way))
-                    .expect("the link is swapped");
+        let before = snapshot(&bed.outside());
+        let script = "echo in > made && cat made; echo x > .git/hooks/x; echo y > .git/info/attributes; true";
+        let mut command = bed.run(tier, &[]);
+        command.args(["sh", "-c", script]).current_dir(&folder).stdin(Stdio::null());
+        let output = command.output().expect("pinfold can be started");
+        is_orderly(&output);
+        assert_eq!(output.stdout, b"in\n", "{what}, {tier}: {}", told(&output));
+        assert_eq!(snapshot(&bed.outside()), before, "{what}, {tier}");
+    }
+}
+
+#[each(user, tier)]
+fn a_killed_run_leaves_only_what_the_next_one_clears(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    let before = snapshot(&bed.folder());
+    let mark = unique_sleep();
+    for pause in [0, 5, 20, 200] {
+        let mut child =
+            bed.run(tier, &["--quiet"]).args(["sleep", &mark]).spawn().expect("pinfold can be started");
+        thread::sleep(Duration::from_millis(pause));
+        signal(&child, "KILL");
+        child.wait().expect("it is a child");
+    }
+    if tier == Tier::Full {
+        until("nothing of the killed runs is left", || with_word(&mark).is_empty());
+    }
+    for pid in with_word(&mark) {
+        // What this tier says that it cannot end.
+        // It may have ended by itself meanwhile.
+        let process = rustix::process::Pid::from_raw(pid.cast_signed()).expect("a number");
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+    }
+    until("the last of them is gone", || with_word(&mark).is_empty());
+    let output = bed.sh(tier, "true");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    if tier == Tier::Full {
+        assert_eq!(snapshot(&bed.folder()), before, "{}", bed.who());
+    }
+}
+
+#[each(user, tier)]
+fn a_folder_whose_parent_is_swapped_is_held_wherever_it_is(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    let sides: Vec<PathBuf> = ["one", "two"].map(|side| bed.outside().join(side)).to_vec();
+    for side in &sides {
+        skeleton(&side.join("w/.git"));
+        fs::create_dir(side.join("w/.git/hooks")).expect("a directory");
+        fs::write(side.join("w/.git/config"), "[core]\n").expect("a file");
+    }
+    bed.give();
+    let way = bed.outside().join("way");
+    symlink(&sides[0], &way).expect("a link");
+    let before: Vec<_> = sides.iter().map(|s| snapshot(&s.join("w/.git/hooks"))).collect();
+    thread::scope(|scope| {
+        let runs = scope.spawn(|| {
+            for _ in 0..12 {
+                let mut command = bed.run(tier, &["--quiet"]);
+                command.args(["sh", "-c", "echo x > .git/hooks/pre-commit; true"]).current_dir(way.join("w"));
+                let output = command.output().expect("pinfold can be started");
+                is_orderly(&output);
             }
         });
-        let after: Vec<_> = sides.iter().map(|s| snapshot(&s.join("w/.git/hooks"))).collect();
-        assert_eq!(after, before, "{tier}, {}", bed.who());
-    });
-}
-
-#[test]
-fn large_and_deep_folders_start() {
-    everywhere(|bed, tier| {
-        for n in 0..20_000 {
-            fs::File::create(bed.folder().join(format!("f{n}"))).expect("a file");
-        }
-        let deep = (0..300).fold(bed.folder(), |at, _| at.join("d"));
-        fs::create_dir_all(deep).expect("directories");
-        held(bed, tier, "large and deep", |c| c.current_dir(bed.folder()));
-    });
-}
-
-#[test]
-fn commands_that_cannot_be_started_say_so() {
-    everywhere(|bed, tier| {
-        let long: OsString = "x".repeat(5_000).into();
-        for (program, code) in
-            [(OsStr::new(""), 127), (OsStr::new("/etc"), 126), (OsStr::new("no-such"), 127), (&long, 126)]
-        {
-            let output = bed.run(tier, &[]).arg(program).output().expect("pinfold can be started");
-            assert_eq!(output.status.code(), Some(code), "{tier}: {}", told(&output));
+        let mut turn = 0;
+        while !runs.is_finished() {
+            turn += 1;
+            let next = bed.outside().join("next");
+            symlink(&sides[turn % 2], &next)
+                .and_then(|()| fs::rename(&next, &way))
+                .expect("the link is swapped");
         }
     });
+    let after: Vec<_> = sides.iter().map(|s| snapshot(&s.join("w/.git/hooks"))).collect();
+    assert_eq!(after, before, "{tier}, {}", bed.who());
+}
+
+#[each(user, tier)]
+fn large_and_deep_folders_start(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    for n in 0..20_000 {
+        fs::File::create(bed.folder().join(format!("f{n}"))).expect("a file");
+    }
+    let deep = (0..300).fold(bed.folder(), |at, _| at.join("d"));
+    fs::create_dir_all(deep).expect("directories");
+    held(bed, tier, "large and deep", |c| c.current_dir(bed.folder()));
+}
+
+#[each(user, tier)]
+fn commands_that_cannot_be_started_say_so(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    let long: OsString = "x".repeat(5_000).into();
+    for (program, code) in
+        [(OsStr::new(""), 127), (OsStr::new("/etc"), 126), (OsStr::new("no-such"), 127), (&long, 126)]
+    {
+        let output = bed.run(tier, &[]).arg(program).output().expect("pinfold can be started");
+        assert_eq!(output.status.code(), Some(code), "{tier}: {}", told(&output));
+    }
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use pinfold_tests::bed::{snapshot, told};
 use pinfold_tests::missing::SEARCH_PATH;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::Value;
 
 /// A script that runs its first argument.
@@ -42,10 +42,9 @@ fn bed(who: Who) -> Bed {
     bed
 }
 
-/// As everybody who is there and can have the full tier.
-fn everybody(attempt: impl Fn(&Bed)) {
-    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
-        println!("{who}");
+/// Where that user can have the full tier.
+fn with_bed(who: Who, attempt: impl Fn(&Bed)) {
+    if Tier::Full.is_possible_for(who) {
         attempt(&bed(who));
     }
 }
@@ -89,9 +88,9 @@ const TRIED: [&str; 12] = [
     "mv ~/.claude ~/.away",
 ];
 
-#[test]
-fn what_runs_later_is_not_written_and_nothing_reaches_the_state_outside() {
-    everybody(|bed| {
+#[each(user)]
+fn what_runs_later_is_not_written_and_nothing_reaches_the_state_outside(who: Who) {
+    with_bed(who, |bed| {
         let before = snapshot(&bed.home().join(".claude"));
         for script in TRIED {
             let free = self::bed(bed.who());
@@ -108,9 +107,9 @@ fn what_runs_later_is_not_written_and_nothing_reaches_the_state_outside() {
     });
 }
 
-#[test]
-fn an_agent_keeps_its_state_from_run_to_run() {
-    everybody(|bed| {
+#[each(user)]
+fn an_agent_keeps_its_state_from_run_to_run(who: Who) {
+    with_bed(who, |bed| {
         let first =
             "echo inside >> ~/.claude/history.jsonl; mkdir -p ~/.claude/projects/x; echo $CLAUDE_CONFIG_DIR";
         let first = run(bed, &[], "claude", first);
@@ -141,9 +140,9 @@ fn an_agent_keeps_its_state_from_run_to_run() {
     });
 }
 
-#[test]
-fn logins_and_keys_are_for_the_agent_that_they_belong_to() {
-    everybody(|bed| {
+#[each(user)]
+fn logins_and_keys_are_for_the_agent_that_they_belong_to(who: Who) {
+    with_bed(who, |bed| {
         let look =
             "cat ~/.claude/.credentials.json ~/.codex/auth.json; echo $ANTHROPIC_API_KEY$OPENAI_API_KEY";
         for (options, program, expected) in [
@@ -160,9 +159,9 @@ fn logins_and_keys_are_for_the_agent_that_they_belong_to() {
     });
 }
 
-#[test]
-fn what_is_given_is_told_and_settings_have_the_last_word_about_hosts() {
-    everybody(|bed| {
+#[each(user)]
+fn what_is_given_is_told_and_settings_have_the_last_word_about_hosts(who: Who) {
+    with_bed(who, |bed| {
         let output = run(bed, &[], "claude", "true");
         let given = &report(&output)["agent"];
         assert_eq!(given["name"], "claude", "{}", told(&output));
@@ -192,9 +191,9 @@ fn what_is_given_is_told_and_settings_have_the_last_word_about_hosts() {
     });
 }
 
-#[test]
-fn a_program_that_a_run_could_have_written_is_no_agent_by_its_name() {
-    everybody(|bed| {
+#[each(user)]
+fn a_program_that_a_run_could_have_written_is_no_agent_by_its_name(who: Who) {
+    with_bed(who, |bed| {
         let folder = bed.folder();
         program(&folder.join("claude"));
         program(&folder.join("bin/claude"));
@@ -238,22 +237,20 @@ fn a_program_that_a_run_could_have_written_is_no_agent_by_its_name() {
     });
 }
 
-#[test]
-fn where_no_layer_can_be_had_the_state_stays_as_it_is_and_it_is_said() {
-    for who in Who::present() {
-        let bed = bed(who);
-        let mut command = bed.run(Tier::LandlockOnly, &[]);
-        let script = "echo x > ~/.claude/history.jsonl";
-        let output = with_programs(&bed, &mut command).args(["claude", script]).output().expect("pinfold");
-        assert!(!output.status.success(), "{}", told(&output));
-        let notes = report(&output)["notes"].to_string();
-        assert!(notes.contains("claude cannot write its state"), "{notes}");
-    }
+#[each(user)]
+fn where_no_layer_can_be_had_the_state_stays_as_it_is_and_it_is_said(who: Who) {
+    let bed = bed(who);
+    let mut command = bed.run(Tier::LandlockOnly, &[]);
+    let script = "echo x > ~/.claude/history.jsonl";
+    let output = with_programs(&bed, &mut command).args(["claude", script]).output().expect("pinfold");
+    assert!(!output.status.success(), "{}", told(&output));
+    let notes = report(&output)["notes"].to_string();
+    assert!(notes.contains("claude cannot write its state"), "{notes}");
 }
 
-#[test]
-fn what_goes_through_a_descriptor_of_its_own_is_told_as_what_it_is() {
-    everybody(|bed| {
+#[each(user)]
+fn what_goes_through_a_descriptor_of_its_own_is_told_as_what_it_is(who: Who) {
+    with_bed(who, |bed| {
         let script = "exec 5<. && mkdir /proc/self/fd/5/made && echo hi > /proc/self/fd/5/made/file";
         let output = run(bed, &[], "other", script);
         assert!(output.status.success() && bed.folder().join("made/file").is_file(), "{}", told(&output));

@@ -11,7 +11,7 @@ use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -82,35 +82,33 @@ fn listed(bed: &Bed, more: &[(&str, &str)]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-#[test]
-fn a_question_is_answered_at_another_terminal() {
-    for who in Who::present() {
-        let bed = waiting(who);
-        let asking = Asking::start(&bed, &[]);
-        let shown = pinfold_there(&bed, &[], &["approve", &asking.id]);
-        assert_eq!(shown.status.code(), Some(3), "nobody confirmed: {}", told(&shown));
-        let text = String::from_utf8(shown.stdout).expect("text");
-        assert!(text.contains(&asking.digest) && text.contains("│ x"), "the whole request: {text}");
-        let wrong = pinfold_there(&bed, &[], &["approve", &asking.id, "--digest", "00000000"]);
-        assert_eq!(wrong.status.code(), Some(1), "{}", told(&wrong));
-        let unknown = pinfold_there(&bed, &[], &["approve", "nothing", "--yes"]);
-        assert_eq!(unknown.status.code(), Some(2), "{}", told(&unknown));
-        // The beginning of an ID is enough.
-        let (start, _) = asking.id.split_once(':').expect("a session");
-        let yes = pinfold_there(&bed, &[], &["approve", start, "--digest", &asking.digest[..8]]);
-        assert!(yes.status.success(), "{}", told(&yes));
-        let (reply, code) = asking.end();
-        assert_eq!((code, &reply["ended"]), (Some(0), &Value::from("done")), "{reply}");
-        assert!(bed.outside().join("asked").exists());
+#[each(user)]
+fn a_question_is_answered_at_another_terminal(who: Who) {
+    let bed = waiting(who);
+    let asking = Asking::start(&bed, &[]);
+    let shown = pinfold_there(&bed, &[], &["approve", &asking.id]);
+    assert_eq!(shown.status.code(), Some(3), "nobody confirmed: {}", told(&shown));
+    let text = String::from_utf8(shown.stdout).expect("text");
+    assert!(text.contains(&asking.digest) && text.contains("│ x"), "the whole request: {text}");
+    let wrong = pinfold_there(&bed, &[], &["approve", &asking.id, "--digest", "00000000"]);
+    assert_eq!(wrong.status.code(), Some(1), "{}", told(&wrong));
+    let unknown = pinfold_there(&bed, &[], &["approve", "nothing", "--yes"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", told(&unknown));
+    // The beginning of an ID is enough.
+    let (start, _) = asking.id.split_once(':').expect("a session");
+    let yes = pinfold_there(&bed, &[], &["approve", start, "--digest", &asking.digest[..8]]);
+    assert!(yes.status.success(), "{}", told(&yes));
+    let (reply, code) = asking.end();
+    assert_eq!((code, &reply["ended"]), (Some(0), &Value::from("done")), "{reply}");
+    assert!(bed.outside().join("asked").exists());
 
-        fs::remove_file(bed.outside().join("asked")).expect("a file");
-        let asking = Asking::start(&bed, &[]);
-        let no = pinfold_there(&bed, &[], &["deny", &asking.id, "-m", "write inside"]);
-        assert!(no.status.success(), "{}", told(&no));
-        let (reply, code) = asking.end();
-        assert!(code == Some(3) && reply.to_string().contains("write inside"), "{reply}");
-        assert!(!bed.outside().join("asked").exists());
-    }
+    fs::remove_file(bed.outside().join("asked")).expect("a file");
+    let asking = Asking::start(&bed, &[]);
+    let no = pinfold_there(&bed, &[], &["deny", &asking.id, "-m", "write inside"]);
+    assert!(no.status.success(), "{}", told(&no));
+    let (reply, code) = asking.end();
+    assert!(code == Some(3) && reply.to_string().contains("write inside"), "{reply}");
+    assert!(!bed.outside().join("asked").exists());
 }
 
 /// A home of sockets: what it is, how it is named in the environment, where they are.
@@ -178,61 +176,49 @@ fn confinements() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
-#[test]
-fn nothing_inside_reaches_a_socket_behind_any_wall() {
+#[each(user, tier)]
+fn nothing_inside_reaches_a_socket_behind_any_wall(who: Who, tier: Tier) {
     if !all_there("attacks on questions", &["python3"]) {
         return;
     }
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            let bed = waiting(who);
-            fs::write(bed.folder().join("attack.py"), ATTACK).expect("a file");
-            for (where_, environment, place) in homes(&bed) {
-                let environment: Vec<(&str, &str)> =
-                    environment.iter().map(|(k, v)| (*k, v.as_str())).collect();
-                let mut asking = Asking::start(&bed, &environment);
-                let name = asking.id.split(':').next().expect("a session").to_owned();
-                let secret = fs::read_to_string(place.join(format!("{name}.key"))).expect("the secret");
-                let arguments = [
-                    "attack.py".to_owned(),
-                    place.display().to_string(),
-                    secret.clone(),
-                    asking.id.clone(),
-                    asking.digest.clone(),
-                ];
-                for (what, options) in confinements() {
-                    let case = format!("{who}, {tier}, {where_}, {what}");
-                    let mut attack = bed.run(tier, options);
-                    attack
-                        .arg("python3")
-                        .args(&arguments)
-                        .env("NAME", &name)
-                        .envs(environment.iter().copied());
-                    let output = attack.args([] as [&str; 0]).output().expect("a run");
-                    let text = told(&output);
-                    assert!(!text.contains("the secret was read"), "{case}: {text}");
-                    assert!(!text.contains("answered"), "{case}: {text}");
-                    assert!(asking.is_waiting(), "{case}: it was answered: {text}");
-                    let mut product = bed.run(tier, options);
-                    product
-                        .arg(pinfold())
-                        .args(["approve", &asking.id, "--yes"])
-                        .envs(environment.iter().copied());
-                    let output = product.output().expect("a run");
-                    assert_ne!(output.status.code(), Some(0), "{case}: {}", told(&output));
-                    assert!(asking.is_waiting(), "{case}: {}", told(&output));
-                }
-                // The control: outside, the same attack has it answered.
-                let mut free = bed.free("python3");
-                free.args(&arguments).env("NAME", &name);
-                let output = free.output().expect("python");
-                let text = told(&output);
-                assert!(text.contains("the secret was read") && text.contains("answered"), "{text}");
-                let (reply, code) = asking.end();
-                assert_eq!(code, Some(0), "{reply}");
-                fs::remove_file(bed.outside().join("asked")).expect("a file");
-            }
+    let bed = waiting(who);
+    fs::write(bed.folder().join("attack.py"), ATTACK).expect("a file");
+    for (where_, environment, place) in homes(&bed) {
+        let environment: Vec<(&str, &str)> = environment.iter().map(|(k, v)| (*k, v.as_str())).collect();
+        let mut asking = Asking::start(&bed, &environment);
+        let name = asking.id.split(':').next().expect("a session").to_owned();
+        let secret = fs::read_to_string(place.join(format!("{name}.key"))).expect("the secret");
+        let arguments = [
+            "attack.py".to_owned(),
+            place.display().to_string(),
+            secret.clone(),
+            asking.id.clone(),
+            asking.digest.clone(),
+        ];
+        for (what, options) in confinements() {
+            let case = format!("{who}, {tier}, {where_}, {what}");
+            let mut attack = bed.run(tier, options);
+            attack.arg("python3").args(&arguments).env("NAME", &name).envs(environment.iter().copied());
+            let output = attack.args([] as [&str; 0]).output().expect("a run");
+            let text = told(&output);
+            assert!(!text.contains("the secret was read"), "{case}: {text}");
+            assert!(!text.contains("answered"), "{case}: {text}");
+            assert!(asking.is_waiting(), "{case}: it was answered: {text}");
+            let mut product = bed.run(tier, options);
+            product.arg(pinfold()).args(["approve", &asking.id, "--yes"]).envs(environment.iter().copied());
+            let output = product.output().expect("a run");
+            assert_ne!(output.status.code(), Some(0), "{case}: {}", told(&output));
+            assert!(asking.is_waiting(), "{case}: {}", told(&output));
         }
+        // The control: outside, the same attack has it answered.
+        let mut free = bed.free("python3");
+        free.args(&arguments).env("NAME", &name);
+        let output = free.output().expect("python");
+        let text = told(&output);
+        assert!(text.contains("the secret was read") && text.contains("answered"), "{text}");
+        let (reply, code) = asking.end();
+        assert_eq!(code, Some(0), "{reply}");
+        fs::remove_file(bed.outside().join("asked")).expect("a file");
     }
 }
 
@@ -264,39 +250,37 @@ fn whoever_is_confined_is_told_so() {
     asking.end();
 }
 
-#[test]
-fn nothing_that_a_shell_tool_starts_reaches_it() {
+#[each(user)]
+fn nothing_that_a_shell_tool_starts_reaches_it(who: Who) {
     if !all_there("attacks on questions", &["python3"]) {
         return;
     }
-    for who in Who::present() {
-        if !Tier::Full.is_possible_for(who) {
-            continue;
-        }
-        let bed = waiting(who);
-        fs::write(bed.folder().join("attack.py"), ATTACK).expect("a file");
-        let mut asking = Asking::start(&bed, &[]);
-        let place = bed.home().join(".local/state/pinfold/run");
-        let name = asking.id.split(':').next().expect("a session").to_owned();
-        let secret = fs::read_to_string(place.join(format!("{name}.key"))).expect("the secret");
-        let command = format!(
-            "NAME={name} python3 attack.py {} {secret} {} {}; {} approve {} --yes",
-            place.display(),
-            asking.id,
-            asking.digest,
-            pinfold().display(),
-            asking.id
-        );
-        let input = serde_json::json!({ "command": command }).to_string();
-        let mut call = bed.free(pinfold());
-        call.args(["call", "--allow-bash", "--permission-mode", "bypassPermissions", "--ask", "nobody"]);
-        let output = call.args(["Bash", &input]).output().expect("a call");
-        let text = told(&output);
-        assert!(!text.contains("the secret was read") && !text.contains("approved"), "{who}: {text}");
-        assert!(asking.is_waiting(), "{who}: {text}");
-        pinfold_there(&bed, &[], &["deny", &asking.id]);
-        asking.end();
+    if !Tier::Full.is_possible_for(who) {
+        return;
     }
+    let bed = waiting(who);
+    fs::write(bed.folder().join("attack.py"), ATTACK).expect("a file");
+    let mut asking = Asking::start(&bed, &[]);
+    let place = bed.home().join(".local/state/pinfold/run");
+    let name = asking.id.split(':').next().expect("a session").to_owned();
+    let secret = fs::read_to_string(place.join(format!("{name}.key"))).expect("the secret");
+    let command = format!(
+        "NAME={name} python3 attack.py {} {secret} {} {}; {} approve {} --yes",
+        place.display(),
+        asking.id,
+        asking.digest,
+        pinfold().display(),
+        asking.id
+    );
+    let input = serde_json::json!({ "command": command }).to_string();
+    let mut call = bed.free(pinfold());
+    call.args(["call", "--allow-bash", "--permission-mode", "bypassPermissions", "--ask", "nobody"]);
+    let output = call.args(["Bash", &input]).output().expect("a call");
+    let text = told(&output);
+    assert!(!text.contains("the secret was read") && !text.contains("approved"), "{who}: {text}");
+    assert!(asking.is_waiting(), "{who}: {text}");
+    pinfold_there(&bed, &[], &["deny", &asking.id]);
+    asking.end();
 }
 
 #[test]
@@ -482,59 +466,51 @@ fn a_command_that_was_said_yes_to_can_still_be_interrupted() {
     assert!(!terminal.end().success());
 }
 
-#[test]
-fn no_tool_reads_the_secret_or_writes_beside_it() {
-    for who in Who::present() {
-        let bed = waiting(who);
-        let mut asking = Asking::start(&bed, &[]);
-        let place = bed.home().join(".local/state/pinfold/run");
-        let name = asking.id.split(':').next().expect("a session");
-        let key = place.join(format!("{name}.key"));
-        let beside = place.join("here-0123456789ab");
-        for (tool, input) in [
-            ("Read", serde_json::json!({"file_path": key})),
-            ("Grep", serde_json::json!({"pattern": ".", "path": key, "output_mode": "content"})),
-            ("Write", serde_json::json!({"file_path": beside, "content": ""})),
-            ("Delete", serde_json::json!({"path": key})),
-        ] {
-            let flags = ["call", "--permission-mode", "bypassPermissions", "--ask", "nobody"];
-            let output = bed.free(pinfold()).args(flags).args([tool, &input.to_string()]).output();
-            let output = output.expect("a call");
-            let text = told(&output);
-            let secret = fs::read_to_string(&key).expect("the secret is there");
-            assert!(output.status.code() == Some(3) && !text.contains(&secret), "{who}, {tool}: {text}");
-            assert!(!beside.exists(), "{who}, {tool}: {text}");
-        }
-        // The control: it is no question of who may read files there.
-        let copy = bed.outside().join("key");
-        fs::copy(&key, &copy).expect("a copy");
-        bed.give();
-        let input = serde_json::json!({ "file_path": copy }).to_string();
-        let output = pinfold_there(&bed, &[], &["call", "--ask", "nobody", "Read", &input]);
-        assert!(output.status.success(), "{who}: {}", told(&output));
-        assert!(asking.is_waiting());
-        pinfold_there(&bed, &[], &["deny", &asking.id]);
-        asking.end();
+#[each(user)]
+fn no_tool_reads_the_secret_or_writes_beside_it(who: Who) {
+    let bed = waiting(who);
+    let mut asking = Asking::start(&bed, &[]);
+    let place = bed.home().join(".local/state/pinfold/run");
+    let name = asking.id.split(':').next().expect("a session");
+    let key = place.join(format!("{name}.key"));
+    let beside = place.join("here-0123456789ab");
+    for (tool, input) in [
+        ("Read", serde_json::json!({"file_path": key})),
+        ("Grep", serde_json::json!({"pattern": ".", "path": key, "output_mode": "content"})),
+        ("Write", serde_json::json!({"file_path": beside, "content": ""})),
+        ("Delete", serde_json::json!({"path": key})),
+    ] {
+        let flags = ["call", "--permission-mode", "bypassPermissions", "--ask", "nobody"];
+        let output = bed.free(pinfold()).args(flags).args([tool, &input.to_string()]).output();
+        let output = output.expect("a call");
+        let text = told(&output);
+        let secret = fs::read_to_string(&key).expect("the secret is there");
+        assert!(output.status.code() == Some(3) && !text.contains(&secret), "{who}, {tool}: {text}");
+        assert!(!beside.exists(), "{who}, {tool}: {text}");
     }
+    // The control: it is no question of who may read files there.
+    let copy = bed.outside().join("key");
+    fs::copy(&key, &copy).expect("a copy");
+    bed.give();
+    let input = serde_json::json!({ "file_path": copy }).to_string();
+    let output = pinfold_there(&bed, &[], &["call", "--ask", "nobody", "Read", &input]);
+    assert!(output.status.success(), "{who}: {}", told(&output));
+    assert!(asking.is_waiting());
+    pinfold_there(&bed, &[], &["deny", &asking.id]);
+    asking.end();
 }
 
-#[test]
-fn a_run_inside_a_run_starts_although_others_are_to_be_waited_for() {
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            let bed = waiting(who);
-            let inner = ["run", "--allow-degraded", "--", "echo", "inside"];
-            let output =
-                bed.run(tier, &["--open", "landlock"]).arg(pinfold()).args(inner).output().expect("a run");
-            let text = told(&output);
-            assert!(output.status.success() && text.contains("inside"), "{who}, {tier}: {text}");
-            let input =
-                format!(r#"{{"file_path":"{}","content":""}}"#, bed.outside().join("asked").display());
-            let inner = ["call", "--no-record", "Write", &input];
-            let output = bed.run(tier, &[]).arg(pinfold()).args(inner).output().expect("a run");
-            assert_eq!(output.status.code(), Some(3), "{who}, {tier}: {}", told(&output));
-        }
-    }
+#[each(user, tier)]
+fn a_run_inside_a_run_starts_although_others_are_to_be_waited_for(who: Who, tier: Tier) {
+    let bed = waiting(who);
+    let inner = ["run", "--allow-degraded", "--", "echo", "inside"];
+    let output = bed.run(tier, &["--open", "landlock"]).arg(pinfold()).args(inner).output().expect("a run");
+    let text = told(&output);
+    assert!(output.status.success() && text.contains("inside"), "{who}, {tier}: {text}");
+    let input = format!(r#"{{"file_path":"{}","content":""}}"#, bed.outside().join("asked").display());
+    let inner = ["call", "--no-record", "Write", &input];
+    let output = bed.run(tier, &[]).arg(pinfold()).args(inner).output().expect("a run");
+    assert_eq!(output.status.code(), Some(3), "{who}, {tier}: {}", told(&output));
 }
 
 #[test]

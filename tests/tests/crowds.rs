@@ -5,11 +5,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use pinfold_tests::Tier;
 use pinfold_tests::bed::told;
 use pinfold_tests::cases::{Case, report};
 use pinfold_tests::missing::{all_there, say};
-use pinfold_tests::outside::{World, data, everybody};
+use pinfold_tests::outside::{World, data, with_world};
+use pinfold_tests::{Tier, Who, each};
 use rustix::process::{Resource, getrlimit};
 
 /// How many are tried.
@@ -108,11 +108,11 @@ fn no_room(room: usize) -> Option<String> {
     Some(format!("more than {room} connections: {why}")).filter(|_| room > 0)
 }
 
-#[test]
-fn ten_thousand_connections_to_an_allowed_host() {
+#[each(user)]
+fn ten_thousand_connections_to_an_allowed_host(who: Who) {
     /// What each may cost the supervisor.
     const EACH: usize = 8 * 1024;
-    everybody(|world| {
+    with_world(who, |world| {
         let (many, room) = (as_many(MANY), room(descriptors()));
         let mut crowd = Crowd::new(world, "bytes", many, None);
         assert_eq!(crowd.hears(), "began");
@@ -130,9 +130,9 @@ fn ten_thousand_connections_to_an_allowed_host() {
     });
 }
 
-#[test]
-fn ten_thousand_connections_to_a_host_that_is_not_allowed() {
-    everybody(|world| {
+#[each(user)]
+fn ten_thousand_connections_to_a_host_that_is_not_allowed(who: Who) {
+    with_world(who, |world| {
         let mut crowd = Crowd::new(world, "refused", MANY, None);
         assert_eq!(crowd.hears(), "began");
         let before = crowd.resident();
@@ -151,12 +151,12 @@ fn ten_thousand_connections_to_a_host_that_is_not_allowed() {
     });
 }
 
-#[test]
-fn requests_at_rest_cost_little() {
+#[each(user)]
+fn requests_at_rest_cost_little(who: Who) {
     /// How many there are, and what each may cost the supervisor.
     const MANY: usize = 2000;
     const EACH: usize = 12 * 1024;
-    everybody(|world| {
+    with_world(who, |world| {
         let many = MANY.min(room(descriptors()));
         let mut crowd = Crowd::new(world, "requests", many, None);
         assert_eq!(crowd.hears(), "began");
@@ -172,14 +172,14 @@ fn requests_at_rest_cost_little() {
     });
 }
 
-#[test]
-fn where_descriptors_are_few_the_rest_waits_and_that_is_said() {
+#[each(user)]
+fn where_descriptors_are_few_the_rest_waits_and_that_is_said(who: Who) {
     /// Fewer than connections, and about as many as everything else needs.
     const FEW: [usize; 2] = [300, 128];
     if !all_there("few descriptors", &["prlimit"]) {
         return;
     }
-    everybody(|world| {
+    with_world(who, |world| {
         for few in FEW {
             let room = room(few);
             let mut crowd = Crowd::new(world, "bytes", room + room / 2, Some(few));

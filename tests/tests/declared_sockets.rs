@@ -12,7 +12,7 @@ use std::thread;
 
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -63,12 +63,8 @@ impl Machine {
     }
 }
 
-fn everybody(attempt: impl Fn(&Machine)) {
-    if !all_there("sockets that were declared", &["python3"]) {
-        return;
-    }
-    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
-        println!("{who}");
+fn with_machine(who: Who, attempt: impl Fn(&Machine)) {
+    if all_there("sockets that were declared", &["python3"]) && Tier::Full.is_possible_for(who) {
         attempt(&Machine::new(who));
     }
 }
@@ -83,9 +79,9 @@ fn said(output: &Output) -> String {
 
 const REFUSED: &str = "13\n";
 
-#[test]
-fn what_a_flag_or_settings_declare_is_reached_and_nothing_else() {
-    everybody(|machine| {
+#[each(user)]
+fn what_a_flag_or_settings_declare_is_reached_and_nothing_else(who: Who) {
+    with_machine(who, |machine| {
         let both = [machine.wanted.as_path(), &machine.other];
         let flag = ["--allow-socket", text(&machine.wanted)];
         let output = machine.reach(Tier::Full, &flag, &both);
@@ -105,9 +101,9 @@ fn what_a_flag_or_settings_declare_is_reached_and_nothing_else() {
     });
 }
 
-#[test]
-fn one_below_a_place_that_is_private_inside_is_reached_too() {
-    everybody(|machine| {
+#[each(user)]
+fn one_below_a_place_that_is_private_inside_is_reached_too(who: Who) {
+    with_machine(who, |machine| {
         let shared: TempDir = tempfile::tempdir_in("/tmp").expect("a directory");
         fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o755)).expect("a mode");
         let (wanted, other) = (shared.path().join("wanted"), shared.path().join("other"));
@@ -119,9 +115,9 @@ fn one_below_a_place_that_is_private_inside_is_reached_too() {
     });
 }
 
-#[test]
-fn the_projects_own_settings_declare_none() {
-    everybody(|machine| {
+#[each(user)]
+fn the_projects_own_settings_declare_none(who: Who) {
+    with_machine(who, |machine| {
         let own = machine.bed.folder().join(".pinfold");
         fs::create_dir(&own).expect("a directory");
         let settings = json!({"network": {"sockets": [text(&machine.wanted)]}});
@@ -134,9 +130,9 @@ fn the_projects_own_settings_declare_none() {
     });
 }
 
-#[test]
-fn what_holds_none_says_so() {
-    everybody(|machine| {
+#[each(user)]
+fn what_holds_none_says_so(who: Who) {
+    with_machine(who, |machine| {
         let flag = ["--allow-socket", text(&machine.wanted)];
         let output = machine.reach(Tier::LandlockOnly, &flag, &[&machine.wanted]);
         assert_eq!(said(&output), REFUSED);

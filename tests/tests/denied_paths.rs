@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pinfold_tests::bed::{Bed, told};
 use pinfold_tests::product::pinfold;
-use pinfold_tests::{Tier, Who};
+use pinfold_tests::{Tier, Who, each};
 use serde_json::json;
 
 /// Files for reading, and files for writing.
@@ -99,129 +99,98 @@ fn each_case_wins_when_nothing_holds_it() {
     }
 }
 
-fn a_process_of_a_run_is_held(tier: Tier) {
-    for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
-        for case in cases() {
-            let bed = bed_of(who, &case);
-            let output = bed.sh(tier, &script(&bed, &case));
-            let printed = told(&output);
-            // The report names what was tried, and a rule is no content.
-            let harm = harm(&bed, &String::from_utf8_lossy(&output.stdout));
-            assert_eq!(harm, None, "{}, {who}, {tier}: {printed}", case.name);
-            let says = case.says.as_deref();
-            assert!(
-                says.is_none_or(|says| printed.contains(says)),
-                "{}, {who}, {tier}: {printed}",
-                case.name
-            );
-        }
+#[each(user, tier)]
+fn a_process_of_a_run_is_held(who: Who, tier: Tier) {
+    for case in cases() {
+        let bed = bed_of(who, &case);
+        let output = bed.sh(tier, &script(&bed, &case));
+        let printed = told(&output);
+        // The report names what was tried, and a rule is no content.
+        let harm = harm(&bed, &String::from_utf8_lossy(&output.stdout));
+        assert_eq!(harm, None, "{}, {who}, {tier}: {printed}", case.name);
+        let says = case.says.as_deref();
+        assert!(says.is_none_or(|says| printed.contains(says)), "{}, {who}, {tier}: {printed}", case.name);
     }
 }
 
-#[test]
-fn a_process_of_a_run_is_held_on_the_full_tier() {
-    a_process_of_a_run_is_held(Tier::Full);
-}
-
-#[test]
-fn a_process_of_a_run_is_held_on_the_landlock_tier() {
-    a_process_of_a_run_is_held(Tier::LandlockOnly);
-}
-
-#[test]
-fn the_bash_tool_is_held() {
-    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
-        for case in cases() {
-            let bed = bed_of(who, &case);
-            // Words are denied by words; what they do not say is left to the kernel.
-            fs::write(bed.folder().join("script"), script(&bed, &case)).expect("a script");
-            bed.give();
-            for command in [script(&bed, &case), "sh ./script".to_owned()] {
-                let input = json!({ "command": command }).to_string();
-                let mut call = bed.free(pinfold());
-                call.args(["call", "--allow-bash", "Bash", &input]);
-                let output = call.output().expect("pinfold can be started");
-                let harm = harm(&bed, &String::from_utf8_lossy(&output.stdout));
-                assert_eq!(harm, None, "{}, {who}: {command}: {}", case.name, told(&output));
-            }
+#[each(user)]
+fn the_bash_tool_is_held(who: Who) {
+    if !Tier::Full.is_possible_for(who) {
+        return;
+    }
+    for case in cases() {
+        let bed = bed_of(who, &case);
+        // Words are denied by words; what they do not say is left to the kernel.
+        fs::write(bed.folder().join("script"), script(&bed, &case)).expect("a script");
+        bed.give();
+        for command in [script(&bed, &case), "sh ./script".to_owned()] {
+            let input = json!({ "command": command }).to_string();
+            let mut call = bed.free(pinfold());
+            call.args(["call", "--allow-bash", "Bash", &input]);
+            let output = call.output().expect("pinfold can be started");
+            let harm = harm(&bed, &String::from_utf8_lossy(&output.stdout));
+            assert_eq!(harm, None, "{}, {who}: {command}: {}", case.name, told(&output));
         }
     }
 }
 
 /// The control: beside what is denied everything goes on, for names that come later too.
-#[test]
-fn what_no_rule_denies_is_read_and_written() {
-    for tier in Tier::ALL {
-        for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
-            let deny = ["Read(./secrets/**)", "Edit(./locked.txt)", "Read(**/*.pem)"];
-            let bed = bed(who, &deny.map(str::to_owned), None);
-            // With Landlock alone what appears beside a hidden place can be read and not run.
-            let runs = if tier == Tier::Full { "./run" } else { "sh run" };
-            let script = "set -e; echo new > fresh; cat fresh; mkdir d; echo more > d/f; cat d/f; mv d e; cat e/f; \
-                          cat locked.txt; echo changed > conf/a; cat conf/a; printf '#!/bin/sh\necho ran\n' > run; \
-                          chmod 755 run; $RUN; git init -q r; git -C r status --short; rm -r e fresh";
-            let output = bed.sh(tier, &script.replace("$RUN", runs));
-            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert_eq!(printed, "new\nmore\nmore\nKEEP\nchanged\nran\n", "{who}, {tier}: {}", told(&output));
-        }
-    }
+#[each(user, tier)]
+fn what_no_rule_denies_is_read_and_written(who: Who, tier: Tier) {
+    let deny = ["Read(./secrets/**)", "Edit(./locked.txt)", "Read(**/*.pem)"];
+    let bed = bed(who, &deny.map(str::to_owned), None);
+    // With Landlock alone what appears beside a hidden place can be read and not run.
+    let runs = if tier == Tier::Full { "./run" } else { "sh run" };
+    let script = "set -e; echo new > fresh; cat fresh; mkdir d; echo more > d/f; cat d/f; mv d e; cat e/f; \
+                  cat locked.txt; echo changed > conf/a; cat conf/a; printf '#!/bin/sh\necho ran\n' > run; \
+                  chmod 755 run; $RUN; git init -q r; git -C r status --short; rm -r e fresh";
+    let output = bed.sh(tier, &script.replace("$RUN", runs));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(printed, "new\nmore\nmore\nKEEP\nchanged\nran\n", "{who}, {tier}: {}", told(&output));
 }
 
 /// Made from outside while the run goes on: nothing could hide it.
-#[test]
-fn what_appears_during_the_run_is_looked_at_when_it_is_read() {
-    for tier in Tier::ALL {
-        for who in Who::present().into_iter().filter(|who| tier.is_possible_for(*who)) {
-            let bed = bed(who, &["Read(./later/**)", "Read(*.key)"].map(str::to_owned), None);
-            let script = "touch started; until [ -e free/there ]; do sleep 0.02; done; cat later/x; cat $PWD/later/x; \
-                          cat a.key; cd later; cat x; cat ../free/there";
-            let mut running = bed.run(tier, &[]);
-            running.args(["sh", "-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let running = running.spawn().expect("pinfold can be started");
-            let folder = bed.folder();
-            while !folder.join("started").exists() {
-                sleep(Duration::from_millis(10));
-            }
-            for directory in ["later", "made"] {
-                fs::create_dir(folder.join(directory)).expect("it is new");
-            }
-            for name in ["later/x", "a.key"] {
-                fs::write(folder.join(name), "TOP-SECRET\n").expect("it is new");
-            }
-            fs::write(folder.join("made/there"), "there\n").expect("it is new");
-            bed.give();
-            fs::rename(folder.join("made"), folder.join("free")).expect("it is there");
-            let output = running.wait_with_output().expect("it ends");
-            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert_eq!(printed, "there\n", "{who}, {tier}: {}", told(&output));
-        }
+#[each(user, tier)]
+fn what_appears_during_the_run_is_looked_at_when_it_is_read(who: Who, tier: Tier) {
+    let bed = bed(who, &["Read(./later/**)", "Read(*.key)"].map(str::to_owned), None);
+    let script = "touch started; until [ -e free/there ]; do sleep 0.02; done; cat later/x; cat $PWD/later/x; \
+                  cat a.key; cd later; cat x; cat ../free/there";
+    let mut running = bed.run(tier, &[]);
+    running.args(["sh", "-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = running.spawn().expect("pinfold can be started");
+    let folder = bed.folder();
+    while !folder.join("started").exists() {
+        sleep(Duration::from_millis(10));
     }
+    for directory in ["later", "made"] {
+        fs::create_dir(folder.join(directory)).expect("it is new");
+    }
+    for name in ["later/x", "a.key"] {
+        fs::write(folder.join(name), "TOP-SECRET\n").expect("it is new");
+    }
+    fs::write(folder.join("made/there"), "there\n").expect("it is new");
+    bed.give();
+    fs::rename(folder.join("made"), folder.join("free")).expect("it is there");
+    let output = running.wait_with_output().expect("it ends");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(printed, "there\n", "{who}, {tier}: {}", told(&output));
 }
 
 /// `--deny-read` of a place that is not there yet: it is not made there, and what outside puts there is not read.
-#[test]
-fn what_the_command_line_denies_is_held_when_it_appears_later() {
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            for (made, script) in [
-                ("later", "echo TOP-SECRET > later; cat later"),
-                ("sub/later", "mkdir sub; echo TOP-SECRET > sub/later; cat sub/later"),
-                ("later", "echo TOP-SECRET > x; mv x later; cat later"),
-            ] {
-                let bed = Bed::new(who);
-                let run = |options: &[&str]| {
-                    bed.run(tier, options).args(["sh", "-c", script]).output().expect("a run")
-                };
-                let output = run(&["--deny-read", made]);
-                let text = String::from_utf8_lossy(&output.stdout);
-                assert!(!text.contains("TOP-SECRET"), "{who}, {tier}, {made}: {}", told(&output));
-                let free = run(&["--deny-read", "other"]);
-                assert!(
-                    String::from_utf8_lossy(&free.stdout).contains("TOP-SECRET"),
-                    "control: {}",
-                    told(&free)
-                );
-            }
-        }
+#[each(user, tier)]
+fn what_the_command_line_denies_is_held_when_it_appears_later(who: Who, tier: Tier) {
+    for (made, script) in [
+        ("later", "echo TOP-SECRET > later; cat later"),
+        ("sub/later", "mkdir sub; echo TOP-SECRET > sub/later; cat sub/later"),
+        ("later", "echo TOP-SECRET > x; mv x later; cat later"),
+    ] {
+        let bed = Bed::new(who);
+        let run =
+            |options: &[&str]| bed.run(tier, options).args(["sh", "-c", script]).output().expect("a run");
+        let output = run(&["--deny-read", made]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(!text.contains("TOP-SECRET"), "{who}, {tier}, {made}: {}", told(&output));
+        let free = run(&["--deny-read", "other"]);
+        assert!(String::from_utf8_lossy(&free.stdout).contains("TOP-SECRET"), "control: {}", told(&free));
     }
 }

@@ -134,6 +134,31 @@ fn every_test_that_is_named_exists() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
+/// Cargo does not look for tests by itself where a crate has one program of them (`autotests = false`): a file that is no
+/// module there, and no program of its own, would never be run.
+#[test]
+fn every_file_of_tests_is_run() {
+    let crates = fs::read_dir(top().join("crates")).expect("crates").map(|e| e.expect("an entry").path());
+    let mut seen = 0;
+    let mut lost = Vec::new();
+    for package in crates.chain([top().join("tests")]) {
+        let manifest = fs::read_to_string(package.join("Cargo.toml")).expect("a manifest");
+        let Ok(program) = fs::read_to_string(package.join("tests/it.rs")) else { continue };
+        for entry in fs::read_dir(package.join("tests")).expect("tests").map(|e| e.expect("an entry").path())
+        {
+            let name = entry.file_stem().expect("a name").to_string_lossy().into_owned();
+            let is_program = manifest.contains(&format!("[[test]]\nname = \"{name}\""));
+            let is_module = program.lines().any(|line| line == format!("mod {name};"));
+            if entry.extension().is_some_and(|e| e == "rs") && !is_program && !is_module {
+                lost.push(entry);
+            }
+            seen += usize::from(is_module);
+        }
+    }
+    assert!(seen > 80, "the files of tests are there: {seen}");
+    assert!(lost.is_empty(), "in no program of tests: {lost:#?}");
+}
+
 /// Whether a probe of that name, or one that begins with it, lies in the corpus or among our own.
 fn is_probe(name: &str) -> bool {
     ["tests/corpus/kernel-escapes/probes", "tests/probes"].iter().any(|folder| {

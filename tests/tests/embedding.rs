@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::{all_there, which};
 use pinfold_tests::product::{example, offered, pinfold};
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::Value;
 
 fn top() -> PathBuf {
@@ -33,81 +33,75 @@ fn run(bed: &Bed, name: &str, args: &[&str], input: &str) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-#[test]
-fn the_gate_makes_what_is_allowed_and_refuses_with_words() {
-    for who in Who::present() {
-        let bed = Bed::new(who);
-        let outside = bed.outside().join("x");
-        let input = format!(
-            "{}\n{}\n",
-            r#"{"tool":"Write","input":{"file_path":"a.txt","content":"hi\n"}}"#,
-            serde_json::json!({"tool": "Write", "input": {"file_path": outside, "content": ""}}),
-        );
-        let (ended, said) = run(&bed, "gate", &["."], &input);
-        let replies: Vec<Value> =
-            said.lines().map(|line| serde_json::from_str(line).expect("a reply")).collect();
-        assert!(ended && replies.len() == 2, "{said}");
-        assert_eq!((&replies[0]["ended"], &replies[1]["ended"]), (&"done".into(), &"refused".into()));
-        assert!(bed.folder().join("a.txt").is_file() && !outside.exists());
+#[each(user)]
+fn the_gate_makes_what_is_allowed_and_refuses_with_words(who: Who) {
+    let bed = Bed::new(who);
+    let outside = bed.outside().join("x");
+    let input = format!(
+        "{}\n{}\n",
+        r#"{"tool":"Write","input":{"file_path":"a.txt","content":"hi\n"}}"#,
+        serde_json::json!({"tool": "Write", "input": {"file_path": outside, "content": ""}}),
+    );
+    let (ended, said) = run(&bed, "gate", &["."], &input);
+    let replies: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect("a reply")).collect();
+    assert!(ended && replies.len() == 2, "{said}");
+    assert_eq!((&replies[0]["ended"], &replies[1]["ended"]), (&"done".into(), &"refused".into()));
+    assert!(bed.folder().join("a.txt").is_file() && !outside.exists());
+}
+
+#[each(user)]
+fn an_approver_of_its_own_is_believed_for_the_question_it_was_asked(who: Who) {
+    let bed = Bed::new(who);
+    let place = bed.outside().join("x");
+    for (answer, made) in [("no\n", false), ("", false), ("yes\n", true)] {
+        let (_, said) = run(&bed, "approver", &[".", &place.to_string_lossy()], answer);
+        assert!(said.contains("Write wants"), "{said}");
+        assert_eq!(place.exists(), made, "{answer:?}: {said}");
     }
 }
 
-#[test]
-fn an_approver_of_its_own_is_believed_for_the_question_it_was_asked() {
-    for who in Who::present() {
-        let bed = Bed::new(who);
-        let place = bed.outside().join("x");
-        for (answer, made) in [("no\n", false), ("", false), ("yes\n", true)] {
-            let (_, said) = run(&bed, "approver", &[".", &place.to_string_lossy()], answer);
-            assert!(said.contains("Write wants"), "{said}");
-            assert_eq!(place.exists(), made, "{answer:?}: {said}");
-        }
+#[each(user)]
+fn a_confined_command_is_held_and_what_was_refused_is_told(who: Who) {
+    if !Tier::Full.is_possible_for(who) {
+        return;
     }
+    let bed = Bed::new(who);
+    let script = "echo hi > in; echo hi > ../outside/out || true";
+    let (ended, said) = run(&bed, "confined", &[".", "sh", "-c", script], "");
+    assert!(ended && bed.folder().join("in").is_file(), "{said}");
+    assert!(!bed.outside().join("out").exists() && said.contains("refused: create"), "{said}");
 }
 
-#[test]
-fn a_confined_command_is_held_and_what_was_refused_is_told() {
-    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
-        let bed = Bed::new(who);
-        let script = "echo hi > in; echo hi > ../outside/out || true";
-        let (ended, said) = run(&bed, "confined", &[".", "sh", "-c", script], "");
-        assert!(ended && bed.folder().join("in").is_file(), "{said}");
-        assert!(!bed.outside().join("out").exists() && said.contains("refused: create"), "{said}");
-    }
-}
-
-/// Tries a client, as whoever is there.
-fn client(what: &str, program: &str, script: &str) {
+/// Tries a client.
+fn client(who: Who, what: &str, program: &str, script: &str) {
     if !all_there(what, &[program]) {
         return;
     }
     let script = top().join("clients").join(script);
-    for who in Who::present() {
-        let bed = Bed::new(who);
-        // Where every user can read it.
-        let shelf = bed.outside();
-        for file in fs::read_dir(script.parent().expect("a folder")).expect("the client") {
-            let file = file.expect("an entry").path();
-            if file.is_file() {
-                fs::copy(&file, shelf.join(file.file_name().expect("a name"))).expect("a copy");
-            }
+    let bed = Bed::new(who);
+    // Where every user can read it.
+    let shelf = bed.outside();
+    for file in fs::read_dir(script.parent().expect("a folder")).expect("the client") {
+        let file = file.expect("an entry").path();
+        if file.is_file() {
+            fs::copy(&file, shelf.join(file.file_name().expect("a name"))).expect("a copy");
         }
-        bed.give();
-        let mut command: Command = bed.free(which(program).expect("it is there"));
-        command.env("PYTHONDONTWRITEBYTECODE", "1").arg(shelf.join(script.file_name().expect("a name")));
-        let output = command.arg(pinfold()).arg(bed.folder()).stdin(Stdio::null()).output().expect(program);
-        assert!(output.status.success() && output.stdout == b"ok\n", "{what}: {}", told(&output));
     }
+    bed.give();
+    let mut command: Command = bed.free(which(program).expect("it is there"));
+    command.env("PYTHONDONTWRITEBYTECODE", "1").arg(shelf.join(script.file_name().expect("a name")));
+    let output = command.arg(pinfold()).arg(bed.folder()).stdin(Stdio::null()).output().expect(program);
+    assert!(output.status.success() && output.stdout == b"ok\n", "{what}: {}", told(&output));
 }
 
-#[test]
-fn the_client_for_python_makes_and_checks_calls() {
-    client("the client for Python", "python3", "python/try_pinfold.py");
+#[each(user)]
+fn the_client_for_python_makes_and_checks_calls(who: Who) {
+    client(who, "the client for Python", "python3", "python/try_pinfold.py");
 }
 
-#[test]
-fn the_client_for_node_makes_and_checks_calls() {
-    client("the client for TypeScript", "node", "typescript/try_pinfold.js");
+#[each(user)]
+fn the_client_for_node_makes_and_checks_calls(who: Who) {
+    client(who, "the client for TypeScript", "node", "typescript/try_pinfold.js");
 }
 
 /// What the types promise is looked at by the programs of those languages, where they are there.

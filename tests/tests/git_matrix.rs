@@ -9,7 +9,7 @@ use pinfold_tests::bed::{snapshot, told};
 use pinfold_tests::git_bed::{GitBed, Section, sections};
 use pinfold_tests::missing::all_there;
 use pinfold_tests::product::pinfold;
-use pinfold_tests::{Tier, Who};
+use pinfold_tests::{Tier, Who, each};
 
 /// What a person does in a repository after the agent is done. Runs hooks, the file system monitor, filters.
 const VICTIM: &str = "git status; git commit -q --allow-empty -m v; cd \"$F\" && git status; cd \"$F/sub\" && git commit -q --allow-empty -m v; \
@@ -23,17 +23,10 @@ fn attacks() -> Vec<Section> {
     sections(include_str!("../git/attacks.txt"), &["on", "took"])
 }
 
-/// Users for whom all of this can be tried here.
-fn users() -> Vec<Who> {
-    if !all_there("the git matrix", &["git", "cp", "sh"]) {
-        return Vec::new();
-    }
-    Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)).collect()
-}
-
-fn each(name: &str, test: impl Fn(&GitBed, &Section)) {
-    let layout = layouts().into_iter().find(|l| l.name == name).expect("a layout of the list");
-    for who in users() {
+/// In a layout, where it can be tried here.
+fn with_layout(who: Who, name: &str, test: impl Fn(&GitBed, &Section)) {
+    if all_there("the git matrix", &["git", "cp", "sh"]) && Tier::Full.is_possible_for(who) {
+        let layout = layouts().into_iter().find(|l| l.name == name).expect("a layout of the list");
         test(&GitBed::new(who, &layout), &layout);
     }
 }
@@ -64,8 +57,8 @@ fn failed(output: &Output) -> Vec<String> {
     text.lines().filter(|l| l.starts_with("failed")).map(str::to_owned).collect()
 }
 
-fn every_operation_works_as_it_does_outside(name: &str) {
-    each(name, |bed, layout| {
+fn every_operation_works_as_it_does_outside(who: Who, name: &str) {
+    with_layout(who, name, |bed, layout| {
         let free = bed.free(&operations());
         assert_eq!(failed(&free), Vec::<String>::new(), "{}: does not even work outside", layout.name);
         bed.reset();
@@ -75,8 +68,8 @@ fn every_operation_works_as_it_does_outside(name: &str) {
     });
 }
 
-fn tracking_stored_inside_is_there_outside(name: &str) {
-    each(name, |bed, layout| {
+fn tracking_stored_inside_is_there_outside(who: Who, name: &str) {
+    with_layout(who, name, |bed, layout| {
         let stored = bed.confined(
             "git checkout -q -b mine origin/other && { git config core.pager ./x || echo refused; }",
         );
@@ -95,10 +88,10 @@ fn tracking_stored_inside_is_there_outside(name: &str) {
     });
 }
 
-fn every_attack_wins_outside_and_loses_inside(name: &str) {
-    each(name, |bed, layout| {
+fn every_attack_wins_outside_and_loses_inside(who: Who, name: &str) {
+    with_layout(who, name, |bed, layout| {
         // That an attack wins outside needs to be shown once, not for every user.
-        let shown = users().first() != Some(&bed.who());
+        let shown = Who::present().first() != Some(&who);
         let mut wrong = Vec::new();
         for attack in attacks() {
             let on = attack.key("on").expect("an attack says where it applies");
@@ -131,9 +124,9 @@ fn took(bed: &GitBed, attack: &Section) -> bool {
     bed.ran().exists()
 }
 
-fn a_run_that_writes_nothing_leaves_nothing(name: &str) {
+fn a_run_that_writes_nothing_leaves_nothing(who: Who, name: &str) {
     let status = "GIT_OPTIONAL_LOCKS=0 git status --porcelain --ignored -uall";
-    each(name, |bed, layout| {
+    with_layout(who, name, |bed, layout| {
         let before = (snapshot(&bed.folder()), bed.free(status).stdout);
         let inside = bed.confined(status);
         assert_eq!(inside.stdout, before.1, "{}: status inside: {}", layout.name, told(&inside));
@@ -145,9 +138,9 @@ fn a_run_that_writes_nothing_leaves_nothing(name: &str) {
 }
 
 /// Not even what it is held by stays, where the kernel can hand calls over.
-#[test]
-fn a_run_that_is_killed_leaves_nothing_in_its_folder() {
-    each("plain", |bed, _| {
+#[each(user)]
+fn a_run_that_is_killed_leaves_nothing_in_its_folder(who: Who) {
+    with_layout(who, "plain", |bed, _| {
         let before = snapshot(&bed.folder());
         let script = format!(
             "'{}' run --folder \"$F\" -- sh -c 'echo > \"$F/started\"; sleep 60' & run=$!
@@ -161,8 +154,8 @@ fn a_run_that_is_killed_leaves_nothing_in_its_folder() {
     });
 }
 
-#[test]
-fn a_worktree_made_inside_is_known_and_one_that_lies_is_told() {
+#[each(user)]
+fn a_worktree_made_inside_is_known_and_one_that_lies_is_told(who: Who) {
     let lies = [
         // Written down like one, and then leading to a directory of the run's own.
         "git init -q own; mkdir -p $G/worktrees/lie; echo $PWD/lie/.git > $G/worktrees/lie/gitdir; \
@@ -173,7 +166,7 @@ fn a_worktree_made_inside_is_known_and_one_that_lies_is_told() {
         "git worktree add -q -b lie lie; printf '[core]\n\tfsmonitor = x\n' > $G/worktrees/lie/config.worktree",
         "git worktree add -q -b lie lie; mkdir $G/worktrees/lie/rebase-merge",
     ];
-    each("plain", |bed, _| {
+    with_layout(who, "plain", |bed, _| {
         let made = bed.confined("git worktree add -q -b more more && git -C more status");
         assert!(made.status.success(), "{}", told(&made));
         assert!(made.stderr.is_empty(), "nothing to look at: {}", told(&made));
@@ -192,24 +185,26 @@ fn a_worktree_made_inside_is_known_and_one_that_lies_is_told() {
 macro_rules! matrix {
     ($($module:ident: $layout:literal),* $(,)?) => {
         $(mod $module {
-            #[test]
-            fn every_operation_works_as_it_does_outside() {
-                super::every_operation_works_as_it_does_outside($layout);
+            use pinfold_tests::{Who, each};
+
+            #[each(user)]
+            fn every_operation_works_as_it_does_outside(who: Who) {
+                super::every_operation_works_as_it_does_outside(who, $layout);
             }
 
-            #[test]
-            fn tracking_stored_inside_is_there_outside() {
-                super::tracking_stored_inside_is_there_outside($layout);
+            #[each(user)]
+            fn tracking_stored_inside_is_there_outside(who: Who) {
+                super::tracking_stored_inside_is_there_outside(who, $layout);
             }
 
-            #[test]
-            fn every_attack_wins_outside_and_loses_inside() {
-                super::every_attack_wins_outside_and_loses_inside($layout);
+            #[each(user)]
+            fn every_attack_wins_outside_and_loses_inside(who: Who) {
+                super::every_attack_wins_outside_and_loses_inside(who, $layout);
             }
 
-            #[test]
-            fn a_run_that_writes_nothing_leaves_nothing() {
-                super::a_run_that_writes_nothing_leaves_nothing($layout);
+            #[each(user)]
+            fn a_run_that_writes_nothing_leaves_nothing(who: Who) {
+                super::a_run_that_writes_nothing_leaves_nothing(who, $layout);
             }
         })*
 

@@ -4,17 +4,17 @@ use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use pinfold_tests::Tier;
 use pinfold_tests::bed::told;
-use pinfold_tests::outside::{World, data, everybody_with};
+use pinfold_tests::outside::{World, data, with_world_on};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
+use pinfold_tests::{Tier, Who, each};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// As everybody, with settings that wait for other terminals. All servers are at usual ports but the last.
-fn everybody(attempt: impl Fn(&World)) {
+/// With settings that wait for other terminals. All servers are at usual ports but the last.
+fn with_world(who: Who, attempt: impl Fn(&World)) {
     let change = |settings: &mut Value, world: &World| {
         settings["approvals"] = json!({"socket": true, "timeout": "3m"});
         settings["network"]["ports"] = json!([world.port("http"), world.port("https")]);
@@ -22,7 +22,7 @@ fn everybody(attempt: impl Fn(&World)) {
         settings["network"]["hosts"]["asked.test"] = json!(["127.0.0.1"]);
         settings["permissions"]["ask"] = json!(["WebFetch(domain:asked.test)"]);
     };
-    everybody_with(change, |world| {
+    with_world_on(who, Tier::Full, change, |world| {
         fs::copy(data("ask.py"), world.bed.folder().join("ask.py")).expect("a copy");
         world.bed.give();
         attempt(world);
@@ -90,9 +90,9 @@ fn http(world: &World, host: &str) -> String {
     format!("{host}:{}", world.port("http"))
 }
 
-#[test]
-fn a_yes_is_for_the_program_that_waits_and_a_no_is_said_in_words() {
-    everybody(|world| {
+#[each(user)]
+fn a_yes_is_for_the_program_that_waits_and_a_no_is_said_in_words(who: Who) {
+    with_world(who, |world| {
         let child = asking(world, &["other.test", "other.test"]);
         let id = waits(world, &http(world, "other.test"));
         assert!(!world.hits().contains("asked-for"), "nothing leaves before the answer");
@@ -123,9 +123,9 @@ fn a_yes_is_for_the_program_that_waits_and_a_no_is_said_in_words() {
     });
 }
 
-#[test]
-fn a_grant_for_the_session_is_for_every_program_and_always_is_a_rule() {
-    everybody(|world| {
+#[each(user)]
+fn a_grant_for_the_session_is_for_every_program_and_always_is_a_rule(who: Who) {
+    with_world(who, |world| {
         let script = "python3 ask.py one other.test; python3 ask.py two other.test";
         let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
         answer(world, &["approve", &waits(world, "other.test"), "--session", "--yes"]);
@@ -144,9 +144,9 @@ fn a_grant_for_the_session_is_for_every_program_and_always_is_a_rule() {
     });
 }
 
-#[test]
-fn a_port_that_is_not_usual_is_granted_alone() {
-    everybody(|world| {
+#[each(user)]
+fn a_port_that_is_not_usual_is_granted_alone(who: Who) {
+    with_world(who, |world| {
         let code = "from inside import *\nsocket.setdefaulttimeout(90)\nfor _ in 'ab':\n    \
                     print(tcp('other.test', BANNER, 90).recv(99))\n";
         fs::write(world.bed.folder().join("banner.py"), code).expect("a script");
@@ -164,9 +164,9 @@ fn a_port_that_is_not_usual_is_granted_alone() {
     });
 }
 
-#[test]
-fn many_connections_are_one_question_and_hold_nobody_up() {
-    everybody(|world| {
+#[each(user)]
+fn many_connections_are_one_question_and_hold_nobody_up(who: Who) {
+    with_world(who, |world| {
         let script = "python3 ask.py many other.test:40 & python3 ask.py meanwhile allowed.test:10; wait";
         let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
         let id = waits(world, "other.test");
@@ -186,9 +186,9 @@ fn many_connections_are_one_question_and_hold_nobody_up() {
     });
 }
 
-#[test]
-fn what_nobody_waits_for_any_more_is_not_asked() {
-    everybody(|world| {
+#[each(user)]
+fn what_nobody_waits_for_any_more_is_not_asked(who: Who) {
+    with_world(who, |world| {
         let script = "timeout 3 python3 ask.py gone other.test; sleep 20";
         let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
         waits(world, "other.test");
@@ -208,9 +208,9 @@ fn what_nobody_waits_for_any_more_is_not_asked() {
     });
 }
 
-#[test]
-fn who_gave_up_and_tries_again_is_asked_about_again() {
-    everybody(|world| {
+#[each(user)]
+fn who_gave_up_and_tries_again_is_asked_about_again(who: Who) {
+    with_world(who, |world| {
         let code = "import time\nfrom inside import *\nsocket.setdefaulttimeout(90)\nfirst = tcp('other.test', HTTP)\n\
                     time.sleep(2)\nfirst.close()\nsys.stdin.readline()\n\
                     print(ask(tcp('other.test', HTTP), f'other.test:{HTTP}').split(b'\\r')[0])\n";
@@ -230,9 +230,9 @@ fn who_gave_up_and_tries_again_is_asked_about_again() {
     });
 }
 
-#[test]
-fn a_yes_to_a_name_opens_no_address_nearby_and_a_deny_rule_asks_nobody() {
-    everybody(|world| {
+#[each(user)]
+fn a_yes_to_a_name_opens_no_address_nearby_and_a_deny_rule_asks_nobody(who: Who) {
+    with_world(who, |world| {
         let child =
             asking(world, &["inward.test", "denied.wide.test", "127.0.0.2", "10.1.2.3", "169.254.169.254"]);
         answer(world, &["approve", &waits(world, "inward.test"), "--session", "--yes"]);
@@ -254,9 +254,9 @@ fn a_yes_to_a_name_opens_no_address_nearby_and_a_deny_rule_asks_nobody() {
     });
 }
 
-#[test]
-fn a_rule_that_wants_a_question_gets_one() {
-    everybody(|world| {
+#[each(user)]
+fn a_rule_that_wants_a_question_gets_one(who: Who) {
+    with_world(who, |world| {
         let child = asking(world, &["asked.test"]);
         let id = waits(world, "asked.test");
         answer(world, &["approve", &id, "--yes"]);
@@ -269,9 +269,9 @@ fn a_rule_that_wants_a_question_gets_one() {
     });
 }
 
-#[test]
-fn shells_of_the_bash_tool_ask_too() {
-    everybody(|world| {
+#[each(user)]
+fn shells_of_the_bash_tool_ask_too(who: Who) {
+    with_world(who, |world| {
         let input = json!({"command": "python3 ask.py by-tool other.test"}).to_string();
         let mut call = world.bed.free(pinfold());
         call.args(["call", "--allow-bash", "--allowedTools", "Bash", "Bash", &input]);
@@ -285,9 +285,9 @@ fn shells_of_the_bash_tool_ask_too() {
     });
 }
 
-#[test]
-fn a_person_at_the_terminal_sees_program_and_host() {
-    everybody(|world| {
+#[each(user)]
+fn a_person_at_the_terminal_sees_program_and_host(who: Who) {
+    with_world(who, |world| {
         let mut run = world.bed.run(Tier::Full, &["--ask", "terminal"]);
         run.args(["python3", "ask.py", "seen", "other.test"]).env("TERM", "xterm-256color");
         world.tell(&mut run);

@@ -26,7 +26,7 @@ use std::sync::OnceLock;
 use pinfold_tests::hostile::{ActorProgram, Case, Held, Hunt, Machine, Person, cases, hunt};
 use pinfold_tests::missing::{all_there, say};
 use pinfold_tests::product::offered;
-use pinfold_tests::{Tier, Who};
+use pinfold_tests::{Tier, Who, each};
 
 /// Programs of one user on one tier: what an idle machine of two cores does in some half a minute.
 const PROGRAMS: u64 = 150;
@@ -36,38 +36,22 @@ fn actor() -> ActorProgram<'static> {
     ActorProgram(ACTOR.get_or_init(|| offered("hostile", Path::new(env!("CARGO_BIN_EXE_hostile")))))
 }
 
-/// Users who can be tried on a tier here.
-fn users(tier: Tier) -> Vec<Who> {
-    if !all_there("hostile programs", &["git", "cp", "sh", "bash", "timeout"]) {
-        return Vec::new();
-    }
-    Who::present().into_iter().filter(|who| tier.is_possible_for(*who)).collect()
+/// Whether programs can be tried here.
+fn can_try() -> bool {
+    all_there("hostile programs", &["git", "cp", "sh", "bash", "timeout"])
 }
 
-fn nothing_is_violated(tier: Tier) {
+#[each(user, tier)]
+fn random_programs_violate_nothing(who: Who, tier: Tier) {
+    if !can_try() {
+        return;
+    }
     let plan = Hunt::of_environment(PROGRAMS);
-    for who in users(tier) {
-        let bag = hunt(who, Held::By(tier), actor(), &plan);
-        say(&format!("{who}, {tier}, seeds from {}: {bag}", plan.seed));
-        let failures: Vec<String> = bag.failures.iter().map(ToString::to_string).collect();
-        assert!(
-            failures.is_empty(),
-            "{} programs violate something:\n\n{}",
-            failures.len(),
-            failures.join("\n")
-        );
-        assert!(bag.total.done > bag.total.runs, "programs do something");
-    }
-}
-
-#[test]
-fn random_programs_violate_nothing_on_the_full_tier() {
-    nothing_is_violated(Tier::Full);
-}
-
-#[test]
-fn random_programs_violate_nothing_on_the_landlock_tier() {
-    nothing_is_violated(Tier::LandlockOnly);
+    let bag = hunt(who, Held::By(tier), actor(), &plan);
+    say(&format!("{who}, {tier}, seeds from {}: {bag}", plan.seed));
+    let failures: Vec<String> = bag.failures.iter().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{} programs violate something:\n\n{}", failures.len(), failures.join("\n"));
+    assert!(bag.total.done > bag.total.runs, "programs do something");
 }
 
 fn chosen() -> Vec<Case> {
@@ -75,54 +59,48 @@ fn chosen() -> Vec<Case> {
     cases().into_iter().filter(|case| case.name.contains(&only)).collect()
 }
 
-fn each_case_is_held(tier: Tier) {
+#[each(user, tier)]
+fn each_case_is_held(who: Who, tier: Tier) {
+    if !can_try() {
+        return;
+    }
     let mut wrong = Vec::new();
-    for who in users(tier) {
-        let mut machine = Machine::new(who, Held::By(tier), actor());
-        for case in chosen().iter().filter(|case| case.tiers.contains(&tier)) {
-            let outcome = machine.try_out(&case.program, Person::Thorough);
-            if !outcome.violations.is_empty() {
-                wrong.push(format!("{}, {who}, {tier}: {outcome}{}", case.name, case.program));
-            }
+    let mut machine = Machine::new(who, Held::By(tier), actor());
+    for case in chosen().iter().filter(|case| case.tiers.contains(&tier)) {
+        let outcome = machine.try_out(&case.program, Person::Thorough);
+        if !outcome.violations.is_empty() {
+            wrong.push(format!("{}, {who}, {tier}: {outcome}{}", case.name, case.program));
         }
     }
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-#[test]
-fn each_case_is_held_on_the_full_tier() {
-    each_case_is_held(Tier::Full);
-}
-
-#[test]
-fn each_case_is_held_on_the_landlock_tier() {
-    each_case_is_held(Tier::LandlockOnly);
-}
-
 /// The control: a case that does nothing would prove nothing.
-#[test]
-fn each_case_wins_when_nothing_holds_it() {
+#[each(user)]
+fn each_case_wins_when_nothing_holds_it(who: Who) {
+    if !can_try() {
+        return;
+    }
     let mut wrong = Vec::new();
-    for who in users(Tier::LandlockOnly) {
-        let mut machine = Machine::new(who, Held::ByNothing, actor());
-        for case in chosen() {
-            let Some(expected) = &case.free else { continue };
-            let outcome = machine.try_out(&case.program, Person::Thorough);
-            if !outcome.violations.iter().any(|found| found.kind == expected) {
-                wrong.push(format!("{}, {who}: harmless even free: {outcome}{}", case.name, case.program));
-            }
+    let mut machine = Machine::new(who, Held::ByNothing, actor());
+    for case in chosen() {
+        let Some(expected) = &case.free else { continue };
+        let outcome = machine.try_out(&case.program, Person::Thorough);
+        if !outcome.violations.iter().any(|found| found.kind == expected) {
+            wrong.push(format!("{}, {who}: harmless even free: {outcome}{}", case.name, case.program));
         }
     }
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// The control of the random part: the machine sees what programs do that nothing holds.
-#[test]
-fn random_programs_win_when_nothing_holds_them() {
+#[each(user)]
+fn random_programs_win_when_nothing_holds_them(who: Who) {
     const SOME: u64 = 12;
-    let plan = Hunt { seed: 1, programs: SOME, jobs: 1, kinds: usize::MAX, shrinks: false, each: 1 };
-    for who in users(Tier::LandlockOnly) {
-        let bag = hunt(who, Held::ByNothing, actor(), &plan);
-        assert!(bag.failures.len() as u64 > SOME / 2, "{who}: {bag}");
+    if !can_try() {
+        return;
     }
+    let plan = Hunt { seed: 1, programs: SOME, jobs: 1, kinds: usize::MAX, shrinks: false, each: 1 };
+    let bag = hunt(who, Held::ByNothing, actor(), &plan);
+    assert!(bag.failures.len() as u64 > SOME / 2, "{who}: {bag}");
 }

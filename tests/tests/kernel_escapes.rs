@@ -16,7 +16,7 @@ use pinfold_tests::expected::exceptions;
 use pinfold_tests::ground::new_place;
 use pinfold_tests::missing::{all_there, say};
 use pinfold_tests::product::pinfold;
-use pinfold_tests::{Tier, Who};
+use pinfold_tests::{Tier, Who, each};
 use tempfile::TempDir;
 
 /// What the runner itself cannot do without.
@@ -28,30 +28,24 @@ const UNTIDY: [&str; 1] = ["px-15-metadata"];
 /// Results by probe: `ESCAPED`, `blocked`, `contained`, `skip`, or how the runner failed.
 type Results = BTreeMap<String, String>;
 
-#[test]
-fn free_every_probe_wins() {
-    for who in Who::present() {
-        let Some(results) = try_all(who, &[]) else { continue };
-        report(&format!("free, {who}"), &results);
-        let known = exceptions("harmless-when-free.txt", who);
-        let listed = |name: &str| known.iter().any(|k| k.name == name);
-        let harmless: Vec<_> = results.iter().filter(|(n, r)| *r != "ESCAPED" && !listed(n)).collect();
-        assert!(harmless.is_empty(), "{who}: these prove nothing, they lose even free: {harmless:#?}");
-    }
+#[each(user)]
+fn free_every_probe_wins(who: Who) {
+    let Some(results) = try_all(who, &[]) else { return };
+    report(&format!("free, {who}"), &results);
+    let known = exceptions("harmless-when-free.txt", who);
+    let listed = |name: &str| known.iter().any(|k| k.name == name);
+    let harmless: Vec<_> = results.iter().filter(|(n, r)| *r != "ESCAPED" && !listed(n)).collect();
+    assert!(harmless.is_empty(), "{who}: these prove nothing, they lose even free: {harmless:#?}");
 }
 
-#[test]
-fn the_full_tier_holds() {
-    for who in Who::present() {
-        holds(who, Tier::Full);
-    }
+#[each(user)]
+fn the_full_tier_holds(who: Who) {
+    holds(who, Tier::Full);
 }
 
-#[test]
-fn the_landlock_tier_holds_but_for_what_is_listed() {
-    for who in Who::present() {
-        holds(who, Tier::LandlockOnly);
-    }
+#[each(user)]
+fn the_landlock_tier_holds_but_for_what_is_listed(who: Who) {
+    holds(who, Tier::LandlockOnly);
 }
 
 fn holds(who: Who, tier: Tier) {

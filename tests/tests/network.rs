@@ -8,11 +8,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use pinfold_tests::Tier;
 use pinfold_tests::bed::told;
 use pinfold_tests::cases::{Case, all_lose, cases, python, report};
 use pinfold_tests::missing::{all_there, left_out};
-use pinfold_tests::outside::everybody;
+use pinfold_tests::outside::with_world;
+use pinfold_tests::{Tier, Who, each};
 use serde_json::{Value, json};
 
 /// Whether a refusal names the interpreter by its file, whatever the link to it is called, with the script that it runs.
@@ -23,9 +23,9 @@ fn is_the_case(refused: &Value) -> bool {
     by_file || program == "python3" && ["look up", "reach"].iter().any(|tried| refused["tried"] == *tried)
 }
 
-#[test]
-fn ordinary_uses_work_with_nothing_set() {
-    everybody(|world| {
+#[each(user)]
+fn ordinary_uses_work_with_nothing_set(who: Who) {
+    with_world(who, |world| {
         for case in cases("uses.txt") {
             let output = python(world, &case, Some(Tier::Full));
             println!("{}", case.name);
@@ -34,14 +34,14 @@ fn ordinary_uses_work_with_nothing_set() {
     });
 }
 
-#[test]
-fn attacks_lose() {
-    all_lose(Tier::Full, &cases("attacks.txt"));
+#[each(user)]
+fn attacks_lose(who: Who) {
+    all_lose(who, Tier::Full, &cases("attacks.txt"));
 }
 
-#[test]
-fn what_is_refused_is_named_in_the_report_and_the_record() {
-    everybody(|world| {
+#[each(user)]
+fn what_is_refused_is_named_in_the_report_and_the_record(who: Who) {
+    with_world(who, |world| {
         let case = Case::new(
             "named",
             "import contextlib\n\
@@ -85,9 +85,9 @@ fn what_is_refused_is_named_in_the_report_and_the_record() {
     });
 }
 
-#[test]
-fn the_log_names_the_hosts_of_a_run_and_what_came_of_them() {
-    everybody(|world| {
+#[each(user)]
+fn the_log_names_the_hosts_of_a_run_and_what_came_of_them(who: Who) {
+    with_world(who, |world| {
         let log = |args: &[&str]| {
             let mut pinfold = world.bed.free(pinfold_tests::product::pinfold());
             let output = pinfold.arg("log").args(args).output().expect("pinfold");
@@ -129,9 +129,9 @@ const LAST_WORDS: &str = "def query(name):\n    \
     streams[-1].sendall(b'CONNECT last.test:443 HTTP/1.1\\r\\nHost: last.test:443\\r\\n\\r\\n')\n\
     os._exit(0)\n";
 
-#[test]
-fn what_is_tried_in_the_last_moment_is_named() {
-    everybody(|world| {
+#[each(user)]
+fn what_is_tried_in_the_last_moment_is_named(who: Who) {
+    with_world(who, |world| {
         let output = python(world, &Case::new("last", LAST_WORDS), Some(Tier::Full));
         let report = report(&output);
         let refused = report["refused"].as_array().expect("a list");
@@ -151,9 +151,9 @@ fn what_is_tried_in_the_last_moment_is_named() {
     });
 }
 
-#[test]
-fn datagrams_between_processes_inside_are_no_refusals() {
-    everybody(|world| {
+#[each(user)]
+fn datagrams_between_processes_inside_are_no_refusals(who: Who) {
+    with_world(who, |world| {
         // A server on loopback, one on another address, an answer that nobody waits for, and names that are asked for.
         let code = "def server(address):\n    \
             udp = socket.socket(socket.AF_INET6 if ':' in address else socket.AF_INET, socket.SOCK_DGRAM)\n    \
@@ -174,9 +174,9 @@ fn datagrams_between_processes_inside_are_no_refusals() {
     });
 }
 
-#[test]
-fn datagrams_without_end_are_told_in_part() {
-    everybody(|world| {
+#[each(user)]
+fn datagrams_without_end_are_told_in_part(who: Who) {
+    with_world(who, |world| {
         let code = "import time\nudp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
             for at in range(60000):\n    udp.sendto(b'x', (f'203.0.{at >> 8}.{at & 255}', 443))\n\
             time.sleep(0.3)\nudp.sendto(b'x', ('203.0.113.9', 444))\ntime.sleep(0.3)\n\
@@ -198,9 +198,9 @@ const CLOSED: &str = "KINDS = [(16, 3, p) for p in (2, 4, 6, 9, 11, 12, 15, 16, 
      def opened():\n    for kind in KINDS:\n        try:\n            socket.socket(*kind).close()\n            yield kind\n        \
      except OSError:\n            pass\n";
 
-#[test]
-fn sockets_of_other_kinds_are_closed() {
-    everybody(|world| {
+#[each(user)]
+fn sockets_of_other_kinds_are_closed(who: Who) {
+    with_world(who, |world| {
         let case = |code: &str| Case::new("kinds", &format!("{CLOSED}{code}"));
         let inside = python(world, &case("assert not list(opened()), list(opened())"), Some(Tier::Full));
         assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
@@ -229,9 +229,9 @@ fn sockets_of_other_kinds_are_closed() {
     });
 }
 
-#[test]
-fn routes_inside_can_be_read_and_not_changed() {
-    everybody(|world| {
+#[each(user)]
+fn routes_inside_can_be_read_and_not_changed(who: Who) {
+    with_world(who, |world| {
         // RTM_DELROUTE and RTM_NEWROUTE for everything, RTM_NEWADDR and RTM_SETLINK for the loopback.
         let code = "import struct\n\
             def said(kind, flags, body):\n    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as route:\n        \
@@ -246,9 +246,9 @@ fn routes_inside_can_be_read_and_not_changed() {
     });
 }
 
-#[test]
-fn an_inherited_socket_does_not_get_inside() {
-    everybody(|world| {
+#[each(user)]
+fn an_inherited_socket_does_not_get_inside(who: Who) {
+    with_world(who, |world| {
         let script = format!("exec 7<>/dev/tcp/127.0.0.1/{}; exec \"$@\"", world.port("banner"));
         let pinfold = pinfold_tests::product::pinfold().to_str().expect("a plain path");
         let confined = [pinfold, "run", "--ask", "nobody", "--"];
@@ -264,9 +264,9 @@ fn an_inherited_socket_does_not_get_inside() {
     });
 }
 
-#[test]
-fn flags_and_settings_meet() {
-    everybody(|world| {
+#[each(user)]
+fn flags_and_settings_meet(who: Who) {
+    with_world(who, |world| {
         let try_it = |options: &[&str]| {
             let script = format!(
                 "exec 3<>/dev/tcp/127.0.0.1/{} && printf 'GET / HTTP/1.0\\r\\nHost: 127.0.0.1\\r\\n\\r\\n' >&3 && grep -q hello <&3",
@@ -288,9 +288,9 @@ fn flags_and_settings_meet() {
     });
 }
 
-#[test]
-fn the_bash_tool_reaches_the_same_hosts() {
-    everybody(|world| {
+#[each(user)]
+fn the_bash_tool_reaches_the_same_hosts(who: Who) {
+    with_world(who, |world| {
         let call = |host: &str| {
             let command = format!("curl -sS -m 20 http://{host}:{}/by-tool", world.port("http"));
             let mut pinfold = world.bed.free(pinfold_tests::product::pinfold());
@@ -316,9 +316,9 @@ fn the_bash_tool_reaches_the_same_hosts() {
     });
 }
 
-#[test]
-fn agents_of_ours_reach_the_same_hosts() {
-    everybody(|world| {
+#[each(user)]
+fn agents_of_ours_reach_the_same_hosts(who: Who) {
+    with_world(who, |world| {
         let curl = |host: &str, who: &str| {
             let url = format!("http://{host}:{}/{who}", world.port("http"));
             json!({"tool": "Bash", "input": {"command": format!("curl -sS -m 20 {url} > {who}-{host}; true")}})
@@ -356,9 +356,9 @@ fn agents_of_ours_reach_the_same_hosts() {
     });
 }
 
-#[test]
-fn programs_that_people_use_work_as_they_are() {
-    everybody(|world| {
+#[each(user)]
+fn programs_that_people_use_work_as_they_are(who: Who) {
+    with_world(who, |world| {
         let (http, https) = (world.port("http"), world.port("https"));
         let sh = |script: &str| {
             let mut command = world.bed.run(Tier::Full, &["--ask", "nobody"]);
@@ -442,9 +442,9 @@ const GOES_ON: &str = "import contextlib, time\n\
     says('cut')\n\
     until('closed', lambda: not reached('other.test'))\n";
 
-#[test]
-fn a_run_follows_rules_that_change_while_it_lives() {
-    everybody(|world| {
+#[each(user)]
+fn a_run_follows_rules_that_change_while_it_lives(who: Who) {
+    with_world(who, |world| {
         let at = world.bed.home().join(".config/pinfold/settings.json");
         let before: Value = serde_json::from_slice(&fs::read(&at).expect("settings")).expect("JSON");
         let write = |text: &str| {
@@ -481,9 +481,9 @@ fn a_run_follows_rules_that_change_while_it_lives() {
     });
 }
 
-#[test]
-fn a_shell_of_a_session_goes_by_the_rules_of_now() {
-    everybody(|world| {
+#[each(user)]
+fn a_shell_of_a_session_goes_by_the_rules_of_now(who: Who) {
+    with_world(who, |world| {
         let at = world.bed.home().join(".config/pinfold/settings.json");
         let before: Value = serde_json::from_slice(&fs::read(&at).expect("settings")).expect("JSON");
         let fetch = |host: &str| {
@@ -514,14 +514,14 @@ fn a_shell_of_a_session_goes_by_the_rules_of_now() {
     });
 }
 
-#[test]
-fn allowed_names_of_the_hosts_file_are_looked_up_outside() {
+#[each(user)]
+fn allowed_names_of_the_hosts_file_are_looked_up_outside(who: Who) {
     let bind = ["--mount", "sh", "-ec", "mount --bind \"$0\" /etc/hosts; exec \"$@\""];
     if !Command::new("unshare").args(["--mount", "true"]).output().is_ok_and(|output| output.status.success())
     {
         return left_out("names of /etc/hosts", "no mount namespace to be had");
     }
-    everybody(|world| {
+    with_world(who, |world| {
         let own = "10.9.8.7 listed.test other-listed.test\n10.9.8.6 unlisted.test\n";
         let file = world.bed.outside().join("etc-hosts");
         let hosts = fs::read_to_string("/etc/hosts").expect("a file") + own;

@@ -9,22 +9,15 @@ use std::time::Duration;
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
 use pinfold_tests::product::pinfold;
-use pinfold_tests::{Bed, Who};
+use pinfold_tests::{Bed, Who, each};
 use serde_json::{Value, json};
 
-#[path = "own_agents/apart.rs"]
 mod apart;
-#[path = "own_agents/judge.rs"]
 mod judge;
-#[path = "own_agents/kept.rs"]
 mod kept;
-#[path = "own_agents/leases.rs"]
 mod leases;
-#[path = "own_agents/limits.rs"]
 mod limits;
-#[path = "own_agents/models.rs"]
 mod models;
-#[path = "own_agents/rules.rs"]
 mod rules;
 
 fn examples() -> PathBuf {
@@ -61,75 +54,61 @@ fn example(who: Who, name: &str) -> (String, String) {
     (text(output.stdout), text(output.stderr))
 }
 
-#[test]
-fn a_definition_holds_with_four_outcomes() {
+#[each(user)]
+fn a_definition_holds_with_four_outcomes(who: Who) {
     if !all_there("four outcomes", &["git"]) {
         return;
     }
-    for who in Who::present() {
-        let (said, told) = example(who, "test-perm");
-        let results: Vec<&str> = said.lines().collect();
-        let expected = [
-            ("RESULT: Bash(git diff --stat) -> ALLOWED", ""),
-            (
-                "RESULT: Bash(git diff && git status) -> DENIED: the definition of this agent does not list it",
-                "",
-            ),
-            ("RESULT: Bash(git stash list) -> DENIED: the rule Bash(git stash*) denies it", ""),
-            ("RESULT: Bash(git diff && rm -rf /tmp/dummy) -> DENIED: ", "and it removes"),
-        ];
-        assert_eq!(results.len(), expected.len(), "{said}\n{told}");
-        for (result, (start, also)) in results.iter().zip(expected) {
-            assert!(result.starts_with(start) && result.contains(also), "{result}\n{told}");
-        }
+    let (said, told) = example(who, "test-perm");
+    let results: Vec<&str> = said.lines().collect();
+    let expected = [
+        ("RESULT: Bash(git diff --stat) -> ALLOWED", ""),
+        ("RESULT: Bash(git diff && git status) -> DENIED: the definition of this agent does not list it", ""),
+        ("RESULT: Bash(git stash list) -> DENIED: the rule Bash(git stash*) denies it", ""),
+        ("RESULT: Bash(git diff && rm -rf /tmp/dummy) -> DENIED: ", "and it removes"),
+    ];
+    assert_eq!(results.len(), expected.len(), "{said}\n{told}");
+    for (result, (start, also)) in results.iter().zip(expected) {
+        assert!(result.starts_with(start) && result.contains(also), "{result}\n{told}");
     }
 }
 
-#[test]
-fn a_child_defers_to_its_parent() {
-    for who in Who::present() {
-        let (said, told) = example(who, "adapters");
-        let line = "packages/core/src/ports/FileSystem.ts is outside this scope (packages/adapters). Defer it to the parent in your summary.";
-        assert!(told.contains(line), "{told}");
-        assert!(
-            told.contains("adapters: Write(packages/adapters/src/LocalFileSystem.ts) -> ALLOWED"),
-            "{told}"
-        );
-        assert!(
-            said.contains("Edit(packages/core/src/ports/FileSystem.ts) -> ALLOWED"),
-            "the parent does it: {said}"
-        );
-        assert!(said.contains("adapters in packages/adapters (acceptEdits): done"), "the tree: {said}");
-        assert!(
-            said.contains(&format!("deferred: Edit(packages/core/src/ports/FileSystem.ts): {line}")),
-            "{said}"
-        );
-    }
+#[each(user)]
+fn a_child_defers_to_its_parent(who: Who) {
+    let (said, told) = example(who, "adapters");
+    let line = "packages/core/src/ports/FileSystem.ts is outside this scope (packages/adapters). Defer it to the parent in your summary.";
+    assert!(told.contains(line), "{told}");
+    assert!(told.contains("adapters: Write(packages/adapters/src/LocalFileSystem.ts) -> ALLOWED"), "{told}");
+    assert!(
+        said.contains("Edit(packages/core/src/ports/FileSystem.ts) -> ALLOWED"),
+        "the parent does it: {said}"
+    );
+    assert!(said.contains("adapters in packages/adapters (acceptEdits): done"), "the tree: {said}");
+    assert!(
+        said.contains(&format!("deferred: Edit(packages/core/src/ports/FileSystem.ts): {line}")),
+        "{said}"
+    );
 }
 
-#[test]
-fn a_person_lets_a_file_outside_be_written_and_is_asked_once() {
-    for who in Who::present() {
-        let (said, told) = example(who, "nginx");
-        let (alone, asked) = said.split_once("--- a person says yes").expect("two parts");
-        assert!(alone.contains("DENIED: a write outside the folder"), "{said}\n{told}");
-        assert!(alone.trim_end().ends_with("worker_processes 1;"), "nothing was written: {said}");
-        assert_eq!(asked.matches("approved").count(), 1, "asked once: {said}\n{told}");
-        assert_eq!(asked.matches("nginx.conf) -> ALLOWED").count(), 3, "{said}\n{told}");
-        assert!(asked.trim_end().ends_with("worker_processes 8;"), "both writes came through: {said}");
-    }
+#[each(user)]
+fn a_person_lets_a_file_outside_be_written_and_is_asked_once(who: Who) {
+    let (said, told) = example(who, "nginx");
+    let (alone, asked) = said.split_once("--- a person says yes").expect("two parts");
+    assert!(alone.contains("DENIED: a write outside the folder"), "{said}\n{told}");
+    assert!(alone.trim_end().ends_with("worker_processes 1;"), "nothing was written: {said}");
+    assert_eq!(asked.matches("approved").count(), 1, "asked once: {said}\n{told}");
+    assert_eq!(asked.matches("nginx.conf) -> ALLOWED").count(), 3, "{said}\n{told}");
+    assert!(asked.trim_end().ends_with("worker_processes 8;"), "both writes came through: {said}");
 }
 
-#[test]
-fn agent_b_sees_nothing_of_agent_a() {
-    for who in Who::present() {
-        let (said, told) = example(who, "tenants");
-        assert_eq!(told.matches("DENIED: the path is under the denied `${AGENT_A}`").count(), 4, "{told}");
-        assert!(told.contains("Read(~/.ssh/id_ed25519) -> DENIED"), "{told}");
-        assert_eq!(told.matches("Read(notes.md) -> ALLOWED").count(), 4, "the control: {told}");
-        assert!(said.contains("it has seen nothing of agent A"), "{said}");
-        assert!(!said.contains("a diagnosis") && !told.contains("a diagnosis"), "{said}\n{told}");
-    }
+#[each(user)]
+fn agent_b_sees_nothing_of_agent_a(who: Who) {
+    let (said, told) = example(who, "tenants");
+    assert_eq!(told.matches("DENIED: the path is under the denied `${AGENT_A}`").count(), 4, "{told}");
+    assert!(told.contains("Read(~/.ssh/id_ed25519) -> DENIED"), "{told}");
+    assert_eq!(told.matches("Read(notes.md) -> ALLOWED").count(), 4, "the control: {told}");
+    assert!(said.contains("it has seen nothing of agent A"), "{said}");
+    assert!(!said.contains("a diagnosis") && !told.contains("a diagnosis"), "{said}\n{told}");
 }
 
 /// A bed with a script, and runs in it.
@@ -178,56 +157,52 @@ fn write(path: &str) -> Value {
     json!({"tool": "Write", "input": {"file_path": path, "content": "x\n"}})
 }
 
-#[test]
-fn a_run_that_needs_a_person_goes_on_once_one_is_there() {
-    for who in Who::present() {
-        let probe = Bed::new(who);
-        let outside = probe.outside().join("a.txt");
-        let calls = [write("in.txt"), write(outside.to_str().expect("plain")), write("after.txt")];
-        let runs = Runs::new(who, &[json!({"calls": calls}), json!({"say": "{{results}}"})]);
-        let parked = runs.run(&["--park", "--prompt", "go"]);
-        assert_eq!(parked.status.code(), Some(4), "{}", told(&parked));
-        assert!(!runs.bed.folder().join("after.txt").exists() && !outside.exists());
-        let err = String::from_utf8_lossy(&parked.stderr).into_owned();
-        let token = err.split("--resume ").nth(1).expect("how to go on").trim().to_owned();
+#[each(user)]
+fn a_run_that_needs_a_person_goes_on_once_one_is_there(who: Who) {
+    let probe = Bed::new(who);
+    let outside = probe.outside().join("a.txt");
+    let calls = [write("in.txt"), write(outside.to_str().expect("plain")), write("after.txt")];
+    let runs = Runs::new(who, &[json!({"calls": calls}), json!({"say": "{{results}}"})]);
+    let parked = runs.run(&["--park", "--prompt", "go"]);
+    assert_eq!(parked.status.code(), Some(4), "{}", told(&parked));
+    assert!(!runs.bed.folder().join("after.txt").exists() && !outside.exists());
+    let err = String::from_utf8_lossy(&parked.stderr).into_owned();
+    let token = err.split("--resume ").nth(1).expect("how to go on").trim().to_owned();
 
-        // Nobody has come, and nobody is waited for any more.
-        let alone = runs.run(&["--resume", &token, "--ask", "nobody"]);
-        assert_eq!(alone.status.code(), Some(0), "{}", told(&alone));
-        assert!(runs.bed.folder().join("after.txt").exists() && !outside.exists());
-        let text = String::from_utf8_lossy(&alone.stdout).into_owned();
-        assert!(text.contains("a.txt) -> DENIED") && text.contains("Write(in.txt) -> ALLOWED"), "{text}");
-        let over = runs.run(&["--resume", &token]);
-        assert_eq!(over.status.code(), Some(2), "it came to its end: {}", told(&over));
-    }
+    // Nobody has come, and nobody is waited for any more.
+    let alone = runs.run(&["--resume", &token, "--ask", "nobody"]);
+    assert_eq!(alone.status.code(), Some(0), "{}", told(&alone));
+    assert!(runs.bed.folder().join("after.txt").exists() && !outside.exists());
+    let text = String::from_utf8_lossy(&alone.stdout).into_owned();
+    assert!(text.contains("a.txt) -> DENIED") && text.contains("Write(in.txt) -> ALLOWED"), "{text}");
+    let over = runs.run(&["--resume", &token]);
+    assert_eq!(over.status.code(), Some(2), "it came to its end: {}", told(&over));
 }
 
-#[test]
-fn the_shell_of_a_child_is_held_to_its_folder_by_the_kernel() {
-    for who in Who::present() {
-        // No look at the words says where these lead.
-        let command = "sh -c 'd=$(printf ..); s=$(printf state); echo x > $d/b/stolen; echo x > own; cat ~/.local/$s/pinfold/agents/*'";
-        let bash = json!({"tool": "Bash", "input": {"command": command}});
-        let start = json!({"tool": "run_agent", "input": {"name": "worker", "folder": "a", "task": "go"}});
-        let turns = [
-            json!({"calls": [bash, start]}),
-            json!({"say": "{{results}}"}),
-            json!({"agent": "worker", "calls": [bash]}),
-        ];
-        let runs = Runs::new(who, &turns);
-        for folder in ["a", "b", "../b"] {
-            fs::create_dir_all(runs.bed.folder().join(folder)).expect("a folder");
-        }
-        runs.bed.give();
-        let output = runs.run(&["--allow-bash", "--allowed-tools", "Agent", "--json", "--prompt", "go"]);
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-        let at = |below: &str| runs.bed.folder().join(below).exists();
-        assert!(at("own"), "the control: the first agent writes in the folder");
-        assert!(at("a/own"), "the child writes in its own: {}", told(&output));
-        assert!(!at("b/stolen"), "and not beside it: {}", told(&output));
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(!text.contains("{\\\"event\\\""), "what is kept of runs is out of sight: {text}");
+#[each(user)]
+fn the_shell_of_a_child_is_held_to_its_folder_by_the_kernel(who: Who) {
+    // No look at the words says where these lead.
+    let command = "sh -c 'd=$(printf ..); s=$(printf state); echo x > $d/b/stolen; echo x > own; cat ~/.local/$s/pinfold/agents/*'";
+    let bash = json!({"tool": "Bash", "input": {"command": command}});
+    let start = json!({"tool": "run_agent", "input": {"name": "worker", "folder": "a", "task": "go"}});
+    let turns = [
+        json!({"calls": [bash, start]}),
+        json!({"say": "{{results}}"}),
+        json!({"agent": "worker", "calls": [bash]}),
+    ];
+    let runs = Runs::new(who, &turns);
+    for folder in ["a", "b", "../b"] {
+        fs::create_dir_all(runs.bed.folder().join(folder)).expect("a folder");
     }
+    runs.bed.give();
+    let output = runs.run(&["--allow-bash", "--allowed-tools", "Agent", "--json", "--prompt", "go"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let at = |below: &str| runs.bed.folder().join(below).exists();
+    assert!(at("own"), "the control: the first agent writes in the folder");
+    assert!(at("a/own"), "the child writes in its own: {}", told(&output));
+    assert!(!at("b/stolen"), "and not beside it: {}", told(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!text.contains("{\\\"event\\\""), "what is kept of runs is out of sight: {text}");
 }
 
 #[test]

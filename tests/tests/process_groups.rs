@@ -7,7 +7,7 @@ use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 
 /// Starts what follows where the kernel has no Landlock: a filter answers that it does not know the call.
 const WITHOUT_LANDLOCK: &str = "
@@ -39,21 +39,16 @@ fn confined(tier: Tier) -> Vec<String> {
     [program].into_iter().chain(options.chain(["--"]).map(String::from)).collect()
 }
 
-/// Every way of being confined, and whether Landlock is there.
-fn everywhere(attempt: impl Fn(&Bed, Around<'_>)) {
+/// Every way of being confined on a tier: the full one stands without Landlock too.
+fn every_way(who: Who, tier: Tier, attempt: impl Fn(&Bed, Around<'_>)) {
     if !all_there("process groups", &["python3", "ionice", "ps"]) {
         return;
     }
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            println!("{who}, {tier}");
-            attempt(&Bed::new(who), &|_| confined(tier));
-        }
-        if Tier::Full.is_possible_for(who) {
-            println!("{who}, full, no Landlock");
-            let without = ["python3", "-c", WITHOUT_LANDLOCK].map(String::from);
-            attempt(&Bed::new(who), &|_| without.iter().cloned().chain(confined(Tier::Full)).collect());
-        }
+    attempt(&Bed::new(who), &|_| confined(tier));
+    if tier == Tier::Full {
+        println!("no Landlock");
+        let without = ["python3", "-c", WITHOUT_LANDLOCK].map(String::from);
+        attempt(&Bed::new(who), &|_| without.iter().cloned().chain(confined(tier)).collect());
     }
 }
 
@@ -64,9 +59,9 @@ fn script(bed: &Bed, around: &[String], program: &str) -> Output {
     command.stdin(Stdio::null()).output().expect("setsid can be started")
 }
 
-#[test]
-fn a_signal_to_the_own_group_stays_inside() {
-    everywhere(|bed, around| {
+#[each(user, tier)]
+fn a_signal_to_the_own_group_stays_inside(who: Who, tier: Tier) {
+    every_way(who, tier, |bed, around| {
         for signal in ["SIGUSR1", "SIGKILL"] {
             let program = format!("import os, signal; os.kill(0, signal.{signal})");
             let output = script(bed, &around(bed), &program);
@@ -77,8 +72,8 @@ fn a_signal_to_the_own_group_stays_inside() {
     });
 }
 
-#[test]
-fn the_priority_of_the_own_group_is_that_of_processes_inside() {
+#[each(user, tier)]
+fn the_priority_of_the_own_group_is_that_of_processes_inside(who: Who, tier: Tier) {
     const PROCESSOR: &str = "
 import os
 try: os.setpriority(os.PRIO_PGRP, 0, 17)
@@ -88,7 +83,7 @@ except OSError: pass";
 import ctypes, platform
 number = 251 if platform.machine() == 'x86_64' else 30
 ctypes.CDLL(None).syscall(number, 2, 0, 3 << 13)";
-    everywhere(|bed, around| {
+    every_way(who, tier, |bed, around| {
         for (program, changed) in [(PROCESSOR, "nice 17"), (DISK, "idle")] {
             let output = script(bed, &around(bed), program);
             let said = String::from_utf8_lossy(&output.stdout);
@@ -103,15 +98,15 @@ ctypes.CDLL(None).syscall(number, 2, 0, 3 << 13)";
     });
 }
 
-#[test]
-fn where_a_pipeline_shares_the_terminal_the_group_is_not_reached_either() {
+#[each(user, tier)]
+fn where_a_pipeline_shares_the_terminal_the_group_is_not_reached_either(who: Who, tier: Tier) {
     const PROGRAM: &str = "
 import os, signal
 for deed in (lambda: os.setpriority(os.PRIO_PGRP, 0, 17), lambda: os.kill(0, signal.SIGUSR1)):
     try: deed()
     except OSError: pass
 print('tried', flush=True)";
-    everywhere(|bed, around| {
+    every_way(who, tier, |bed, around| {
         let run = |around: &[String]| {
             let pipeline = r#"trap 'echo signalled' USR1; "$@" | cat; echo "nice $(ps -o ni= -p $$ | tr -d ' ')"; echo over"#;
             let mut command: Command = bed.free("sh");
@@ -136,15 +131,15 @@ print('tried', flush=True)";
     });
 }
 
-#[test]
-fn a_process_changes_its_own_priority_and_processors() {
+#[each(user, tier)]
+fn a_process_changes_its_own_priority_and_processors(who: Who, tier: Tier) {
     const PROGRAM: &str = "
 import os
 os.setpriority(os.PRIO_PROCESS, 0, 5)
 os.sched_setaffinity(0, os.sched_getaffinity(0))
 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 print(os.getpriority(os.PRIO_PROCESS, 0))";
-    everywhere(|bed, around| {
+    every_way(who, tier, |bed, around| {
         let around = around(bed);
         let (program, rest) = around.split_first().expect("a program");
         let output = bed.free(program).args(rest).args(["python3", "-c", PROGRAM]).output().expect("pinfold");
@@ -153,8 +148,8 @@ print(os.getpriority(os.PRIO_PROCESS, 0))";
 }
 
 /// Calls that change other processes by their number. None needs more rights than the same user has.
-#[test]
-fn processes_outside_are_not_rescheduled_by_their_number() {
+#[each(user, tier)]
+fn processes_outside_are_not_rescheduled_by_their_number(who: Who, tier: Tier) {
     const PROGRAM: &str = "
 import os, sys
 victim = int(sys.argv[1])
@@ -164,7 +159,7 @@ for deed in (lambda: os.sched_setscheduler(victim, os.SCHED_BATCH, os.sched_para
     try: deed()
     except OSError: pass
 print(os.sched_getscheduler(victim) if os.path.exists(f'/proc/{victim}') else 'hidden')";
-    everywhere(|bed, around| {
+    every_way(who, tier, |bed, around| {
         let attempt = |around: &[String]| {
             let mut victim = bed.free("sleep").arg("1000").spawn().expect("sleep");
             let (program, rest) = around.split_first().map_or(("env", &[][..]), |(p, r)| (p.as_str(), r));

@@ -3,16 +3,16 @@
 
 use std::process::Output;
 
-use pinfold_tests::Tier;
 use pinfold_tests::bed::told;
 use pinfold_tests::cases::{Case, all_lose, cases, python, report};
-use pinfold_tests::outside::{World, everybody_on};
+use pinfold_tests::outside::{World, with_world_on};
+use pinfold_tests::{Tier, Who, each};
 
 /// The tier of these tests.
 const TIER: Tier = Tier::LandlockOnly;
 
-fn everybody(attempt: impl Fn(&World)) {
-    everybody_on(TIER, |_, _| {}, attempt);
+fn with_world(who: Who, attempt: impl Fn(&World)) {
+    with_world_on(who, TIER, |_, _| {}, attempt);
 }
 
 /// What attacks are made of beside what all are.
@@ -27,11 +27,11 @@ fn done(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stdout) == "done\n"
 }
 
-#[test]
-fn what_asks_the_proxy_reaches_what_is_allowed() {
+#[each(user)]
+fn what_asks_the_proxy_reaches_what_is_allowed(who: Who) {
     const BY_PROXY: [&str; 4] =
         ["through-the-http-proxy", "through-a-tunnel", "through-socks", "a-host-that-is-not-there"];
-    everybody(|world| {
+    with_world(who, |world| {
         let all = cases("uses.txt");
         for name in BY_PROXY {
             let case = all.iter().find(|case| case.name == name).expect("a use");
@@ -41,19 +41,19 @@ fn what_asks_the_proxy_reaches_what_is_allowed() {
     });
 }
 
-#[test]
-fn no_other_way_leads_anywhere() {
+#[each(user)]
+fn no_other_way_leads_anywhere(who: Who) {
     let mut attacks = cases("attacks-proxied.txt");
     for case in &mut attacks {
         case.code.insert_str(0, MEANS);
     }
     // What is said about those is said where they are tried free.
     attacks.extend(cases("attacks.txt").iter().map(|case| Case::new(&case.name, &case.code)));
-    all_lose(TIER, &attacks);
+    all_lose(who, TIER, &attacks);
 }
 
-#[test]
-fn a_socket_that_was_given_cannot_be_turned_to_another_use() {
+#[each(user)]
+fn a_socket_that_was_given_cannot_be_turned_to_another_use(who: Who) {
     // A route by the sender (IP options, routing headers), another device, another protocol on top, a server.
     let code = "def tries():\n    \
         stream, six = socket.socket(), socket.socket(socket.AF_INET6)\n    \
@@ -68,7 +68,7 @@ fn a_socket_that_was_given_cannot_be_turned_to_another_use() {
         worked = set()\n\
         for name, deed in tries():\n    try:\n        deed()\n        worked.add(name)\n    except OSError:\n        pass\n\
         socket.socket().setsockopt(6, 1, 1)\n";
-    everybody(|world| {
+    with_world(who, |world| {
         let inside = Case::new("uses", &format!("{code}assert not worked, worked\n"));
         let output = python(world, &inside, Some(TIER));
         assert!(done(&output), "{}", told(&output));
@@ -80,9 +80,9 @@ fn a_socket_that_was_given_cannot_be_turned_to_another_use() {
     });
 }
 
-#[test]
-fn refusals_are_named_and_said_in_words() {
-    everybody(|world| {
+#[each(user)]
+fn refusals_are_named_and_said_in_words(who: Who) {
+    with_world(who, |world| {
         let case = Case::new(
             "named",
             "import contextlib\n\
@@ -112,9 +112,9 @@ fn refusals_are_named_and_said_in_words() {
     });
 }
 
-#[test]
-fn where_a_socket_could_be_had_unseen_no_host_is_reached() {
-    everybody(|world| {
+#[each(user)]
+fn where_a_socket_could_be_had_unseen_no_host_is_reached(who: Who) {
+    with_world(who, |world| {
         let fetch = format!("curl -fsS -m 20 http://allowed.test:{}/", world.port("http"));
         for (options, reached) in
             [(&[][..], true), (&["--open", "unix-sockets"], false), (&["--open", "io-uring"], false)]
@@ -128,9 +128,9 @@ fn where_a_socket_could_be_had_unseen_no_host_is_reached() {
     });
 }
 
-#[test]
-fn within_another_run_no_host_is_reached_and_that_is_said() {
-    everybody(|world| {
+#[each(user)]
+fn within_another_run_no_host_is_reached_and_that_is_said(who: Who) {
+    with_world(who, |world| {
         let inner = pinfold_tests::product::pinfold().display().to_string();
         let fetch = format!("http://allowed.test:{}/", world.port("http"));
         let mut command = world.bed.run(TIER, &["--ask", "nobody", "--open", "landlock"]);
@@ -141,9 +141,9 @@ fn within_another_run_no_host_is_reached_and_that_is_said() {
     });
 }
 
-#[test]
-fn many_sockets_hold_nobody_up() {
-    everybody(|world| {
+#[each(user)]
+fn many_sockets_hold_nobody_up(who: Who) {
+    with_world(who, |world| {
         let code = "import resource\n\
             most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n\
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n\

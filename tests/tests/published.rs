@@ -9,22 +9,19 @@ use std::time::Duration;
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
 use pinfold_tests::outside::data;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-fn everybody(attempt: impl Fn(&Bed)) {
-    if !all_there("published ports", &["python3"]) {
+fn with_server(who: Who, attempt: impl Fn(&Bed)) {
+    if !all_there("published ports", &["python3"]) || !Tier::Full.is_possible_for(who) {
         return;
     }
-    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
-        println!("{who}");
-        let bed = Bed::new(who);
-        fs::copy(data("serve.py"), bed.folder().join("serve.py")).expect("a copy");
-        bed.give();
-        attempt(&bed);
-    }
+    let bed = Bed::new(who);
+    fs::copy(data("serve.py"), bed.folder().join("serve.py")).expect("a copy");
+    bed.give();
+    attempt(&bed);
 }
 
 /// A port that nobody had a moment ago.
@@ -77,9 +74,9 @@ fn is_served(to: IpAddr, port: u16) -> bool {
     say(to, port, b"hello").is_ok_and(|heard| heard == b"hello|5")
 }
 
-#[test]
-fn a_server_inside_is_reached_wherever_it_listens_there() {
-    everybody(|bed| {
+#[each(user)]
+fn a_server_inside_is_reached_wherever_it_listens_there(who: Who) {
+    with_server(who, |bed| {
         for host in ["127.0.0.1", "0.0.0.0", "::1", "::"] {
             if host.contains(':') && !has_v6() {
                 continue;
@@ -96,9 +93,9 @@ fn a_server_inside_is_reached_wherever_it_listens_there() {
     });
 }
 
-#[test]
-fn another_number_outside_many_connections_and_much_in_both_directions() {
-    everybody(|bed| {
+#[each(user)]
+fn another_number_outside_many_connections_and_much_in_both_directions(who: Who) {
+    with_server(who, |bed| {
         let (outside, inside) = (free_port(), 3000);
         let _served = Served::start(bed, &["--listen", &format!("{outside}:{inside}")], "127.0.0.1", inside);
         std::thread::scope(|scope| {
@@ -116,9 +113,9 @@ fn another_number_outside_many_connections_and_much_in_both_directions() {
     });
 }
 
-#[test]
-fn it_is_on_loopback_alone_and_goes_with_the_run() {
-    everybody(|bed| {
+#[each(user)]
+fn it_is_on_loopback_alone_and_goes_with_the_run(who: Who) {
+    with_server(who, |bed| {
         let port = free_port();
         let served = Served::start(bed, &["--listen", &port.to_string()], "127.0.0.1", port);
         assert!(is_served(V4, port), "the control");
@@ -133,9 +130,9 @@ fn it_is_on_loopback_alone_and_goes_with_the_run() {
     });
 }
 
-#[test]
-fn where_nobody_listens_inside_the_connection_is_reset() {
-    everybody(|bed| {
+#[each(user)]
+fn where_nobody_listens_inside_the_connection_is_reset(who: Who) {
+    with_server(who, |bed| {
         let (port, other) = (free_port(), free_port());
         let options = ["--listen", &format!("{port}:9"), "--listen", &other.to_string()];
         let _served = Served::start(bed, &options, "127.0.0.1", other);
@@ -144,9 +141,9 @@ fn where_nobody_listens_inside_the_connection_is_reset() {
     });
 }
 
-#[test]
-fn what_cannot_be_published_stops_the_start_with_a_way_out() {
-    everybody(|bed| {
+#[each(user)]
+fn what_cannot_be_published_stops_the_start_with_a_way_out(who: Who) {
+    with_server(who, |bed| {
         let taken = TcpListener::bind((V4, 0)).expect("a port");
         let port = taken.local_addr().expect("an address").port();
         let tried = |options: &[&str]| {

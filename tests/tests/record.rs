@@ -9,7 +9,7 @@ use pinfold_tests::bed::told;
 use pinfold_tests::missing::{all_there, left_out};
 use pinfold_tests::processes::until;
 use pinfold_tests::product::pinfold;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::Value;
 
 fn place(bed: &Bed) -> PathBuf {
@@ -47,68 +47,52 @@ fn deeds(place: &Path) -> String {
 }
 
 /// Tokens of servers and what agents said: also where the directory is not there yet when a run begins.
-#[test]
-fn nobody_inside_reads_what_comes_beside_the_record_later() {
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            let bed = Bed::new(who);
-            let beside = place(&bed).with_file_name("mcp");
-            let script = "touch begun; while [ ! -e /HOME/begun ]; do sleep 0.05; done; cat /HOME/.local/state/pinfold/mcp/token";
-            let script = script.replace("/HOME", &bed.home().display().to_string());
-            let mut run = bed.run(tier, &["--ask", "nobody"]);
-            let run = run.args(["sh", "-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let run = run.spawn().expect("pinfold can be started");
-            until("it has begun", || bed.folder().join("begun").exists());
-            fs::create_dir_all(&beside).expect("a directory");
-            fs::write(beside.join("token"), "said").expect("a file");
-            bed.give();
-            fs::write(bed.home().join("begun"), "").expect("a file");
-            let output = run.wait_with_output().expect("it ends");
-            assert!(
-                !output.status.success() && output.stdout.is_empty(),
-                "{who:?} {tier:?} {}",
-                told(&output)
-            );
-        }
-    }
+#[each(user, tier)]
+fn nobody_inside_reads_what_comes_beside_the_record_later(who: Who, tier: Tier) {
+    let bed = Bed::new(who);
+    let beside = place(&bed).with_file_name("mcp");
+    let script = "touch begun; while [ ! -e /HOME/begun ]; do sleep 0.05; done; cat /HOME/.local/state/pinfold/mcp/token";
+    let script = script.replace("/HOME", &bed.home().display().to_string());
+    let mut run = bed.run(tier, &["--ask", "nobody"]);
+    let run = run.args(["sh", "-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = run.spawn().expect("pinfold can be started");
+    until("it has begun", || bed.folder().join("begun").exists());
+    fs::create_dir_all(&beside).expect("a directory");
+    fs::write(beside.join("token"), "said").expect("a file");
+    bed.give();
+    fs::write(bed.home().join("begun"), "").expect("a file");
+    let output = run.wait_with_output().expect("it ends");
+    assert!(!output.status.success() && output.stdout.is_empty(), "{who:?} {tier:?} {}", told(&output));
 }
 
-#[test]
-fn nobody_inside_reads_or_writes_the_record() {
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            for (options, is_named) in [
-                (&[][..], false),
-                (&[][..], true),
-                (&["--sandbox", "default-write"][..], false),
-                (&["--sandbox", "default-write"][..], true),
-            ] {
-                let bed = Bed::new(who);
-                let state = bed.outside().join("state");
-                let place = if is_named { state.join("pinfold/record") } else { place(&bed) };
-                let sh = |options: &[&str], script: &str| {
-                    let mut run = bed.run(tier, options);
-                    if is_named {
-                        run.env("XDG_STATE_HOME", &state);
-                    }
-                    run.args(["sh", "-c", script]).output().expect("a run")
-                };
-                sh(&[], "true");
-                let output = sh(options, &deeds(&place));
-                let case = format!("{who} {tier} {options:?} {is_named}: {}", told(&output));
-                assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{case}");
-                let lines = lines(&place);
-                assert_eq!(lines.iter().filter(|line| line["kind"] == "end").count(), 2, "{case}");
-                // The control: without walls each of them is done.
-                let free = bed.free("sh").args(["-c", &deeds(&place)]).output().expect("a shell");
-                let free = String::from_utf8_lossy(&free.stdout);
-                assert_eq!(
-                    free.lines().filter(|line| line.starts_with("done ")).count(),
-                    DEEDS.len(),
-                    "{free}"
-                );
+#[each(user, tier)]
+fn nobody_inside_reads_or_writes_the_record(who: Who, tier: Tier) {
+    for (options, is_named) in [
+        (&[][..], false),
+        (&[][..], true),
+        (&["--sandbox", "default-write"][..], false),
+        (&["--sandbox", "default-write"][..], true),
+    ] {
+        let bed = Bed::new(who);
+        let state = bed.outside().join("state");
+        let place = if is_named { state.join("pinfold/record") } else { place(&bed) };
+        let sh = |options: &[&str], script: &str| {
+            let mut run = bed.run(tier, options);
+            if is_named {
+                run.env("XDG_STATE_HOME", &state);
             }
-        }
+            run.args(["sh", "-c", script]).output().expect("a run")
+        };
+        sh(&[], "true");
+        let output = sh(options, &deeds(&place));
+        let case = format!("{who} {tier} {options:?} {is_named}: {}", told(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{case}");
+        let lines = lines(&place);
+        assert_eq!(lines.iter().filter(|line| line["kind"] == "end").count(), 2, "{case}");
+        // The control: without walls each of them is done.
+        let free = bed.free("sh").args(["-c", &deeds(&place)]).output().expect("a shell");
+        let free = String::from_utf8_lossy(&free.stdout);
+        assert_eq!(free.lines().filter(|line| line.starts_with("done ")).count(), DEEDS.len(), "{free}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 4] = ["python3", "openssl", "git", "curl"];
@@ -119,12 +119,8 @@ impl World {
     }
 }
 
-fn everybody(attempt: impl Fn(&World)) {
-    if !all_there("secrets that stay outside", &TOOLS) {
-        return;
-    }
-    for who in Who::present().into_iter().filter(|who| Tier::Full.is_possible_for(*who)) {
-        println!("{who}");
+fn with_world(who: Who, attempt: impl Fn(&World)) {
+    if all_there("secrets that stay outside", &TOOLS) && Tier::Full.is_possible_for(who) {
         attempt(&World::new(who));
     }
 }
@@ -141,9 +137,9 @@ fn header(hit: &Value, name: &str) -> String {
     named.map(|pair| pair[1].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>().join(" and ")
 }
 
-#[test]
-fn tools_work_with_a_placeholder_and_nothing_set() {
-    everybody(|world| {
+#[each(user)]
+fn tools_work_with_a_placeholder_and_nothing_set(who: Who) {
+    with_world(who, |world| {
         for (script, name, value) in [
             (
                 "curl -fsS -H \"Authorization: Bearer $TOKEN\" https://secret.test:$PORT/",
@@ -174,9 +170,9 @@ fn tools_work_with_a_placeholder_and_nothing_set() {
     });
 }
 
-#[test]
-fn git_pushes_over_https() {
-    everybody(|world| {
+#[each(user)]
+fn git_pushes_over_https(who: Who) {
+    with_world(who, |world| {
         let push = "git config user.name a && git config user.email a@b.c 2>/dev/null\n\
             git -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m first &&\n\
             head -c 3000000 /dev/urandom > large && git add large && git -c user.name=a -c user.email=a@b.c commit -q -m second &&\n\
@@ -203,9 +199,9 @@ fn git_pushes_over_https() {
 }
 
 /// Each leads to a request that arrives, or to none; none has the secret.
-#[test]
-fn the_secret_goes_nowhere_else() {
-    everybody(|world| {
+#[each(user)]
+fn the_secret_goes_nowhere_else(who: Who) {
+    with_world(who, |world| {
         for (name, script) in [
             ("another host", "curl -sk -H \"Authorization: Bearer $TOKEN\" https://other.test:$PORT/"),
             ("its address", "curl -sk -H \"Authorization: Bearer $TOKEN\" https://127.0.0.1:$PORT/"),
@@ -256,9 +252,9 @@ fn the_secret_goes_nowhere_else() {
     });
 }
 
-#[test]
-fn nothing_inside_has_the_secret() {
-    everybody(|world| {
+#[each(user)]
+fn nothing_inside_has_the_secret(who: Who) {
+    with_world(who, |world| {
         let looks = "env; cat $OUTSIDE/key-file; cat /proc/*/environ /proc/*/cmdline; cat ~/.config/pinfold/settings.json\n\
             for p in /proc/[0-9]*; do timeout 5 grep -a -o 's3cret-of-the-[tk]' $p/mem $p/environ; done\n\
             ulimit -c unlimited; sh -c 'kill -SEGV $$'; cat core* 2>/dev/null\n\
@@ -280,9 +276,9 @@ fn nothing_inside_has_the_secret() {
 }
 
 /// Processes outside can be seen there: of the one that has the secrets, and of the others, nothing can be read.
-#[test]
-fn on_the_landlock_tier_it_works_the_same_and_nothing_has_the_secret() {
-    everybody(|world| {
+#[each(user)]
+fn on_the_landlock_tier_it_works_the_same_and_nothing_has_the_secret(who: Who) {
+    with_world(who, |world| {
         let looks = "env; cat $OUTSIDE/key-file; cat /proc/*/environ; cat ~/.config/pinfold/settings.json\n\
             for p in /proc/[0-9]*; do timeout 5 grep -a -o 's3cret-of-the-[tk]' $p/mem; done\n\
             grep -rl 's3cret-of-the-[tk]' $TMPDIR . 2>/dev/null";
@@ -297,9 +293,9 @@ fn on_the_landlock_tier_it_works_the_same_and_nothing_has_the_secret() {
     });
 }
 
-#[test]
-fn a_host_that_says_back_what_it_is_told_says_the_placeholder() {
-    everybody(|world| {
+#[each(user)]
+fn a_host_that_says_back_what_it_is_told_says_the_placeholder(who: Who) {
+    with_world(who, |world| {
         for path in ["/echo", "/echo/pieces"] {
             for login in ["-H \"Authorization: Bearer $TOKEN\"", "-u \"me:$TOKEN\"", "-H \"X-Api-Key: $KEY\""]
             {
@@ -338,9 +334,9 @@ fn a_host_that_says_back_what_it_is_told_says_the_placeholder() {
     });
 }
 
-#[test]
-fn a_client_that_could_speak_http_2_falls_back() {
-    everybody(|world| {
+#[each(user)]
+fn a_client_that_could_speak_http_2_falls_back(who: Who) {
+    with_world(who, |world| {
         let script = "curl -fsS --http2 -o /dev/null -w '%{http_version}' -H \"Authorization: Bearer $TOKEN\" https://secret.test:$PORT/";
         let output = world.run(Tier::Full, script);
         assert_eq!(said(&output), "1.1", "{}", told(&output));
@@ -348,9 +344,9 @@ fn a_client_that_could_speak_http_2_falls_back() {
     });
 }
 
-#[test]
-fn a_host_that_is_not_itself_gets_nothing() {
-    everybody(|world| {
+#[each(user)]
+fn a_host_that_is_not_itself_gets_nothing(who: Who) {
+    with_world(who, |world| {
         // Nobody vouches for it any more.
         let mut command = world.bed.run(Tier::Full, &["--ask", "nobody"]);
         world.with(&mut command).env("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt");
@@ -361,9 +357,9 @@ fn a_host_that_is_not_itself_gets_nothing() {
     });
 }
 
-#[test]
-fn a_project_declares_no_secrets() {
-    everybody(|world| {
+#[each(user)]
+fn a_project_declares_no_secrets(who: Who) {
+    with_world(who, |world| {
         let config = world.bed.home().join(".config/pinfold/settings.json");
         let text = fs::read_to_string(&config).expect("settings");
         let mut settings: Value = serde_json::from_str(&text).expect("JSON");

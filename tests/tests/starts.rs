@@ -6,16 +6,7 @@ use std::process::Output;
 use pinfold_tests::bed::{snapshot, told};
 use pinfold_tests::missing::{all_there, left_out};
 use pinfold_tests::product::pinfold;
-use pinfold_tests::{Bed, Tier, Who};
-
-fn everywhere(attempt: impl Fn(&Bed, Tier)) {
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            println!("{who}, {tier}");
-            attempt(&Bed::new(who), tier);
-        }
-    }
-}
+use pinfold_tests::{Bed, Tier, Who, each};
 
 /// `pinfold run` with these options for a command that is started by another one, as the user that that one has.
 fn confined(tier: Tier, options: &[&str]) -> Vec<String> {
@@ -31,100 +22,95 @@ fn says(output: &Output, code: i32, words: &[&str]) {
     assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {}", told(output));
 }
 
-#[test]
-fn a_folder_that_is_none_is_named() {
-    everywhere(|bed, tier| {
-        fs::write(bed.folder().join("file"), "").expect("a file");
-        bed.give();
-        let started = |folder: &str| {
-            let mut command = bed.run(tier, &["--quiet", "--ask", "nobody", "--folder", folder]);
-            command.arg("true").output().expect("pinfold")
-        };
-        says(&started("file"), 2, &["file` is not a folder"]);
-        says(&started("missing"), 2, &["missing` cannot be opened"]);
-        for own in ["/run", "/tmp", "/var/tmp"] {
-            says(&started(own), 2, &[own, "is not a folder to work in", "every run has one of its own"]);
-        }
-        assert!(started(".").status.success(), "the control");
-    });
+#[each(user, tier)]
+fn a_folder_that_is_none_is_named(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    fs::write(bed.folder().join("file"), "").expect("a file");
+    bed.give();
+    let started = |folder: &str| {
+        let mut command = bed.run(tier, &["--quiet", "--ask", "nobody", "--folder", folder]);
+        command.arg("true").output().expect("pinfold")
+    };
+    says(&started("file"), 2, &["file` is not a folder"]);
+    says(&started("missing"), 2, &["missing` cannot be opened"]);
+    for own in ["/run", "/tmp", "/var/tmp"] {
+        says(&started(own), 2, &[own, "is not a folder to work in", "every run has one of its own"]);
+    }
+    assert!(started(".").status.success(), "the control");
 }
 
-#[test]
-fn too_few_open_files_are_what_is_told() {
-    everywhere(|bed, tier| {
-        let started = |limit: &str| {
-            let mut command = bed.free("sh");
-            command.args(["-c", &format!("ulimit -n {limit}; exec \"$@\""), "sh"]);
-            command.args(confined(tier, &["--", "true"])).output().expect("sh")
-        };
-        let output = started("64");
-        assert!(output.status.success(), "the control: {}", told(&output));
-        for limit in 4..32 {
-            let output = started(&limit.to_string());
-            if !output.status.success() {
-                let said = String::from_utf8_lossy(&output.stderr).into_owned();
-                // Below five nothing can be loaded.
-                assert!(limit < 5 || said.contains("open files"), "{limit}: {}", told(&output));
-                assert!(!said.contains("--allow-degraded"), "{limit}: {}", told(&output));
-            }
+#[each(user, tier)]
+fn too_few_open_files_are_what_is_told(who: Who, tier: Tier) {
+    let bed = &Bed::new(who);
+    let started = |limit: &str| {
+        let mut command = bed.free("sh");
+        command.args(["-c", &format!("ulimit -n {limit}; exec \"$@\""), "sh"]);
+        command.args(confined(tier, &["--", "true"])).output().expect("sh")
+    };
+    let output = started("64");
+    assert!(output.status.success(), "the control: {}", told(&output));
+    for limit in 4..32 {
+        let output = started(&limit.to_string());
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            // Below five nothing can be loaded.
+            assert!(limit < 5 || said.contains("open files"), "{limit}: {}", told(&output));
+            assert!(!said.contains("--allow-degraded"), "{limit}: {}", told(&output));
         }
-    });
+    }
 }
 
 /// A folder that is mounted read-only: a run starts there, and writing fails as it does outside.
-#[test]
-fn a_folder_that_is_mounted_read_only_can_be_worked_in() {
+#[each(user, tier)]
+fn a_folder_that_is_mounted_read_only_can_be_worked_in(who: Who, tier: Tier) {
     if !all_there("read-only mounts", &["unshare", "mount"]) {
         return;
     }
-    everywhere(|bed, tier| {
-        fs::write(bed.folder().join("file"), "content").expect("a file");
-        bed.give();
-        let inside = confined(tier, &["--", "sh", "-c", "cat file; touch new || echo kept"]);
-        let mut command = bed.free("unshare");
-        let mounted = "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" && exec \"$@\"";
-        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mounted, "sh"]);
-        let output = command.args(inside).output().expect("unshare");
-        if String::from_utf8_lossy(&output.stderr).contains("unshare:") {
-            return left_out("read-only mounts", "this machine forbids user namespaces");
-        }
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "contentkept\n", "{}", told(&output));
-        assert!(!bed.folder().join("new").exists());
-    });
+    let bed = &Bed::new(who);
+    fs::write(bed.folder().join("file"), "content").expect("a file");
+    bed.give();
+    let inside = confined(tier, &["--", "sh", "-c", "cat file; touch new || echo kept"]);
+    let mut command = bed.free("unshare");
+    let mounted = "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" && exec \"$@\"";
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mounted, "sh"]);
+    let output = command.args(inside).output().expect("unshare");
+    if String::from_utf8_lossy(&output.stderr).contains("unshare:") {
+        return left_out("read-only mounts", "this machine forbids user namespaces");
+    }
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "contentkept\n", "{}", told(&output));
+    assert!(!bed.folder().join("new").exists());
 }
 
 /// Where calls are not carried out by the supervisor, each missing name in each place is held by a descriptor.
-#[test]
-fn many_writable_places_start_or_leave_nothing_behind() {
+#[each(user)]
+fn many_writable_places_start_or_leave_nothing_behind(who: Who) {
     const PLACES: usize = 40;
-    for who in Who::present() {
-        if !Tier::Full.is_possible_for(who) {
-            continue;
-        }
-        let bed = Bed::new(who);
-        let places: Vec<_> = (0..PLACES).map(|number| bed.outside().join(number.to_string())).collect();
-        for place in &places {
-            fs::create_dir(place).expect("a directory");
-        }
-        bed.give();
-        let started = |limit: usize, way: &[&str]| {
-            let mut command = bed.free("sh");
-            command.args(["-c", &format!("ulimit -S -n {limit}; exec \"$@\""), "sh"]);
-            command.args(confined(Tier::Full, way));
-            for place in &places {
-                command.arg("--add-dir").arg(place);
-            }
-            command.args(["--", "true"]).output().expect("sh")
-        };
-        let left = || snapshot(&bed.outside()).len();
-        let before = left();
-        let output = started(3 * PLACES, &[]);
-        assert!(output.status.success(), "{who}: {}", told(&output));
-        let output = started(20 * PLACES, &["--open", "user-namespaces"]);
-        assert!(output.status.success(), "{who}: {}", told(&output));
-        assert_eq!(left(), before);
-        let output = started(5 * PLACES, &["--open", "user-namespaces"]);
-        says(&output, 125, &["open files"]);
-        assert_eq!(left(), before, "{who}: {}", told(&output));
+    if !Tier::Full.is_possible_for(who) {
+        return;
     }
+    let bed = Bed::new(who);
+    let places: Vec<_> = (0..PLACES).map(|number| bed.outside().join(number.to_string())).collect();
+    for place in &places {
+        fs::create_dir(place).expect("a directory");
+    }
+    bed.give();
+    let started = |limit: usize, way: &[&str]| {
+        let mut command = bed.free("sh");
+        command.args(["-c", &format!("ulimit -S -n {limit}; exec \"$@\""), "sh"]);
+        command.args(confined(Tier::Full, way));
+        for place in &places {
+            command.arg("--add-dir").arg(place);
+        }
+        command.args(["--", "true"]).output().expect("sh")
+    };
+    let left = || snapshot(&bed.outside()).len();
+    let before = left();
+    let output = started(3 * PLACES, &[]);
+    assert!(output.status.success(), "{who}: {}", told(&output));
+    let output = started(20 * PLACES, &["--open", "user-namespaces"]);
+    assert!(output.status.success(), "{who}: {}", told(&output));
+    assert_eq!(left(), before);
+    let output = started(5 * PLACES, &["--open", "user-namespaces"]);
+    says(&output, 125, &["open files"]);
+    assert_eq!(left(), before, "{who}: {}", told(&output));
 }

@@ -12,24 +12,20 @@ use std::thread;
 
 use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 
 /// Runs where a supervisor carries file calls out, and one where it only watches.
 const WAYS: [&[&str]; 2] = [&[], &["--open", "user-namespaces"]];
 
-/// Tries something on every tier, as everybody who is there.
-fn everywhere(attempt: impl Fn(&Bed, &dyn Fn() -> Command)) {
+/// Tries something in both ways.
+fn both_ways(who: Who, tier: Tier, attempt: impl Fn(&Bed, &dyn Fn() -> Command)) {
     if !all_there("standard streams", &["python3"]) {
         return;
     }
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            for way in WAYS {
-                println!("{who}, {tier}, {way:?}");
-                let bed = Bed::new(who);
-                attempt(&bed, &|| bed.run(tier, &[&["--quiet", "--ask", "nobody"], way].concat()));
-            }
-        }
+    for way in WAYS {
+        println!("{way:?}");
+        let bed = Bed::new(who);
+        attempt(&bed, &|| bed.run(tier, &[&["--quiet", "--ask", "nobody"], way].concat()));
     }
 }
 
@@ -66,9 +62,9 @@ fn state(at: &Path) -> (u32, String, std::time::SystemTime) {
     (found.permissions().mode() & 0o7777, content, found.modified().expect("a time"))
 }
 
-#[test]
-fn a_file_as_input_is_read_and_nothing_else() {
-    everywhere(|bed, run| {
+#[each(user, tier)]
+fn a_file_as_input_is_read_and_nothing_else(who: Who, tier: Tier) {
+    both_ways(who, tier, |bed, run| {
         let at = bed.outside().join("file");
         plain(&at);
         bed.give();
@@ -84,9 +80,9 @@ fn a_file_as_input_is_read_and_nothing_else() {
     });
 }
 
-#[test]
-fn a_guarded_file_as_input_is_read_and_nothing_else() {
-    everywhere(|bed, run| {
+#[each(user, tier)]
+fn a_guarded_file_as_input_is_read_and_nothing_else(who: Who, tier: Tier) {
+    both_ways(who, tier, |bed, run| {
         let config = bed.folder().join(".git/config");
         fs::create_dir_all(bed.folder().join(".git")).expect("a directory");
         fs::write(&config, "[core]\n").expect("a file");
@@ -102,15 +98,15 @@ fn a_guarded_file_as_input_is_read_and_nothing_else() {
     });
 }
 
-#[test]
-fn a_file_as_output_is_written_and_gets_no_other_mode() {
+#[each(user, tier)]
+fn a_file_as_output_is_written_and_gets_no_other_mode(who: Who, tier: Tier) {
     const SCRIPT: &str = "
 import os
 os.write(1, b'written')
 try: os.fchmod(1, 0o4777)
 except OSError: pass
 ";
-    everywhere(|bed, run| {
+    both_ways(who, tier, |bed, run| {
         let at = bed.outside().join("out");
         let written = |mut command: Command| {
             plain(&at);
@@ -126,10 +122,10 @@ except OSError: pass
     });
 }
 
-#[test]
-fn a_directory_is_no_stream() {
+#[each(user, tier)]
+fn a_directory_is_no_stream(who: Who, tier: Tier) {
     const SCRIPT: &str = "ls /proc/self/fd/0/ && cat /proc/self/fd/0/../outside/file";
-    everywhere(|bed, run| {
+    both_ways(who, tier, |bed, run| {
         plain(&bed.outside().join("file"));
         bed.give();
         let attempt = |mut command: Command| {
@@ -160,9 +156,9 @@ except OSError: pass
     )
 }
 
-#[test]
-fn a_connection_as_streams_carries_bytes_and_leads_nowhere_else() {
-    everywhere(|_, run| {
+#[each(user, tier)]
+fn a_connection_as_streams_carries_bytes_and_leads_nowhere_else(who: Who, tier: Tier) {
+    both_ways(who, tier, |_, run| {
         for (mut command, arrives) in [(run(), false), (Command::new("env"), true)] {
             let server = TcpListener::bind("127.0.0.1:0").expect("a port");
             let other = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -192,9 +188,9 @@ fn a_connection_as_streams_carries_bytes_and_leads_nowhere_else() {
     });
 }
 
-#[test]
-fn sockets_that_are_no_connected_stream_are_refused() {
-    everywhere(|bed, run| {
+#[each(user, tier)]
+fn sockets_that_are_no_connected_stream_are_refused(who: Who, tier: Tier) {
+    both_ways(who, tier, |bed, run| {
         let (datagrams, _other) = UnixDatagram::pair().expect("a pair");
         let sockets: [(&str, OwnedFd); 3] = [
             ("udp", UdpSocket::bind("127.0.0.1:0").expect("a socket").into()),
@@ -214,9 +210,9 @@ fn sockets_that_are_no_connected_stream_are_refused() {
     });
 }
 
-#[test]
-fn ends_of_a_pair_are_streams_as_pipes_are() {
-    everywhere(|_, run| {
+#[each(user, tier)]
+fn ends_of_a_pair_are_streams_as_pipes_are(who: Who, tier: Tier) {
+    both_ways(who, tier, |_, run| {
         let (mut ours, theirs) = UnixStream::pair().expect("a pair");
         ours.write_all(b"by a pair").expect("a peer");
         ours.shutdown(Shutdown::Write).expect("a socket");
@@ -225,9 +221,9 @@ fn ends_of_a_pair_are_streams_as_pipes_are() {
     });
 }
 
-#[test]
-fn all_of_a_large_input_and_output_passes_a_connection() {
-    everywhere(|_, run| {
+#[each(user, tier)]
+fn all_of_a_large_input_and_output_passes_a_connection(who: Who, tier: Tier) {
+    both_ways(who, tier, |_, run| {
         let server = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = server.local_addr().expect("an address");
         let sent: Vec<u8> = (0..=255).cycle().take(2_000_000).collect();
@@ -254,8 +250,8 @@ fn all_of_a_large_input_and_output_passes_a_connection() {
 }
 
 /// A lease on a file that is only read makes whoever opens it for writing wait.
-#[test]
-fn no_lease_holds_up_programs_outside() {
+#[each(user, tier)]
+fn no_lease_holds_up_programs_outside(who: Who, tier: Tier) {
     const SCRIPT: &str = "
 import fcntl, os
 fd = os.open(os.environ['OTHER'], os.O_RDONLY)
@@ -266,7 +262,7 @@ for lease in (fcntl.F_RDLCK, fcntl.F_WRLCK):
     break
 fcntl.fcntl(fd, fcntl.F_GETFL)
 ";
-    everywhere(|bed, run| {
+    both_ways(who, tier, |bed, run| {
         let at = bed.outside().join("file");
         plain(&at);
         bed.give();

@@ -9,18 +9,13 @@ use pinfold_tests::bed::told;
 use pinfold_tests::processes::{has_terminal, is_stopped, signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::{Bed, Tier, Who, each};
 
-/// Tries something on every tier, as everybody who is there, where questions can be asked at the terminal and where they
-/// cannot.
-fn everywhere(attempt: impl Fn(&Bed, Tier)) {
-    for who in Who::present() {
-        for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(who)) {
-            for options in [["--ask", "nobody"].as_slice(), &["--ask", "auto"]] {
-                println!("{who}, {tier}, {options:?}");
-                attempt(&Bed::new(who).with_options(options), tier);
-            }
-        }
+/// Tries something where questions can be asked at the terminal and where they cannot.
+fn both_ways(who: Who, attempt: impl Fn(&Bed)) {
+    for options in [["--ask", "nobody"].as_slice(), &["--ask", "auto"]] {
+        println!("{options:?}");
+        attempt(&Bed::new(who).with_options(options));
     }
 }
 
@@ -36,9 +31,9 @@ fn first_line(child: &mut Child) -> String {
     line.trim_end().to_owned()
 }
 
-#[test]
-fn exit_codes_come_out() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn exit_codes_come_out(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         for (script, code) in [
             ("exit 0", 0),
             ("exit 1", 1),
@@ -61,9 +56,9 @@ fn exit_codes_come_out() {
     });
 }
 
-#[test]
-fn commands_that_cannot_be_started_say_so() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn commands_that_cannot_be_started_say_so(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let plain = bed.folder().join("plain");
         fs::write(&plain, "not a program\n").expect("a file");
         fs::set_permissions(&plain, fs::Permissions::from_mode(0o644)).expect("a mode");
@@ -80,9 +75,9 @@ fn commands_that_cannot_be_started_say_so() {
     });
 }
 
-#[test]
-fn streams_are_clean_to_the_byte() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn streams_are_clean_to_the_byte(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let every_byte: Vec<u8> = (0..=255).cycle().take(300_000).collect();
         let mut child = bed
             .run(tier, &["--quiet"])
@@ -102,18 +97,18 @@ fn streams_are_clean_to_the_byte() {
     });
 }
 
-#[test]
-fn much_output_comes_out_whole() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn much_output_comes_out_whole(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let output = bed.sh(tier, "head -c 10000000 /dev/zero; echo end >&2");
         assert_eq!(output.stdout.len(), 10_000_000, "{tier}");
         assert!(String::from_utf8_lossy(&output.stderr).lines().any(|line| line == "end"), "{tier}");
     });
 }
 
-#[test]
-fn a_reader_that_goes_away_ends_the_writer() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_reader_that_goes_away_ends_the_writer(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mut child = shell(bed, tier, "yes").stdout(Stdio::piped()).spawn().expect("pinfold");
         let mut some = [0; 100];
         child.stdout.take().expect("piped").read_exact(&mut some).expect("output");
@@ -122,9 +117,9 @@ fn a_reader_that_goes_away_ends_the_writer() {
     });
 }
 
-#[test]
-fn signals_to_pinfold_reach_the_command() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn signals_to_pinfold_reach_the_command(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         for name in ["TERM", "INT", "HUP", "USR1"] {
             let script = format!("trap 'echo got; exit 7' {name}; echo ready; while :; do sleep 0.05; done");
             let mut child = shell(bed, tier, &script).stdout(Stdio::piped()).spawn().expect("pinfold");
@@ -137,9 +132,9 @@ fn signals_to_pinfold_reach_the_command() {
     });
 }
 
-#[test]
-fn the_tree_ends_when_pinfold_is_killed() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn the_tree_ends_when_pinfold_is_killed(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mark = unique_sleep();
         let script = format!("setsid sleep {mark} & (sleep {mark} &) ; echo ready; exec sleep {mark}");
         let mut child = shell(bed, tier, &script).stdout(Stdio::piped()).spawn().expect("pinfold");
@@ -151,9 +146,9 @@ fn the_tree_ends_when_pinfold_is_killed() {
     });
 }
 
-#[test]
-fn background_processes_end_with_the_run() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn background_processes_end_with_the_run(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mark = unique_sleep();
         let script = format!(
             "setsid sleep {mark} </dev/null >/dev/null 2>&1 & nohup sleep {mark} >/dev/null 2>&1 & exit 5"
@@ -164,9 +159,9 @@ fn background_processes_end_with_the_run() {
     });
 }
 
-#[test]
-fn time_that_is_over_ends_the_tree() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn time_that_is_over_ends_the_tree(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mark = unique_sleep();
         // Deaf to the polite signal.
         let script = format!("trap '' TERM; sleep {mark} & sleep {mark}; sleep {mark}");
@@ -177,9 +172,9 @@ fn time_that_is_over_ends_the_tree() {
     });
 }
 
-#[test]
-fn a_run_inside_a_run_holds_and_gives_its_code() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_run_inside_a_run_holds_and_gives_its_code(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let inner = bed.folder().join("inner");
         fs::create_dir(&inner).expect("a directory");
         bed.give();
@@ -223,9 +218,9 @@ fn typed(bed: &Bed, tier: Tier, options: &str, script: &str) -> String {
     format!("{} run {tier} {options} --quiet -- sh -c '{script}'\n", pinfold().display())
 }
 
-#[test]
-fn an_interactive_shell_has_its_jobs() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn an_interactive_shell_has_its_jobs(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mark = unique_sleep();
         let mut command = bed.run(tier, &["--quiet"]);
         // What it would write when it ends lies outside, and is asked about where that can be.
@@ -254,9 +249,9 @@ fn an_interactive_shell_has_its_jobs() {
     });
 }
 
-#[test]
-fn keys_that_interrupt_reach_the_command() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn keys_that_interrupt_reach_the_command(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         for (key, code) in [("\x03", 130), ("\x1c", 131)] {
             let mut terminal = Terminal::start(&shell(bed, tier, "echo ready; exec sleep 1000"));
             terminal.expect("ready");
@@ -274,9 +269,9 @@ fn keys_that_interrupt_reach_the_command() {
     });
 }
 
-#[test]
-fn a_run_is_a_job_of_the_shell_outside() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_run_is_a_job_of_the_shell_outside(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mut terminal = outer_shell(bed);
         let script = r#"echo rea""dy; read word; echo "word: $word"; exit 4"#;
         terminal.type_in(&typed(bed, tier, "", script));
@@ -299,9 +294,9 @@ fn a_run_is_a_job_of_the_shell_outside() {
     });
 }
 
-#[test]
-fn a_run_stops_when_its_command_has_stopped() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_run_stops_when_its_command_has_stopped(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mut terminal = outer_shell(bed);
         // Tidies up first, as editors do.
         let script = r#"trap "sleep 0.3; echo ti\"\"died; kill -STOP \$\$; echo ba\"\"ck" TSTP
@@ -321,9 +316,9 @@ fn a_run_stops_when_its_command_has_stopped() {
     });
 }
 
-#[test]
-fn a_command_that_does_not_stop_keeps_the_terminal() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_command_that_does_not_stop_keeps_the_terminal(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mut terminal = outer_shell(bed);
         let script = r#"trap "" TSTP; echo rea""dy; read word; echo "word: $word"; exit 4"#;
         terminal.type_in(&typed(bed, tier, "", script));
@@ -337,9 +332,9 @@ fn a_command_that_does_not_stop_keeps_the_terminal() {
     });
 }
 
-#[test]
-fn a_shell_inside_that_suspends_itself_comes_back() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_shell_inside_that_suspends_itself_comes_back(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mut terminal = outer_shell(bed);
         terminal.type_in(&typed(
             bed,
@@ -361,9 +356,9 @@ fn a_shell_inside_that_suspends_itself_comes_back() {
     });
 }
 
-#[test]
-fn a_run_in_the_background_leaves_the_terminal_to_the_shell() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_run_in_the_background_leaves_the_terminal_to_the_shell(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mut terminal = outer_shell(bed);
         let script = r#"echo rea""dy; sleep 0.2"#;
         terminal.type_in(&typed(bed, tier, "", script).replace('\n', " &\n"));
@@ -375,9 +370,9 @@ fn a_run_in_the_background_leaves_the_terminal_to_the_shell() {
     });
 }
 
-#[test]
-fn stopping_and_continuing_pinfold_does_so_to_the_command() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn stopping_and_continuing_pinfold_does_so_to_the_command(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mark = unique_sleep();
         let mut terminal = outer_shell(bed);
         terminal.type_in(&typed(bed, tier, "", &format!("exec sleep {mark}")).replace('\n', " &\n"));
@@ -396,9 +391,9 @@ fn stopping_and_continuing_pinfold_does_so_to_the_command() {
     });
 }
 
-#[test]
-fn time_passes_for_a_run_that_is_stopped() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn time_passes_for_a_run_that_is_stopped(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mark = unique_sleep();
         let mut terminal = outer_shell(bed);
         terminal.type_in(&typed(bed, tier, "--timeout 1s", &format!("exec sleep {mark}")));
@@ -411,9 +406,9 @@ fn time_passes_for_a_run_that_is_stopped() {
     });
 }
 
-#[test]
-fn the_size_of_the_window_is_that_outside() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn the_size_of_the_window_is_that_outside(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let script = "trap 'stty size; exit 0' WINCH; stty size; echo rea''dy; while :; do sleep 0.05; done";
         let mut terminal = Terminal::start(&shell(bed, tier, script));
         terminal.expect("24 80");
@@ -424,9 +419,9 @@ fn the_size_of_the_window_is_that_outside() {
     });
 }
 
-#[test]
-fn a_window_that_is_closed_ends_the_run() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_window_that_is_closed_ends_the_run(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mark = unique_sleep();
         let script = format!("sleep {mark} & echo rea''dy; exec sleep {mark}");
         let mut terminal = Terminal::start(&shell(bed, tier, &script));
@@ -438,9 +433,9 @@ fn a_window_that_is_closed_ends_the_run() {
     });
 }
 
-#[test]
-fn a_command_leaves_neither_its_settings_nor_answers_to_it_at_the_terminal() {
-    everywhere(|bed, tier| {
+#[each(user, tier)]
+fn a_command_leaves_neither_its_settings_nor_answers_to_it_at_the_terminal(who: Who, tier: Tier) {
+    both_ways(who, |bed| {
         let mut terminal = outer_shell(bed);
         let script = r#"stty raw -echo; printf "\033[6n"; echo as""ked; sleep 0.5"#;
         terminal.type_in(&typed(bed, tier, "", script));

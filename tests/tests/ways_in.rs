@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinfold_tests::Tier;
 use pinfold_tests::ways_in::{Case, Difference, Seen, Way, cases, person};
+use pinfold_tests::{Tier, each};
 
 /// What a way is expected to say; `None` where it has no such call.
 fn expected(
@@ -86,35 +86,32 @@ fn a_hook_says_yes_to_no_more_than_was_said_or_is_harmless() {
 }
 
 /// Inside a run the shell of the agent is held, and judged like one of our own tools.
-#[test]
-fn a_hook_inside_a_run_says_what_our_own_tools_say() {
+#[each(tier)]
+fn a_hook_inside_a_run_says_what_our_own_tools_say(tier: Tier) {
     let all = Difference::all();
-    for tier in Tier::ALL {
-        if !tier.is_possible_for(person()) {
-            continue;
-        }
-        let mut wrong = Vec::new();
-        for case in cases() {
-            let hidden = tier == Tier::Full && case.differs.contains_key("inside");
-            let way = if hidden { "inside" } else { "call" };
-            let Some(own) = expected(&case, way, &all, &mut BTreeSet::new()) else { continue };
-            let held = case.tool == "Bash" && own.step != "bypass-mode";
-            let own = if case.judged { "allow" } else { own.decision.as_str() };
-            let said = case.driven().hooked_inside(tier);
-            let agrees = match own {
-                // What holds it says so.
-                "allow" if held => said == "allow",
-                "allow" => said == "allow" || said == "silence",
-                other => said == other,
-            };
-            let private =
-                tier != Tier::Full && case.differs.get("hook").is_some_and(|name| name == "own-tmp");
-            if !agrees && !private {
-                wrong.push(format!("{}: the hook inside says {said}, our tools {own}", case.name));
-            }
-        }
-        assert!(wrong.is_empty(), "{tier:?}: {}", wrong.join("\n"));
+    if !tier.is_possible_for(person()) {
+        return;
     }
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let hidden = tier == Tier::Full && case.differs.contains_key("inside");
+        let way = if hidden { "inside" } else { "call" };
+        let Some(own) = expected(&case, way, &all, &mut BTreeSet::new()) else { continue };
+        let held = case.tool == "Bash" && own.step != "bypass-mode";
+        let own = if case.judged { "allow" } else { own.decision.as_str() };
+        let said = case.driven().hooked_inside(tier);
+        let agrees = match own {
+            // What holds it says so.
+            "allow" if held => said == "allow",
+            "allow" => said == "allow" || said == "silence",
+            other => said == other,
+        };
+        let private = tier != Tier::Full && case.differs.get("hook").is_some_and(|name| name == "own-tmp");
+        if !agrees && !private {
+            wrong.push(format!("{}: the hook inside says {said}, our tools {own}", case.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{tier:?}: {}", wrong.join("\n"));
 }
 
 /// What is allowed can be done by a process of a run, and what is not cannot.

@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod kit;
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
@@ -13,8 +11,8 @@ use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{Answer, Approver, Choice, Heard, Request, Via};
 use pinfold_approvals::{Broker, Closure, How, NotTaken, Over, Responder, Showing};
 
+use crate::kit::{answer, by, no, request};
 use jiff::{SignedDuration, Timestamp};
-use kit::{answer, by, no, request};
 
 const LONG: Duration = Duration::from_secs(20);
 

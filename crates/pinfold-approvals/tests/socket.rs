@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test stops where it fails")]
 
-mod kit;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -25,7 +23,7 @@ use pinfold_approvals::socket::{
 };
 use pinfold_approvals::{Broker, Desk, DeskError, Wanted};
 
-use kit::{no, request};
+use crate::kit::{no, request};
 
 const LONG: Duration = Duration::from_mins(1);
 

@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
-mod kit;
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,7 +17,7 @@ use pinfold_approvals::{Desk, DeskError, Wanted, WebhookError};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use kit::{answer, no, request};
+use crate::kit::{answer, no, request};
 
 const LONG: Duration = Duration::from_mins(1);
 const SECRET: &str = "correct horse battery staple";

@@ -7,9 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::Value;
 
-mod kit;
-
-use kit::{Bed, text};
+use crate::kit::{Bed, text};
 
 const OURS: &str = ".config/pinfold/settings.json";
 

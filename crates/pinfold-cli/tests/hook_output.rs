@@ -2,14 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use crate::kit;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
 use pinfold_dialects::DIALECTS;
 
-mod kit;
-
-use kit::Bed;
+use crate::kit::Bed;
 
 /// How standard output is closed or cannot be written, as a shell has it.
 const UNREADABLE: [&str; 6] =

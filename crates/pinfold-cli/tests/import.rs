@@ -13,9 +13,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-mod kit;
-
-use kit::{Bed, text};
+use crate::kit::{Bed, text};
 
 const CLAUDE: &str = r#"{
   "permissions": {

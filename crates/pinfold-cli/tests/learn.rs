@@ -13,15 +13,13 @@ use pinfold::policy::Policy;
 use pinfold::{Ambient, Plan, RawCall, Session};
 use serde_json::{Value, json};
 
-mod kit;
-
-use kit::Bed;
+use crate::kit::Bed;
 
 const RECORD: &str = "record.jsonl";
 
 impl Bed {
     /// Records a question about each command with its answer.
-    fn records(&self, answers: &[(&str, &str)]) -> &Self {
+    fn record_answers(&self, answers: &[(&str, &str)]) -> &Self {
         let line = |(at, (command, choice)): (usize, &(&str, &str))| {
             let common = json!({"v": 2, "at": "2026-01-02T03:04:05Z", "session": "call-1", "id": at, "principal": "main",
                 "tool": "Bash"});
@@ -59,7 +57,7 @@ impl Bed {
 #[test]
 fn a_proposal_says_what_speaks_for_it_and_what_it_opens() {
     let bed = Bed::new();
-    bed.records(&[
+    bed.record_answers(&[
         ("git commit -m a", "yes"),
         ("git commit -m b", "session"),
         ("python3 x.py", "yes"),
@@ -87,7 +85,7 @@ fn a_proposal_says_what_speaks_for_it_and_what_it_opens() {
 #[test]
 fn how_often_can_be_chosen_and_a_no_is_heeded() {
     let bed = Bed::new();
-    bed.records(&[("make", "yes"), ("npm test", "yes"), ("npm test", "yes"), ("npm test", "no")]);
+    bed.record_answers(&[("make", "yes"), ("npm test", "yes"), ("npm test", "yes"), ("npm test", "no")]);
     assert!(bed.learnt(&[]).contains("speak for no rule"));
     let json: Value = serde_json::from_str(&bed.learnt(&["--json", "--least", "1"])).unwrap();
     let rules: Vec<&str> =
@@ -98,7 +96,7 @@ fn how_often_can_be_chosen_and_a_no_is_heeded() {
 #[test]
 fn nothing_is_written_where_nobody_can_confirm_it() {
     let bed = Bed::new();
-    bed.records(&[("make", "yes"), ("make", "yes")]);
+    bed.record_answers(&[("make", "yes"), ("make", "yes")]);
     let output = bed.run(&["--apply"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("nobody can be asked here"));
@@ -153,7 +151,7 @@ fn a_record_that_is_named_has_to_be_there() {
 #[test]
 fn words_of_a_record_do_nothing_to_the_terminal() {
     let bed = Bed::new();
-    bed.records(&[("python3 '\u{1b}[2J\u{202e}'", "yes"), ("python3 '\u{1b}[2J\u{202e}'", "yes")]);
+    bed.record_answers(&[("python3 '\u{1b}[2J\u{202e}'", "yes"), ("python3 '\u{1b}[2J\u{202e}'", "yes")]);
     let said = bed.learnt(&[]);
     assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}') && said.contains("‹ESC›[2J"), "{said}");
 }

@@ -6,12 +6,10 @@ use std::fs;
 
 use serde_json::Value;
 
-mod kit;
-
-use kit::Bed;
+use crate::kit::Bed;
 
 impl Bed {
-    fn calls(&self) -> &Self {
+    fn make_calls(&self) -> &Self {
         self.pinfold(&["call", "Write", r#"{"file_path":"a.txt","content":"hi"}"#]);
         self.pinfold(&["call", "Write", r#"{"file_path":"/etc/motd","content":"hi"}"#]);
         self.pinfold(&["call", "--allow-bash", "Bash", r#"{"command":"rm -rf \u001b[2Jx"}"#]);
@@ -28,7 +26,7 @@ impl Bed {
 #[test]
 fn lines_are_found_by_what_they_are_about() {
     let bed = Bed::new();
-    bed.calls();
+    bed.make_calls();
     for (args, lines) in [
         (&["--tool", "Write"][..], 2),
         (&["--decision", "allow"], 1),
@@ -53,7 +51,7 @@ fn lines_are_found_by_what_they_are_about() {
 #[test]
 fn what_a_call_said_cannot_draw() {
     let bed = Bed::new();
-    bed.calls();
+    bed.make_calls();
     let told = bed.log(&["-v", "--all"]);
     assert!(told.contains("rm -rf") && !told.contains('\u{1b}'), "{told}");
 }
@@ -61,7 +59,7 @@ fn what_a_call_said_cannot_draw() {
 #[test]
 fn a_line_that_was_changed_is_named() {
     let bed = Bed::new();
-    bed.calls();
+    bed.make_calls();
     let whole = bed.log(&["verify"]);
     assert!(whole.starts_with("the chain holds"), "{whole}");
     let head = whole.lines().find_map(|line| line.strip_prefix("head ")).unwrap().to_owned();
@@ -87,7 +85,7 @@ fn a_line_that_was_changed_is_named() {
 #[test]
 fn what_was_decided_is_counted() {
     let bed = Bed::new();
-    bed.calls();
+    bed.make_calls();
     let counts: Value = serde_json::from_str(&bed.log(&["stats", "--json"])).unwrap();
     assert_eq!(counts["decisions"], 3);
     assert_eq!(counts["rulings"]["question"], 2);

@@ -6,9 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 
-mod kit;
-
-use kit::Bed;
+use crate::kit::Bed;
 
 const SHARED: &str = r#"{
   "permissions": {

@@ -2,15 +2,14 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
+use crate::kit;
 use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-mod kit;
-
-use kit::Bed;
+use crate::kit::Bed;
 
 /// An agent with a call of a server `m`, and the file in which a repository declares it.
 struct Row {

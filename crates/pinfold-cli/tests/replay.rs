@@ -8,9 +8,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-mod kit;
-
-use kit::{Bed, text};
+use crate::kit::{Bed, text};
 
 impl Bed {
     fn ends(&self, args: &[&str]) -> (Option<i32>, String) {
@@ -19,7 +17,7 @@ impl Bed {
     }
 
     /// What pinfold itself recorded about some calls.
-    fn calls(&self) {
+    fn make_many_calls(&self) {
         fs::create_dir_all(self.at("beside")).unwrap();
         for (flags, tool, input) in [
             (&[][..], "Write", r#"{"file_path":"a.txt","content":"hi"}"#),
@@ -40,7 +38,7 @@ impl Bed {
     }
 
     /// Appends lines about one call each.
-    fn records(&self, calls: &[Value]) {
+    fn record_calls(&self, calls: &[Value]) {
         let record = self.record().join("record.jsonl");
         fs::create_dir_all(record.parent().unwrap()).unwrap();
         let mut text = fs::read_to_string(&record).unwrap_or_default();
@@ -77,7 +75,7 @@ impl Bed {
 #[test]
 fn by_the_settings_of_then_all_is_as_it_was() {
     let bed = Bed::new();
-    bed.calls();
+    bed.make_many_calls();
     let told = bed.replayed(&[]);
     assert_eq!((&told["judged"], &told["same"]), (&7.into(), &7.into()), "{told:#}");
     assert_eq!(told["not_judged"][0]["kind"], "not-understood");
@@ -91,7 +89,7 @@ fn by_the_settings_of_then_all_is_as_it_was() {
 #[test]
 fn what_a_change_of_policy_does_is_told() {
     let bed = Bed::new();
-    bed.calls();
+    bed.make_many_calls();
     assert_eq!(bed.differs(&["--add", "allow Write(//srv/**)"]), ["ask -> allow /srv/x"]);
     assert_eq!(bed.differs(&["--add", "deny Read"]), ["allow -> deny a.txt"]);
     assert_eq!(bed.differs(&["--add", "ask Read", "--tool", "Write"]), Vec::<String>::new());
@@ -119,7 +117,7 @@ fn what_a_change_of_policy_does_is_told() {
 #[test]
 fn what_cannot_be_judged_is_told_with_its_reason() {
     let bed = Bed::new();
-    bed.records(&[
+    bed.record_calls(&[
         json!({"input": {"command": "curl [REDACTED:token]"}}),
         json!({"input": {"command": "make…"}, "cut": [{"at": "/command", "bytes": 9000, "sha256": ""}]}),
         json!({"input": null, "tool": "Process", "process": {"pid": 1}}),
@@ -154,7 +152,7 @@ fn a_grant_of_a_session_is_no_change_of_policy() {
     lines.push(json!({"id": 0, "ruling": "permit", "decision": "ask", "step": "mode-default"}));
     // Let through by what was granted before.
     lines.push(json!({"id": 9, "step": "session-grant"}));
-    bed.records(&lines);
+    bed.record_calls(&lines);
     let told = bed.replayed(&[]);
     assert_eq!((&told["judged"], &told["not_judged"][0]["kind"]), (&1.into(), &"granted".into()), "{told:#}");
     // A grant silences no deny rule.
@@ -164,7 +162,7 @@ fn a_grant_of_a_session_is_no_change_of_policy() {
 #[test]
 fn a_place_that_has_moved_since_is_told() {
     let bed = Bed::new();
-    bed.calls();
+    bed.make_many_calls();
     fs::remove_file(bed.project.join("a.txt")).unwrap();
     symlink("/etc/hostname", bed.project.join("a.txt")).unwrap();
     let told = bed.replayed(&["--tool", "Write"]);

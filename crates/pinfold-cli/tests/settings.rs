@@ -7,9 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-mod kit;
-
-use kit::Bed;
+use crate::kit::Bed;
 
 const SHARED: &str = ".pinfold/settings.json";
 const LOCAL: &str = ".pinfold/settings.local.json";

@@ -7,20 +7,18 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-mod kit;
-
-use kit::{Bed, text};
+use crate::kit::{Bed, text};
 
 impl Bed {
     fn with_record() -> Self {
         let bed = Self::new();
         fs::create_dir_all(bed.record()).unwrap();
-        bed.records("record-000001.jsonl", &bed.put_aside());
-        bed.records("record.jsonl", &bed.written());
+        bed.write_record("record-000001.jsonl", &bed.put_aside());
+        bed.write_record("record.jsonl", &bed.written());
         bed
     }
 
-    fn records(&self, file: &str, lines: &[Value]) {
+    fn write_record(&self, file: &str, lines: &[Value]) {
         let line = |line: &Value| {
             let mut whole = json!({"v": 2, "at": "2026-01-02T03:04:05.678Z", "principal": "main"});
             whole.as_object_mut().unwrap().extend(line.as_object().unwrap().clone());

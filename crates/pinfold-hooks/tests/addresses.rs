@@ -16,8 +16,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-mod kit;
-use kit::{Bed, bash, eventually, with};
+use crate::kit::{Bed, bash, eventually, with};
 
 /// Answers every post, and remembers what came in.
 struct Server {

@@ -13,8 +13,7 @@ use pinfold::policy::{HookEvent, Interaction, Mode, Principal};
 use pinfold::{Decided, RawCall};
 use serde_json::{Value, json};
 
-mod kit;
-use kit::{Bed, bash, command, eventually, runs, with};
+use crate::kit::{Bed, bash, command, eventually, runs, with};
 
 fn says(answer: &Value) -> Value {
     command(&format!("cat <<'END'\n{answer}\nEND"))

@@ -9,8 +9,7 @@ use pinfold::policy::settings::hooks::{CommandHook, HttpHook};
 use pinfold::policy::{HookEvent, Layer, Settings};
 use serde_json::{Value, json};
 
-mod kit;
-use kit::{Bed, bash, command};
+use crate::kit::{Bed, bash, command};
 
 fn page() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hooks.md")).unwrap()

@@ -7,8 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod kit;
-
+use crate::kit;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};
@@ -16,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use kit::Bed;
+use crate::kit::Bed;
 use pinfold_paths::{
     Contained, DeedError, Expect, Freshness, Kind, LastLink, MAX_TREE_DEPTH, PathClaim, Resolution, Seen,
     Strategy, Why,

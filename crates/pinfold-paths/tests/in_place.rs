@@ -8,16 +8,15 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod kit;
-
+use crate::kit;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use kit::Bed;
-use kit::race::{exchange, race};
+use crate::kit::Bed;
+use crate::kit::race::{exchange, race};
 use pinfold_paths::{Contained, DeedError, LastLink, Opening, Owner, Resolution, SetTime, Strategy};
 
 const WRITE: Opening = Opening {

@@ -2,12 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod kit;
-
+use crate::kit;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use kit::Bed;
+use crate::kit::Bed;
 use pinfold_paths::{Ambient, Disguise, Imagined, LastLink, Line, PathClaim, Resolution, Strategy};
 
 fn bed() -> Bed {

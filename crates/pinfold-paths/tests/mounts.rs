@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test that cannot go on fails")]
 
-mod kit;
-
+use crate::kit;
 use std::fs;
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 
-use kit::Bed;
+use crate::kit::Bed;
 use pinfold_paths::{Contained, DeedError, LastLink, PathClaim, Resolution, Strategy};
 
 const INSIDE: &str = "PINFOLD_TEST_IN_OWN_MOUNTS";

@@ -7,13 +7,12 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod kit;
-
+use crate::kit;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use kit::Bed;
-use kit::kernel::{agrees, make_folders, maze, strategies_agree};
+use crate::kit::Bed;
+use crate::kit::kernel::{agrees, make_folders, maze, strategies_agree};
 use pinfold_paths::{LastLink, Resolution};
 use proptest::prelude::*;
 use proptest::sample::select;

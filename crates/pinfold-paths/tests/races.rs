@@ -8,14 +8,13 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod kit;
-
+use crate::kit;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use kit::Bed;
-use kit::race::{ROUNDS, exchange, race};
+use crate::kit::Bed;
+use crate::kit::race::{ROUNDS, exchange, race};
 use pinfold_paths::{
     Contained, DeedError, Disguise, Expect, Kind, LastLink, PathClaim, Resolution, Strategy, Why,
 };

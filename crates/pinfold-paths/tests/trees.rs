@@ -7,15 +7,14 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod kit;
-
+use crate::kit;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use kit::Bed;
+use crate::kit::Bed;
 use pinfold_paths::{
     Contained, DeedError, Disguise, Expect, Kind, LastLink, PathClaim, Place, Resolution, Special, Strategy,
 };

@@ -2,14 +2,12 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
-mod kit;
-
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kit::{Bed, TIERS};
+use crate::kit::{Bed, TIERS};
 
 use pinfold_sandbox::{
     Attempt, Blind, Command, End, Intent, Layer, Limits, Network, Profile, Reply, Signalling, Temp, Tier,

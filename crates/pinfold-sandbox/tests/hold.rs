@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
-mod kit;
-
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -11,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use kit::{Bed, TIERS};
+use crate::kit::{Bed, TIERS};
 use pinfold_sandbox::{Attempt, Deed, Held, Opening, Profile, Reply, Tier, Watcher};
 
 /// Holds what lies outside the folder and hands it to another thread.

@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
-mod kit;
-
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +10,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use kit::{Bed, TIERS};
+use crate::kit::{Bed, TIERS};
 use pinfold_sandbox::{Attempt, Detail, Done, Intent, Mediation, Profile, Reply, Tier, Turn, Turns, Watcher};
 
 /// Carries out what lies in the folder, and remembers what else would change something.

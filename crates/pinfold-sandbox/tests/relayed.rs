@@ -2,14 +2,12 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
-mod kit;
-
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::thread;
 
-use kit::{Bed, TIERS};
+use crate::kit::{Bed, TIERS};
 
 use pinfold_sandbox::{Blind, Command, Confined, End, Entrances, Network, Profile, Signalling, Tier, start};
 

@@ -5,8 +5,6 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
 
-mod kit;
-
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kit::{Bed, TIERS};
+use crate::kit::{Bed, TIERS};
 use pinfold_sandbox::{Attempt, Blind, End, Network, Openings, Profile, Reply, Tier, Watcher};
 
 /// Programs outside, each behind a socket: one that is declared and others.

@@ -16,13 +16,11 @@
 mod change;
 #[path = "kit/cover.rs"]
 mod cover;
-#[path = "kit/escapes.rs"]
-mod escapes;
-#[path = "kit/mod.rs"]
-mod kit;
 #[path = "kit/shells.rs"]
 mod shells;
 
+use crate::escapes;
+use crate::kit;
 use change::Random;
 use pinfold_shell::{OpaqueWhy, parse};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -7,11 +7,10 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "kit/escapes.rs"]
-mod escapes;
 #[path = "kit/show.rs"]
 mod show;
 
+use crate::escapes;
 use pinfold_shell::parse;
 use std::fs;
 use std::path::Path;

@@ -8,13 +8,12 @@
     reason = "a test stops where it fails"
 )]
 
-mod common;
-
+use crate::common;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::{assert_golden, keys, read, text_of};
+use crate::common::{assert_golden, keys, read, text_of};
 
 use pinfold::consent::Request;
 use pinfold_terminal::dialog::{Dialog, DialogContext};

@@ -3,12 +3,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
+use crate::common;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use common::{assert_golden, keys, text_of};
+use crate::common::{assert_golden, keys, text_of};
 use pinfold_terminal::permissions::{PermissionItem, Screen, ScreenAction};
 use pinfold_terminal::{Key, KeyCode, TerminalSize};
 use serde_json::Value;

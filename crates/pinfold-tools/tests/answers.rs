@@ -8,14 +8,11 @@
     reason = "a test"
 )]
 
-#[path = "kit/runs.rs"]
-mod runs;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::runs::{RunBed, TIERS, no, yes};
 use pinfold::consent::{Act, Choice, Deed, Request};
-use runs::{RunBed, TIERS, no, yes};
 
 fn acts(request: &Request) -> &[Act] {
     match &request.deed {

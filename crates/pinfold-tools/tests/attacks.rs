@@ -9,9 +9,6 @@
     reason = "a test"
 )]
 
-#[path = "kit/runs.rs"]
-mod runs;
-
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -22,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::runs::{Ran, RunBed, TIERS, no, yes};
 use pinfold::audit::Ruled;
 use pinfold::consent::{Choice, Deed, Request};
 use pinfold_sandbox::Tier;
-use runs::{Ran, RunBed, TIERS, no, yes};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The place that a request is about in the end.

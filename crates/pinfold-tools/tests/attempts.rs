@@ -8,16 +8,13 @@
     reason = "a test"
 )]
 
-#[path = "kit/runs.rs"]
-mod runs;
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use crate::runs::{RunBed, TIERS, no, yes};
 use pinfold::audit::Ruled;
 use pinfold::consent::Choice;
 use pinfold_sandbox::Tier;
-use runs::{RunBed, TIERS, no, yes};
 
 #[test]
 fn yes_does_it_and_no_is_permission_denied() {

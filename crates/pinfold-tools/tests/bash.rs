@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
-#[path = "kit/shells.rs"]
-mod shells;
-
 use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::shells::{HOLDING, ShellBed, ask, bash, begin, until};
 use pinfold::audit::{Memory, Ruled};
 use pinfold::consent::Caller;
 use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
@@ -19,7 +17,6 @@ use pinfold_sandbox::Tier;
 use pinfold_tools::{Ended, Scrubbing, Shells, Surroundings, call_for};
 use serde::Deserialize;
 use serde_json::json;
-use shells::{HOLDING, ShellBed, ask, bash, begin, until};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,8 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod kit;
-
+use crate::kit;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kit::Bed;
+use crate::kit::Bed;
 use pinfold::RawCall;
 use pinfold_tools::{Content, Ended, call};
 use serde_json::json;

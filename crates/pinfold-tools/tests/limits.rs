@@ -3,16 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
-#[path = "kit/shells.rs"]
-mod shells;
-
 use std::time::Duration;
 
+use crate::shells::{ShellBed, ask};
 use pinfold::Session;
 use pinfold_sandbox::Limits;
 use pinfold_tools::{Ended, Reply};
 use serde_json::{Value, json};
-use shells::{ShellBed, ask};
 
 fn limited(bed: &ShellBed, limits: Limits) -> Session {
     let mut surroundings = bed.surroundings();

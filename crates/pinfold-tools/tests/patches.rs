@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod kit;
 #[path = "kit/patches.rs"]
 mod patches_kit;
 

@@ -2,15 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
-mod kit;
-#[path = "kit/shells.rs"]
-mod shells;
-
-use kit::Bed;
+use crate::kit::Bed;
+use crate::shells::{ShellBed, ask, bash, begin, until};
 use pinfold::RawCall;
 use pinfold_tools::{Ended, Scrubbing, Surroundings, call_with};
 use serde_json::{Value, json};
-use shells::{ShellBed, ask, bash, begin, until};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 

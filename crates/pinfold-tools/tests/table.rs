@@ -5,12 +5,10 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
-mod kit;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kit::Bed;
+use crate::kit::Bed;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -2,13 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod kit;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::kit::Bed;
 use ignore::WalkBuilder;
-use kit::Bed;
 use pinfold::policy::rule::Effect;
 use pinfold::policy::{Bases, Layer, Policy, Rule, Source, SourcedRule, Surroundings, ToolScopes};
 use pinfold::{Ambient, draw};

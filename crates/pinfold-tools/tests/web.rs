@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
-mod kit;
 #[path = "kit/web.rs"]
 mod surfing;
 

@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use pinfold_tests::Who;
 use pinfold_tests::bed::told;
 use pinfold_tests::record::sessions;
+use pinfold_tests::{Who, each};
 use serde_json::{Value, json};
 
 use super::{Runs, bash, write};
@@ -66,29 +66,26 @@ fn runs(who: Who) -> Runs {
     runs
 }
 
-#[test]
-fn a_hundred_agents_that_try_each_others_folders_write_only_their_own() {
-    for who in Who::present() {
-        let runs = runs(who);
-        let words =
-            ["--allow-bash", "--allowed-tools", "Agent", "--parallel", "16", "--json", "--prompt", "go"];
-        let output = runs.run(&words);
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-        for n in 0..AGENTS {
-            let folder = runs.bed.folder().join(name(n));
-            let found: BTreeSet<String> = fs::read_dir(&folder)
-                .expect("a folder")
-                .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-                .collect();
-            let expected =
-                ["given", "given-to", "mine", "own", "theirs", "tries.sh", "way"].map(str::to_owned).into();
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let of = format!("\"agent\":\"{}\"", name(n));
-            let its: Vec<&str> = text.lines().filter(|line| line.contains(&of)).collect();
-            assert_eq!(found, expected, "{}: {its:#?}", name(n));
-        }
-        recorded(&runs);
+#[each(user)]
+fn a_hundred_agents_that_try_each_others_folders_write_only_their_own(who: Who) {
+    let runs = runs(who);
+    let words = ["--allow-bash", "--allowed-tools", "Agent", "--parallel", "16", "--json", "--prompt", "go"];
+    let output = runs.run(&words);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    for n in 0..AGENTS {
+        let folder = runs.bed.folder().join(name(n));
+        let found: BTreeSet<String> = fs::read_dir(&folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        let expected =
+            ["given", "given-to", "mine", "own", "theirs", "tries.sh", "way"].map(str::to_owned).into();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let of = format!("\"agent\":\"{}\"", name(n));
+        let its: Vec<&str> = text.lines().filter(|line| line.contains(&of)).collect();
+        assert_eq!(found, expected, "{}: {its:#?}", name(n));
     }
+    recorded(&runs);
 }
 
 /// What the record says of each: its line, what it was let write, and what the kernel refused to its shell.

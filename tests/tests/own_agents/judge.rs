@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use pinfold_tests::Who;
 use pinfold_tests::bed::told;
+use pinfold_tests::{Who, each};
 use serde_json::{Value, json};
 
 use super::{Runs, bash};
@@ -26,40 +26,36 @@ fn program(command: &str) -> Value {
     json!({"command": command, "timeout": 2})
 }
 
-#[test]
-fn only_the_one_word_and_a_good_end_are_a_yes() {
-    for who in Who::present() {
-        for yes in
-            ["echo ALLOW", "printf ALLOW", "cat > /dev/null; echo ' ALLOW '", "echo no >&2; echo ALLOW"]
-        {
-            let (_, said) = judged(who, &program(yes), "auto");
-            assert!(said.contains("ALLOWED"), "{yes}: {said}");
-        }
-        for no in [
-            "echo ASK",
-            "echo allow",
-            "echo 'ALLOW.'",
-            "echo ALLOW; echo ASK",
-            "true",
-            // Crashes, with and without the word.
-            "echo ALLOW; exit 1",
-            "echo ALLOW; exit 2",
-            "echo ALLOW; kill -SEGV $$",
-            "no-such-program-at-all",
-            // Hangs, with the word said before.
-            "echo ALLOW; sleep 1000",
-            "echo ALLOW; exec >&-; sleep 1000",
-            // Garbage, and much of it.
-            "printf 'ALLOW\\000'",
-            "printf 'ALLOW\\377'",
-            "head -c 300 /dev/urandom",
-            "echo ALLOW; yes ALLOW | head -c 3000000",
-            "yes",
-            "{\"decision\":\"ALLOW\"}",
-        ] {
-            let (_, said) = judged(who, &program(no), "auto");
-            assert!(said.contains("DENIED"), "{no}: {said}");
-        }
+#[each(user)]
+fn only_the_one_word_and_a_good_end_are_a_yes(who: Who) {
+    for yes in ["echo ALLOW", "printf ALLOW", "cat > /dev/null; echo ' ALLOW '", "echo no >&2; echo ALLOW"] {
+        let (_, said) = judged(who, &program(yes), "auto");
+        assert!(said.contains("ALLOWED"), "{yes}: {said}");
+    }
+    for no in [
+        "echo ASK",
+        "echo allow",
+        "echo 'ALLOW.'",
+        "echo ALLOW; echo ASK",
+        "true",
+        // Crashes, with and without the word.
+        "echo ALLOW; exit 1",
+        "echo ALLOW; exit 2",
+        "echo ALLOW; kill -SEGV $$",
+        "no-such-program-at-all",
+        // Hangs, with the word said before.
+        "echo ALLOW; sleep 1000",
+        "echo ALLOW; exec >&-; sleep 1000",
+        // Garbage, and much of it.
+        "printf 'ALLOW\\000'",
+        "printf 'ALLOW\\377'",
+        "head -c 300 /dev/urandom",
+        "echo ALLOW; yes ALLOW | head -c 3000000",
+        "yes",
+        "{\"decision\":\"ALLOW\"}",
+    ] {
+        let (_, said) = judged(who, &program(no), "auto");
+        assert!(said.contains("DENIED"), "{no}: {said}");
     }
     let who = Who::present()[0];
     let args = json!({"command": "echo", "args": ["ALLOW"], "timeout": 5});

@@ -5,9 +5,9 @@ use std::process::{Child, Output};
 use std::thread;
 use std::time::Duration;
 
-use pinfold_tests::Who;
 use pinfold_tests::bed::told;
 use pinfold_tests::processes::signal;
+use pinfold_tests::{Who, each};
 use serde_json::json;
 
 use super::{Runs, bash, until, write};
@@ -48,33 +48,31 @@ fn two(who: Who) -> Runs {
     runs
 }
 
-#[test]
-fn a_second_run_in_a_folder_is_told_who_holds_it_and_comes_after() {
-    for who in Who::present() {
-        let runs = two(who);
-        let first = runs.at_work();
-        let holder = format!("(process {})", first.id());
-        for folder in [".", "below"] {
-            let refused = runs.run(&["--folder", folder, "--wait", "0", "--prompt", "go"]);
-            assert_eq!(refused.status.code(), Some(1), "{folder}: {}", told(&refused));
-            let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-            assert!(said.contains("is held by agent-") && said.contains(&holder), "{folder}: {said}");
-        }
-        let reads = runs.run(&["--read-only", "--wait", "0", "--prompt", "go"]);
-        assert_eq!(reads.status.code(), Some(0), "one that only reads waits for nobody: {}", told(&reads));
-        let outside = runs.bed.outside();
-        let beside = outside.to_str().expect("plain");
-        let other = runs.run(&["--folder", beside, "--wait", "0", "--prompt", "go"]);
-        assert_eq!(other.status.code(), Some(0), "nor one in another folder: {}", told(&other));
-
-        let second = runs.spawned(&["--prompt", "go"], "script.jsonl");
-        let ended = runs.let_end(first);
-        assert_eq!(ended.status.code(), Some(0), "{}", told(&ended));
-        let second = second.wait_with_output().expect("it ends");
-        assert_eq!(second.status.code(), Some(0), "{}", told(&second));
-        assert!(runs.bed.folder().join("second.txt").exists());
-        assert_eq!(runs.leases(), ["table"], "nothing is left");
+#[each(user)]
+fn a_second_run_in_a_folder_is_told_who_holds_it_and_comes_after(who: Who) {
+    let runs = two(who);
+    let first = runs.at_work();
+    let holder = format!("(process {})", first.id());
+    for folder in [".", "below"] {
+        let refused = runs.run(&["--folder", folder, "--wait", "0", "--prompt", "go"]);
+        assert_eq!(refused.status.code(), Some(1), "{folder}: {}", told(&refused));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains("is held by agent-") && said.contains(&holder), "{folder}: {said}");
     }
+    let reads = runs.run(&["--read-only", "--wait", "0", "--prompt", "go"]);
+    assert_eq!(reads.status.code(), Some(0), "one that only reads waits for nobody: {}", told(&reads));
+    let outside = runs.bed.outside();
+    let beside = outside.to_str().expect("plain");
+    let other = runs.run(&["--folder", beside, "--wait", "0", "--prompt", "go"]);
+    assert_eq!(other.status.code(), Some(0), "nor one in another folder: {}", told(&other));
+
+    let second = runs.spawned(&["--prompt", "go"], "script.jsonl");
+    let ended = runs.let_end(first);
+    assert_eq!(ended.status.code(), Some(0), "{}", told(&ended));
+    let second = second.wait_with_output().expect("it ends");
+    assert_eq!(second.status.code(), Some(0), "{}", told(&second));
+    assert!(runs.bed.folder().join("second.txt").exists());
+    assert_eq!(runs.leases(), ["table"], "nothing is left");
 }
 
 #[test]
@@ -91,21 +89,17 @@ fn whoever_waits_says_for_whom() {
     runs.let_end(first);
 }
 
-#[test]
-fn a_run_that_is_killed_holds_nothing_any_more() {
-    for who in Who::present() {
-        let runs = two(who);
-        let mut first = runs.at_work();
-        assert_eq!(runs.leases().len(), 2, "the control: it holds one");
-        signal(&first, "KILL");
-        first.wait().expect("it is gone");
-        let second = runs.run(&["--wait", "30s", "--prompt", "go"]);
-        assert_eq!(second.status.code(), Some(0), "{}", told(&second));
-        assert!(
-            runs.bed.folder().join("second.txt").exists() && !runs.bed.folder().join("first.txt").exists()
-        );
-        assert_eq!(runs.leases(), ["table"], "what it left is taken away");
-    }
+#[each(user)]
+fn a_run_that_is_killed_holds_nothing_any_more(who: Who) {
+    let runs = two(who);
+    let mut first = runs.at_work();
+    assert_eq!(runs.leases().len(), 2, "the control: it holds one");
+    signal(&first, "KILL");
+    first.wait().expect("it is gone");
+    let second = runs.run(&["--wait", "30s", "--prompt", "go"]);
+    assert_eq!(second.status.code(), Some(0), "{}", told(&second));
+    assert!(runs.bed.folder().join("second.txt").exists() && !runs.bed.folder().join("first.txt").exists());
+    assert_eq!(runs.leases(), ["table"], "what it left is taken away");
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 
-use pinfold_tests::Who;
 use pinfold_tests::bed::told;
 use pinfold_tests::product::pinfold;
+use pinfold_tests::{Who, each};
 use serde_json::{Value, json};
 
 use super::Runs;
@@ -63,45 +63,43 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
     held.collect()
 }
 
-#[test]
-fn a_key_is_in_one_header_and_in_nothing_that_is_kept_or_told() {
-    for who in Who::present() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let base = format!("http://{}", listener.local_addr().expect("an address"));
-        let server = thread::spawn(move || {
-            answers().map(|frames| {
-                let (mut stream, _) = listener.accept().expect("a request");
-                let got = request(&stream);
-                stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n").expect("an answer");
-                for frame in frames {
-                    write!(stream, "data: {frame}\n\n").expect("an answer");
-                }
-                stream.write_all(b"data: [DONE]\n\n").expect("an answer");
-                got
-            })
-        });
-        let runs = Runs::new(who, &[]);
-        // What no look at the words sees.
-        let look = "env; cat /proc/self/environ /proc/*/environ ~/.local/state/pinfold/agents/*";
-        fs::write(runs.bed.folder().join("look.sh"), look).expect("a file");
-        runs.bed.give();
-        let mut command = runs.bed.free(pinfold());
-        command.args(["agent", "run", "--model", "chat:local", "--allow-bash", "--json", "--prompt", "go"]);
-        command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", base).stdin(Stdio::null());
-        let output = command.output().expect("pinfold can be started");
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-        for (head, body) in server.join().expect("two requests") {
-            assert_eq!(head.matches(KEY).count(), 1, "{head}");
-            assert!(head.contains(&format!("Bearer {KEY}")) && !body.contains(KEY), "{body}");
-        }
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(said.contains("the key is [key]"), "the words of the model are there: {said}");
-        assert!(said.contains("PWD="), "the command has told its environment: {said}");
-        let told = said + &String::from_utf8_lossy(&output.stderr);
-        assert!(!told.contains(KEY), "{told}");
-        let home = runs.bed.home();
-        assert!(!holding(&home, "the key is").is_empty(), "the control: the run is kept there");
-        assert_eq!(holding(&home, KEY), [""; 0], "nothing that is kept has it");
-        assert_eq!(holding(&runs.bed.folder(), KEY), [""; 0]);
+#[each(user)]
+fn a_key_is_in_one_header_and_in_nothing_that_is_kept_or_told(who: Who) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = thread::spawn(move || {
+        answers().map(|frames| {
+            let (mut stream, _) = listener.accept().expect("a request");
+            let got = request(&stream);
+            stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n").expect("an answer");
+            for frame in frames {
+                write!(stream, "data: {frame}\n\n").expect("an answer");
+            }
+            stream.write_all(b"data: [DONE]\n\n").expect("an answer");
+            got
+        })
+    });
+    let runs = Runs::new(who, &[]);
+    // What no look at the words sees.
+    let look = "env; cat /proc/self/environ /proc/*/environ ~/.local/state/pinfold/agents/*";
+    fs::write(runs.bed.folder().join("look.sh"), look).expect("a file");
+    runs.bed.give();
+    let mut command = runs.bed.free(pinfold());
+    command.args(["agent", "run", "--model", "chat:local", "--allow-bash", "--json", "--prompt", "go"]);
+    command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", base).stdin(Stdio::null());
+    let output = command.output().expect("pinfold can be started");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    for (head, body) in server.join().expect("two requests") {
+        assert_eq!(head.matches(KEY).count(), 1, "{head}");
+        assert!(head.contains(&format!("Bearer {KEY}")) && !body.contains(KEY), "{body}");
     }
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("the key is [key]"), "the words of the model are there: {said}");
+    assert!(said.contains("PWD="), "the command has told its environment: {said}");
+    let told = said + &String::from_utf8_lossy(&output.stderr);
+    assert!(!told.contains(KEY), "{told}");
+    let home = runs.bed.home();
+    assert!(!holding(&home, "the key is").is_empty(), "the control: the run is kept there");
+    assert_eq!(holding(&home, KEY), [""; 0], "nothing that is kept has it");
+    assert_eq!(holding(&runs.bed.folder(), KEY), [""; 0]);
 }

@@ -1,0 +1,7 @@
+//! The tests of this crate from outside, as one program: a file of tests is a module here.
+
+mod kit;
+
+mod broker;
+mod socket;
+mod webhook;

@@ -1,0 +1,4 @@
+//! The tests of this crate from outside, as one program: a file of tests is a module here.
+
+mod boundary;
+mod lists;

@@ -1,0 +1,9 @@
+//! The tests of this crate from outside, as one program: a file of tests is a module here.
+
+mod kit;
+
+mod confine;
+mod hold;
+mod mediated;
+mod relayed;
+mod sockets;

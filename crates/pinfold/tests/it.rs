@@ -1,0 +1,15 @@
+//! The tests of this crate from outside, as one program: a file of tests is a module here.
+
+mod agents;
+mod check;
+mod consent;
+mod gate;
+mod grants;
+mod hooks;
+mod learn;
+mod ledger;
+mod mcp_paths;
+mod process;
+mod record;
+mod rules;
+mod settings;
