@@ -166,7 +166,7 @@ impl ToolCall {
         }
     }
 
-    /// Returns `true` if the tool itself is a part that is judged: somebody else carries it out, or what it touches is no place.
+    /// Returns `true` if the tool itself is a part that is judged: a third-party tool, or one whose effect is no place.
     pub fn judged_itself(&self) -> bool {
         matches!(self, Self::Mcp(_) | Self::Foreign(_) | Self::WebFetch(_))
     }

@@ -1,6 +1,6 @@
 //! Grants: the calls that an approval covers beyond the one asked about, by pattern, place or folder.
 //!
-//! How long it holds is for whoever keeps it; nothing here knows the time. A grant is about what a call resolves to, so
+//! Its lifetime is for its keeper to enforce; nothing here knows the time. A grant is about what a call resolves to, so
 //! that another name of the same place is covered and the same name of another place is not.
 
 use std::collections::HashMap;

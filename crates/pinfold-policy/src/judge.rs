@@ -121,7 +121,7 @@ pub fn touches(case: &Case<'_>, rules: &RuleSet) -> bool {
     parts(case).any(|(_, part)| matching::touches(case, rules, part))
 }
 
-/// Returns `true` if rules that take something away are about a place, whoever names it.
+/// Returns `true` if rules that take something away are about a place, under any of its names.
 pub fn restricts_place(policy: &Policy, fact: &PathFact) -> bool {
     let about = |effect| matching::restricts_place(policy.rules(effect), fact);
     [Effect::Deny, Effect::Ask].into_iter().any(about)

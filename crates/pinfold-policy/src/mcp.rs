@@ -1,7 +1,7 @@
 //! Tools of MCP servers, understood as far as their names go: which arguments are paths, and whether the operation
 //! reads or writes them.
 //!
-//! Nobody vouches for a server, so everything here errs to the strict side: an operation that does not say what it
+//! A server's claims are unverified, so everything here errs to the strict side: an operation that does not say what it
 //! does counts as writing, a text under the name of a path is that path whatever else it looks like, and any other
 //! text is looked up as one.
 //!
@@ -44,8 +44,8 @@ pub struct McpCall {
 }
 
 impl McpCall {
-    /// Understands a call by the name of its tool; `None` when that is no name of an MCP tool. `shape`: what whoever
-    /// passes it on knows of its arguments.
+    /// Understands a call by the name of its tool; `None` when that is no name of an MCP tool. `shape`: the
+    /// caller's knowledge of its arguments.
     ///
     /// # Errors
     /// [`BadField`] when the input is no object, or an argument that names a path is no path.

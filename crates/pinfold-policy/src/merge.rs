@@ -36,7 +36,7 @@ pub struct Merged {
     pub mode: Located<Mode>,
     /// The conditions under which a command needs no question although no rule allows it.
     pub bash: Located<BashMode>,
-    /// Whether an unattended agent has a shell; may be unset.
+    /// Shell of an unattended agent, on or off; may be unset.
     pub allow_bash: Option<Located<bool>>,
     /// The safeguards in force.
     pub immune: Located<Immune>,
@@ -89,7 +89,7 @@ pub struct Ignored {
 /// Why something that was said does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhyIgnored {
-    /// It would widen, and the file is not trusted as it is now.
+    /// A value that would widen, in a file that is not trusted as it is now.
     NotTrusted,
     /// Only managed settings may say it.
     ManagedOnly,
@@ -176,8 +176,8 @@ fn all_secrets(layers: Vec<Located<Secrets>>) -> Option<Located<Secrets>> {
     Some(Located { value: all, source })
 }
 
-/// What is looser than the default becomes the default. It stays somebody's word: what nobody has said may be filled in
-/// by whoever starts a session.
+/// Replaces a value looser than the default by the default. It stays a chosen value: an unset one may be filled in
+/// by the caller that starts a session.
 fn tighten<T: Copy + Default>(value: &mut Located<T>, looseness: fn(T) -> u8) {
     if looseness(value.value) > looseness(T::default()) {
         value.value = T::default();

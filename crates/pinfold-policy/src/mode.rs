@@ -1,4 +1,4 @@
-//! What happens when no rule has an opinion, and the few switches beside it.
+//! Modes: the decision when no rule has an opinion, and the few switches beside it.
 
 use crate::tool::{near_name, nearest_name};
 
@@ -36,7 +36,7 @@ macro_rules! choices {
 pub(crate) use choices;
 
 choices! {
-    /// What happens when no rule has an opinion.
+    /// The decision when no rule has an opinion.
     Mode {
         /// Safe tools run, all else asks.
         #[default]
@@ -88,25 +88,25 @@ impl Mode {
 }
 
 choices! {
-    /// When a command needs no question although no rule allows it.
+    /// The conditions under which a command needs no question although no rule allows it.
     BashMode {
         /// Never.
         #[default]
         Ask = "ask";
-        /// When every part of it only reads.
+        /// Every part of it only reads.
         ReadOnly = "read-only";
-        /// When the kernel holds it in full, or every part of it only reads.
+        /// The kernel holds it in full, or every part of it only reads.
         Sandboxed = "sandboxed";
     }
 }
 
 choices! {
-    /// Which safeguards hold.
+    /// The safeguards in force.
     Immune {
         /// All.
         #[default]
         All = "all";
-        /// Those against what cannot be brought back.
+        /// Safeguards against losses that cannot be undone.
         Unrecoverable = "unrecoverable";
         /// Only those against the removal of a root or home directory, and their kind.
         Breaker = "breaker";
@@ -114,7 +114,7 @@ choices! {
 }
 
 choices! {
-    /// How far an agent may read.
+    /// The range of an agent's reads.
     Reads {
         /// Anywhere, less what is guarded or denied.
         #[default]
@@ -140,7 +140,7 @@ impl UnknownChoice {
         Self::with(word, words, nearest_name(word, words))
     }
 
-    /// The same, where a word like none of them means the first, which holds where nothing is said.
+    /// Returns an error for a word like none of these, where the first holds if nothing is set.
     fn cautious(word: &str, words: &'static [&'static str]) -> Self {
         Self::with(word, words, words.first().copied().unwrap_or_default())
     }

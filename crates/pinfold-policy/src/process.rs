@@ -1,6 +1,6 @@
 //! Operations of a process of a shell outside the boundary, as calls of their own: in folders, or over the network.
 //!
-//! No model can say it: it has no name that is parsed and no input. It is made by whoever holds the process, from what
+//! No model can make such a call: it has no name that is parsed and no input. It is made by the supervisor that holds the process, from what
 //! the kernel showed, and goes down the same road as every call.
 
 use std::net::IpAddr;
@@ -103,7 +103,7 @@ impl ProcessCall {
         self.connects.as_ref().is_some_and(|to| !to.is_usual)
     }
 
-    /// How the process named the place of a claim.
+    /// Returns the names that the process used for the place of a claim.
     pub(crate) fn named(&self, claim: &PathClaim) -> impl Iterator<Item = PathBuf> {
         let same = |touch: &&Touch| Some(&touch.place) == claim.path.as_ref();
         self.touches.iter().filter(same).map(|touch| plain(Path::new(touch.named.as_os_str())))

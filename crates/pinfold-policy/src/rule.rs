@@ -10,14 +10,14 @@ use crate::pattern::{CommandPattern, NamePattern, PathPattern};
 use crate::source::Source;
 use crate::tool::{ToolName, near_name};
 
-/// What a rule does where it matches.
+/// The effect of a rule where it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// It happens without a question.
+    /// Allows without a question.
     Allow,
     /// A person is asked.
     Ask,
-    /// It does not happen.
+    /// Denies.
     Deny,
 }
 
@@ -39,7 +39,7 @@ pub struct Rule {
     covers: Covers,
 }
 
-/// What a rule covers.
+/// The calls that a rule covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Covers {
     /// Every call of this tool.
@@ -61,11 +61,11 @@ pub enum Covers {
 /// A rule with its effect and the place it was written at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcedRule {
-    /// What it does.
+    /// The effect.
     pub effect: Effect,
     /// The rule.
     pub rule: Rule,
-    /// Where it stands.
+    /// The source.
     pub source: Source,
 }
 
@@ -75,13 +75,13 @@ pub struct SourcedRule {
 pub struct BadRule {
     /// The text.
     pub text: String,
-    /// What is wrong with it.
+    /// The problem.
     pub why: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub mend: String,
 }
 
-/// The longest rule: more than anybody writes, and short enough to be compared with anything.
+/// Longest rule in bytes: more than a person writes, and short enough to be compared with anything.
 pub const LONGEST_RULE: usize = 4096;
 
 impl Rule {
@@ -129,7 +129,7 @@ impl Rule {
         Ok(Self { text: trimmed.to_owned(), covers })
     }
 
-    /// Understands a rule that somebody writes down and relies on: one about a tool under whose name no call comes, and which is
+    /// Parses a rule that is written down and relied on: one about a tool under whose name no call comes, and which is
     /// nearly that of another, would hold nothing. A name that is like no other may be a tool that an agent has got since.
     ///
     /// # Errors
@@ -150,7 +150,7 @@ impl Rule {
         &self.text
     }
 
-    /// What it covers.
+    /// Returns the calls that it covers.
     pub fn covers(&self) -> &Covers {
         &self.covers
     }
@@ -173,7 +173,7 @@ fn is_tool_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| plain(b) || (mcp && b == b'*'))
 }
 
-/// How the name of every MCP tool starts.
+/// Prefix of the name of every MCP tool.
 pub const MCP_PREFIX: &str = "mcp__";
 
 fn bare(tool: &str) -> Covers {

@@ -28,20 +28,20 @@ pub struct RuleSet {
     mcp: Vec<(NamePattern, usize)>,
 }
 
-/// The same rules, wherever their patterns are measured from.
+/// Equality of the rules, wherever their patterns are measured from.
 impl PartialEq for RuleSet {
     fn eq(&self, other: &Self) -> bool {
         self.rules == other.rules
     }
 }
 
-/// What has to follow the words so far, and the rule that says so.
+/// The words that have to follow, and the rule that says so.
 type Ending = (Rest, usize);
 
 /// Endings by the bytes that they begin with, all of one length.
 type ByStart = HashMap<Box<[u8]>, Vec<Ending>>;
 
-/// What is found by the words so far.
+/// Rules found by the words so far.
 #[derive(Debug, Clone, Default)]
 struct CommandNode {
     next: HashMap<Box<str>, CommandNode>,
@@ -50,7 +50,7 @@ struct CommandNode {
     starts: Vec<(usize, ByStart)>,
 }
 
-/// What is found by the names so far.
+/// Rules found by the names so far.
 #[derive(Debug, Clone, Default)]
 struct PathNode {
     next: HashMap<Box<[u8]>, PathNode>,
@@ -70,7 +70,7 @@ struct PathRule {
 pub struct PathMatch<'a> {
     /// The tool it names.
     pub tool: ToolName,
-    /// It says where it starts.
+    /// Set if it names its start.
     pub anchored: bool,
     /// The rule.
     pub rule: &'a Arc<SourcedRule>,
@@ -153,7 +153,7 @@ impl RuleSet {
     }
 
     /// Returns `true` if a rule for commands could match, were it known what some words become: its words are those of the
-    /// command up to one that nobody knows.
+    /// command up to an unknown one.
     pub fn may_match(&self, key: &CommandKey) -> bool {
         let mut node = &self.commands;
         for at in 0..key.len() {

@@ -1,4 +1,4 @@
-//! What one agent may touch: four fields, data bound to one call, not process state.
+//! The scope of one agent: four fields, data bound to one call, not process state.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub struct Scope {
     pub allow_bash: bool,
 }
 
-/// Whether a session may change anything.
+/// The access of a session: whether it may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reads, and writes inside its line.
@@ -23,11 +23,11 @@ pub enum Access {
     /// The sandbox mode `default-write`: reads, and writes inside its line and in the home directory, but for guarded
     /// places. Its processes write anywhere else too. An armed scope holds all the same.
     DefaultWrite,
-    /// Reads only; every write is denied and nobody is asked.
+    /// Reads only; every write is denied without a question.
     ReadOnly,
 }
 
-/// Who acts.
+/// The principal of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principal {
     /// The agent the person started.
@@ -46,11 +46,11 @@ impl Principal {
     }
 }
 
-/// Whether a person can be asked.
+/// The interaction of a session: whether a person can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interaction {
-    /// Somebody is there to answer.
+    /// An approver is there to answer.
     Interactive,
-    /// Nobody is: what would be asked is denied.
+    /// No approver: a question is a denial.
     Headless,
 }

@@ -1,15 +1,15 @@
-//! Where a rule or setting was written.
+//! Sources of rules and settings.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// Where settings come from, the strongest first.
+/// Layers of settings, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// Deployed by an organisation; nobody below can undo it.
+    /// Deployed by an organisation; no other layer can undo it.
     Managed,
     /// Flags of the command line: for one run.
     CommandLine,
@@ -46,7 +46,7 @@ impl Layer {
     }
 }
 
-/// Where a rule or setting was written: `project .pinfold/settings.json:7:5`.
+/// Position of a rule or setting: `project .pinfold/settings.json:7:5`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Source {
     /// The layer.
@@ -87,6 +87,6 @@ impl fmt::Display for Source {
 pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Position.
     pub source: Source,
 }

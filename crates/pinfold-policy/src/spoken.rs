@@ -46,7 +46,7 @@ fn input(tool: &str, about: &str) -> Result<Value, String> {
     })
 }
 
-/// What a call of a tool is about, by the name of its field.
+/// Returns the main field of a tool's input, by which a call is abbreviated.
 fn field(tool: &str) -> Option<&'static str> {
     match (tool, ToolName::parse(tool)) {
         (_, Some(ToolName::Bash)) => Some("command"),

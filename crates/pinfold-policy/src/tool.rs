@@ -10,7 +10,7 @@ use crate::input::{
     ShellOutputInput, ShellSendInput, WebFetchInput, WriteInput,
 };
 
-/// What a tool can do at most.
+/// The highest level of effect of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Level {
     /// Looks, and changes nothing.
@@ -36,7 +36,7 @@ macro_rules! tools {
                 match self { $( Self::$variant => $name, )+ }
             }
 
-            /// What the tool can do at most.
+            /// Returns the highest level of effect.
             pub fn level(self) -> Level {
                 match self { $( Self::$variant => Level::$level, )+ }
             }
@@ -163,7 +163,7 @@ const OLDER_NAMES: &[(&str, ToolName)] = &[
     ("web_fetch", ToolName::WebFetch),
 ];
 
-/// How much of a made-up name is compared: no tool's name is longer, and the comparison is quadratic.
+/// Longest part of an unknown name that is compared: no tool's name is longer, and the comparison is quadratic.
 const MAX_NAME: usize = 32;
 
 fn edit_distance(a: &[char], b: &[char]) -> usize {

@@ -1,4 +1,4 @@
-//! Which tools a model is shown: none of which no call could be allowed.
+//! Tools that a model is shown: all but those of which no call could be allowed.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ pub enum WayIn {
     OwnTools,
     /// A call that another agent carries out itself, and asks its hook about.
     Hook,
-    /// The same, where a run of ours holds the agent with all that it starts.
+    /// A hook, where a run of ours holds the agent with everything that it starts.
     HookInRun,
 }
 

@@ -172,7 +172,7 @@ impl Declared {
         Some(strict.no(why, "allow_metacharacters", strict.allowed_for(Operation::Read)))
     }
 
-    /// The no to a call of an MCP tool as such: it is switched off, nobody says what its operation does, or an
+    /// Returns the denial of a call of an MCP tool as such: it is switched off, its operation is unknown, or an
     /// argument that may be a path is none.
     pub fn mcp_no(&self, call: &McpCall) -> Option<DeclaredNo> {
         let tool = ScopedTool::Mcp(&call.name);

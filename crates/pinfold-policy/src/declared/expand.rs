@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// What entries and words are expanded by. Plain data: whoever may look at the environment fills it in.
+/// Values for the expansion of entries and words. Plain data: the caller that may read the environment fills it in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Surroundings {
     /// Home directory that `~` stands for.

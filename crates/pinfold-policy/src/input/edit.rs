@@ -40,7 +40,7 @@ input! {
 }
 
 words! {
-    /// What a notebook cell holds.
+    /// The content of a notebook cell.
     CellType {
         /// Code that a kernel runs.
         Code = "code",
@@ -52,7 +52,7 @@ words! {
 }
 
 words! {
-    /// What `NotebookEdit` does with the cell.
+    /// The change that `NotebookEdit` makes to the cell.
     CellMode {
         /// Give the cell a new source.
         Replace = "replace",
@@ -76,7 +76,7 @@ input! {
         new_source = "new_source" | "newSource" | "source": Option<String>,
         /// The type of the cell; needed for insert, kept when absent otherwise.
         cell_type = "cell_type" | "cellType": Option<CellType>,
-        /// What to do; replace when absent.
+        /// The change; replace when absent.
         mode = "edit_mode" | "editMode" | "mode": Option<CellMode>,
     }
 }

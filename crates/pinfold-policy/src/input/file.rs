@@ -10,7 +10,7 @@ input! {
         path = "file_path" | "path" | "filePath" | "filename" | "file" | "target_file" | "absolute_path": PathText,
         /// The line to start at, counted from 1.
         offset = "offset" | "start_line" | "startLine": Option<u64>,
-        /// How many lines to return at most.
+        /// The most lines to return.
         limit = "limit" | "max_lines" | "maxLines": Option<u64>,
     }
 }

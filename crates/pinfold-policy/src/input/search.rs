@@ -24,13 +24,13 @@ input! {
 }
 
 words! {
-    /// What `Grep` returns.
+    /// The result of `Grep`.
     OutputMode {
         /// Matching lines.
         Content = "content",
         /// The files that hold a match.
         Files = "files_with_matches",
-        /// How many matching lines each file holds.
+        /// The number of matching lines of each file.
         Count = "count",
     }
 }
@@ -46,7 +46,7 @@ input! {
         glob = "glob" | "include" | "include_pattern": Option<String>,
         /// Only files of this type, as ripgrep names them: rust, py, js, …
         file_type = "type" | "file_type": Option<String>,
-        /// What to return; `files_with_matches` when absent.
+        /// The form of the result; `files_with_matches` when absent.
         output = "output_mode" | "outputMode": Option<OutputMode>,
         /// Lines to show after each match (content only).
         after = "-A" | "after_context": Option<u64>,

@@ -33,7 +33,7 @@ impl Field for CommandText {
     }
 }
 
-/// A time in milliseconds, not longer than anybody waits for a tool.
+/// A time in milliseconds, up to the longest wait for a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitMs(u64);
 
@@ -68,7 +68,7 @@ input! {
         command = "command" | "cmd" | "script": CommandText,
         /// After how many milliseconds everything it started is ended; 120000 when absent, in the background no limit when absent.
         timeout = "timeout" | "timeout_ms" | "timeoutMs": Option<WaitMs>,
-        /// What the command is for, in a few words, for the person.
+        /// The purpose of the command, in a few words, for the person.
         description = "description": Option<String>,
         /// Return at once and let it run; read it with `BashOutput`, end it with `KillBash`.
         background = "run_in_background" | "background" | "is_background": Option<bool>,
@@ -100,7 +100,7 @@ input! {
     ShellSendInput {
         /// The background shell, as Bash named it.
         id = "bash_id" | "shell_id" | "id": String,
-        /// What to send to its standard input, as it stands; end a line with \n.
+        /// The text to send to its standard input, as it stands; end a line with \n.
         text = "text" | "input" | "data": String,
         /// Close its standard input afterwards.
         close = "close" | "eof": Option<bool>,

@@ -18,11 +18,11 @@ impl Field for WebUrl {
 }
 
 words! {
-    /// How a page is asked for.
+    /// The method of a page request.
     WebMethod {
         /// With its content.
         Get = "GET",
-        /// What the server says about it, without the content.
+        /// The headers of the answer, without the content.
         Head = "HEAD",
     }
 }
@@ -36,7 +36,7 @@ input! {
         method = "method": Option<WebMethod>,
         /// Pass over this many characters of the content first, to read on in a long page.
         offset = "offset": Option<u64>,
-        /// What is sought on the page. Nothing is done with it: the content is returned as it is.
+        /// The subject that is sought on the page. It is not used: the content is returned as it is.
         prompt = "prompt": Option<String>,
     }
 }

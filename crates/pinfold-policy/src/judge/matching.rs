@@ -124,7 +124,7 @@ fn may_read(case: &Case<'_>) -> bool {
     matches!(case.call, ToolCall::Mcp(call) if call.class() == McpClass::Unknown)
 }
 
-/// Returns `true` if rules that take something away are about a place, whoever names it.
+/// Returns `true` if rules that take something away are about a place, under any of its names.
 pub(super) fn restricts_place(rules: &RuleSet, fact: &PathFact) -> bool {
     let real = fact.real.as_deref().filter(|real| *real != fact.asked);
     let mut paths = std::iter::once(fact.asked.as_path()).chain(real);

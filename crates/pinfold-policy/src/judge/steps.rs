@@ -15,8 +15,8 @@ use crate::rule::Effect;
 use crate::scope::Access;
 use crate::tool::Level;
 
-/// What nobody can say yes to because somebody said no: rules, the armed scope of a subagent, declared path scopes,
-/// what an agent's definition leaves out, a session that only reads.
+/// Denies what no approval can allow: deny rules, the armed scope of a subagent, declared path scopes,
+/// tools that an agent's definition leaves out, writes in a session that only reads.
 pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     if let Some(unread) = case.policy.unread.first() {
         return Some(deny(Reason::RuleNotRead(unread.clone())));
@@ -290,7 +290,7 @@ pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion
     })
 }
 
-/// A read by a command of which it is not known where it leads. Nothing is opened by us, so that nobody may say no, but
+/// Asks about a read by a command that does not resolve. Nothing is opened by us, so that a denial is not needed, but
 /// what it leads to may be guarded. Where the kernel holds the command, it is held there too.
 fn unresolved_read(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -> Option<Reason> {
     match &fact.standing {
@@ -352,8 +352,8 @@ pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     })
 }
 
-/// What only the shell of the call sees is its own to change, but for an agent that changes nothing: what its commands are
-/// there for is decided with them, what they write beside that is not.
+/// Allows changes of places that only the shell of the call sees, but for an agent that changes nothing: the purpose of
+/// its commands is decided with them, what they write beside that is not.
 fn shells_own(case: &Case<'_>, claim: &PathClaim) -> Opinion {
     let changes_nothing = case.policy.mode == Mode::Explore && matches!(claim.origin, Origin::Aside(_));
     if changes_nothing && claim.operation.writes() {

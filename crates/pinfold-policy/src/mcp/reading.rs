@@ -126,7 +126,7 @@ fn steps(text: &str) -> Vec<String> {
     found
 }
 
-/// What is left where marks are taken away that only say how the text is written: escapes, the `@` by which agents name
+/// Returns the text without marks that only say how it is written: escapes, the `@` by which agents name
 /// files, quotation marks, the separators of Windows.
 fn unwritten(text: &str) -> Vec<String> {
     let mut found = Vec::new();

@@ -30,7 +30,7 @@ impl ArgumentKind {
     }
 }
 
-/// What is known of arguments, laid out as they are: `{"edits": {"where": "path"}}`. Lists are looked through, so the
+/// Knowledge of arguments, laid out as they are: `{"edits": {"where": "path"}}`. Lists are looked through, so the
 /// same stands for `{"edits": [{"where": …}, …]}`. A field `*` stands for those that have none of their own here, and
 /// one without a name for the value itself, where it can be an object or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -94,7 +94,7 @@ impl Shape {
         }
     }
 
-    /// What the schema of a tool's input says: strings whose format is one of paths, and those whose description calls
+    /// Reads the schema of a tool's input: strings whose format is one of paths, and those whose description calls
     /// them one, unless their name says that they are text. `None`: nothing.
     pub fn of_schema(schema: &Value) -> Option<Self> {
         let mut reader = Reader { root: schema, parts: 0, depth: 0, followed: Vec::new() };

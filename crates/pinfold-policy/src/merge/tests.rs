@@ -4,7 +4,7 @@ use super::*;
 use crate::hook::{Hook, HookEvent};
 use crate::settings::Flags;
 
-/// Layers as lines (`layer {…}`, a `?` behind the layer says that nobody trusted it), then what holds: `= key value`
+/// Layers as lines (`layer {…}`, a `?` behind the layer says that it is not trusted), then what holds: `= key value`
 /// for each value that is not built in, `+ effect rule` for each rule, `- …` for what does not count.
 const CASES: &str = include_str!("cases.txt");
 

@@ -1,4 +1,4 @@
-//! How a person is reached who answers questions: the values that only this section has.
+//! Channels to approvers: the values that only this section has.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use serde_json::json;
 use super::reader::{Reader, quoted, span};
 use super::value::Setting;
 
-/// How long an answer is waited for.
+/// Time limit for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience(pub Duration);
 
-/// The longest that anything waits: whoever starts a task for longer has to say so once a day.
+/// Longest wait: a longer task has to be confirmed once a day.
 const LONGEST: Duration = Duration::from_hours(24);
 
 impl Patience {
@@ -59,8 +59,8 @@ impl Setting for Patience {
     }
 }
 
-/// The address that questions are sent to. What is said there decides, so it is either this machine or nobody on the
-/// way can read or change it.
+/// The address that questions are sent to. Its answer decides, so it is either this machine or protected against reading and
+/// changes on the way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WebhookUrl(String);
 
@@ -68,10 +68,10 @@ pub struct WebhookUrl(String);
 const LOOPBACK: [&str; 3] = ["http://127.0.0.1", "http://[::1]", "http://localhost"];
 
 impl WebhookUrl {
-    /// Takes an address, unless somebody on the way could read it.
+    /// Takes an address, unless it could be read on the way.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let plain = |c: char| {
             c.is_ascii_graphic() && !matches!(c, '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}')

@@ -1,4 +1,4 @@
-//! What cannot be meant in a settings file: where, what, and what to write instead.
+//! Errors in a settings file: position, problem, and the text to write instead.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,13 +9,13 @@ use crate::source::Source;
 /// One place in a settings file that cannot be meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadSetting {
-    /// Where it stands.
+    /// Position.
     pub source: Source,
     /// The bytes it takes in the text, for a picture of the place.
     pub span: Range<usize>,
-    /// What stands there, and why it cannot be.
+    /// The text there, and the problem with it.
     pub what: String,
-    /// What to write instead; empty when there is nothing better to say.
+    /// The text to write instead; empty when there is nothing better to say.
     pub mend: String,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for BadSetting {
 /// All that cannot be meant in one file. None of the file is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadSettings {
-    /// What was read, for a picture of each place; empty when it was not even text.
+    /// Text of the file, for an excerpt of each position; empty when it was not even text.
     pub text: Arc<str>,
     /// Each place, in the order of the file; never empty.
     pub bad: Vec<BadSetting>,

@@ -9,7 +9,7 @@ use super::{BadSettings, STRICT, Settings};
 use crate::rule::{Effect, Rule};
 use crate::source::Layer;
 
-/// What is to be changed.
+/// A change of a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// A rule more, unless it stands there already.
@@ -18,7 +18,7 @@ pub enum Change {
     Remove(Effect, String),
     /// An entry of a list more, unless it stands there already.
     Include(List, String),
-    /// A word where none stands. What somebody said there stays.
+    /// A word where none stands. An existing word stays.
     Say(Word, String),
 }
 
@@ -59,11 +59,11 @@ pub enum List {
 /// A setting that is one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// What happens when no rule has an opinion.
+    /// The mode.
     DefaultMode,
-    /// When a command needs no question.
+    /// The conditions under which a command needs no question.
     Bash,
-    /// How much a command may write.
+    /// The range of a command's writes.
     SandboxMode,
 }
 
@@ -92,7 +92,7 @@ impl Word {
     }
 }
 
-/// What a new file starts as.
+/// Initial text of a new file.
 const EMPTY: &str = "{}\n";
 
 /// The text of a file with all changes; `None` when it is so already. `before` is `None` for a file that is to be made.

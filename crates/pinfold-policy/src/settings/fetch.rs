@@ -1,4 +1,4 @@
-//! How much one agent may fetch.
+//! Limits of the pages that one agent may fetch.
 
 use jsonc_parser::ast::Value;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::reader::{Reader, quoted, span};
 use super::record::Size;
 use super::value::Setting;
 
-/// How much one agent may fetch in one session. What comes from its cache costs nothing.
+/// Limits of the pages that one agent may fetch in one session. Pages from its cache cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchBudget {
     /// Requests, each redirect one of its own.
@@ -26,7 +26,7 @@ impl Default for FetchBudget {
 }
 
 impl FetchBudget {
-    /// What settings say.
+    /// Returns the limits of the settings.
     pub fn of(said: &NetworkSettings) -> Self {
         let usual = Self::default();
         Self {
@@ -36,11 +36,11 @@ impl FetchBudget {
     }
 }
 
-/// How many requests.
+/// A number of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Fetches(pub u32);
 
-/// How many bytes.
+/// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FetchSize(pub u64);
 

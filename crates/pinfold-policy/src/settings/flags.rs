@@ -1,4 +1,4 @@
-//! What flags of the command line say, as a layer of settings like any other.
+//! Flags of the command line, as a layer of settings like any other.
 
 use pinfold_host::HostRule;
 

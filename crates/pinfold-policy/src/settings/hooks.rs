@@ -173,7 +173,7 @@ fn hooks(value: &Value<'_>, reader: &mut Reader<'_>, about: About) -> Vec<Locate
 }
 
 choices! {
-    /// What is asked.
+    /// The kind of a hook.
     HookType {
         /// A program.
         #[default]
@@ -184,12 +184,12 @@ choices! {
 }
 
 choices! {
-    /// What becomes of a call when its hook fails.
+    /// The effect of a failing hook on its call.
     OnFailure {
         /// The hook has no say.
         #[default]
         Continue = "continue";
-        /// It has said no.
+        /// Denies the call.
         Block = "block";
     }
 }
@@ -207,7 +207,7 @@ section! {
         shell = "shell": HookShell,
         /// A rule: asked only about calls that it covers.
         only = "if": Option<Rule>,
-        /// How many seconds an answer is waited for.
+        /// The time limit for an answer, in seconds.
         timeout = "timeout": Option<Seconds>,
         /// A failure is a no.
         fail_closed = "failClosed": bool,
@@ -237,7 +237,7 @@ section! {
         plain = "allowPlainHttp": bool,
         /// A rule: asked only about calls that it covers.
         only = "if": Option<Rule>,
-        /// How many seconds an answer is waited for.
+        /// The time limit for an answer, in seconds.
         timeout = "timeout": Option<Seconds>,
         /// A failure is a no.
         fail_closed = "failClosed": bool,
@@ -424,7 +424,7 @@ impl Setting for Headers {
     }
 }
 
-/// The same for every group of a kind of event.
+/// Returns the schema for every group of a kind of event.
 fn groups_schema(about: About) -> serde_json::Value {
     let of = |word: &str, mut schema: serde_json::Value| {
         if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {

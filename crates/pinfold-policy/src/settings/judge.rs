@@ -1,4 +1,4 @@
-//! Who may take routine questions away in the mode `auto`.
+//! The judge that may answer routine questions in the mode `auto`.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ section! {
         command = "command": String,
         /// The arguments; then the program is started without a shell.
         args = "args": Option<Vec<String>>,
-        /// How many seconds an answer is waited for.
+        /// The time limit for an answer, in seconds.
         timeout = "timeout": Option<Seconds>,
     }
 }

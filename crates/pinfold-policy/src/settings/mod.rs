@@ -55,12 +55,12 @@ use crate::source::{Layer, Located, Source};
 /// The longest text that is read: more than ten thousand rules take.
 pub const LONGEST: usize = 4 << 20;
 
-/// Where the schema of these files is published, for the key `$schema`.
+/// Address at which the schema of these files is published, for the key `$schema`.
 pub const SCHEMA_URL: &str =
     "https://raw.githubusercontent.com/pinfold/pinfold/main/docs/settings.schema.json";
 
 choices! {
-    /// How much a command may write. The kernel holds it.
+    /// The range of a command's writes. The kernel holds it.
     SandboxMode {
         /// Nothing but a private temporary directory.
         ReadOnly = "read-only";
@@ -75,7 +75,7 @@ choices! {
 }
 
 choices! {
-    /// What a command can reach over the network.
+    /// The network access of a command.
     Network {
         /// Nothing.
         #[default]
@@ -86,9 +86,9 @@ choices! {
 }
 
 section! {
-    /// Who may do what without a question, and what nobody may.
+    /// Calls that need no question, calls that are asked about, and calls that are denied.
     Permissions {
-        /// What happens when no rule has an opinion.
+        /// The mode: the decision when no rule has an opinion.
         default_mode = "defaultMode": Option<Located<Mode>>,
         /// Calls that need no question, such as `Bash(npm run *)`.
         allow = "allow": AllowRules,
@@ -98,7 +98,7 @@ section! {
         deny = "deny": Vec<Located<Rule>>,
         /// More folders that may be read, and written as the mode says. Nothing is configured from there.
         additional_directories = "additionalDirectories": Vec<Located<String>>,
-        /// Nobody can enter `bypassPermissions`. Counts in managed settings only.
+        /// Locks `bypassPermissions`. Counts in managed settings only.
         disable_bypass = "disableBypassPermissionsMode": Option<Located<bool>>,
         /// Allow rules of others are not used. Counts in managed settings only.
         managed_rules_only = "allowManagedPermissionRulesOnly": Option<Located<bool>>,
@@ -120,9 +120,9 @@ section! {
 }
 
 section! {
-    /// What the kernel holds a command to.
+    /// The sandbox of commands.
     SandboxSettings {
-        /// How much can be written.
+        /// The range of writes.
         mode = "mode": Option<Located<SandboxMode>>,
         /// More places that can be written.
         writable = "writable": Vec<Located<String>>,
@@ -130,7 +130,7 @@ section! {
         deny_write = "denyWrite": Vec<Located<String>>,
         /// Patterns of places that are asked about before they are read.
         deny_read = "denyRead": Vec<Located<String>>,
-        /// What can be reached over the network.
+        /// The network access.
         network = "network": Option<Located<Network>>,
     }
 }
@@ -138,7 +138,7 @@ section! {
 section! {
     /// A program elsewhere that is asked over HTTP.
     WebhookSettings needs ["url"] {
-        /// Where questions are sent to. `https`, or an address of this machine.
+        /// The address that questions are sent to. `https`, or an address of this machine.
         url = "url": Option<WebhookUrl>,
         /// The environment variable that holds the secret by which both sides know each other.
         secret_env = "secretEnv": Option<String>,
@@ -146,13 +146,13 @@ section! {
 }
 
 section! {
-    /// How a person is reached who answers questions.
+    /// The channels to approvers.
     ApprovalSettings {
-        /// How long an answer is waited for: `90s`, `10m`, `2h`. Silence is a no.
+        /// The time limit for an answer: `90s`, `10m`, `2h`. Silence is a no.
         timeout = "timeout": Option<Located<Patience>>,
-        /// Whether the terminal of the session asks.
+        /// Questions at the terminal of the session, on or off.
         terminal = "terminal": Option<Located<bool>>,
-        /// Whether other terminals and the page of this machine are waited for, although nobody is there yet. `false`: they cannot answer at all.
+        /// `true`: other terminals and the page of this machine are waited for although none watches yet. `false`: they cannot answer at all.
         socket = "socket": Option<Located<bool>>,
         /// A program elsewhere that is asked over HTTP.
         webhook = "webhook": Option<Located<WebhookSettings>>,
@@ -164,7 +164,7 @@ section! {
     PolicyTest needs ["call", "expect"] {
         /// The call, written like a rule: `Bash(git push)`.
         call = "call": Option<Located<String>>,
-        /// What is decided.
+        /// The expected decision.
         expect = "expect": Option<Located<Decision>>,
         /// The mode it is decided in; without it, the one that holds.
         mode = "mode": Option<Located<Mode>>,
@@ -172,31 +172,31 @@ section! {
 }
 
 section! {
-    /// What one settings file says.
+    /// The content of one settings file.
     Content {
         /// The JSON Schema of this file, for editors.
         schema = "$schema": Option<String>,
-        /// Who may do what without a question, and what nobody may.
+        /// Calls that need no question, calls that are asked about, and calls that are denied.
         permissions = "permissions": Permissions,
-        /// When a command needs no question although no rule allows it.
+        /// The conditions under which a command needs no question although no rule allows it.
         bash = "bash": Option<Located<BashMode>>,
-        /// Whether an agent that nobody watches has a shell at all.
+        /// The shell of an unattended agent, on or off.
         allow_bash = "allowBash": Option<Located<bool>>,
-        /// Which safeguards hold. Counts in user and managed settings only.
+        /// The safeguards in force. Counts in user and managed settings only.
         immune = "immune": Option<Located<Immune>>,
-        /// How far an agent may read.
+        /// The range of an agent's reads.
         reads = "reads": Option<Located<Reads>>,
         /// Places that are asked about beyond those that are built in.
         guards = "guards": GuardSettings,
-        /// What the kernel holds a command to.
+        /// The sandbox of commands.
         sandbox = "sandbox": SandboxSettings,
-        /// How a person is reached who answers questions. Counts in user and managed settings only.
+        /// The channels to approvers. Counts in user and managed settings only.
         approvals = "approvals": ApprovalSettings,
         /// Paths that each tool is confined to.
         tools = "tools": Option<Located<serde_json::Value>>,
         /// Programs that are asked before and after calls.
         hooks = "hooks": Option<Located<HookSettings>>,
-        /// Hooks may answer questions of agents that nobody watches. Counts in user and managed settings only.
+        /// Lets hooks answer questions of unattended agents. Counts in user and managed settings only.
         headless_permission_request = "headlessPermissionRequest": Option<Located<bool>>,
         /// Hooks of others are not asked. Counts in managed settings only.
         managed_hooks_only = "allowManagedHooksOnly": Option<Located<bool>>,
@@ -204,7 +204,7 @@ section! {
         judge = "judge": Option<Located<JudgeSettings>>,
         /// Hosts that can be reached.
         network = "network": NetworkSettings,
-        /// How large the record may grow. Counts in user and managed settings only.
+        /// The limits of the audit log. Counts in user and managed settings only.
         record = "record": RecordSettings,
         /// Expectations about these settings, for `pinfold rules test`.
         tests = "tests": Vec<PolicyTest>,
@@ -237,7 +237,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("in `network`", NetworkSettings::KEYS),
 ];
 
-/// Where a key belongs, if it is known anywhere.
+/// Returns the section that a key belongs to, if it is known anywhere.
 fn section_of(key: &str) -> Option<&'static str> {
     SECTIONS.iter().find(|(_, keys)| keys.contains(&key)).map(|(section, _)| *section)
 }
@@ -245,9 +245,9 @@ fn section_of(key: &str) -> Option<&'static str> {
 /// One settings file, understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Whose file it is.
+    /// The layer of the file.
     pub layer: Layer,
-    /// What it says.
+    /// The content.
     pub says: Content,
     /// Allow rules of it that cannot be read: told, and without effect.
     pub without_effect: Vec<BadSetting>,

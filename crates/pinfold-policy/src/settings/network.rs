@@ -1,4 +1,4 @@
-//! Which hosts can be reached.
+//! Settings of hosts.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
@@ -33,9 +33,9 @@ section! {
         /// Sockets of programs on this machine that commands can connect to, or folders of such: paths from `/` or `~/`.
         /// Counts in user and managed settings only.
         sockets = "sockets": Vec<Located<SocketPlace>>,
-        /// How many pages one agent may fetch in one session, each redirect one of its own.
+        /// The most pages that one agent may fetch in one session, each redirect one of its own.
         fetches = "fetches": Option<Located<Fetches>>,
-        /// How much of them it may fetch: a number with K, M or G.
+        /// The most bytes of them that it may fetch: a number with K, M or G.
         fetch_size = "fetchSize": Option<Located<FetchSize>>,
     }
 }

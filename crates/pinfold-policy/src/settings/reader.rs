@@ -11,7 +11,7 @@ use super::bad::BadSetting;
 use crate::source::{Layer, Source};
 use crate::tool::nearest_name;
 
-/// How many places are told of one file: who mends a hundred runs it again.
+/// Most errors that are reported of one file: the rest shows when these are mended.
 const MOST_TOLD: usize = 100;
 
 /// Reads one file.
@@ -21,11 +21,11 @@ pub(super) struct Reader<'t> {
     file: Arc<str>,
     at: Position,
     pub(super) bad: Vec<BadSetting>,
-    /// What is told, but takes nothing with it: it only fails to grant.
+    /// Errors that only fail to grant, and invalidate nothing.
     pub(super) without_effect: Vec<BadSetting>,
 }
 
-/// Where the last asked place stands. Places are asked for from the front to the back, so that finding all of
+/// Position of the last request. Positions are asked for from the front to the back, so that finding all of
 /// them takes one pass, however long a line is.
 #[derive(Clone, Copy)]
 struct Position {
@@ -41,7 +41,7 @@ impl<'t> Reader<'t> {
         Self { text, layer, file, at: START, bad: Vec::new(), without_effect: Vec::new() }
     }
 
-    /// Where a byte stands, as a person counts: line and column from 1, columns in characters.
+    /// Returns the position of a byte as a person counts: line and column from 1, columns in characters.
     pub(super) fn source(&mut self, byte: usize) -> Source {
         if byte < self.at.byte {
             self.at = START;

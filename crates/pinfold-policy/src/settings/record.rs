@@ -1,4 +1,4 @@
-//! How large the record may grow.
+//! Limits of the audit log.
 
 use jsonc_parser::ast::Value;
 use serde::Serialize;
@@ -10,11 +10,11 @@ use super::value::Setting;
 use crate::source::Located;
 
 section! {
-    /// How large the record may grow. Counts in user and managed settings only.
+    /// The limits of the audit log. Counts in user and managed settings only.
     RecordSettings {
         /// A file of the record is put aside before it is larger than this.
         max_size = "maxSize": Option<Located<Size>>,
-        /// How many files are kept beside the one that is written; the oldest go first.
+        /// The number of files that are kept beside the one that is written; the oldest go first.
         keep = "keep": Option<Located<Count>>,
     }
 }
@@ -58,7 +58,7 @@ impl Setting for Size {
     }
 }
 
-/// How many.
+/// A number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Count(pub u32);
 

@@ -23,7 +23,7 @@ pub struct SecretSetting {
     pub host: SecretHost,
     /// The header that has it, in lower case.
     pub header: String,
-    /// Where it is.
+    /// Its source.
     pub from: SecretFrom,
 }
 
@@ -36,7 +36,7 @@ pub struct SecretHost {
     pub port: u16,
 }
 
-/// Where a secret is.
+/// The source of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SecretFrom {
@@ -53,13 +53,13 @@ section! {
         host = "host": Option<String>,
         /// The header that has it; `authorization` where nothing is said.
         header = "header": Option<String>,
-        /// Where it is: `{"env": "NAME"}` or `{"file": "~/.config/token"}`.
+        /// The source: `{"env": "NAME"}` or `{"file": "~/.config/token"}`.
         from = "from": FromSection,
     }
 }
 
 section! {
-    /// Where a secret is, as it is written: one of both.
+    /// The source of a secret, as it is written: one of both.
     FromSection {
         /// A variable of the environment outside.
         env = "env": Option<String>,
@@ -118,7 +118,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 impl SecretSection {
-    /// What it says, or what is wrong with it.
+    /// Returns the setting, or the problem with it.
     fn meant(self) -> Result<SecretSetting, (String, &'static str)> {
         let host = self.host.unwrap_or_default();
         let host = SecretHost::parse(&host)

@@ -1,4 +1,4 @@
-//! How an object of settings is declared: one declaration gives the struct, its reader and its schema.
+//! Declaration of objects of settings: one declaration gives the struct, its reader and its schema.
 
 use serde_json::{Map, json};
 

@@ -142,7 +142,7 @@ impl Setting for Spanned {
     }
 }
 
-/// A value that somebody else understands: any JSON, in which no key stands twice.
+/// A value with a parser elsewhere: any JSON, in which no key stands twice.
 impl Setting for serde_json::Value {
     fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
         Some(match value {
