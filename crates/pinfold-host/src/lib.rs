@@ -22,6 +22,7 @@
 //! 2. A rule about names never holds for an address.
 
 mod address;
+mod file_url;
 mod map;
 mod name;
 mod pattern;
@@ -29,6 +30,7 @@ mod rule;
 mod url;
 
 pub use address::{Near, near};
+pub use file_url::{file_url, percent_decoded, split_scheme};
 pub use map::{Leads, Map};
 pub use name::{Host, Name};
 pub use pattern::HostPattern;

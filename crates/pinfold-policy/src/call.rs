@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use pinfold_commands::PathText;
 use serde_json::Value;
 
 use crate::foreign::ForeignCall;
 use crate::form::{BadField, Form, Needed};
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
-    MoveFileInput, MultiEditInput, NotebookEditInput, PathText, ReadInput, ShellInput, ShellKillInput,
+    MoveFileInput, MultiEditInput, NotebookEditInput, ReadInput, ShellInput, ShellKillInput,
     ShellOutputInput, ShellSendInput, WebFetchInput, WriteInput,
 };
 use crate::mcp::{McpCall, Shape};

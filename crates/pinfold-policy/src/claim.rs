@@ -1,191 +1,13 @@
 //! What a call says it will touch: an allegation, read off the call alone.
 
+use pinfold_commands::{
+    CommandClaim, CommandEffects, HostClaim, NotAllowlistable, Operation, Origin, PathClaim, PathText,
+    SafeguardHit,
+};
+
 use crate::call::ToolCall;
-use crate::command::{self, Bar, CommandClaim, Commands, HostClaim, SafeguardHit};
 use crate::foreign::ForeignCall;
-use crate::input::PathText;
 use crate::patch::{FileChange, Patch};
-
-/// What would be done to one path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// Read a file's content.
-    Read,
-    /// List a folder.
-    List,
-    /// Look through a folder and everything below it, or through one file.
-    Search,
-    /// Create a file or replace its whole content.
-    Write,
-    /// Change a file that is there.
-    Edit,
-    /// Change the lines of a file that a patch names; the patch itself says what it expects to find.
-    Patch,
-    /// Create a file that must not be there yet.
-    Create,
-    /// Create a folder.
-    MakeDir,
-    /// Create a symbolic link, which leads whoever uses the name elsewhere.
-    Link,
-    /// Take a name away.
-    Delete,
-    /// Take a name away, since it gets another.
-    MoveFrom,
-    /// Give an existing thing this name.
-    MoveTo,
-    /// Read a file or a tree to copy it.
-    CopyFrom,
-    /// Create or replace by a copy.
-    CopyTo,
-    /// Give a folder to another agent.
-    HandOver,
-}
-
-impl Operation {
-    /// Returns `true` if the operation changes what the path names. Both ends of a move do.
-    pub fn writes(self) -> bool {
-        match self {
-            Self::Read | Self::List | Self::Search | Self::CopyFrom => false,
-            Self::Write
-            | Self::Edit
-            | Self::Patch
-            | Self::Create
-            | Self::MakeDir
-            | Self::Link
-            | Self::Delete
-            | Self::MoveFrom
-            | Self::MoveTo
-            | Self::CopyTo
-            | Self::HandOver => true,
-        }
-    }
-
-    /// Returns `true` if a link in the last place stands for what it points to, or for itself.
-    pub fn follows_last_link(self) -> bool {
-        match self {
-            Self::Read
-            | Self::List
-            | Self::Search
-            | Self::Write
-            | Self::Edit
-            | Self::Patch
-            | Self::Create
-            | Self::MakeDir
-            | Self::CopyFrom
-            | Self::CopyTo
-            | Self::HandOver => true,
-            Self::Link | Self::Delete | Self::MoveFrom | Self::MoveTo => false,
-        }
-    }
-
-    /// Returns `true` if new bytes go under the name of a file that is there, so that another name of the same file
-    /// would be concerned too.
-    pub fn replaces_content(self) -> bool {
-        match self {
-            Self::Write | Self::Edit | Self::Patch | Self::CopyTo => true,
-            Self::Read
-            | Self::List
-            | Self::Search
-            | Self::Create
-            | Self::MakeDir
-            | Self::Link
-            | Self::Delete
-            | Self::MoveFrom
-            | Self::MoveTo
-            | Self::CopyFrom
-            | Self::HandOver => false,
-        }
-    }
-
-    /// Returns `true` if the content that would be replaced has to have been read in this session.
-    pub fn needs_read(self) -> bool {
-        matches!(self, Self::Write | Self::Edit)
-    }
-
-    /// The operation in a word, for messages and records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::List => "list",
-            Self::Search => "search",
-            Self::Write => "write",
-            Self::Edit => "edit",
-            Self::Patch => "patch",
-            Self::Create => "create",
-            Self::MakeDir => "make-dir",
-            Self::Link => "link",
-            Self::Delete => "delete",
-            Self::MoveFrom => "move-from",
-            Self::MoveTo => "move-to",
-            Self::CopyFrom => "copy-from",
-            Self::CopyTo => "copy-to",
-            Self::HandOver => "hand-over",
-        }
-    }
-}
-
-/// One path that a call says it will touch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathClaim {
-    /// The path as written. `None`: the call named none and means the folder it works in.
-    pub path: Option<PathText>,
-    /// What would be done to it.
-    pub operation: Operation,
-    /// Who says so.
-    pub origin: Origin,
-    /// The path holds wildcards of a shell: everything that matches it is touched.
-    pub wild: bool,
-    /// A search that passes over names which start with a dot.
-    pub visible: bool,
-}
-
-impl PathClaim {
-    /// A claim of exactly this path.
-    pub fn new(path: Option<PathText>, operation: Operation, origin: Origin) -> Self {
-        Self { path, operation, origin, wild: false, visible: false }
-    }
-}
-
-/// Who says that a path would be touched. The number is the command's place among the commands of the call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Origin {
-    /// The call itself.
-    Call,
-    /// A tool of somebody else. What allows the tool allows this, inside the line.
-    Foreign,
-    /// A tool of somebody else, by a text that is perhaps a path. What the look at the world says decides what counts.
-    Supposed(Supposition),
-    /// A command that is there for it: `rm a`, `mkdir a`. What allows the command allows this, inside the line.
-    Command(usize),
-    /// A process of a shell, which is about to do it. What allows the command has allowed it nothing here.
-    Process,
-    /// A command beside its purpose, by a redirect or an option: `sort -o a`, `echo > a`. It is judged like the
-    /// same deed by a file tool, whatever allows the command.
-    Aside(usize),
-}
-
-impl Origin {
-    /// The number of the command, if one says so.
-    pub fn command(self) -> Option<usize> {
-        match self {
-            Self::Command(number) | Self::Aside(number) => Some(number),
-            Self::Call | Self::Foreign | Self::Supposed(_) | Self::Process => None,
-        }
-    }
-}
-
-/// Why a text that a tool of somebody else is given could be a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Supposition {
-    /// Its name says that it is one, and this is another way to read it.
-    Reading,
-    /// It begins as only a path does.
-    Evident,
-    /// Nothing says what it is.
-    Text,
-    /// Its name says that it is text, or it is a URL that leads to another machine.
-    Prose,
-}
 
 /// A shell that a call wants to run or to reach. What its commands touch is known only by running them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,7 +43,7 @@ pub struct Claims {
     /// The shell.
     pub shell: Option<ShellClaim>,
     /// Why no rule may allow the command line as a whole, if so.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<NotAllowlistable>,
     /// What the command line as a whole would do that needs a person.
     pub safeguards: Vec<SafeguardHit>,
 }
@@ -262,13 +84,13 @@ impl Claims {
         let mut claims = Self { paths, shell: shell(call), hosts: hosts(call), ..Self::default() };
         if let Some(said) = claims.shell.as_ref().and_then(ShellClaim::said) {
             let said = said.to_owned();
-            claims.add_commands(command::understand(&said, &pinfold_shell::parse(&said)));
+            claims.add_commands(pinfold_commands::analyze(&said, &pinfold_shell::parse(&said)));
         }
         claims
     }
 
-    fn add_commands(&mut self, found: Commands) {
-        let Commands { commands, paths, hosts, bars, safeguards, .. } = found;
+    fn add_commands(&mut self, found: CommandEffects) {
+        let CommandEffects { commands, paths, hosts, bars, safeguards, .. } = found;
         self.commands = commands;
         self.paths.extend(paths);
         self.hosts.extend(hosts);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use pinfold_commands::{NotAllowlistable, SafeguardHit};
 use pinfold_host::{HostRule, Near};
 use serde::Serialize;
 
-use crate::command::{Bar, SafeguardHit};
 use crate::fact::{DeclaredHit, Disguise, GuardHit, Why};
 use crate::grant::Grant;
 use crate::hook::HookWord;
@@ -73,7 +73,7 @@ pub enum Reason {
     /// A write to a place that only a person may let pass.
     Sensitive(GuardHit),
     /// No rule may allow this command.
-    Barred(Bar),
+    Barred(NotAllowlistable),
     /// The mode says so.
     Mode(Mode),
     /// The command does nothing but read.

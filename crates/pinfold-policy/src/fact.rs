@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::claim::Operation;
-use crate::command::Bar;
+use pinfold_commands::NotAllowlistable;
+use pinfold_commands::Operation;
+
 use crate::declared::DeclaredNo;
 
 /// Everything known about a call when it is judged.
@@ -24,7 +25,7 @@ pub struct Facts {
 pub struct CommandFact {
     /// Why no rule may allow it after all: it works in a folder that is not the session's, or names a place outside of
     /// which it is not known what is done there.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<NotAllowlistable>,
     /// Facts about the places that it names, in the order of its claim.
     pub named: Vec<NamedFact>,
 }

@@ -1,10 +1,10 @@
 //! Calls of tools that others carry out: an agent's own tools, skills, subagents, MCP servers.
 
+use pinfold_commands::Operation;
+use pinfold_commands::PathText;
 use serde_json::Value;
 
-use crate::claim::Operation;
 use crate::form::{BadField, found};
-use crate::input::PathText;
 use crate::tool::{Level, ToolName};
 
 /// A call of a third-party tool. The gate decides about it; we never perform it.

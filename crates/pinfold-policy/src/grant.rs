@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::claim::Operation;
+use pinfold_commands::Operation;
+
 use crate::pattern::Bases;
 use crate::rule::SourcedRule;
 use crate::rules::RuleSet;
@@ -37,21 +38,20 @@ impl Class {
     }
 }
 
-impl Operation {
-    /// Returns the class of the operation.
-    pub fn class(self) -> Class {
-        match self {
-            Self::Read | Self::List | Self::Search | Self::CopyFrom => Class::Read,
-            Self::Write
-            | Self::Edit
-            | Self::Patch
-            | Self::Create
-            | Self::MakeDir
-            | Self::MoveTo
-            | Self::CopyTo
-            | Self::HandOver => Class::Write,
-            Self::Link => Class::Link,
-            Self::Delete | Self::MoveFrom => Class::Remove,
+impl From<Operation> for Class {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Read | Operation::List | Operation::Search | Operation::CopyFrom => Self::Read,
+            Operation::Write
+            | Operation::Edit
+            | Operation::Patch
+            | Operation::Create
+            | Operation::MakeDir
+            | Operation::MoveTo
+            | Operation::CopyTo
+            | Operation::HandOver => Self::Write,
+            Operation::Link => Self::Link,
+            Operation::Delete | Operation::MoveFrom => Self::Remove,
         }
     }
 }

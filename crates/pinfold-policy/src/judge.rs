@@ -4,9 +4,11 @@ mod hosts;
 mod matching;
 mod steps;
 
+use pinfold_commands::PathClaim;
+use pinfold_commands::{CommandClaim, HostClaim, Severity};
+
 use crate::call::ToolCall;
-use crate::claim::{Claims, PathClaim};
-use crate::command::{CommandClaim, Gravity, HostClaim};
+use crate::claim::Claims;
 use crate::decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 use crate::fact::{CommandFact, Facts, PathFact, ShellFact};
 use crate::grant::Grants;
@@ -91,11 +93,11 @@ pub fn step_names(ask_rules_in_bypass: bool) -> Vec<&'static str> {
     named.map(|(_, (name, _))| *name).chain([HEADLESS]).collect()
 }
 
-/// Returns the gravity of a reason: the removal of a root or home directory is given before all others.
-fn gravity(reason: &Reason) -> u8 {
+/// Returns the severity of a reason: the removal of a root or home directory is given before all others.
+fn severity(reason: &Reason) -> u8 {
     match reason {
-        Reason::Safeguard(hit) if hit.gravity == Gravity::Breaker => 2,
-        Reason::Safeguard(hit) if hit.gravity == Gravity::Unrecoverable => 1,
+        Reason::Safeguard(hit) if hit.severity == Severity::Critical => 2,
+        Reason::Safeguard(hit) if hit.severity == Severity::High => 1,
         _ => 0,
     }
 }
@@ -106,7 +108,7 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     let trail: Vec<_> = parts(case).map(|(id, part)| decide(case, id, part)).collect();
     let weight = |entry: &TrailEntry| {
         let Opinion { decision, reason } = &entry.opinion;
-        (*decision, gravity(reason), *reason != Reason::DecidedElsewhere)
+        (*decision, severity(reason), *reason != Reason::DecidedElsewhere)
     };
     let strictest = (0..trail.len()).rev().max_by_key(|i| trail.get(*i).map(weight));
     let Some((decided_by, entry)) = strictest.and_then(|i| Some((i, trail.get(i)?))) else {

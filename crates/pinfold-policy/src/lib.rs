@@ -46,7 +46,6 @@
 
 pub mod call;
 pub mod claim;
-pub mod command;
 pub mod decision;
 pub mod declared;
 mod denied;
@@ -67,15 +66,14 @@ pub mod merge;
 pub mod mode;
 pub mod offer;
 #[cfg(test)]
+#[path = "../../pinfold-commands/src/page.rs"]
 mod page;
 pub mod patch;
 pub mod pattern;
 pub mod policy;
 pub mod process;
-pub mod read_only;
 pub mod rule;
 pub mod rules;
-pub mod safeguard;
 pub mod scope;
 pub mod settings;
 pub mod source;
@@ -85,7 +83,7 @@ pub mod visible;
 pub mod way_in;
 
 pub use call::{BadCall, RawCall, ToolCall};
-pub use claim::{Claims, Operation, Origin, PathClaim, ShellClaim, Supposition};
+pub use claim::{Claims, ShellClaim};
 pub use decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ScopedTool, Surroundings, ToolScopes};
 pub use denied::{DeniedPaths, DeniedPattern};
@@ -100,13 +98,13 @@ pub use grant::{Class, Grant, Grants};
 pub use guard::{Guard, GuardKind, Guards, Held};
 pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher, Redefinition, WordOrigin};
 pub use hosts::{Hosts, Reach};
-pub use input::PathText;
 pub use judge::{Case, judge, path_decision, restricts_place};
 pub use mcp::{ArgumentKind, McpCall, McpClass, Shape};
 pub use merge::{Ignored, Layered, Merged, WhyIgnored, merge};
 pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};
 pub use offer::{Offer, PartOffer, Width};
 pub use pattern::Bases;
+pub use pinfold_commands::{Operation, Origin, PathClaim, PathText, Supposition};
 pub use pinfold_shell as shell;
 pub use policy::Policy;
 pub use process::{Connection, Preview, ProcessCall, Touch};

@@ -17,13 +17,13 @@ mod shape;
 use serde_json::Value;
 
 pub use class::McpClass;
-pub(crate) use reading::file_url;
 pub use shape::{ArgumentKind, Shape};
+
+use pinfold_commands::{Origin, PathClaim};
 
 use self::argument::{Argument, Arguments};
 use self::class::{class, operation};
 use self::key::Role;
-use crate::claim::{Origin, PathClaim};
 use crate::form::{BadField, found};
 use crate::tool::Level;
 

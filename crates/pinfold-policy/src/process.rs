@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use pinfold_host::Host;
 
-use crate::claim::{Operation, Origin, PathClaim};
-use crate::command::HostClaim;
-use crate::input::PathText;
+use pinfold_commands::HostClaim;
+use pinfold_commands::PathText;
+use pinfold_commands::{Operation, Origin, PathClaim};
 
 /// An operation that a process is about to do.
 #[derive(Debug, Clone, PartialEq, Eq)]

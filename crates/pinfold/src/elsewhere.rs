@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use pinfold_commands::{CommandClaim, FolderUse, NamedPlace, NotAllowlistable, WorkFolder};
 use pinfold_paths::{LastLink, PathClaim, Place, Resolution};
-use pinfold_policy::command::{Bar, CommandClaim, FolderUse, NamedPlace, WorkFolder};
 use pinfold_policy::{Claims, CommandFact, NamedFact, Operation};
 
 use crate::accounts;
@@ -56,7 +56,7 @@ fn named(start: &Path, place: &NamedPlace, resolution: &Resolution) -> NamedFact
 }
 
 /// Why a rule has to name a place that a command names, if it has to.
-fn beyond(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<Bar> {
+fn beyond(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<NotAllowlistable> {
     let shown = &named.word;
     let guarded = |place: &Place| guarded::of_place(shared, place, Operation::Read);
     let why = match resolution {
@@ -72,10 +72,10 @@ fn beyond(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Optio
         Resolution::Unresolved(lost) if lost.why == pinfold_paths::Why::ClimbsFromMissing => return None,
         Resolution::Unresolved(lost) => format!("it is not known where `{shown}` leads: {}", lost.why),
     };
-    Some(Bar { id: "outside-place", why, lifted_by: Some(named.word.clone()) })
+    Some(NotAllowlistable { id: "outside-place", why, lifted_by: Some(named.word.clone()) })
 }
 
-fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<Bar> {
+fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllowlistable> {
     if folder.takes == FolderUse::Nothing {
         return None;
     }
@@ -94,7 +94,7 @@ fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<Bar> {
         },
         Resolution::Unresolved(_) => format!("it is not known which folder {} is", shown()),
     };
-    Some(Bar { id: "other-folder", why, lifted_by: None })
+    Some(NotAllowlistable { id: "other-folder", why, lifted_by: None })
 }
 
 /// Places where every program can leave files.

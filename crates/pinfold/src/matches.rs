@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use pinfold_commands::wild;
 use pinfold_paths::{self as paths, Directory, EntryKind, Kind, LastLink, Place, Resolution};
-use pinfold_policy::pattern::wild;
 use pinfold_policy::{GuardHit, Operation};
 
 use crate::guarded;

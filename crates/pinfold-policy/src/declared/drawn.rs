@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use pinfold_commands::Operation;
+
 use super::bad::BadScope;
 use super::entry::Entry;
 use super::expand::{self, Surroundings, tidy};
 use super::no::{DeclaredNo, DeclaredWhy};
 use super::section::{Covers, List, ListKind, McpEffect, ToolScope, ToolScopes};
 use super::terminal::Unauditable;
-use crate::claim::Operation;
 use crate::mcp::{McpCall, McpClass};
 use crate::source::Source;
 

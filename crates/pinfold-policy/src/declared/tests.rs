@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use pinfold_commands::Operation;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::claim::Operation;
 use crate::mcp::{McpCall, McpClass};
 use crate::source::{Layer, Source};
 

@@ -1,6 +1,7 @@
 //! Inputs of the tools that change parts of files.
 
-use super::PathText;
+use pinfold_commands::PathText;
+
 use crate::form::{input, words};
 
 input! {

@@ -1,6 +1,7 @@
 //! Inputs of the tools that take whole files and folders.
 
-use super::PathText;
+use pinfold_commands::PathText;
+
 use crate::form::input;
 
 input! {

@@ -7,8 +7,7 @@ mod search;
 mod shell;
 mod web;
 
-use std::ffi::{OsStr, OsString};
-
+use pinfold_commands::PathText;
 use serde_json::{Value, json};
 
 use crate::form::{BadField, Field, found};
@@ -20,22 +19,6 @@ pub use shell::{
     CommandText, LONGEST_TIMEOUT_MS, ShellInput, ShellKillInput, ShellOutputInput, ShellSendInput, WaitMs,
 };
 pub use web::{WebFetchInput, WebMethod};
-
-/// A path as the caller wrote it: nothing is known about where it leads, or whether it names anything.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PathText(OsString);
-
-impl PathText {
-    /// A path in the caller's own words. JSON can only carry Unicode; an embedder can name any bytes.
-    pub fn new(text: impl Into<OsString>) -> Self {
-        Self(text.into())
-    }
-
-    /// The words, unchanged.
-    pub fn as_os_str(&self) -> &OsStr {
-        &self.0
-    }
-}
 
 impl Field for PathText {
     fn read(value: &Value) -> Result<Self, BadField> {

@@ -1,6 +1,7 @@
 //! Inputs of the tools that look around.
 
-use super::PathText;
+use pinfold_commands::PathText;
+
 use crate::form::{input, words};
 
 input! {

@@ -1,9 +1,9 @@
 //! Hosts that pinfold itself would connect to. What a command reaches is for its relay to hold.
 
+use pinfold_commands::HostClaim;
 use pinfold_host::{Host, near};
 
 use super::{Case, allow, deny};
-use crate::command::HostClaim;
 use crate::decision::{Opinion, Reason};
 use crate::hosts::Reach;
 

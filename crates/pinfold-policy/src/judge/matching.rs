@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pinfold_commands::{CommandClaim, HostClaim, Invocation, NotAllowlistable, is_system_path};
+use pinfold_commands::{Operation, Origin, PathClaim};
+
 use crate::call::ToolCall;
-use crate::claim::{Operation, Origin, PathClaim, ShellClaim};
-use crate::command::{Bar, CommandClaim, HostClaim, Invocation, is_system_path};
+use crate::claim::ShellClaim;
 use crate::decision::Reason;
 use crate::fact::{CommandFact, Kind, PathFact, Standing};
 use crate::foreign::ForeignCall;
@@ -310,7 +312,7 @@ fn permitting_command(
 
 /// `found`: what speaks against it after a look at the world. A rule has to name what that is about; none does that
 /// covers every command.
-fn by_rule(rules: &RuleSet, claim: &CommandClaim, found: &[Bar]) -> Found {
+fn by_rule(rules: &RuleSet, claim: &CommandClaim, found: &[NotAllowlistable]) -> Found {
     // What no pattern can judge is still a command, and a bare rule means every one that is understood.
     if claim.bars.iter().all(|bar| bar.lifted_by.is_some())
         && found.is_empty()
@@ -331,7 +333,7 @@ fn by_rule(rules: &RuleSet, claim: &CommandClaim, found: &[Bar]) -> Found {
 /// The bar of a subcommand that no table has.
 const UNKNOWN_COMMAND: &str = "unknown-command";
 
-fn is_lifted(bar: &Bar, rule: &SourcedRule) -> bool {
+fn is_lifted(bar: &NotAllowlistable, rule: &SourcedRule) -> bool {
     match (&bar.lifted_by, rule.rule.covers()) {
         (Some(word), Covers::Command(pattern)) => {
             pattern.names(word) || bar.id == UNKNOWN_COMMAND && pattern.begins(word)

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use pinfold_commands::{CommandClaim, NotAllowlistable, SafeguardHit, Severity};
+use pinfold_commands::{Operation, Origin, PathClaim};
+
 use super::{Case, Part, allow, ask, deny, hosts, matching};
 use crate::call::ToolCall;
-use crate::claim::{Operation, Origin, PathClaim};
-use crate::command::{Bar, CommandClaim, Gravity, SafeguardHit};
 use crate::decision::{Decision, Opinion, Reason};
 use crate::fact::{CommandFact, DeclaredHit, Kind, PathFact, ShellFact, ShellHold, Standing};
 use crate::foreign::ForeignCall;
@@ -146,11 +147,11 @@ fn takes_the_name(operation: Operation) -> bool {
 /// Asks about safeguards, whatever rules and modes say.
 pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     let immune = case.policy.immune;
-    let first = |hits: &[SafeguardHit]| hits.iter().find(|hit| holds(immune, hit.gravity)).copied();
+    let first = |hits: &[SafeguardHit]| hits.iter().find(|hit| holds(immune, hit.severity)).copied();
     let hit = match part {
         Part::Path(claim, fact) => {
             let hit = fact.guarded.as_ref().filter(|hit| hit.sensitive && claim.operation.writes())?;
-            return holds(immune, Gravity::Risky).then(|| ask(Reason::Sensitive(hit.clone())));
+            return holds(immune, Severity::Medium).then(|| ask(Reason::Sensitive(hit.clone())));
         }
         Part::Command(claim, _) => first(&claim.safeguards),
         Part::Shell(_) => first(&case.claims.safeguards),
@@ -159,11 +160,11 @@ pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     hit.map(|hit| ask(Reason::Safeguard(hit)))
 }
 
-fn holds(immune: Immune, gravity: Gravity) -> bool {
+fn holds(immune: Immune, severity: Severity) -> bool {
     match immune {
         Immune::All => true,
-        Immune::Unrecoverable => gravity >= Gravity::Unrecoverable,
-        Immune::Breaker => gravity >= Gravity::Breaker,
+        Immune::Unrecoverable => severity >= Severity::High,
+        Immune::Breaker => severity >= Severity::Critical,
     }
 }
 
@@ -228,7 +229,7 @@ pub(super) fn bypass_mode(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     if let Part::Path(claim, fact) = part
         && let Some(grant) =
-            fact.real.as_deref().and_then(|real| case.grants.place(real, claim.operation.class()))
+            fact.real.as_deref().and_then(|real| case.grants.place(real, claim.operation.into()))
     {
         return Some(allow(Reason::Grant(Arc::clone(grant))));
     }
@@ -381,7 +382,7 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandF
         return allow(Reason::HeldByTheKernel);
     }
     let found = fact.and_then(|fact| fact.bars.first());
-    let bar: Option<&Bar> = case.claims.bars.first().or_else(|| claim.bars.first()).or(found);
+    let bar: Option<&NotAllowlistable> = case.claims.bars.first().or_else(|| claim.bars.first()).or(found);
     if bar.is_none() && claim.is_wordless() {
         return allow(Reason::DecidedElsewhere);
     }

@@ -1,10 +1,11 @@
 //! The specification, small enough to read, and the laws, over every combination.
 
+use pinfold_commands::{Operation, Origin};
 use serde_json::json;
 
 use super::*;
 use crate::call::RawCall;
-use crate::claim::{Operation, Origin, ShellClaim};
+use crate::claim::ShellClaim;
 use crate::fact::{Disguise, GuardHit, Kind, ShellHold, Standing, Why};
 use crate::grant::Grant;
 use crate::mode::BashMode;

@@ -6,14 +6,16 @@
 
 use std::collections::HashSet;
 
+use pinfold_commands::PathText;
+use pinfold_commands::Supposition;
 use serde_json::Value;
 
 use super::key::{Key, Role};
-use super::reading::{begins_as_path, can_be_path, file_url, is_remote_url, readings};
+use pinfold_host::file_url;
+
+use super::reading::{begins_as_path, can_be_path, is_remote_url, readings};
 use super::shape::Shape;
-use crate::claim::Supposition;
 use crate::form::{BadField, found};
-use crate::input::PathText;
 
 /// More texts than any call has that is not made to keep us busy: each of them is looked up.
 const MOST_TEXTS: usize = 50_000;

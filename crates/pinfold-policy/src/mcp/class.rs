@@ -1,8 +1,9 @@
 //! Classes of operations of MCP servers, by their names.
 
+use pinfold_commands::Operation;
+
 use super::key::Role;
 use super::words;
-use crate::claim::Operation;
 
 /// The effect of an operation on the places that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,6 +4,8 @@
 //! (Node's `path.resolve`, Python's `normpath`), leave `~` as it stands or put a home for it, cut off blanks, or take
 //! a URL apart. A text is only let through where all of these may be.
 
+use pinfold_host::{percent_decoded, split_scheme};
+
 /// The longest path that any system call takes (`PATH_MAX`), and the longest name in it (`NAME_MAX`).
 const LONGEST_PATH: usize = 4096;
 const LONGEST_NAME: usize = 255;
@@ -51,26 +53,13 @@ pub(super) fn can_be_path(text: &str) -> bool {
 
 /// Returns `true` if a text is a URL that leads to another machine: a scheme that is known, and a host.
 pub(super) fn is_remote_url(text: &str) -> bool {
-    let Some((scheme, rest)) = scheme(text) else { return false };
+    let Some((scheme, rest)) = split_scheme(text) else { return false };
     let host = rest.strip_prefix("//").map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     let is_host = |host: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:@[]%".contains(c);
         host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') && host.chars().all(plain)
     };
     REMOTE.iter().any(|known| known.eq_ignore_ascii_case(scheme)) && host.is_some_and(is_host)
-}
-
-/// The path of a `file:` URL: host and fragments aside, percent signs taken apart.
-pub(crate) fn file_url(text: &str) -> Option<String> {
-    let (scheme, rest) = scheme(text)?;
-    if !scheme.eq_ignore_ascii_case("file") {
-        return None;
-    }
-    let path = match rest.strip_prefix("//") {
-        Some(behind) => behind.find('/').and_then(|at| behind.get(at..)).unwrap_or("/"),
-        None => rest,
-    };
-    Some(percent_decoded(path))
 }
 
 /// More readings than any text has that was not made to have them.
@@ -116,7 +105,7 @@ fn steps(text: &str) -> Vec<String> {
     }
     found.extend(expanded(trimmed));
     found.extend(unwritten(trimmed));
-    if let Some((_, rest)) = scheme(trimmed).filter(|_| !is_remote_url(trimmed)) {
+    if let Some((_, rest)) = split_scheme(trimmed).filter(|_| !is_remote_url(trimmed)) {
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
         let behind = rest.strip_prefix("//").unwrap_or(rest);
         let path = behind.find('/').and_then(|at| behind.get(at..));
@@ -151,13 +140,6 @@ fn expanded(text: &str) -> Option<String> {
     })
 }
 
-/// `scheme:rest`, by [RFC 3986 §3.1](https://www.rfc-editor.org/rfc/rfc3986#section-3.1), but for its length and what it begins with.
-fn scheme(text: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = text.split_once(':')?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-    (scheme.chars().all(plain) && !rest.starts_with(char::is_whitespace)).then_some((scheme, rest))
-}
-
 /// The path with `..` taken back as text, as programs do that never ask the file system.
 fn lexical(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
@@ -180,24 +162,6 @@ fn lexical(path: &str) -> String {
         (false, false) if joined.starts_with('~') && !path.starts_with('~') => format!("./{joined}"),
         (false, false) => joined,
     }
-}
-
-/// Bytes written as `%2e`. What is no byte stays as it is.
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let decoded = if byte == b'%' { after.get(..2).and_then(hex) } else { None };
-        bytes.push(decoded.unwrap_or(byte));
-        rest = if decoded.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Two hexadecimal digits.
-fn hex(digits: &[u8]) -> Option<u8> {
-    let text = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
-    u8::from_str_radix(text, 16).ok()
 }
 
 #[cfg(test)]
@@ -289,7 +253,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "\\PC{0,40}") {
-            let _ = (readings(&text), begins_as_path(&text), is_remote_url(&text), file_url(&text));
+            let _ = (readings(&text), begins_as_path(&text), is_remote_url(&text), pinfold_host::file_url(&text));
         }
     }
 }

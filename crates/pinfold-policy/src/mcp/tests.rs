@@ -1,10 +1,10 @@
 use std::fmt::Write as _;
 
+use pinfold_commands::Supposition;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::claim::Supposition;
 
 fn call(name: &str, input: &Value) -> Result<McpCall, String> {
     match McpCall::parse(name, input, None) {

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::command::{self, CommandClaim, Invocation};
+use pinfold_commands::read_only;
+use pinfold_commands::{CommandClaim, Invocation};
+
 use crate::pattern::CommandPattern;
-use crate::read_only;
 
 const WORDS: &str = include_str!("words.txt");
 
@@ -107,7 +108,11 @@ pub(super) fn of(words: &[Option<&str>]) -> Breadth {
 
 /// A program that is named by its place runs what stands in a file there.
 fn in_place(program: &str) -> Kind {
-    if program.contains('/') && !command::is_system_path(program) { Kind::Exactly } else { Kind::Plain }
+    if program.contains('/') && !pinfold_commands::is_system_path(program) {
+        Kind::Exactly
+    } else {
+        Kind::Plain
+    }
 }
 
 /// `python` for `python3.12`.

@@ -1,10 +1,11 @@
 //! What can be granted for a simple command.
 
+use pinfold_commands::{CommandClaim, is_system_path};
+
 use super::breadth::{self, Breadth, Kind};
 use super::trial::Trial;
 use super::{Asked, granting};
 use crate::claim::ShellClaim;
-use crate::command::{CommandClaim, is_system_path};
 use crate::grant::Grant;
 use crate::rule::{Covers, Rule};
 

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use pinfold_commands::PathClaim;
+use pinfold_commands::PathText;
+
 use super::trial::{Granted, Trial};
 use crate::call::{RawCall, ToolCall};
-use crate::claim::{Claims, PathClaim};
+use crate::claim::Claims;
 use crate::decision::Decision;
 use crate::declared::ScopedTool;
 use crate::fact::{Facts, Kind, PathFact, Standing};
 use crate::grant::Grant;
-use crate::input::PathText;
 use crate::mcp::McpCall;
 use crate::rule::{Covers, Rule};
 use crate::tool::ToolName;
@@ -138,7 +140,8 @@ fn read(trial: &Trial<'_>, example: &str) -> Option<(ToolCall, Claims, Facts)> {
 /// A path as it would be found in an ordinary folder: a file without links.
 fn imagined(trial: &Trial<'_>, claim: &PathClaim) -> PathFact {
     let scope = trial.case.scope;
-    let start = if claim.origin == crate::claim::Origin::Call { &scope.display_root } else { &scope.root };
+    let start =
+        if claim.origin == pinfold_commands::Origin::Call { &scope.display_root } else { &scope.root };
     let words =
         claim.path.as_ref().map_or_else(Default::default, |path: &PathText| path.as_os_str().to_owned());
     let path = start.join(words);

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use pinfold_commands::{Operation, Origin, PathClaim};
+
 use super::trial::Trial;
 use super::{Asked, granting};
-use crate::claim::{Operation, Origin, PathClaim};
 use crate::decision::{PartId, Reason};
 use crate::fact::{Kind, PathFact, Standing};
 use crate::grant::{Class, Grant};
@@ -27,7 +28,7 @@ pub(super) fn exactly(trial: &Trial<'_>, part: PartId) -> Option<Grant> {
     let PartId::Path(at) = part else { return None };
     let claim = trial.case.claims.paths.get(at).filter(|claim| is_named_by_the_call(claim))?;
     let real = trial.case.facts.paths.get(at)?.real.clone()?;
-    let class = claim.operation.class();
+    let class = Class::from(claim.operation);
     // A process that gives a file a name is asked about with the content of that file: the next one is another.
     let is_shown = claim.origin == Origin::Process && claim.operation == Operation::MoveTo;
     (class != Class::Remove && !is_shown).then_some(Grant::Place(real, class))
@@ -44,7 +45,7 @@ fn session(
     real: &Path,
     reason: &Reason,
 ) -> Vec<Grant> {
-    let class = claim.operation.class();
+    let class = Class::from(claim.operation);
     let place = Grant::Place(real.to_owned(), class);
     let folder = || {
         let root = trial.case.scope.root.as_path();
@@ -87,7 +88,7 @@ fn is_some_folder(trial: &Trial<'_>, fact: &PathFact, folder: &Path) -> bool {
 
 /// The rules for good, the narrowest first, and which is the usual one.
 fn rules(trial: &Trial<'_>, claim: &PathClaim, fact: &PathFact, real: &Path) -> (Vec<Rule>, usize) {
-    let writes = claim.operation.class() == Class::Write;
+    let writes = Class::from(claim.operation) == Class::Write;
     if !writes || fact.guarded.is_some() {
         return (Vec::new(), 0);
     }

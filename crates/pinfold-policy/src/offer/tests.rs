@@ -35,7 +35,7 @@ impl World {
     fn new(tool: &str, input: Value, policy: Policy) -> Self {
         let call = ToolCall::parse_for_verdict(&RawCall::new(tool, input)).unwrap();
         let claims = Claims::of(&call);
-        let fact = |claim: &crate::claim::PathClaim| {
+        let fact = |claim: &pinfold_commands::PathClaim| {
             let words = claim.path.as_ref().map_or_else(Default::default, |path| path.as_os_str().to_owned());
             let path = std::path::Path::new("/w").join(words);
             let inside = path.starts_with("/w");

@@ -1,7 +1,8 @@
 //! The envelope that coding agents write: `*** Begin Patch`, one section a file, `*** End Patch`.
 
+use pinfold_commands::PathText;
+
 use super::{BadPatch, FileChange, Hunk, HunkLine};
-use crate::input::PathText;
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";

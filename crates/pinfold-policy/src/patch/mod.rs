@@ -8,7 +8,7 @@ mod unified;
 
 use std::fmt;
 
-use crate::input::PathText;
+use pinfold_commands::PathText;
 
 /// Most files of one patch: a bound on held directories, far above the number that a change by hand touches.
 pub const MAX_FILES: usize = 500;

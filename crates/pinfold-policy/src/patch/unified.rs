@@ -1,7 +1,8 @@
 //! Unified diffs, as `diff -u` and `git diff` print them.
 
+use pinfold_commands::PathText;
+
 use super::{BadPatch, FileChange, Hunk, HunkLine};
-use crate::input::PathText;
 
 /// Name that a diff writes where a file does not exist.
 const NOWHERE: &str = "/dev/null";

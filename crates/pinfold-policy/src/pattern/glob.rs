@@ -1,6 +1,6 @@
 //! Text with wildcards, compared in linear time: `*` stands for any run of bytes, `?` for one character.
 
-use super::wild::Token;
+use pinfold_commands::wild::Token;
 
 /// A text with wildcards.
 #[derive(Debug, Clone, PartialEq, Eq)]

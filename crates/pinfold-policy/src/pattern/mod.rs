@@ -4,7 +4,6 @@ mod command;
 mod glob;
 mod name;
 mod path;
-pub mod wild;
 
 pub use command::{CommandKey, CommandPattern, DYNAMIC, SEPARATOR};
 pub use name::NamePattern;

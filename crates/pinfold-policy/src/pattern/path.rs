@@ -2,8 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use pinfold_commands::wild::{Token, loose, may_meet, tokens};
+
 use super::Glob;
-use super::wild::{Token, loose, may_meet, tokens};
 
 /// The base of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,13 +1,13 @@
 //! What holds for any text as a command line, and for any text as a rule. Shared with the fuzz targets.
 
 use pinfold_policy::shell::parse;
-use pinfold_policy::{Claims, RawCall, Rule, ToolCall, command};
+use pinfold_policy::{Claims, RawCall, Rule, ToolCall};
 use serde_json::json;
 
 /// Everything that a command line lists has a claim, in its order; what was not understood bars every rule.
 pub(crate) fn a_line_holds(text: &str) {
     let script = parse(text);
-    let found = command::understand(text, &script);
+    let found = pinfold_commands::analyze(text, &script);
     assert!(found.commands.len() >= script.commands.len(), "each command has a claim");
     for (command, claim) in script.commands.iter().zip(&found.commands) {
         assert_eq!(command.span, claim.span, "in the order of the text");

@@ -9,9 +9,9 @@
 
 mod code;
 mod folders;
-mod pieces;
 mod programs;
 mod spelled;
+mod system;
 #[cfg(test)]
 mod tests;
 mod variables;
@@ -19,15 +19,13 @@ mod variables;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use pinfold_commands::PathText;
+use pinfold_commands::pieces::{Piece, Spelled, Sure, UNKNOWN, of_word};
+use pinfold_commands::{Operation, Origin, PathClaim};
 use pinfold_shell::{OpaqueWhy, Redirect, RedirectKind, Script, SimpleCommand, Span, Word};
 
 use super::drawn::Touch;
 use super::expand::Surroundings;
-use crate::claim::{Operation, Origin, PathClaim};
-use crate::input::PathText;
-
-pub(crate) use pieces::{Piece, Sure, of_word};
-pub(crate) use spelled::Spelled;
 
 use folders::Folders;
 use spelled::Tail;
@@ -218,7 +216,7 @@ impl Auditor<'_> {
                 return self.too_much();
             }
             self.audit.claims.push(WordClaim {
-                touch: if pieces::is_stream(&place) { Touch::System } else { touch },
+                touch: if system::is_stream(&place) { Touch::System } else { touch },
                 claim: PathClaim::new(Some(PathText::new(place)), operation, origin),
                 pattern: pattern.clone(),
                 written: piece.text.clone().into_owned(),
@@ -237,7 +235,7 @@ impl Auditor<'_> {
     fn all_of<'t>(&mut self, literals: impl Iterator<Item = &'t str>, folders: &[String]) {
         for literal in literals {
             let spelled = Spelled::plain(literal);
-            for piece in pieces::of_word(&spelled).into_iter().filter(|piece| piece.sure == Sure::Yes) {
+            for piece in of_word(&spelled).into_iter().filter(|piece| piece.sure == Sure::Yes) {
                 self.claim(&piece, Operation::Read, Touch::Named, Origin::Call, folders);
             }
         }
@@ -311,11 +309,11 @@ impl Reader<'_, '_> {
     /// `launches`: the word may be a program that another starts.
     fn texts(&mut self, texts: &[Spelled], origin: Origin, launches: bool) {
         for spelled in texts {
-            if launches && pieces::is_system_program(spelled) {
+            if launches && system::is_system_program(spelled) {
                 self.system_program(spelled, origin);
                 continue;
             }
-            for piece in pieces::of_word(spelled) {
+            for piece in of_word(spelled) {
                 let touch = if piece.sure == Sure::Yes { Touch::Named } else { Touch::Perhaps };
                 self.auditor.claim(&piece, Operation::Read, touch, origin, &self.folders);
             }
@@ -325,7 +323,7 @@ impl Reader<'_, '_> {
     /// The word that names the program. A name without a slash is looked up elsewhere.
     fn program(&mut self, texts: &[Spelled], origin: Origin) {
         for spelled in texts {
-            if pieces::is_system_program(spelled) {
+            if system::is_system_program(spelled) {
                 self.system_program(spelled, origin);
             } else if spelled.text.contains('/') || spelled.open.is_some() {
                 let piece = Piece::whole(spelled, Sure::Yes);
@@ -410,9 +408,6 @@ fn clause(why: &OpaqueWhy) -> String {
         OpaqueWhy::TooMuch(limit) => (*limit).to_owned(),
     }
 }
-
-/// Stands for what is not known at all; no name holds it.
-const UNKNOWN: &str = "\u{1}";
 
 /// A tail behind what is known: how much of the rest is open.
 const fn marks(tail: Tail) -> &'static str {

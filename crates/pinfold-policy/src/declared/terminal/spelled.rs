@@ -1,18 +1,10 @@
 //! A word → every text that the shell can make of it, as far as the words and the environment tell.
 
+use pinfold_commands::pieces::Spelled;
 use pinfold_shell::{Part, Word};
 
 use super::variables::{Value, Variables};
 use super::{Blind, marks};
-
-/// A text that a word can become.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Spelled {
-    /// The text; from `open` on a pattern.
-    pub(crate) text: String,
-    /// Where the first part stands that is filled in by the shell.
-    pub(crate) open: Option<usize>,
-}
 
 /// What stands for a part that is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,25 +13,6 @@ pub(super) enum Tail {
     Names,
     /// Anything, with slashes.
     Anything,
-}
-
-impl Spelled {
-    pub(super) fn plain(text: &str) -> Self {
-        Self { text: text.to_owned(), open: None }
-    }
-
-    fn with(&self, text: &str) -> Self {
-        Self { text: format!("{}{text}", self.text), open: self.open }
-    }
-
-    fn with_open(&self, pattern: &str) -> Self {
-        Self { open: self.open.or(Some(self.text.len())), ..self.with(pattern) }
-    }
-
-    fn with_all(&self, other: &Self) -> Self {
-        let open = self.open.or_else(|| other.open.map(|at| at + self.text.len()));
-        Self { open, ..self.with(&other.text) }
-    }
 }
 
 /// More texts than that one word hardly has; beyond, it is not followed.

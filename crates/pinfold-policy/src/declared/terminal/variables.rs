@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use pinfold_shell::{Assignment, Script, SimpleCommand, Word};
 
 use super::programs::builtin;
-use super::spelled::{Spelled, expand, name_set_by};
+use pinfold_commands::pieces::Spelled;
+
+use super::spelled::{expand, name_set_by};
 use crate::declared::expand::Surroundings;
 
 /// The variables of one script.

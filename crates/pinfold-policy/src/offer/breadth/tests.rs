@@ -60,7 +60,7 @@ fn every_entry_is_of_a_known_kind_and_stands_once() {
 #[test]
 fn what_is_left_open_is_known_and_starts_nothing() {
     for name in &TABLE.open {
-        assert!(command::knows(name) || read_only::knows(name), "nothing is known of {name}");
+        assert!(pinfold_commands::knows(name) || read_only::knows(name), "nothing is known of {name}");
         assert!(!TABLE.kinds.contains_key(name), "{name}");
     }
 }
@@ -68,8 +68,9 @@ fn what_is_left_open_is_known_and_starts_nothing() {
 /// Whatever the tables of programs know to start others or to speak a language is in this table too.
 #[test]
 fn every_program_that_starts_others_is_named() {
-    let left: Vec<&str> =
-        command::starters().filter(|name| of(&[Some(*name), Some("x")]).kind < Kind::Exactly).collect();
+    let left: Vec<&str> = pinfold_commands::starters()
+        .filter(|name| of(&[Some(*name), Some("x")]).kind < Kind::Exactly)
+        .collect();
     assert_eq!(left, Vec::<&str>::new());
 }
 

@@ -1,0 +1,433 @@
+//! From a script to what its commands would do.
+
+use std::collections::VecDeque;
+
+use pinfold_shell::{Part, Script, SimpleCommand, Word};
+
+use super::invocation::{Invocation, Through};
+use super::named::{self, NamedPlace};
+use super::place::{Base, Stand};
+use super::program::{Acts, InnerWords, Input, act};
+use super::state::{Found, Shells};
+use super::value::Values;
+use super::{
+    CommandClaim, CommandEffects, NotAllowlistable, SafeguardHit, WorkFolder, builtin, environment, hidden,
+    is_system_path, links, opaque, words, wrapper,
+};
+use crate::{Operation, Origin, PathClaim};
+use crate::{read_only, safeguard};
+
+/// How deep launchers may stand in each other, and scripts in scripts. Nobody writes more by hand.
+const DEEPEST: usize = 8;
+/// How many readings one command may have.
+const MOST_READINGS: usize = 64;
+
+/// What a line of the call would do.
+pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
+    let here = Surroundings {
+        folders: vec![Stand::at(Base::Start)],
+        through: Vec::new(),
+        depth: 0,
+        elsewhere: false,
+    };
+    analyze_script(text, script, &here)
+}
+
+/// Where a script is read.
+struct Surroundings {
+    /// The folders that it may start in.
+    folders: Vec<Stand>,
+    /// What starts the shell that reads it, outermost first.
+    through: Vec<Through>,
+    /// How many programs stand around it.
+    depth: usize,
+    /// It runs where its paths are not ours.
+    elsewhere: bool,
+}
+
+/// What `script`, read from `text`, would do.
+fn analyze_script(text: &str, script: &Script, surroundings: &Surroundings) -> CommandEffects {
+    let mut out = CommandEffects::default();
+    out.commands.reserve(script.commands.len());
+    out.bars.extend(script.opaque.iter().map(opaque::bar));
+    out.bars.extend(loose(script));
+    let mut shells = Shells::new(script, surroundings.folders.clone());
+    let values = Values::of(script);
+    for (at, command) in script.commands.iter().enumerate() {
+        let found = shells.enter(script, at, command, &values);
+        let mut analyzer = CommandAnalyzer::new(&mut out, at, script, &values);
+        analyzer.analyze_command(command, &found, surroundings);
+        let claim = analyzer.finish(command, &found);
+        out.commands.push(claim);
+    }
+    links::follow(&mut out);
+    out.safeguards = safeguard::of_line(text, script, &out);
+    out
+}
+
+/// What stands in no command: loops that set variables that matter, tests that evaluate.
+fn loose(script: &Script) -> impl Iterator<Item = NotAllowlistable> {
+    let set = script.loops.iter().filter(|name| environment::matters(&name.name)).map(|assignment| {
+        NotAllowlistable::new(
+            "env-assignment",
+            format!("a loop sets `{}`, which changes what runs", assignment.name),
+        )
+    });
+    let counted = script.numbers.iter().filter(|name| environment::matters(name)).map(|name| {
+        NotAllowlistable::new("env-assignment", format!("arithmetic sets `{name}`, which changes what runs"))
+    });
+    let evaluated = script.loose.iter().filter(|word| builtin::holds_code(word)).map(|_| {
+        NotAllowlistable::new("evaluated-later", "a substitution in the text of a condition may be run by it")
+    });
+    set.chain(counted).chain(evaluated)
+}
+
+/// One command of the line, with all that it starts.
+pub(super) struct CommandAnalyzer<'o, 's> {
+    pub(super) out: &'o mut CommandEffects,
+    pub(super) at: usize,
+    script: &'s Script,
+    pub(super) values: &'s Values<'s>,
+    readings: Vec<Invocation>,
+    /// Which reading allow rules look at.
+    allowable: usize,
+    pub(super) bars: Vec<NotAllowlistable>,
+    safeguards: Vec<SafeguardHit>,
+    pub(super) works_in: Vec<WorkFolder>,
+    named: Vec<NamedPlace>,
+    /// A word that is known only by running may name any file.
+    pub(super) names_any: bool,
+    /// The text of programs that are not known, or of code, which may start others.
+    pub(super) unread: Vec<String>,
+    writes_by_redirect: bool,
+}
+
+/// An invocation that waits to be read.
+struct PendingInvocation {
+    invocation: Invocation,
+    folders: Found,
+    depth: usize,
+    /// Only wrappers that change nothing stand in front of it.
+    surface: bool,
+    /// It runs where its paths are not ours.
+    elsewhere: bool,
+}
+
+impl<'o, 's> CommandAnalyzer<'o, 's> {
+    fn new(out: &'o mut CommandEffects, at: usize, script: &'s Script, values: &'s Values<'s>) -> Self {
+        Self {
+            out,
+            at,
+            script,
+            values,
+            readings: Vec::with_capacity(1),
+            allowable: 0,
+            bars: Vec::new(),
+            safeguards: Vec::new(),
+            works_in: Vec::new(),
+            named: Vec::new(),
+            names_any: false,
+            unread: Vec::new(),
+            writes_by_redirect: false,
+        }
+    }
+
+    fn bar(&mut self, bar: NotAllowlistable) {
+        if !self.bars.iter().any(|there| there.id == bar.id && there.lifted_by == bar.lifted_by) {
+            self.bars.push(bar);
+        }
+    }
+
+    fn finish(mut self, command: &SimpleCommand, found: &Found) -> CommandClaim {
+        let written = self.readings.first();
+        let inert = self.bars.is_empty()
+            && !self.writes_by_redirect
+            && written.is_none_or(|reading| reading.words.is_empty() || builtin::is_inert(reading));
+        for stand in &found.folders {
+            for hit in safeguard::of_command(command, &self.readings, stand.now.folder()) {
+                add_safeguard(&mut self.safeguards, hit);
+            }
+        }
+        let moved = found.folders.iter().any(|stand| stand.now != Base::Start);
+        let allowable = self.readings.get(self.allowable).cloned().unwrap_or_default();
+        let read_only =
+            self.bars.is_empty() && read_only::is_read_only(command, &self.filled(&allowable), moved);
+        CommandClaim {
+            span: command.span.clone(),
+            allowable,
+            readings: self.readings,
+            bars: self.bars,
+            safeguards: self.safeguards,
+            read_only,
+            inert,
+            works_in: self.works_in,
+            // What only reads was looked through word by word, and claims what it reads.
+            named: if read_only { Vec::new() } else { self.named },
+            names_any: self.names_any,
+            unread: self.unread,
+        }
+    }
+
+    /// The invocation with the values that the line gives its variables. Other words stay as they are.
+    fn filled(&self, invocation: &Invocation) -> Invocation {
+        // Without quotes a value falls into words, which stays something to ask about.
+        let splits =
+            |word: &Word| word.parts.iter().any(|part| matches!(part, Part::Parameter { quoted: false, .. }));
+        let fill = |word: &Word| match self.values.fill(word, self.at) {
+            Some(words) if !splits(word) => words,
+            Some(_) | None => vec![word.clone()],
+        };
+        Invocation { words: invocation.words.iter().flat_map(fill).collect(), ..invocation.clone() }
+    }
+
+    /// The command as it is written, and everything that it starts.
+    fn analyze_command(&mut self, command: &SimpleCommand, found: &Found, surroundings: &Surroundings) {
+        self.around(command, found, surroundings.elsewhere);
+        let words = words::expand(&command.words).into_owned();
+        let words = self.here(words);
+        let invocation = Invocation { words, through: surroundings.through.clone(), open_ended: false };
+        let mut next = Some(PendingInvocation {
+            invocation,
+            folders: found.clone(),
+            depth: surroundings.depth,
+            surface: surroundings.depth == 0,
+            elsewhere: surroundings.elsewhere,
+        });
+        let mut waiting = VecDeque::new();
+        while let Some(this) = next {
+            if self.readings.len() >= MOST_READINGS || this.depth > DEEPEST {
+                self.bar_once("launcher", "it starts more programs, one by another, than are looked through");
+                self.readings.push(this.invocation);
+                return;
+            }
+            self.analyze_invocation(this, command, &mut waiting);
+            next = waiting.pop_front();
+        }
+    }
+
+    /// The words with `$(pwd)` put as `$PWD`, which is the folder that is known.
+    fn here(&self, mut words: Vec<Word>) -> Vec<Word> {
+        for word in &mut words {
+            if self.values.prints_folder(word) {
+                for part in &mut word.parts {
+                    if let Part::Substitution { quoted } = *part {
+                        *part = Part::Parameter { name: "PWD".to_owned(), quoted, plain: true };
+                    }
+                }
+            }
+        }
+        words
+    }
+
+    /// Its assignments and redirects.
+    fn around(&mut self, command: &SimpleCommand, found: &Found, elsewhere: bool) {
+        self.bars.extend(builtin::planted(command));
+        let alone = command.words.is_empty();
+        let counted = command.assignments.iter().filter(|one| !alone || environment::matters(&one.name));
+        self.bars.extend(counted.filter_map(environment::of_assignment));
+        if !elsewhere {
+            for redirect in &command.redirects {
+                self.writes_by_redirect |= self.redirect(redirect, found);
+            }
+        }
+    }
+
+    pub(super) fn bar_once(&mut self, id: &'static str, why: &str) {
+        if !self.bars.iter().any(|bar| bar.id == id) {
+            self.bars.push(NotAllowlistable::new(id, why));
+        }
+    }
+
+    fn analyze_invocation(
+        &mut self,
+        next: PendingInvocation,
+        command: &SimpleCommand,
+        waiting: &mut VecDeque<PendingInvocation>,
+    ) {
+        let PendingInvocation { invocation, folders, depth, surface, elsewhere } = next;
+        self.program_word(&invocation, surface);
+        let mut acts = act(&invocation);
+        let found = Self::moved(&acts, folders);
+        if surface || !elsewhere {
+            let bars = acts.bars.drain(..).chain(builtin::bars(&invocation));
+            bars.for_each(|bar| self.bar(bar));
+            if acts.hidden.iter().any(|word| self.values.may_be_option(word)) {
+                self.bar_once("hidden-option", "an argument that is known only by running may be an option");
+            }
+        }
+        if !elsewhere {
+            if let Some(visible) = acts.default_search
+                && command.place.piped_from.is_none()
+            {
+                acts.here_by(Operation::Search, visible);
+            }
+            for touched in &acts.paths {
+                self.touched(touched, &found);
+            }
+            self.works_in(&invocation, &acts, &found);
+            let unclaimed = named::unclaimed(&invocation, &acts, self.values, self.at, &found);
+            self.names_any |= unclaimed.open;
+            if unclaimed.too_many {
+                self.bar_once("outside-place", "it names more places than are looked at");
+            }
+            self.name(unclaimed.places);
+            self.out.hosts.append(&mut acts.hosts);
+            self.out.links.extend(links::made_by(&invocation, &acts, self.at, self.values, &found));
+        }
+        if invocation.open_ended && acts.may_touch() {
+            self.names_any = true;
+        }
+        if self.is_unread(&invocation, &acts) {
+            self.unread(&invocation, &acts, command);
+        }
+        let copied = acts.renamed.iter().filter_map(|(source, _)| source.as_static());
+        self.unread.extend(copied.filter(|source| is_system_path(source)).map(str::to_owned));
+        let stripped = surface && wrapper::strips(&invocation, &acts);
+        if surface && !stripped && wrapper::is_wrapper(&invocation) && !acts.inner.is_empty() {
+            self.bar_once("wrapper", "the wrapper is not called in a way that is known to change nothing");
+        }
+        match acts.input {
+            Input::Data => {}
+            Input::Code => self.code_input(command),
+            Input::Script | Input::Queries => self.script_input(command, acts.input),
+            Input::Commands if elsewhere => {}
+            Input::Commands => self.standard_input(command, &mut acts),
+        }
+        let mut lines = Vec::new();
+        for inner in acts.inner {
+            let mut through = invocation.through.clone();
+            through.push(Through { name: acts.name.to_owned() });
+            let elsewhere = elsewhere || inner.elsewhere;
+            match inner.words {
+                InnerWords::Unknown => self.launches_unknown(acts.name),
+                InnerWords::Words(words) => waiting.push_back(PendingInvocation {
+                    invocation: Invocation { words, through, open_ended: inner.open_ended },
+                    folders: found.clone(),
+                    depth: depth + 1,
+                    surface: stripped,
+                    elsewhere,
+                }),
+                InnerWords::Line(line) => {
+                    if inner.open_ended || line.as_static().is_none() {
+                        self.launches_unknown(acts.name);
+                    }
+                    lines.extend(line.as_static().map(|text| (text.to_owned(), elsewhere, through)));
+                }
+            }
+        }
+        if surface {
+            self.allowable = self.readings.len();
+        }
+        self.readings.push(invocation);
+        for (text, elsewhere, through) in lines {
+            self.script(&text, &found, depth + 1, elsewhere, through);
+        }
+    }
+
+    /// Places that words name beyond the claims.
+    fn name(&mut self, places: Vec<NamedPlace>) {
+        for place in places {
+            if !self.named.contains(&place) {
+                self.named.push(place);
+            }
+        }
+    }
+
+    /// Whether a program, or a subcommand of one, is not known. What the line itself defines is listed besides.
+    fn is_unread(&self, invocation: &Invocation, acts: &Acts<'_>) -> bool {
+        let defined =
+            || self.script.functions.iter().any(|function| Some(function.as_str()) == invocation.program());
+        acts.unread && !read_only::knows(acts.name) && !defined()
+    }
+
+    /// A program, or a subcommand of one, that is not known: its words may name another that it starts.
+    fn unread(&mut self, invocation: &Invocation, acts: &Acts<'_>, command: &SimpleCommand) {
+        // `docker rm x`: what a known program is told first is a subcommand of its own.
+        let skip = usize::from(acts.known);
+        let args = invocation.args().get(skip..).unwrap_or_default();
+        for hit in hidden::safeguards(args) {
+            add_safeguard(&mut self.safeguards, hit);
+        }
+        self.unread.push(hidden::text(args, command));
+    }
+
+    /// A line that another shell reads: each of its commands is a reading of this one.
+    fn script(&mut self, text: &str, found: &Found, depth: usize, elsewhere: bool, through: Vec<Through>) {
+        if depth > DEEPEST {
+            return self
+                .bar_once("launcher", "it starts more shells, one in another, than are looked through");
+        }
+        let script = pinfold_shell::parse(text);
+        let folders = found.folders.clone();
+        let inner = analyze_script(text, &script, &Surroundings { folders, through, depth, elsewhere });
+        self.take_in(inner);
+    }
+
+    /// What another shell would do is what this command does.
+    fn take_in(&mut self, inner: CommandEffects) {
+        inner.bars.into_iter().for_each(|bar| self.bar(bar));
+        self.safeguards.extend(inner.safeguards);
+        for claim in inner.commands {
+            if self.readings.len() + claim.readings.len() > MOST_READINGS {
+                self.bar_once("launcher", "it starts more programs than are looked through");
+            }
+            self.readings.extend(claim.readings);
+            claim.bars.into_iter().for_each(|bar| self.bar(bar));
+            self.works_in.extend(claim.works_in);
+            self.name(claim.named);
+            self.names_any |= claim.names_any;
+            self.unread.extend(claim.unread);
+            for hit in claim.safeguards {
+                add_safeguard(&mut self.safeguards, hit);
+            }
+        }
+        for path in inner.paths {
+            let origin = match path.origin {
+                Origin::Aside(_) => Origin::Aside(self.at),
+                Origin::Command(_)
+                | Origin::Call
+                | Origin::Foreign
+                | Origin::Supposed(_)
+                | Origin::Process => Origin::Command(self.at),
+            };
+            self.writes_by_redirect |= path.operation.writes();
+            self.out.paths.push(PathClaim { origin, ..path });
+        }
+        self.out.hosts.extend(inner.hosts);
+    }
+
+    fn launches_unknown(&mut self, name: &str) {
+        self.bar_once("launcher", &format!("what `{name}` starts is known only by running"));
+    }
+
+    /// The program itself has to be known, and to be where its name says.
+    fn program_word(&mut self, invocation: &Invocation, surface: bool) {
+        let Some(word) = invocation.words.first() else { return };
+        let Some(program) = word.as_static() else {
+            return self.bar_once("dynamic-program", "which program runs is known only by running");
+        };
+        if program.is_empty() {
+            self.bar_once("dynamic-program", "the program has no name");
+        }
+        if program.split('/').any(|name| name == "..") {
+            self.bar_once("dot-dot", "`..` in the program leads to another one than its name says");
+        }
+        if surface && self.script.functions.iter().any(|function| function == program) {
+            self.bar_once("function", "the line defines a function of that name");
+        }
+    }
+
+    /// The folders after those that the program itself moves to.
+    fn moved(acts: &Acts<'_>, mut found: Found) -> Found {
+        for folder in &acts.folders {
+            found.folders = found.folders.iter().flat_map(|stand| stand.moved(folder)).collect();
+        }
+        found
+    }
+}
+
+fn add_safeguard(hits: &mut Vec<SafeguardHit>, hit: SafeguardHit) {
+    if hits.iter().all(|there| there.id != hit.id) {
+        hits.push(hit);
+    }
+}

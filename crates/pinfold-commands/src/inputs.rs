@@ -1,0 +1,58 @@
+//! What programs take from their standard input: commands of a shell, code of a language, scripts and queries.
+
+use std::borrow::Cow;
+
+use pinfold_shell::{Redirect, RedirectKind, SimpleCommand};
+
+use super::analyze::CommandAnalyzer;
+use super::program::{self, Acts, Input};
+
+impl CommandAnalyzer<'_, '_> {
+    /// A shell that reads its commands from standard input.
+    pub(super) fn standard_input<'a>(&mut self, command: &'a SimpleCommand, acts: &mut Acts<'a>) {
+        let fed = |redirect: &&Redirect| {
+            matches!(
+                redirect.kind,
+                RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Read
+            )
+        };
+        let last = command.redirects.iter().rev().find(fed);
+        match last.filter(|redirect| redirect.kind != RedirectKind::Read) {
+            Some(document) => acts.line(Cow::Borrowed(&document.target)),
+            None => {
+                self.bar_once("launcher", "what it runs comes from its input and is known only by running");
+            }
+        }
+    }
+
+    /// A program that reads a script of its own language from standard input.
+    pub(super) fn script_input(&mut self, command: &SimpleCommand, input: Input) {
+        let why = "what its script does comes from its input, and may run programs or write files";
+        let mut fed = command.place.piped_from.is_some();
+        for redirect in &command.redirects {
+            match redirect.kind {
+                RedirectKind::HereDocument | RedirectKind::HereString if input == Input::Queries => {
+                    fed |= redirect.target.as_static().is_none_or(program::query_goes_beyond);
+                }
+                RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Read => fed = true,
+                _ => {}
+            }
+        }
+        if fed {
+            self.bar_once("script", why);
+        }
+    }
+
+    /// A program that reads code of its own language from standard input.
+    pub(super) fn code_input(&mut self, command: &SimpleCommand) {
+        if command.place.piped_from.is_some() {
+            self.bar_once("inline-code", "the code that it runs comes from another program");
+        }
+        let written = |redirect: &&Redirect| {
+            matches!(redirect.kind, RedirectKind::HereDocument | RedirectKind::HereString)
+        };
+        for redirect in command.redirects.iter().filter(written) {
+            self.unread.extend(redirect.target.as_static().map(str::to_owned));
+        }
+    }
+}

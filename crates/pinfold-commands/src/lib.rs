@@ -1,0 +1,252 @@
+//! What a command line would do: each simple command with the programs it would start, what they would write and read,
+//! which hosts they would reach, and why a rule may not be enough to let it through.
+//!
+//! Pure: nothing is looked up. A word that is known only by running it stays unknown here.
+//!
+//! ```
+//! use pinfold_commands::{Operation, analyze};
+//!
+//! let line = "cd core && sudo rm -rf ./build > log";
+//! let effects = analyze(line, &pinfold_shell::parse(line));
+//! let programs: Vec<_> = effects.commands[1].readings.iter().map(|reading| reading.name()).collect();
+//! assert_eq!(programs, [Some("sudo"), Some("rm")]);
+//! assert!(effects.paths.iter().any(|path| path.operation == Operation::Delete));
+//! ```
+//!
+//! # Vocabulary
+//! [`analyze()`], [`CommandEffects`], [`CommandClaim`], [`Invocation`], [`PathClaim`], [`NotAllowlistable`], [`SafeguardHit`].
+//!
+//! # Invariants
+//! 1. No file, no clock, no environment: the same text has the same effects.
+//! 2. What launchers, shells and interpreters would run is among the readings, or a [`NotAllowlistable`] says that it is not known.
+//! 3. A command that is barred never only reads.
+//!
+//! # What this does not see
+//! What a program does with what it reads, and what a script that is run by name holds.
+
+mod analyze;
+mod awk;
+mod builtin;
+mod constants;
+mod environment;
+mod hidden;
+mod host;
+mod inputs;
+mod invocation;
+mod links;
+mod named;
+mod opaque;
+mod operation;
+#[cfg(test)]
+mod page;
+mod path_claim;
+pub mod pieces;
+mod place;
+mod program;
+pub mod read_only;
+pub mod safeguard;
+mod sed;
+mod state;
+#[cfg(test)]
+mod tests;
+mod touch;
+mod value;
+pub mod wild;
+mod words;
+mod wrapper;
+
+pub use invocation::{Invocation, Through};
+pub use named::NamedPlace;
+pub use operation::Operation;
+pub use path_claim::{Origin, PathClaim, PathText, Supposition};
+
+use pinfold_host::{Host, WebUrl};
+use pinfold_shell::{Script, Span};
+
+/// One simple command, understood as far as its words go. It is a part of the call like a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandClaim {
+    /// Where it stands in the command line.
+    pub span: Span,
+    /// The command as an allow rule sees it: wrappers that change nothing (`timeout`, `nice`, …) are taken off.
+    pub allowable: Invocation,
+    /// Every reading that a deny rule, an ask rule or a safeguard looks at: as written first, then what wrappers
+    /// and launchers (`sudo`, `env`, `xargs`, `find -exec`, `sh -c`, …) would run, outermost first.
+    pub readings: Vec<Invocation>,
+    /// Why no rule may allow it, if so.
+    pub bars: Vec<NotAllowlistable>,
+    /// What it would do that needs a person whatever rules and modes say.
+    pub safeguards: Vec<SafeguardHit>,
+    /// It does nothing but read what it names, and says it.
+    pub read_only: bool,
+    /// It has no effect beyond the shell it stands in: `cd` within the folder, `true`, an assignment that changes
+    /// nothing else.
+    pub inert: bool,
+    /// Other folders than that of the call that it works in and takes something from. Several, where it depends on
+    /// what happens before; it has to be right in each.
+    pub works_in: Vec<WorkFolder>,
+    /// Places that its words name, of which it is not known what it does with them.
+    pub named: Vec<NamedPlace>,
+    /// A word that is known only by running may name any file.
+    pub names_any: bool,
+    /// The words of programs that are not known, and code, which may start any program that they name.
+    pub unread: Vec<String>,
+}
+
+impl CommandClaim {
+    /// Only assignments and redirects: nothing runs, and what would be written is a part of its own.
+    pub fn is_wordless(&self) -> bool {
+        self.allowable.words.is_empty()
+    }
+
+    /// It starts another program than the one it names; wrappers that change nothing are not counted.
+    pub fn starts_others(&self) -> bool {
+        self.readings.iter().flat_map(|reading| &reading.through).any(|by| !wrapper::is_name(&by.name))
+    }
+
+    /// It is a condition: it looks, says nothing, and changes nothing.
+    pub fn only_tests(&self) -> bool {
+        self.inert && matches!(self.allowable.program(), Some("test" | "[" | "[["))
+    }
+
+    /// It does nothing but read, or goes to another folder to do so.
+    pub fn only_reads(&self) -> bool {
+        self.read_only || self.inert && self.allowable.name() == Some("cd")
+    }
+}
+
+/// A folder that a command works in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkFolder {
+    /// The folder, from the folder of the call if it is relative.
+    pub path: PathText,
+    /// What the command takes from it.
+    pub takes: FolderUse,
+}
+
+/// What a command takes from the folder that it works in, the mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum FolderUse {
+    /// Nothing but the files that it names.
+    #[default]
+    Nothing,
+    /// A repository's settings, which may name programs, without changing the repository.
+    Repository,
+    /// The same, and it changes the repository.
+    ChangesRepository,
+    /// Code or settings of its own that it runs by: scripts, build files.
+    Code,
+}
+
+/// Why no rule may allow a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAllowlistable {
+    /// A stable name: `env-assignment`, `dynamic-program`, `launcher`, …
+    pub id: &'static str,
+    /// One clause for the person and the model: `PATH= changes which program runs`.
+    pub why: String,
+    /// A rule that holds this word literally means it, and is not held up: `-e` for `node -e …`. A word of the rule
+    /// that goes on behind it with `=` counts.
+    pub lifted_by: Option<String>,
+}
+
+impl NotAllowlistable {
+    fn new(id: &'static str, why: impl Into<String>) -> Self {
+        Self { id, why: why.into(), lifted_by: None }
+    }
+}
+
+/// A safeguard that applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SafeguardHit {
+    /// Its stable name: `force-push`.
+    pub id: &'static str,
+    /// One clause: `rewrites a remote branch`.
+    pub about: &'static str,
+    /// How bad it is: which settings of `immune` keep it.
+    pub severity: Severity,
+}
+
+/// How bad it would be, the mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Dangerous or suspicious; `immune: all` keeps it.
+    Medium,
+    /// What is lost cannot be brought back: disks, history of others; `immune: unrecoverable` keeps it too.
+    High,
+    /// A root or home directory goes, or its kind: always kept.
+    Critical,
+}
+
+/// A host that a call would reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostClaim {
+    /// The host, lower case, without port; `None` when it is known only by running.
+    pub host: Option<String>,
+    /// Exactly where, when pinfold itself connects: what a command reaches is for its relay to see.
+    pub at: Option<(Host, u16)>,
+    /// A tool reaches it by itself. What a command reaches is asked about with the command, and held by its relay.
+    pub of_tool: bool,
+}
+
+impl HostClaim {
+    /// A host that a command names.
+    pub fn of_command(host: Option<String>) -> Self {
+        Self { host, at: None, of_tool: false }
+    }
+
+    /// A host that a third-party tool reaches and that nothing in its call names.
+    pub fn unsaid() -> Self {
+        Self { host: None, at: None, of_tool: true }
+    }
+
+    /// The host of a page that is fetched.
+    pub fn of_url(url: &WebUrl) -> Self {
+        let at = Some((url.host().clone(), url.port()));
+        Self { host: Some(url.host().to_string()), at, of_tool: true }
+    }
+}
+
+/// Everything the commands of one command line would do, as far as it can be told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandEffects {
+    /// Every simple command, in the order of the text.
+    pub commands: Vec<CommandClaim>,
+    /// What they would write and read. Relative paths start from the folder of the call; a `cd` on the way is
+    /// already part of them.
+    pub paths: Vec<PathClaim>,
+    /// The hosts they would reach.
+    pub hosts: Vec<HostClaim>,
+    /// Why no rule may allow the line as a whole, if so: a part that was not understood, an unknown file.
+    pub bars: Vec<NotAllowlistable>,
+    /// What the line as a whole would do that needs a person: hidden characters, fork bombs, too many parts.
+    pub safeguards: Vec<SafeguardHit>,
+    /// Names that it gives to what has another.
+    links: Vec<links::Link>,
+}
+
+/// The programs of the tables that run a program, a line or a script that they are told.
+pub fn starters() -> impl Iterator<Item = &'static str> {
+    program::starters()
+}
+
+/// Directories that only root can change on an ordinary system: a program there is the one its name says.
+const SYSTEM: [&str; 6] =
+    ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
+
+/// Whether a program is named by its place in one of the system's directories.
+pub fn is_system_path(program: &str) -> bool {
+    let in_it =
+        |dir: &str| program.strip_prefix(dir).is_some_and(|name| !name.is_empty() && !name.contains('/'));
+    SYSTEM.iter().any(|dir| in_it(dir))
+}
+
+/// Whether the tables describe a program of this name.
+pub fn knows(name: &str) -> bool {
+    program::find(name).is_some()
+}
+
+/// What `script`, read from `text`, would do.
+pub fn analyze(text: &str, script: &Script) -> CommandEffects {
+    analyze::analyze(text, script)
+}

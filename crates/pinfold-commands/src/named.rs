@@ -1,0 +1,157 @@
+//! Places that words of a command name, while no row of the tables says what the command does with them.
+//!
+//! A rule for a program means the program in its folder. A word that leads out of it (`../x`, `/abs`, `~/x`, also behind
+//! `=`, `,`, `:`, `@` or glued to an option) and that is no claim of any kind may be read, written or run.
+
+use std::collections::HashSet;
+
+use pinfold_shell::{Part, Word};
+
+use super::invocation::Invocation;
+use super::place::Named;
+use super::program::{Acts, Reach};
+use super::state::Found;
+use super::value::Values;
+use crate::PathText;
+use crate::pieces::{Piece, Spelled, Sure, of_word};
+
+/// More places than an honest command names outside its claims.
+const MOST_PLACES: usize = 64;
+
+/// More parts than one word has that is a list of places.
+const MOST_PIECES: usize = 256;
+
+/// A place that a word names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedPlace {
+    /// The place, from the folder of the call if it is relative.
+    pub path: PathText,
+    /// The word that names it, as it stands in a rule that means it.
+    pub word: String,
+    /// It begins as only a path does. Others are compared with rules for paths alone.
+    pub is_path: bool,
+    /// Some of it is a wildcard.
+    pub wild: bool,
+    /// The command reads it at most.
+    pub reads: bool,
+}
+
+/// What words name beyond the claims.
+#[derive(Debug, Default)]
+pub(super) struct Unclaimed {
+    pub(super) places: Vec<NamedPlace>,
+    /// A word that is known only by running may name any file.
+    pub(super) open: bool,
+    /// There are more places than are looked at.
+    pub(super) too_many: bool,
+    /// How many of the places are plainly paths.
+    paths: usize,
+    others: usize,
+}
+
+/// What the arguments of `invocation` name beyond what `acts` claims.
+pub(super) fn unclaimed(
+    invocation: &Invocation,
+    acts: &Acts<'_>,
+    values: &Values<'_>,
+    at: usize,
+    found: &Found,
+) -> Unclaimed {
+    let mut out = Unclaimed::default();
+    if acts.reach == Reach::Text {
+        return out;
+    }
+    let paths = acts.paths.iter().map(|touched| &touched.word.span);
+    let claimed: HashSet<_> = paths.chain(&acts.taken).map(|span| (span.start, span.end)).collect();
+    for word in invocation.args() {
+        if claimed.contains(&(word.span.start, word.span.end)) {
+            continue;
+        }
+        match values.fill(word, at) {
+            None => out.open |= could_be_path(word),
+            Some(words) => words.iter().for_each(|word| out.add(word, acts.reach, found)),
+        }
+    }
+    out
+}
+
+/// Whether a word that is known only by running may turn out to be a path: not behind the beginning of an address.
+fn could_be_path(word: &Word) -> bool {
+    !word.literal_prefix().contains("://")
+}
+
+/// The text of a word; `None` for one that is no text. `~` stands for the home directory, `.` for the folder.
+fn spelled(word: &Word) -> Option<Spelled> {
+    let mut spelled = Spelled::default();
+    for part in &word.parts {
+        match part {
+            Part::Literal(text) => spelled.text.push_str(text),
+            Part::Glob(text) => {
+                spelled.open.get_or_insert(spelled.text.len());
+                spelled.text.push_str(text);
+            }
+            Part::Tilde(user) if user == "+" => spelled.text.push('.'),
+            Part::Tilde(user) => {
+                spelled.text.push('~');
+                spelled.text.push_str(user);
+            }
+            Part::Parameter { name, plain: true, .. } if name == "HOME" => spelled.text.push('~'),
+            Part::Parameter { name, plain: true, .. } if name == "PWD" => spelled.text.push('.'),
+            Part::Parameter { .. }
+            | Part::Substitution { .. }
+            | Part::Process
+            | Part::Arithmetic
+            | Part::Brace(_) => return None,
+        }
+    }
+    Some(spelled)
+}
+
+impl Unclaimed {
+    fn add(&mut self, word: &Word, reach: Reach, found: &Found) {
+        let Some(spelled) = spelled(word) else {
+            self.open |= !matches!(word.parts.as_slice(), [Part::Process]);
+            return;
+        };
+        let pieces = of_word(&spelled);
+        for piece in pieces.iter().take(MOST_PIECES) {
+            self.piece(piece, &spelled.text, reach, found);
+        }
+        if pieces.len() > MOST_PIECES {
+            (self.open, self.too_many) = (true, true);
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, word: &str, reach: Reach, found: &Found) {
+        for stand in &found.folders {
+            let (path, wild) = match stand.name_text(&piece.text, piece.is_open()) {
+                Named::Path(path) => (path, false),
+                Named::Matching(path) => (path, true),
+                Named::NoFile => continue,
+                Named::Unknown => {
+                    self.open = true;
+                    continue;
+                }
+            };
+            let place = NamedPlace {
+                path: PathText::new(path),
+                word: word.to_owned(),
+                is_path: piece.sure == Sure::Yes,
+                wild,
+                reads: reach == Reach::Reads,
+            };
+            self.push(place);
+        }
+    }
+    /// Keeps a place; beyond the limit those that are plainly paths speak against the command, and others may be any.
+    fn push(&mut self, place: NamedPlace) {
+        let count = if place.is_path { &mut self.paths } else { &mut self.others };
+        if *count >= MOST_PLACES {
+            self.too_many |= place.is_path;
+            self.open = true;
+        } else if !self.places.contains(&place) {
+            *count += 1;
+            self.places.push(place);
+        }
+    }
+}

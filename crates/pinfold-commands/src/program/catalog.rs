@@ -1,0 +1,109 @@
+//! The catalog of programs as `build.rs` compiled it from `programs/*.txt`: tables that refer to each other by index.
+
+use super::readings::OwnReading;
+use super::{Does, FolderUse, Operands, Options, Program, Purpose, Reach, Style, Takes};
+use crate::Operation;
+
+include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+
+/// A text of the catalog.
+#[derive(Clone, Copy)]
+pub(crate) struct Interned {
+    at: u16,
+    length: u8,
+}
+
+/// Rows of a table, one behind the other.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    from: u16,
+    to: u16,
+}
+
+impl Interned {
+    /// The text.
+    pub(crate) fn as_str(self) -> &'static str {
+        let at = usize::from(self.at);
+        TEXT.get(at..at + usize::from(self.length)).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Interned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl Span {
+    fn rows<T>(self, table: &'static [T]) -> &'static [T] {
+        table.get(usize::from(self.from)..usize::from(self.to)).unwrap_or_default()
+    }
+
+    fn names(self) -> impl Iterator<Item = &'static str> {
+        self.rows(&NAMES).iter().map(|name| name.as_str())
+    }
+}
+
+impl Program {
+    /// Whether it has this name, or its subcommand this word.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.names.names().any(|own| own == name)
+    }
+
+    /// Its own options, without those of the program that it is a subcommand of.
+    pub(super) fn options(&self) -> &'static [Options] {
+        self.options.rows(&OPTIONS)
+    }
+
+    /// Its subcommands, by the first operand. What a subcommand does not know is looked up here.
+    pub(super) fn commands(&self) -> &'static [Program] {
+        self.commands.rows(&PROGRAMS)
+    }
+}
+
+impl Options {
+    /// Whether this is one of their names: `-a`, `--all`.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.names().any(|own| own == name)
+    }
+
+    /// Their names, with the dashes.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.names()
+    }
+}
+
+/// What is known of a program, by its name.
+pub(crate) fn find(name: &str) -> Option<&'static Program> {
+    let at = BY_NAME.binary_search_by(|(own, _)| own.as_str().cmp(name)).ok()?;
+    BY_NAME.get(at).and_then(|(_, program)| PROGRAMS.get(usize::from(*program)))
+}
+
+/// The programs that run a program, a line or a script that they are told as their operands.
+pub(crate) fn starters() -> impl Iterator<Item = &'static str> {
+    use Operands as O;
+    let starts = |name: &&str| {
+        find(name).is_some_and(|program| {
+            matches!(
+                program.operands,
+                O::Command(_) | O::Environment | O::Elsewhere(_) | O::Line(_) | O::Script | O::ShellScript
+            )
+        })
+    };
+    BY_NAME.iter().map(|(name, _)| name.as_str()).filter(starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_is_found_by_each_of_its_names() {
+        for (name, at) in &BY_NAME {
+            let program = find(name.as_str()).unwrap();
+            assert!(program.is_named(name.as_str()), "{}", name.as_str());
+            assert!(std::ptr::eq(program, &raw const PROGRAMS[usize::from(*at)]));
+        }
+        assert!(find("").is_none() && find("no-such-program").is_none());
+    }
+}

@@ -1,0 +1,203 @@
+//! What well-known programs do with their arguments: which options take a value, which of them write, read, run or load
+//! something, and what the operands are. The data stands in `programs/*.txt`.
+//!
+//! The catalog names what matters and every option that takes a value of its own (so that the value is not taken
+//! for an operand); an option that is not in them is taken for a flag that does nothing of this kind.
+
+mod act;
+mod catalog;
+mod known;
+mod readings;
+mod scan;
+mod setting;
+
+pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
+pub(super) use catalog::find;
+pub(super) use catalog::starters;
+pub(super) use scan::{Arg, scan};
+pub(super) use setting::query_goes_beyond;
+
+use self::catalog::{Interned, Span};
+use self::readings::OwnReading;
+use crate::Operation;
+
+/// One program, or one subcommand of a program.
+pub(super) struct Program {
+    /// Its names: the last component of the program, or the word of the subcommand.
+    names: Span,
+    pub(super) style: Style,
+    /// Options end at the first operand.
+    pub(super) stops: bool,
+    options: Span,
+    pub(super) operands: Operands,
+    /// Whether it takes code or configuration from the folder that it works in.
+    pub(super) folder: FolderUse,
+    /// What it does with a place that a word names and no row speaks of.
+    pub(super) reach: Reach,
+    /// An option without a row, and a first operand that is no known subcommand, may do anything.
+    pub(super) closed: bool,
+    /// Its subcommands, by the first operand. What a subcommand does not know is looked up here.
+    commands: Span,
+}
+
+/// What a program does with a place that one of its words names, where no row of the tables speaks of that word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) enum Reach {
+    /// Nothing: its words are text.
+    Text,
+    /// It reads it at most.
+    Reads,
+    /// Not known.
+    #[default]
+    Anything,
+}
+
+/// How options are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    /// `-a`, `-ab`, `-ovalue`, `--long`, `--long=value`, abbreviations of long ones.
+    Gnu,
+    /// As `Gnu`, with `-o=value` too, as programs of Go write it.
+    Go,
+    /// `-name value`, `-name=value`; two dashes mean the same.
+    Single,
+    /// A compiler's: `-name`, `-name value`, `-namevalue`, `--name=value`.
+    Glued,
+    /// Nothing is an option.
+    Plain,
+}
+
+/// Options that do the same.
+pub(super) struct Options {
+    names: Span,
+    pub(super) takes: Takes,
+    pub(super) does: Does,
+}
+
+/// Whether an option takes a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Takes {
+    /// None.
+    Nothing,
+    /// One: glued, behind `=`, or the next word.
+    Value,
+    /// One or none: glued or behind `=` only.
+    Glued,
+}
+
+/// What the operand or the value of an option is to the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Purpose {
+    /// The program is there for it.
+    Command,
+    /// Something else, beside the purpose.
+    Aside,
+}
+
+/// What an option does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Does {
+    /// Nothing that matters here. What its value is, is not said.
+    Nothing,
+    /// Its value is text: a message, a pattern, a name of something that is no file.
+    Text,
+    /// Its value is a path that this is done to.
+    Path(Operation, Purpose),
+    /// Its value is the folder that it moves to.
+    Folder,
+    /// Its value is another folder that code is taken from.
+    Source,
+    /// Its value is a file in such a folder.
+    FolderOf,
+    /// It runs a program, loads code or opens a way to either; one clause for the person.
+    Bars(Interned),
+    /// Its value is a command line that a shell runs.
+    Line,
+    /// It is inline code for the program's own language.
+    Code,
+    /// It makes the operands files that are changed in place.
+    InPlace,
+    /// The same; its value is the suffix of what was there.
+    Suffix,
+    /// It stands in for the first operand (`grep -e`).
+    ForFirst,
+    /// Its value is a file that is read, and it stands in for the first operand (`grep -f`).
+    FirstFile,
+    /// The first operand is a command line (`sh -c`).
+    FirstIsLine,
+    /// Its value is split into words in front of the operands (`env -S`).
+    Words,
+    /// Its value is a file that is written, or `|command`.
+    Piped,
+    /// Its value is `name=value` of a setting that may name programs (`git -c`).
+    Setting,
+    /// Its value is a file of settings; the program says whether it is read or written.
+    ConfigFile,
+    /// A file with a name of its own is written to the folder that it works in.
+    Here,
+    /// Its value is a format that may name a file (`curl -w`).
+    WriteOut,
+    /// Its value is `NAME=value` for a build, which may name programs.
+    Define,
+    /// Its value is an option for the compiler or the linker, which may name programs.
+    Pass,
+    /// Its value is a module of the language, in place of a script (`python -m`).
+    Module,
+    /// Its value is a place of this machine that a container gets.
+    Mount,
+    /// Its value is the network that a container gets.
+    Network,
+    /// Its value says where the result goes (`docker build -o`).
+    Output,
+    /// Its value is the folder that is filled; the program says when.
+    Into,
+    /// Its value is the archive; the program says whether it is made or read.
+    Archive,
+    /// Its value is a query, in a language that may run programs.
+    Query,
+    /// Its value is a script in sed's language, in place of the first operand.
+    SedScript,
+    /// Its value is where everything else goes (`cp -t`).
+    Target,
+    /// Its value is data, or with `@` in front a file that is read.
+    AtFile,
+    /// Its value is `name=@file` or `name=<file`.
+    FormFile,
+    /// Its value is data, `@file`, `name@file`, or `name=data`.
+    Encoded,
+    /// Its value is the name of a format, or a program for one.
+    Format,
+    /// Its value is a host or an address.
+    Host,
+    /// It makes the program another: the operands are not what they are without it.
+    Otherwise(Operands),
+}
+
+/// What the operands are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operands {
+    /// Nothing that matters here.
+    Nothing,
+    /// Each is a path.
+    Each(Operation, Purpose),
+    /// As `Each`, but for the first one, which is a pattern, a mode or a script.
+    AfterFirst(Operation, Purpose),
+    /// The last is where the others go: what is done to them, and to it.
+    Last(Operation, Operation),
+    /// A program with its arguments, behind so many other operands.
+    Command(u8),
+    /// The same with `NAME=value` in front, as `env` and `sudo` take it.
+    Environment,
+    /// A program with its arguments that runs elsewhere: in a container, on another host.
+    Elsewhere(u8),
+    /// Words that are joined and given to a shell, behind so many other operands.
+    Line(u8),
+    /// A script of the program's language, then arguments for the script.
+    Script,
+    /// A script of a shell, then arguments for the script; without one, what is on standard input.
+    ShellScript,
+    /// Addresses.
+    Hosts,
+    /// It takes its own reading.
+    Own(OwnReading),
+}

@@ -1,0 +1,229 @@
+//! Archives and compression.
+
+use std::borrow::Cow;
+
+use Operation::{Read, Write};
+use Purpose::Command;
+use pinfold_shell::{Part, Word};
+
+use super::super::super::words::literal;
+use super::super::{Acts, Arg, Does, Purpose};
+use crate::Operation;
+
+const RUNS: &str = "runs the program that it names";
+
+/// What `tar` does with its archive and its operands, old style (`tar xf a`) and new.
+pub(super) fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let mut words = args.iter().filter_map(Arg::operand);
+    let named = |wanted: &[&str]| {
+        args.iter().any(|arg| matches!(arg, Arg::Option { known: Some(known), .. } if known.names().any(|name| wanted.contains(&name))))
+    };
+    let chosen = |letter: &str, long: &[&str]| {
+        args.iter().any(|arg| match arg {
+            Arg::Option { name, .. } => {
+                (!name.starts_with("--") && name.ends_with(letter))
+                    || name.len() > 3 && long.iter().any(|long| long.starts_with(name))
+            }
+            Arg::Operand(_) => false,
+        })
+    };
+    // `tar xzf a.tar`: the first word is a cluster without its dash, its values follow in order.
+    let old = !matches!(args.first(), Some(Arg::Option { .. }));
+    let mut bundle = "";
+    if old && let Some(first) = words.next() {
+        bundle = first.as_static().unwrap_or("");
+        for letter in bundle.chars() {
+            match letter {
+                'f' => archive(acts, words.next(), bundle.contains(['c', 'r', 'u', 'A'])),
+                'C' => into(acts, words.next()),
+                'I' | 'F' => {
+                    words.next();
+                    acts.option_bar("option", bundle, RUNS);
+                }
+                'b' | 'H' | 'K' | 'L' | 'N' | 'V' | 'X' | 'T' | 'g' => {
+                    words.next();
+                }
+                'P' => acts.option_bar("option", bundle, "lets an archive write anywhere"),
+                _ => {}
+            }
+        }
+    }
+    let creates = bundle.contains(['c', 'r', 'u', 'A'])
+        || chosen("c", &["--create"])
+        || chosen("r", &["--append"])
+        || chosen("u", &["--update"])
+        || chosen("A", &["--catenate", "--concatenate"]);
+    let extracts = bundle.contains('x') || chosen("x", &["--extract", "--get"]);
+    for arg in args {
+        if let Arg::Option { known: Some(known), value, .. } = arg {
+            match known.does {
+                Does::Archive => archive(acts, value.as_deref(), creates),
+                Does::Into if extracts => into(acts, value.as_deref()),
+                _ => {}
+            }
+        }
+    }
+    if extracts && !named(&["-C"]) && !bundle.contains('C') && !chosen("O", &["--to-stdout"]) {
+        acts.here(Command);
+    }
+    if creates {
+        packed(acts, args, old);
+    }
+}
+
+/// What is packed. Each `-C` holds for the operands behind it.
+fn packed(acts: &mut Acts<'_>, args: &[Arg<'_>], old: bool) {
+    let mut folder: Option<&Word> = None;
+    let mut words = Vec::new();
+    for arg in args {
+        match arg {
+            Arg::Option { known: Some(known), value: Some(value), .. }
+                if matches!(known.does, Does::Into) =>
+            {
+                folder = Some(value);
+            }
+            Arg::Option { .. } => {}
+            Arg::Operand(word) => words.push((*word, folder)),
+        }
+    }
+    // The cluster of old, and the values that it takes.
+    let mut taken = 0;
+    if old && let Some((bundle, _)) = words.first() {
+        let letters = bundle.as_static().unwrap_or_default();
+        let valued: Vec<char> = letters.chars().filter(|letter| "fCIFbHKLNVXTg".contains(*letter)).collect();
+        taken = 1 + valued.len();
+        let at = valued.iter().position(|letter| *letter == 'C').map(|at| at + 1);
+        let into = at.and_then(|at| words.get(at)).map(|(word, _)| *word);
+        for (_, folder) in &mut words {
+            *folder = folder.or(into);
+        }
+    }
+    words.iter().take(taken).for_each(|(word, _)| acts.take(word));
+    for (word, folder) in words.into_iter().skip(taken) {
+        match folder.map(|folder| below(folder, word)) {
+            None => acts.search(Cow::Owned(word.clone()), false),
+            Some(Some(inside)) => acts.search(Cow::Owned(inside), false),
+            Some(None) => acts.unknown_read(),
+        }
+    }
+}
+
+/// A word below a folder; `None` where it is known only by running.
+fn below(folder: &Word, word: &Word) -> Option<Word> {
+    let text = word.as_static()?;
+    if text.starts_with(['/', '~']) {
+        return Some(word.clone());
+    }
+    let mut parts = folder.parts.clone();
+    parts.push(Part::Literal(format!("/{text}")));
+    Some(Word { parts: joined(parts), span: word.span.clone(), quoted: true })
+}
+
+/// Neighbouring pieces of text as one.
+fn joined(parts: Vec<Part>) -> Vec<Part> {
+    let mut out: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match (out.last_mut(), part) {
+            (Some(Part::Literal(text)), Part::Literal(more)) => text.push_str(&more),
+            (_, part) => out.push(part),
+        }
+    }
+    out
+}
+
+/// The archive itself: made, or read. `host:file` is on another host.
+fn archive(acts: &mut Acts<'_>, word: Option<&Word>, creates: bool) {
+    let Some(word) = word else { return };
+    if super::super::super::host::is_remote(word.literal_prefix()) {
+        acts.option_bar("option", "-f", "reaches another host for the archive");
+        return acts.host(word);
+    }
+    let operation = if creates { Write } else { Read };
+    acts.path(Cow::Owned(word.clone()), operation, Command);
+}
+
+fn into(acts: &mut Acts<'_>, word: Option<&Word>) {
+    if let Some(word) = word {
+        acts.path(Cow::Owned(word.clone()), Write, Command);
+    }
+}
+
+/// `zip archive files…`.
+pub(super) fn zip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    for (at, word) in args.iter().filter_map(Arg::operand).enumerate() {
+        if at == 0 {
+            acts.path(Cow::Owned(word.clone()), Write, Command);
+        } else {
+            acts.search(Cow::Owned(word.clone()), false);
+        }
+    }
+}
+
+/// `unzip archive [members] [-d folder]`.
+pub(super) fn unzip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    if let Some(word) = args.iter().find_map(Arg::operand) {
+        acts.path(Cow::Owned(word.clone()), Read, Command);
+    }
+    let shows = args.iter().any(
+        |arg| matches!(arg, Arg::Option { name, .. } if name.ends_with(['l', 't', 'Z', 'v', 'p', 'c', 'z'])),
+    );
+    let folder = args.iter().find_map(|arg| match arg {
+        Arg::Option { known: Some(known), value, .. } if matches!(known.does, Does::Into) => value.as_deref(),
+        _ => None,
+    });
+    match folder {
+        Some(folder) => into(acts, Some(folder)),
+        None if !shows => acts.here(Command),
+        None => {}
+    }
+}
+
+/// `7z x archive -ofolder`.
+pub(super) fn seven(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    let verb = words.first().and_then(|word| word.as_static()).unwrap_or_default();
+    let extracts = matches!(verb, "x" | "e");
+    let mut folder = false;
+    let mut archive = true;
+    for word in words.iter().skip(1) {
+        let text = word.literal_prefix();
+        if let Some(place) = text.strip_prefix("-o") {
+            folder = true;
+            acts.path_text(place, word, Write, Command);
+        } else if !text.starts_with('-') && archive {
+            archive = false;
+            let operation = if extracts || matches!(verb, "l" | "t") { Read } else { Write };
+            acts.path(Cow::Owned((*word).clone()), operation, Command);
+        } else if !text.starts_with('-') && text.ends_with('/') && extracts {
+            folder = true;
+            acts.path(Cow::Owned((*word).clone()), Write, Command);
+        }
+    }
+    if extracts && !folder {
+        acts.here(Command);
+    }
+}
+
+/// `cpio -i` writes what its input names.
+pub(super) fn cpio(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let reads_in = args.iter().any(|arg| matches!(arg, Arg::Option { name, .. } if *name == "--extract" || *name == "--pass-through" || !name.starts_with("--") && name.ends_with(['i', 'p', 'r'])));
+    if reads_in {
+        acts.unknown_operand();
+    }
+    for word in args.iter().filter_map(Arg::operand) {
+        acts.path(Cow::Owned(literal(word.as_static().unwrap_or_default(), word)), Read, Command);
+    }
+}
+
+/// `jar cf archive files…`, `jar xf archive`.
+pub(super) fn jar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    let letters = words.first().and_then(|word| word.as_static()).unwrap_or_default();
+    if let Some(file) = words.get(1) {
+        let operation = if letters.contains(['c', 'u']) { Write } else { Read };
+        acts.path(Cow::Owned((*file).clone()), operation, Command);
+    }
+    if letters.contains('x') {
+        acts.here(Command);
+    }
+}

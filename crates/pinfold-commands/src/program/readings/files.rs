@@ -1,0 +1,43 @@
+//! Programs that make, move, change and remove files.
+
+use std::borrow::Cow;
+
+use Operation::{CopyFrom, CopyTo, Read, Write};
+use Purpose::Command;
+
+use super::super::super::words::{behind, known_start};
+use super::super::{Acts, Arg, Purpose};
+use crate::Operation;
+
+/// `mknod name type …`.
+pub(super) fn first_written(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    if let Some(word) = args.iter().find_map(Arg::operand) {
+        acts.path(Cow::Owned(word.clone()), Write, Command);
+    }
+}
+
+/// `mktemp` without a template makes a file in the folder for temporary ones.
+pub(super) fn temporary(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    for word in args.iter().filter_map(Arg::operand) {
+        acts.path(Cow::Owned(word.clone()), Write, Command);
+    }
+}
+
+/// `dd if=a of=b`.
+pub(super) fn dd(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    for word in args.iter().filter_map(Arg::operand) {
+        let start = known_start(word);
+        if start.starts_with("of=") {
+            acts.path(Cow::Owned(behind(word, 3)), Write, Command);
+        } else if start.starts_with("if=") {
+            acts.path(Cow::Owned(behind(word, 3)), Read, Command);
+        } else if !start.contains('=') && word.as_static().is_none() {
+            acts.unknown_operand();
+        }
+    }
+}
+
+/// Either end may be on another host.
+pub(super) fn rsync(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    super::remote_copy(acts, args, CopyFrom, CopyTo);
+}

@@ -1,0 +1,332 @@
+//! git and its subcommands.
+//!
+//! What git reads of a repository may name programs that it runs, so that every use of another folder counts; what
+//! changes a repository counts more.
+
+use std::borrow::Cow;
+
+use Operation::{Delete, MakeDir, MoveFrom, MoveTo, Read, Write};
+use Purpose::{Aside, Command};
+use pinfold_shell::Word;
+
+use super::super::super::words::literal;
+use super::super::{Acts, Arg, Does, FolderUse, Purpose};
+use crate::Operation;
+
+/// A subcommand that is not known: an alias of the repository, or a program of that name.
+pub(super) fn alias(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    if args.iter().any(|arg| arg.operand().is_some()) {
+        acts.folder = FolderUse::ChangesRepository;
+    }
+}
+
+/// Runs programs by its nature.
+pub(super) fn never(acts: &mut Acts<'_>, _: &[Arg<'_>]) {
+    acts.subcommand_bar("runs programs that its arguments or settings name");
+}
+
+fn operands<'a>(args: &[Arg<'a>]) -> Vec<&'a Word> {
+    args.iter().filter_map(Arg::operand).collect()
+}
+
+/// Whether one of these options is there.
+fn has(args: &[Arg<'_>], wanted: &[&str]) -> bool {
+    args.iter().any(|arg| match arg {
+        Arg::Option { name, known, .. } => {
+            wanted.contains(name)
+                || known.is_some_and(|known| known.names().any(|name| wanted.contains(&name)))
+                || cluster_has(name, wanted)
+        }
+        Arg::Operand(_) => false,
+    })
+}
+
+/// `-vD`: the last letter of a cluster is what its part means.
+fn cluster_has(name: &str, wanted: &[&str]) -> bool {
+    let last = name.chars().last();
+    !name.starts_with("--") && wanted.iter().any(|wanted| wanted.len() == 2 && wanted.chars().last() == last)
+}
+
+fn change(acts: &mut Acts<'_>) {
+    acts.folder = FolderUse::ChangesRepository;
+}
+
+/// `git branch` lists; with a name it makes one, with several options it changes one.
+pub(super) fn branch(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let lists = has(
+        args,
+        &[
+            "-l",
+            "--list",
+            "--show-current",
+            "--contains",
+            "--no-contains",
+            "--merged",
+            "--no-merged",
+            "--points-at",
+        ],
+    );
+    let other = has(
+        args,
+        &[
+            "-d",
+            "-D",
+            "--delete",
+            "-m",
+            "-M",
+            "--move",
+            "-c",
+            "-C",
+            "--copy",
+            "-u",
+            "--set-upstream-to",
+            "--unset-upstream",
+        ],
+    );
+    if other || !lists && !operands(args).is_empty() {
+        change(acts);
+    } else {
+        list(acts, args);
+    }
+}
+
+/// Listing names runs nothing that the repository names, unless signatures are shown: `gpg.program` checks those.
+/// [git-config(1)](https://git-scm.com/docs/git-config)
+fn list(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let static_and_plain = |word: &Word| word.as_static().is_some_and(|word| !word.contains("signature"));
+    let plain = |arg: &Arg<'_>| match arg {
+        Arg::Option { value, .. } => value.as_deref().is_none_or(static_and_plain),
+        Arg::Operand(word) => static_and_plain(word),
+    };
+    if args.iter().all(plain) {
+        acts.folder = FolderUse::Nothing;
+    }
+}
+
+/// `git tag` lists; with a name it makes one.
+pub(super) fn tag(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let lists = has(args, &["-l", "--list", "-v", "--verify", "--contains", "--points-at", "-n"]);
+    if has(args, &["-d", "--delete"]) || !lists && !operands(args).is_empty() {
+        change(acts);
+    } else if !has(args, &["-v", "--verify"]) {
+        list(acts, args);
+    }
+}
+
+/// `git remote`, `git remote show` and `git remote get-url` look.
+pub(super) fn remote(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    if !matches!(words.first().map(|word| word.as_static()), None | Some(Some("show" | "get-url"))) {
+        change(acts);
+    }
+    if let (Some(Some("add" | "set-url")), Some(address)) =
+        (words.first().map(|word| word.as_static()), words.get(2))
+    {
+        acts.host(address);
+    }
+}
+
+pub(super) fn stash(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    if !matches!(words.first().and_then(|word| word.as_static()), Some("list" | "show")) {
+        change(acts);
+    }
+}
+
+/// Words that only look.
+const LOOKS: &[&str] =
+    &["list", "show", "exists", "status", "ls-files", "env", "version", "diff", "ls-remote"];
+
+/// Subcommands whose first word says whether they look.
+pub(super) fn words_that_look(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    if !words.first().and_then(|word| word.as_static()).is_some_and(|word| LOOKS.contains(&word))
+        && !words.is_empty()
+    {
+        change(acts);
+    }
+}
+
+/// What git-lfs keeps beside the repository; `install` and its kind write hooks and the person's own settings.
+pub(super) fn lfs(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let verb = operands(args).first().and_then(|word| word.as_static());
+    let known =
+        ["track", "untrack", "fetch", "pull", "push", "checkout", "prune", "lock", "unlock", "locks", "logs"];
+    if !verb.is_none_or(|verb| known.contains(&verb) || LOOKS.contains(&verb)) {
+        acts.subcommand_bar("changes settings, hooks or what later commands run");
+    }
+    words_that_look(acts, args);
+}
+
+/// `start` and `register` install a schedule, outside any folder.
+pub(super) fn maintenance(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let verb = operands(args).first().and_then(|word| word.as_static());
+    if verb != Some("run") && verb.is_some() {
+        acts.subcommand_bar("changes what the system runs by itself");
+    }
+    change(acts);
+}
+
+/// `git config` reads with one name and writes with more.
+pub(super) fn config(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    let looking = [
+        "--get",
+        "--get-all",
+        "--get-regexp",
+        "--get-urlmatch",
+        "--get-color",
+        "--get-colorbool",
+        "-l",
+        "--list",
+        "--show-origin",
+    ];
+    let first = words.first().and_then(|word| word.as_static());
+    let changing = [
+        "--unset",
+        "--unset-all",
+        "--add",
+        "--replace-all",
+        "--rename-section",
+        "--remove-section",
+        "-e",
+        "--edit",
+    ];
+    let looks = has(args, &looking) && !has(args, &changing)
+        || matches!(first, Some("get" | "list" | "get-color"))
+        || words.len() < 2 && !has(args, &changing);
+    let file = args.iter().find_map(|arg| match arg {
+        Arg::Option { known: Some(known), value, .. } if matches!(known.does, Does::ConfigFile) => {
+            value.clone()
+        }
+        _ => None,
+    });
+    if looks {
+        if let Some(file) = file {
+            acts.path(Cow::Owned(file.into_owned()), Read, Command);
+        }
+        return;
+    }
+    change(acts);
+    let like = words.first().map_or_else(Word::default, |word| (*word).clone());
+    if has(args, &["--global"]) {
+        let home = Word {
+            parts: vec![
+                pinfold_shell::Part::Tilde(String::new()),
+                pinfold_shell::Part::Literal("/.gitconfig".into()),
+            ],
+            ..like
+        };
+        acts.path(Cow::Owned(home), Write, Command);
+    } else if has(args, &["--system"]) {
+        acts.path(Cow::Owned(literal("/etc/gitconfig", &like)), Write, Command);
+    } else if let Some(file) = file {
+        acts.path(Cow::Owned(file.into_owned()), Write, Command);
+    } else {
+        acts.path(Cow::Owned(literal(".git/config", &like)), Write, Command);
+    }
+}
+
+/// `git worktree add folder`, `remove`, `move`.
+pub(super) fn worktree(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    let Some((verb, rest)) = words.split_first() else { return };
+    let verb = verb.as_static();
+    if verb == Some("list") {
+        return;
+    }
+    change(acts);
+    let operation = if verb == Some("remove") { Delete } else { MakeDir };
+    match (verb, rest) {
+        (Some("add" | "remove"), [folder, ..]) => {
+            acts.path(Cow::Owned((*folder).clone()), operation, Command);
+        }
+        (Some("move"), [from, to, ..]) => {
+            acts.path(Cow::Owned((*from).clone()), MoveFrom, Command);
+            acts.path(Cow::Owned((*to).clone()), MoveTo, Command);
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn submodule(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    let Some((verb, rest)) = words.split_first() else { return };
+    match verb.as_static() {
+        Some("status" | "summary") => {}
+        Some("foreach") => {
+            change(acts);
+            acts.option_bar("option", "foreach", "runs a command line in each submodule");
+            let line =
+                rest.iter().position(|word| !word.as_static().is_some_and(|text| text.starts_with('-')));
+            acts.joined(rest.get(line.unwrap_or(rest.len())..).unwrap_or_default());
+        }
+        _ => change(acts),
+    }
+}
+
+pub(super) fn bisect(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    let Some((verb, rest)) = words.split_first() else { return };
+    match verb.as_static() {
+        Some("log" | "visualize" | "view" | "terms") => {}
+        Some("run") => {
+            change(acts);
+            acts.option_bar("option", "run", "runs a command at each step");
+            acts.start(rest);
+        }
+        _ => change(acts),
+    }
+}
+
+pub(super) fn archive(_: &mut Acts<'_>, _: &[Arg<'_>]) {}
+
+/// `git bundle create file …`.
+pub(super) fn bundle(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    if let [verb, file, ..] = words.as_slice() {
+        let creates = verb.as_static() == Some("create");
+        let (operation, purpose) = if creates { (Write, Aside) } else { (Read, Command) };
+        acts.path(Cow::Owned((*file).clone()), operation, purpose);
+    }
+}
+
+/// The first operand may be an address.
+pub(super) fn remote_first(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    if let Some(address) = operands(args).first() {
+        address_of(acts, address);
+    }
+}
+
+/// `git clone address [folder]`.
+pub(super) fn clone(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let words = operands(args);
+    let Some(address) = words.first() else { return };
+    address_of(acts, address);
+    if let Some(folder) = words.get(1) {
+        return acts.path(Cow::Owned((*folder).clone()), MakeDir, Command);
+    }
+    let named = address.as_static().map(|text| {
+        let text = text.trim_end_matches('/');
+        let name = text.rsplit(['/', ':']).next().unwrap_or(text);
+        name.strip_suffix(".git").unwrap_or(name)
+    });
+    match named {
+        Some(name) if !name.is_empty() => acts.path(Cow::Owned(literal(name, address)), MakeDir, Command),
+        _ => acts.unknown_operand(),
+    }
+}
+
+/// An address that git would reach; `ext::` runs what stands behind it.
+fn address_of(acts: &mut Acts<'_>, address: &Word) {
+    let start = address.literal_prefix();
+    if start.contains("::") && !start.starts_with('[') {
+        acts.option_bar("option", start.split("::").next().unwrap_or(start), "runs a helper for the address");
+    } else if super::super::super::host::is_remote(start) {
+        acts.host(address);
+    } else if start.starts_with(['/', '.']) && acts.command_word() != Some("push") {
+        acts.path(Cow::Owned(address.clone()), Read, Command);
+    } else if address.as_static().is_none() && start.is_empty() {
+        acts.hosts.push(super::super::super::HostClaim::of_command(None));
+    }
+}

@@ -1,0 +1,200 @@
+//! Programs that read, compare, search and change text.
+
+use std::borrow::Cow;
+
+use Operation::{Edit, Read, Search, Write};
+use Purpose::{Aside, Command};
+use pinfold_shell::Word;
+
+use super::super::super::words::known_start;
+use super::super::super::{awk, sed};
+use super::super::{Acts, Arg, Purpose};
+use crate::Operation;
+
+/// Whether one of these options is there.
+fn has(args: &[Arg<'_>], wanted: &[&str]) -> bool {
+    args.iter().any(|arg| match arg {
+        Arg::Option { known: Some(known), .. } => known.names().any(|name| wanted.contains(&name)),
+        _ => false,
+    })
+}
+
+/// `grep [options] pattern file…`: with `-r` folders are gone through, and without a file this one is.
+pub(super) fn grep(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let recurses = |arg: &Arg<'_>| match arg {
+        Arg::Option { known: Some(known), value: Some(value), .. } => {
+            (known.is_named("-d") || known.is_named("--directories"))
+                && value.as_static().is_none_or(|text| text.starts_with("rec"))
+        }
+        _ => false,
+    };
+    let recursive = acts.name == "rgrep" || has(args, &["-r"]) || args.iter().any(recurses);
+    let operation = if recursive { Search } else { Read };
+    let files = behind_pattern(acts, args);
+    if files.is_empty() && recursive {
+        acts.here_by(Search, false);
+    }
+    for file in files {
+        acts.path(Cow::Owned(file), operation, Command);
+    }
+}
+
+/// `rg [options] pattern place…`: without a place this folder is searched, unless something is piped into it. Names that
+/// start with a dot are passed over, if nothing says otherwise.
+pub(super) fn ripgrep(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let strange = |arg: &Arg<'_>| matches!(arg, Arg::Option { known: None, name, .. } if name.len() > 2 || matches!(*name, "-a" | "-f" | "-t"));
+    let all = acts.name == "ack" || has(args, &["-u"]) || acts.name == "ag" && args.iter().any(strange);
+    let files = behind_pattern(acts, args);
+    if files.is_empty() {
+        acts.default_search = Some(!all);
+    }
+    for file in files {
+        acts.search(Cow::Owned(file), !all);
+    }
+}
+
+/// The operands behind the pattern, which an option may stand in for.
+fn behind_pattern(acts: &mut Acts<'_>, args: &[Arg<'_>]) -> Vec<Word> {
+    let given = has(args, &["-e", "-f"]);
+    let mut words = args.iter().filter_map(Arg::operand);
+    if !given && let Some(pattern) = words.next() {
+        acts.take(pattern);
+    }
+    words.cloned().collect()
+}
+
+/// `jq [options] filter file…`. Some options take a name and a value, others a name and a file.
+pub(super) fn jq(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let mut words = args.iter().filter_map(Arg::operand);
+    let (mut filter, mut only_text) = (false, false);
+    while let Some(word) = words.next() {
+        let text = word.as_static().unwrap_or_else(|| known_start(word));
+        let short = text.starts_with('-') && !text.starts_with("--");
+        match text {
+            "--arg" | "--argjson" | "--slurpfile" | "--rawfile" | "--argfile" => {
+                acts.take(word);
+                words.next().into_iter().for_each(|name| acts.take(name));
+                let Some(value) = words.next() else { return };
+                if text.ends_with("file") {
+                    acts.path(Cow::Owned(value.clone()), Read, Command);
+                } else {
+                    acts.take(value);
+                }
+            }
+            "--indent" => words.next().into_iter().for_each(|value| acts.take(value)),
+            "--args" | "--jsonargs" => only_text = true,
+            "-L" | "--library-path" => acts.option_bar("option", text, "loads code from where it says"),
+            _ if short && text.contains('L') => {
+                acts.option_bar("option", text, "loads code from where it says");
+            }
+            "--from-file" => {
+                filter = true;
+                words.next().into_iter().for_each(|file| acts.path(Cow::Owned(file.clone()), Read, Command));
+            }
+            _ if short && text.contains('f') => {
+                filter = true;
+                words.next().into_iter().for_each(|file| acts.path(Cow::Owned(file.clone()), Read, Command));
+            }
+            _ if text.starts_with('-') && text.len() > 1 => acts.take(word),
+            _ if !filter => {
+                filter = true;
+                acts.take(word);
+            }
+            _ if only_text => acts.take(word),
+            _ => acts.path(Cow::Owned(word.clone()), Read, Command),
+        }
+    }
+}
+
+/// `xxd [infile [outfile]]`.
+pub(super) fn xxd(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    input_output(acts, args);
+}
+
+/// The first operand is read, the second written.
+pub(super) fn input_output(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    for (at, word) in args.iter().filter_map(Arg::operand).enumerate() {
+        let (operation, purpose) = if at == 0 { (Read, Command) } else { (Write, Aside) };
+        acts.path(Cow::Owned(word.clone()), operation, purpose);
+    }
+}
+
+/// `sed [options] script file…`.
+pub(super) fn sed_script(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let is = |wanted: &[&str]| {
+        args.iter().any(|arg| match arg {
+            Arg::Option { known: Some(known), .. } => known.names().any(|name| wanted.contains(&name)),
+            _ => false,
+        })
+    };
+    let mut words = args.iter().filter_map(Arg::operand);
+    if !is(&["-e", "-f"])
+        && let Some(script) = words.next()
+    {
+        acts.take(script);
+        sed::script(acts, script);
+    }
+    let operation = if is(&["-i"]) { Edit } else { Read };
+    for word in words {
+        acts.path(Cow::Owned(word.clone()), operation, Command);
+    }
+    // The suffix of `-i` with a slash says another folder for what was there.
+    let suffix = args.iter().find_map(|arg| match arg {
+        Arg::Option { known: Some(known), value: Some(value), .. } if known.is_named("-i") => Some(value),
+        _ => None,
+    });
+    match suffix.map(|suffix| (suffix.as_static(), suffix)) {
+        Some((Some(text), suffix)) if text.contains('/') => {
+            acts.path_text(&text.replace('*', "_"), suffix, Write, Aside);
+        }
+        Some((None, _)) => acts.unknown_operand(),
+        Some((Some(_), _)) | None => {}
+    }
+}
+
+/// `awk [options] program file…`; `name=value` among the files is an assignment.
+pub(super) fn awk_program(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let elsewhere = |arg: &Arg<'_>| match arg {
+        Arg::Option { known: Some(known), .. } => known.is_named("-f") || known.is_named("-e"),
+        _ => false,
+    };
+    let mut words = args.iter().filter_map(Arg::operand);
+    if !args.iter().any(elsewhere)
+        && let Some(program) = words.next()
+    {
+        acts.take(program);
+        match program.as_static().map(awk::does_more) {
+            None => acts.script_bar("is known only by running"),
+            Some(Some(why)) => acts.script_bar(why),
+            Some(None) => {}
+        }
+    }
+    for word in words {
+        acts.path(Cow::Owned(word.clone()), Read, Command);
+    }
+}
+
+/// `patch [original [patchfile]]`; without an original the patch itself names what is changed.
+pub(super) fn patch(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let mut words = args.iter().filter_map(Arg::operand);
+    match words.next() {
+        Some(original) => acts.path(Cow::Owned(original.clone()), Edit, Command),
+        None => acts.unknown_operand(),
+    }
+    if let Some(changes) = words.next() {
+        acts.path(Cow::Owned(changes.clone()), Read, Command);
+    }
+}
+
+/// `split file prefix`: what is written starts with the prefix.
+pub(super) fn pieces(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    let mut words = args.iter().filter_map(Arg::operand);
+    if let Some(file) = words.next() {
+        acts.path(Cow::Owned(file.clone()), Read, Command);
+    }
+    if acts.name == "split"
+        && let Some(prefix) = words.next()
+    {
+        acts.path(Cow::Owned(prefix.clone()), Write, Command);
+    }
+}

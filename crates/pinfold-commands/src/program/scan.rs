@@ -1,0 +1,285 @@
+//! Arguments read by a program's own grammar of options.
+
+use std::borrow::Cow;
+
+use pinfold_shell::{Part, Span, Word};
+
+use super::super::words::{behind, known_start};
+use super::{Does, Options, Program, Style, Takes};
+
+/// One argument, or an option with its value.
+#[derive(Clone)]
+pub(crate) enum Arg<'a> {
+    /// An option.
+    Option {
+        /// What is known of it.
+        known: Option<&'static Options>,
+        /// As it is written, without its value: `-C`, `-pO`, `--outp`.
+        name: &'a str,
+        /// Its value.
+        value: Option<Cow<'a, Word>>,
+    },
+    /// Anything else.
+    Operand(&'a Word),
+}
+
+/// Arguments as a program reads them.
+pub(crate) struct Scanned<'a> {
+    /// The program, then its subcommand, and so on.
+    pub(crate) levels: Vec<&'static Program>,
+    /// The word of the subcommand, if there is one.
+    pub(crate) command: Option<&'a str>,
+    /// Where the words of subcommands stand.
+    pub(crate) commands: Vec<Span>,
+    /// In the order of the words, without the words of subcommands and without `--`.
+    pub(crate) args: Vec<Arg<'a>>,
+    /// There is an option that the tables do not know, or one without its value.
+    pub(crate) unknown: bool,
+    /// Words that may turn out to be options.
+    pub(crate) hidden: Vec<&'a Word>,
+}
+
+/// Reads `args` as `program` would.
+pub(crate) fn scan<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'a> {
+    let mut scanner = Scanner {
+        left: args.iter(),
+        out: Scanned {
+            levels: vec![program],
+            command: None,
+            commands: Vec::new(),
+            args: Vec::with_capacity(args.len()),
+            unknown: false,
+            hidden: Vec::new(),
+        },
+        ended: false,
+    };
+    while let Some(word) = scanner.left.next() {
+        scanner.word(word);
+    }
+    scanner.out
+}
+
+struct Scanner<'a> {
+    left: std::slice::Iter<'a, Word>,
+    out: Scanned<'a>,
+    /// Only operands follow.
+    ended: bool,
+}
+
+impl<'a> Scanner<'a> {
+    fn word(&mut self, word: &'a Word) {
+        let start = known_start(word);
+        let style = self.leaf().map_or(Style::Plain, |program| program.style);
+        if self.ended || style == Style::Plain {
+            return self.operand(word);
+        }
+        let whole = word.as_static().is_some();
+        match start {
+            "--" if whole => self.ended = true,
+            "-" if whole => self.operand(word),
+            "" => {
+                if may_be_option(word) {
+                    self.out.hidden.push(word);
+                }
+                self.operand(word);
+            }
+            _ if !start.starts_with(['-', '+']) => self.operand(word),
+            _ if start.starts_with('+') => self.plus(word, start),
+            _ => match style {
+                Style::Gnu | Style::Go if start.starts_with("--") => self.long(word, start),
+                Style::Gnu | Style::Go => self.cluster(word, start),
+                Style::Single => self.single(word, start),
+                Style::Glued => self.glued(word, start),
+                Style::Plain => self.operand(word),
+            },
+        }
+    }
+
+    fn leaf(&self) -> Option<&'static Program> {
+        self.out.levels.last().copied()
+    }
+
+    fn operand(&mut self, word: &'a Word) {
+        if let Some(program) = self.leaf() {
+            // `cargo +nightly test`: the tool chain stands in front of the subcommand.
+            let in_front = !program.commands().is_empty() && known_start(word).starts_with('+');
+            if in_front && !self.ended && self.out.args.iter().all(|arg| arg.operand().is_none()) {
+                return self.push(None, known_start(word), None);
+            }
+            let first = !self.out.args.iter().any(|arg| matches!(arg, Arg::Operand(_)));
+            if first
+                && !self.ended
+                && let Some(name) = word.as_static()
+                && let Some(command) = command(program, name)
+            {
+                self.out.levels.push(command);
+                self.out.commands.push(word.span.clone());
+                self.out.command = Some(name);
+                return;
+            }
+            if program.stops && program.style != Style::Plain {
+                self.ended = true;
+            }
+        }
+        self.out.args.push(Arg::Operand(word));
+    }
+
+    fn push(&mut self, known: Option<&'static Options>, name: &'a str, value: Option<Cow<'a, Word>>) {
+        let missing = known.is_some_and(|options| options.takes == Takes::Value) && value.is_none();
+        self.out.unknown |= known.is_none() || missing;
+        // What stands behind `-m MODULE` is for the module.
+        self.ended |= known.is_some_and(|options| matches!(options.does, Does::Module)) && value.is_some();
+        self.out.args.push(Arg::Option { known, name, value });
+    }
+
+    fn next_value(&mut self, known: Option<&'static Options>) -> Option<Cow<'a, Word>> {
+        known.filter(|options| options.takes == Takes::Value)?;
+        self.left.next().map(Cow::Borrowed)
+    }
+
+    /// `--name`, `--name=value`, and GNU abbreviations of both.
+    fn long(&mut self, word: &'a Word, start: &'a str) {
+        match start.split_once('=') {
+            Some((name, _)) => {
+                let value = Cow::Owned(behind(word, name.len() + 1));
+                self.push(self.long_option(name), name, Some(value));
+            }
+            None if word.as_static().is_none() => self.cut_off(word),
+            None => {
+                let known = self.long_option(start);
+                let value = self.next_value(known);
+                self.push(known, start, value);
+            }
+        }
+    }
+
+    fn long_option(&self, name: &str) -> Option<&'static Options> {
+        if let Some(options) = self.named(name) {
+            return Some(options);
+        }
+        if name.len() < 3 {
+            return None;
+        }
+        // What it abbreviates is not looked into further than this: the one that matters is assumed.
+        let groups = || self.out.levels.iter().rev().flat_map(|program| program.options());
+        let abbreviates = |options: &&Options| options.names().any(|long| long.starts_with(name));
+        groups()
+            .find(|options| !matches!(options.does, Does::Nothing) && abbreviates(options))
+            .or_else(|| groups().find(abbreviates))
+    }
+
+    fn named(&self, name: &str) -> Option<&'static Options> {
+        let mut groups = self.out.levels.iter().rev().flat_map(|program| program.options());
+        groups.find(|options| options.is_named(name))
+    }
+
+    /// `-abc`, `-ovalue`.
+    fn cluster(&mut self, word: &'a Word, start: &'a str) {
+        // `zip -TT`, `nmap -oN`: a name of its own, not two letters.
+        if start.len() > 2
+            && word.as_static().is_some()
+            && let Some(known) = self.named(start)
+        {
+            let value = self.next_value(Some(known));
+            return self.push(Some(known), start, value);
+        }
+        for (at, letter) in start.char_indices().skip(1) {
+            let end = at + letter.len_utf8();
+            let known = self.letter(start.get(at..end).unwrap_or_default());
+            let name = start.get(..end).unwrap_or(start);
+            let glued = end < start.len() || word.as_static().is_none();
+            if known.is_none_or(|options| options.takes == Takes::Nothing) {
+                self.push(known, name, None);
+                continue;
+            }
+            let equals = start.get(end..).is_some_and(|rest| rest.starts_with('='));
+            let skip = usize::from(
+                equals && self.out.levels.first().is_some_and(|program| program.style == Style::Go),
+            );
+            let value =
+                if glued { Some(Cow::Owned(behind(word, end + skip))) } else { self.next_value(known) };
+            return self.push(known, name, value);
+        }
+        if word.as_static().is_none() {
+            self.cut_off(word);
+        }
+    }
+
+    fn letter(&self, letter: &str) -> Option<&'static Options> {
+        let is = |name: &str| name.len() == letter.len() + 1 && name.ends_with(letter);
+        let mut groups = self.out.levels.iter().rev().flat_map(|program| program.options());
+        groups.find(|options| options.names().any(is))
+    }
+
+    /// `-name value`, `-name=value`, with one or two dashes.
+    fn single(&mut self, word: &'a Word, start: &'a str) {
+        let one_dash =
+            |name: &'a str| if name.starts_with("--") { name.get(1..).unwrap_or(name) } else { name };
+        if let Some((name, _)) = start.split_once('=') {
+            let value = Cow::Owned(behind(word, name.len() + 1));
+            return self.push(self.named(one_dash(name)), name, Some(value));
+        }
+        if word.as_static().is_none() {
+            return self.cut_off(word);
+        }
+        let known = self.named(one_dash(start)).or_else(|| self.named(start));
+        let value = self.next_value(known);
+        self.push(known, start, value);
+    }
+
+    /// `-name`, `-name value`, `-namevalue`: the longest name that the word starts with.
+    fn glued(&mut self, word: &'a Word, start: &'a str) {
+        let mut best: Option<(&'static Options, usize)> = None;
+        for options in self.out.levels.iter().rev().flat_map(|program| program.options()) {
+            for name in options.names() {
+                let fits = start == name || options.takes != Takes::Nothing && start.starts_with(name);
+                if fits && best.is_none_or(|(_, length)| length < name.len()) {
+                    best = Some((options, name.len()));
+                }
+            }
+        }
+        let Some((options, length)) = best else { return self.push(None, start, None) };
+        let name = start.get(..length).unwrap_or(start);
+        let whole = length == start.len() && word.as_static().is_some();
+        let value = if whole {
+            self.next_value(Some(options))
+        } else {
+            let equals = usize::from(start.get(length..).is_some_and(|rest| rest.starts_with('=')));
+            Some(Cow::Owned(behind(word, length + equals)))
+        };
+        self.push(Some(options), name, value);
+    }
+
+    /// `+word`: an option of editors and pagers, an operand for others.
+    fn plus(&mut self, word: &'a Word, start: &'a str) {
+        match self.letter("+") {
+            None if self.named("+").is_none() => self.operand(word),
+            _ => {
+                let value = Some(Cow::Owned(behind(word, 1)));
+                self.push(self.named("+"), start.get(..1).unwrap_or(start), value);
+            }
+        }
+    }
+
+    /// An option whose name is known only by running.
+    fn cut_off(&mut self, word: &'a Word) {
+        self.out.hidden.push(word);
+        self.out.unknown = true;
+    }
+}
+
+/// The subcommand of that name.
+pub(crate) fn command(program: &'static Program, name: &str) -> Option<&'static Program> {
+    program.commands().iter().find(|command| command.is_named(name))
+}
+
+/// Whether a word that starts with no known character could start with a dash.
+fn may_be_option(word: &Word) -> bool {
+    match word.parts.first() {
+        Some(Part::Parameter { name, .. }) => {
+            !matches!(name.as_str(), "?" | "#" | "$" | "!" | "HOME" | "PWD" | "OLDPWD" | "UID" | "RANDOM")
+        }
+        Some(Part::Substitution { .. } | Part::Brace(_)) => true,
+        _ => false,
+    }
+}

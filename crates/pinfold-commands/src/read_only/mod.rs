@@ -1,0 +1,129 @@
+//! Whether a command does nothing but read: programs that only look, with options that were reviewed one by one.
+//!
+//! The tables name what is let through. An option that runs something, writes something, or reads a file as
+//! options, patterns or configuration is not in them; nor is an option that is cut short, or one they do not know.
+//! What a command reads is a claim like any other and is judged besides; here it only has to be known.
+//!
+//! The trap: a word that is known only by running may turn out to be an option. A glob is one such word, since a
+//! file may be named `--output=x`.
+
+mod expression;
+mod git;
+mod options;
+mod table;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use pinfold_shell::{Assignment, Redirect, RedirectKind, SimpleCommand};
+
+use self::options::Program;
+use crate::Invocation;
+
+/// Whether a simple command only reads. `invocation` is what it runs once wrappers that change nothing are taken
+/// off; `moved` says that a `cd` in front may have led to another folder.
+///
+/// Commands that read nothing and only say something (`echo`) are not among these.
+pub fn is_read_only(command: &SimpleCommand, invocation: &Invocation, moved: bool) -> bool {
+    !command.place.background
+        && command.assignments.iter().all(is_harmless)
+        && command.redirects.iter().all(only_reads)
+        && !invocation.open_ended
+        && invocation.through.iter().all(|through| WRAPPERS.contains(&through.name.as_str()))
+        && program(invocation).is_some_and(|name| is_listed(name, invocation, moved))
+}
+
+/// Wrappers that neither write nor change what the program does.
+const WRAPPERS: &[&str] = &["timeout", "time", "nice", "stdbuf"];
+
+/// The program's name, if it is one that the system has: given without a folder, or in one of the system's.
+fn program(invocation: &Invocation) -> Option<&str> {
+    let program = invocation.program()?;
+    ["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"]
+        .iter()
+        .find_map(|folder| program.strip_prefix(folder))
+        .or(Some(program))
+        .filter(|name| !name.contains('/'))
+}
+
+fn is_listed(name: &str, invocation: &Invocation, moved: bool) -> bool {
+    let args = invocation.args();
+    match name {
+        // In another folder another repository's settings could name programs to run.
+        "git" => !moved && git::only_reads(args),
+        "find" => expression::find(args),
+        "test" | "[" => expression::test(name, args),
+        "ps" => expression::ps(args),
+        "sed" => expression::sed(args),
+        "jq" => expression::jq(args),
+        "xxd" => expression::xxd(args),
+        "command" => expression::command(args),
+        _ => TABLE.get(name).is_some_and(|program| program.accepts(args)),
+    }
+}
+
+/// Whether a program of this name is in the table.
+pub fn knows(name: &str) -> bool {
+    TABLE.contains_key(name)
+}
+
+/// Whether a subcommand of git has this long option among those that only read.
+pub(crate) fn git_knows_long(subcommand: &str, long: &str) -> bool {
+    git::options(subcommand).any(|list| list.has_long(long))
+}
+
+/// Whether a subcommand of git has this letter among those that only read.
+pub(crate) fn git_knows_letter(subcommand: &str, letter: char) -> bool {
+    git::options(subcommand).any(|list| list.plain.contains(letter))
+}
+
+/// Whether a subcommand of git has this letter with a value among those that only read.
+pub(crate) fn git_values(subcommand: &str, letter: char) -> bool {
+    git::options(subcommand).any(|list| list.valued.contains(letter) || list.glued.contains(letter))
+}
+
+/// The table by name.
+static TABLE: LazyLock<HashMap<&'static str, &'static Program>> = LazyLock::new(|| {
+    table::PROGRAMS
+        .iter()
+        .flat_map(|program| program.names.iter().map(move |name| (*name, program)))
+        .collect()
+});
+
+/// Whether a variable in front changes only how things are shown.
+fn is_harmless(assignment: &Assignment) -> bool {
+    let Some(value) = assignment.value.as_static() else { return false };
+    let shows = matches!(
+        assignment.name.as_str(),
+        "LANG"
+            | "LANGUAGE"
+            | "TZ"
+            | "TERM"
+            | "NO_COLOR"
+            | "CLICOLOR"
+            | "FORCE_COLOR"
+            | "COLUMNS"
+            | "LINES"
+            | "GIT_OPTIONAL_LOCKS"
+    ) || assignment.name.starts_with("LC_");
+    // A value that is a path would be read.
+    let is_path = value.starts_with(['/', '.', ':']) || value.contains("..");
+    assignment.elements.is_empty() && shows && !is_path
+}
+
+/// Whether a redirect writes nothing that stays.
+fn only_reads(redirect: &Redirect) -> bool {
+    match redirect.kind {
+        // bash itself connects to what these name.
+        RedirectKind::Read if redirect.target.literal_prefix().starts_with("/dev/tcp") => false,
+        RedirectKind::Read if redirect.target.literal_prefix().starts_with("/dev/udp") => false,
+        RedirectKind::Read => words::names_files(&redirect.target),
+        RedirectKind::Write | RedirectKind::Append => redirect.target.as_static() == Some("/dev/null"),
+        RedirectKind::ReadWrite => false,
+        RedirectKind::Duplicate | RedirectKind::HereDocument | RedirectKind::HereString => true,
+    }
+}

@@ -1,0 +1,94 @@
+//! `find-removal`: removes every file that a search finds, however many those turn out to be.
+
+use pinfold_shell::Word;
+
+use super::arguments::{known, program_name};
+use super::{Invoked, Safeguard, Watch};
+use crate::Severity;
+
+pub(super) const SAFEGUARD: Safeguard = Safeguard {
+    id: "find-removal",
+    about: "removes every file that a search finds",
+    severity: Severity::Medium,
+    hits: &[
+        "find . -name '*.o' -delete",
+        "find . -type f -exec rm {} +",
+        "find . -name x -execdir /bin/unlink {} \\;",
+    ],
+    passes: &[
+        "find . -name '*.rm'",
+        "find . -name delete",
+        "find . -exec grep -l rm {} +",
+        "echo find . -delete",
+    ],
+    blind: "names that are handed on through a pipe (`find … | xargs rm`)",
+    watch: Watch::Programs(&["find", "gfind"], hits),
+};
+
+fn hits(invoked: &Invoked<'_>) -> bool {
+    removes(invoked.args)
+}
+
+fn removes(args: &[Word]) -> bool {
+    args.iter().any(|word| known(word) == "-delete")
+        || args.windows(2).any(|pair| match pair {
+            [action, program] => {
+                matches!(known(action), "-exec" | "-execdir" | "-ok" | "-okdir")
+                    && program_name(program)
+                        .is_some_and(|name| matches!(name, "rm" | "grm" | "unlink" | "shred"))
+            }
+            _ => false,
+        })
+}
+
+/// Whether the search removes, and nothing but types and depths narrows what it finds.
+pub(super) fn removes_everything(args: &[Word]) -> bool {
+    removes(args) && !args.iter().any(|word| NARROWS.contains(&known(word)))
+}
+
+/// Tests that keep most files out.
+const NARROWS: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-regex",
+    "-iregex",
+    "-lname",
+    "-ilname",
+    "-size",
+    "-empty",
+    "-mtime",
+    "-mmin",
+    "-atime",
+    "-amin",
+    "-ctime",
+    "-cmin",
+    "-newer",
+    "-newermt",
+    "-user",
+    "-uid",
+    "-group",
+    "-gid",
+    "-perm",
+    "-inum",
+    "-samefile",
+    "-nouser",
+    "-nogroup",
+];
+
+/// Where the search starts; `None` stands for the folder it works in.
+pub(super) fn starts(args: &[Word]) -> impl Iterator<Item = Option<&Word>> {
+    let first = args.iter().position(|word| !matches!(known(word), "-H" | "-L" | "-P")).unwrap_or(args.len());
+    let rest = args.get(first..).unwrap_or_default();
+    let named = rest
+        .iter()
+        .position(|word| {
+            let text = known(word);
+            text.starts_with('-') || matches!(text, "(" | ")" | "!" | ",")
+        })
+        .unwrap_or(rest.len());
+    let here = (named == 0).then_some(None);
+    rest.get(..named).unwrap_or_default().iter().map(Some).chain(here)
+}

@@ -1,0 +1,64 @@
+//! `force-push`: rewriting or deleting a remote branch loses other people's work, and nobody can bring it back
+//! from here.
+
+use super::arguments::{Argument, Valued, known, read};
+use super::{Invoked, Safeguard, Watch};
+use crate::Severity;
+
+pub(super) const SAFEGUARD: Safeguard = Safeguard {
+    id: "force-push",
+    about: "rewrites or deletes remote branches",
+    severity: Severity::High,
+    hits: &[
+        "git push --force",
+        "git push -f origin main",
+        "git push origin main --force",
+        "git push -uf origin x",
+        "git push origin +main",
+        "git push origin +HEAD:main",
+        "git push --mirror",
+        "git push origin :main",
+        "git push origin --delete x",
+        "git push -d origin x",
+        "git push --prune origin",
+        "git -C sub push --force",
+        "git --git-dir=.git push -f",
+        "git -c a=b push -f",
+        "/usr/bin/git push --force",
+    ],
+    passes: &[
+        "git push",
+        "git push origin main",
+        "git push -u origin feature",
+        "git push --force-with-lease",
+        "git push --follow-tags",
+        "git push -n --force",
+        "git push -o ci.skip origin x",
+        "git commit -m 'docs: explain git push --force'",
+        "git log --grep='push --force'",
+    ],
+    blind: "a force push from inside a script, a git alias, or a `push = +refs` in the repository's settings. \
+            `--force-with-lease` passes: it refuses to overwrite what was not seen",
+    watch: Watch::Git(&["push"], hits),
+};
+
+fn hits(invoked: &Invoked<'_>) -> bool {
+    let arguments =
+        || read(invoked.args, Valued { short: "o", long: &["push-option", "receive-pack", "exec", "repo"] });
+    let is_rehearsal = arguments().any(|argument| argument.is_short("n") || argument.is_long("dry-run"));
+    !is_rehearsal && arguments().any(rewrites)
+}
+
+fn rewrites(argument: Argument<'_>) -> bool {
+    match argument {
+        Argument::Short(letter, _) => matches!(letter, 'f' | 'd'),
+        Argument::Long(name, _) => {
+            name == "force"
+                || ["delete", "mirror", "prune"].iter().any(|full| name.len() > 1 && full.starts_with(name))
+        }
+        Argument::Operand(word) => {
+            let refspec = known(word);
+            refspec.starts_with('+') || refspec.starts_with(':') && refspec.len() > 1
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `own-policy`: changes what an agent may do: the rules of this gate, the trust in a project's own settings, or the answer
+//! to a question of its own.
+
+use super::arguments::known;
+use super::{Invoked, Safeguard, Watch};
+use crate::Severity;
+
+pub(super) const SAFEGUARD: Safeguard = Safeguard {
+    id: "own-policy",
+    about: "changes what an agent may do",
+    severity: Severity::Medium,
+    hits: &[
+        "pinfold trust --yes",
+        "pinfold trust --folder /x --yes",
+        "pinfold rules add allow 'Bash(make)'",
+        "pinfold permissions add allow Bash --user",
+        "pinfold rules --folder /x remove deny Write",
+        "yes | pinfold trust",
+        "pinfold approve call-7:1 --yes",
+        "pinfold deny call-7:1",
+        "pinfold approvals --web",
+    ],
+    passes: &[
+        "pinfold rules list",
+        "pinfold rules lint --json",
+        "pinfold rules test",
+        "pinfold trust --withdraw",
+        "pinfold run -- make trust",
+        "pinfold approvals --json",
+        "pinfold doctor",
+    ],
+    blind: "a copy of this program under another name; settings files that are written, which are guarded places",
+    watch: Watch::Programs(&["pinfold"], hits),
+};
+
+fn hits(invoked: &Invoked<'_>) -> bool {
+    let says = |word: &str| invoked.args.iter().map(known).any(|text| text == word);
+    match invoked.args.first().map(known) {
+        Some("trust") => !says("--withdraw"),
+        Some("approve" | "deny") => true,
+        Some("approvals") => says("--web"),
+        Some("rules" | "permissions") => says("add") || says("remove"),
+        Some(_) | None => false,
+    }
+}

@@ -1,0 +1,144 @@
+//! `process-environment`: reads the environment or memory of processes, where tokens and passwords lie.
+
+use pinfold_shell::{RedirectKind, Word};
+
+use super::arguments::{Argument, Valued, has, known, program_name, read};
+use super::way::{Start, Step, Way};
+use super::{Command, Safeguard, Watch};
+use crate::{Invocation, Severity};
+
+pub(super) const SAFEGUARD: Safeguard = Safeguard {
+    id: "process-environment",
+    about: "reads the environment or memory of processes",
+    severity: Severity::Medium,
+    hits: &[
+        "cat /proc/self/environ",
+        "cat /proc/1/environ",
+        "cat /proc/$PPID/environ",
+        "cat /proc//self/./environ",
+        "strings /proc/*/environ",
+        "cat /proc/self/env*",
+        "cat /proc/self/task/1/environ",
+        "tr '\\0' '\\n' < /proc/self/environ",
+        "cat ../../../proc/self/environ",
+        "cd /proc/self && cat environ",
+        "grep TOKEN /proc/self/environ",
+        "cat /proc/self/mem",
+        "python3 -c 'print(open(\"/proc/self/environ\").read())'",
+        "ps eww",
+        "ps auxe",
+        "sudo cat /proc/1/environ",
+    ],
+    passes: &[
+        "find . -name '*.environ'",
+        "rg '/proc/self/environ' src",
+        "grep -rn /proc/self/environ src",
+        "echo /proc/self/environ",
+        "git commit -m 'do not read /proc/self/environ in tests'",
+        "cat /proc/cpuinfo",
+        "cat /proc/self/status",
+        "ls /proc/self/fd",
+        "cat src/proc/environ",
+        "ps -ef",
+        "ps aux",
+        "ps -eo pid,cmd",
+        "ps -C node",
+        "ps axo user",
+    ],
+    blind: "a program that reads it by itself, and the command's own environment (`env`)",
+    watch: Watch::Commands(hits),
+};
+
+fn hits(command: &Command<'_>) -> bool {
+    let leads_there = |word: &Word| leads_to_secrets(word, command.works_in);
+    command.written.redirects.iter().any(|redirect| {
+        matches!(redirect.kind, RedirectKind::Read | RedirectKind::ReadWrite) && leads_there(&redirect.target)
+    }) || command.readings.iter().any(|reading| reads(reading, leads_there))
+}
+
+fn reads(reading: &Invocation, leads_there: impl Fn(&Word) -> bool) -> bool {
+    let Some(name) = reading.words.first().and_then(program_name) else { return false };
+    match name {
+        "echo" | "printf" => false,
+        "ps" => shows_environments(reading.args()),
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => {
+            reading.args().iter().any(&leads_there) && files_of_search(reading.args()).any(leads_there)
+        }
+        _ => {
+            let takes_code = is_interpreter(name);
+            reading.args().iter().any(|word| leads_there(word) || (takes_code && is_code_for_it(known(word))))
+        }
+    }
+}
+
+/// The files that a search looks through: all operands but the pattern.
+fn files_of_search(args: &[Word]) -> impl Iterator<Item = &Word> {
+    let has_pattern = has(args, "ef", "regexp") || has(args, "", "file") || has(args, "", "files");
+    read(args, Valued { short: "efmABC", long: &["regexp", "file"] })
+        .filter_map(|argument| match argument {
+            Argument::Operand(word) => Some(word),
+            Argument::Short(..) | Argument::Long(..) => None,
+        })
+        .skip(usize::from(!has_pattern))
+}
+
+/// Whether a program takes program text as an argument.
+fn is_interpreter(name: &str) -> bool {
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    ["python", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "mawk", "deno", "bun", "osascript"]
+        .contains(&name)
+}
+
+/// Program text that names such a file.
+fn is_code_for_it(text: &str) -> bool {
+    text.split_once("/proc/").is_some_and(|(_, behind)| behind.contains("/environ"))
+}
+
+fn leads_to_secrets(word: &Word, works_in: Option<&str>) -> bool {
+    // The common word is a plain name; nothing is worked out for it unless the folder says so.
+    if works_in.is_none()
+        && word.as_static().is_some_and(|text| !text.contains('/') || !text.contains("/proc"))
+    {
+        return false;
+    }
+    let way = Way::of(word, works_in);
+    let all = way.steps();
+    let steps = match way.start {
+        Start::Root => all.as_slice(),
+        // Enough `..` lead to the root.
+        Start::Here if known(word).starts_with("..") => {
+            let ups = all.iter().take_while(|step| step.is_up()).count();
+            if ups == 0 { &[] } else { all.get(ups..).unwrap_or_default() }
+        }
+        Start::Here | Start::Home | Start::Unknown => &[],
+    };
+    match steps {
+        [proc, kcore] => proc.may_be("proc") && kcore.is_named() && kcore.may_be("kcore"),
+        [proc, _, file] => is_secret(*proc, *file),
+        [proc, _, task, _, file] => task.may_be("task") && is_secret(*proc, *file),
+        _ => false,
+    }
+}
+
+/// One of the two has to say so: `/*/*/*` is no path into `/proc`.
+fn is_secret(proc: Step<'_>, file: Step<'_>) -> bool {
+    proc.may_be("proc") && file.may_be_any(&["environ", "mem"]) && (proc.is_named() || file.is_named())
+}
+
+/// Words without a dash are options too, and `e` among them shows the environments.
+fn shows_environments(args: &[Word]) -> bool {
+    let mut takes_value = false;
+    read(
+        args,
+        Valued { short: "CGgpqstuUoOkN", long: &["sort", "format", "pid", "ppid", "user", "group", "tty"] },
+    )
+    .any(|argument| {
+        let Argument::Operand(word) = argument else { return false };
+        let letters = known(word);
+        if std::mem::take(&mut takes_value) || !letters.bytes().all(|c| c.is_ascii_alphabetic()) {
+            return false;
+        }
+        takes_value = letters.ends_with(['o', 'O', 'k', 'p', 'q', 't', 'U']);
+        letters.contains('e')
+    })
+}

@@ -1,0 +1,152 @@
+//! What a command claims to touch: its redirects, the files that its words name, the folders that it works in.
+
+use pinfold_shell::{Redirect, RedirectKind, Word};
+
+use super::analyze::CommandAnalyzer;
+use super::invocation::Invocation;
+use super::place::{Base, Named, Stand};
+use super::program::{Acts, Purpose, Touched};
+use super::state::Found;
+use super::{FolderUse, HostClaim, NotAllowlistable, WorkFolder, builtin, host, words};
+use crate::PathText;
+use crate::{Operation, Origin, PathClaim};
+
+/// So many of the last paths are looked at for the same one.
+const MOST_COMPARED: usize = 16;
+
+impl CommandAnalyzer<'_, '_> {
+    /// Claims the file of a redirect. True when it is, or may be, one.
+    pub(super) fn redirect(&mut self, redirect: &Redirect, found: &Found) -> bool {
+        let operation = match redirect.kind {
+            RedirectKind::Read => Operation::Read,
+            RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => Operation::Write,
+            RedirectKind::Duplicate | RedirectKind::HereDocument | RedirectKind::HereString => return false,
+        };
+        if let Some(address) = redirect.target.literal_prefix().strip_prefix("/dev/tcp/") {
+            self.socket(address);
+        } else if let Some(address) = redirect.target.literal_prefix().strip_prefix("/dev/udp/") {
+            self.socket(address);
+        } else {
+            return self.path(&redirect.target, operation, Purpose::Aside, found);
+        }
+        false
+    }
+
+    /// bash itself connects.
+    fn socket(&mut self, address: &str) {
+        let name = address.split('/').next().unwrap_or_default();
+        self.out.hosts.push(HostClaim::of_command(host::of_address(name)));
+        self.bars.push(NotAllowlistable::new(
+            "socket",
+            "the redirect opens a connection, which no pattern can judge",
+        ));
+    }
+
+    /// Claims what a word of a program names.
+    pub(super) fn touched(&mut self, touched: &Touched<'_>, found: &Found) {
+        let before = self.out.paths.len();
+        self.path(&touched.word, touched.operation, touched.purpose, found);
+        self.out.paths.iter_mut().skip(before).for_each(|claim| claim.visible = touched.visible);
+    }
+
+    /// Claims what a word names, in each folder that it may be looked for in. True when it is, or may be, a file.
+    fn path(&mut self, word: &Word, operation: Operation, purpose: Purpose, found: &Found) -> bool {
+        let Some(words) = self.values.fill(word, self.at) else {
+            if operation == Operation::Read && self.values.lists_folder(word) {
+                self.names_any = true;
+                return self.path(&words::literal(".", word), Operation::Search, purpose, found);
+            }
+            self.unknown_file(operation);
+            return true;
+        };
+        let mut file = false;
+        for word in &words {
+            // From a folder that is not there a name that climbs leads nowhere, and nothing is written by it.
+            let climbs = word.literal_prefix().starts_with("..");
+            let many = if operation.writes() && climbs { found.meant } else { found.folders.len() };
+            for stand in found.folders.iter().take(many) {
+                file |= self.path_from(stand, word, operation, purpose);
+            }
+        }
+        file
+    }
+
+    fn path_from(&mut self, stand: &Stand, word: &Word, operation: Operation, purpose: Purpose) -> bool {
+        let (path, wild) = match stand.name(word) {
+            Named::NoFile => return false,
+            Named::Path(path) => (path, false),
+            Named::Matching(path) => (path, true),
+            Named::Unknown => {
+                self.unknown_file(operation);
+                return true;
+            }
+        };
+        // What matches in other folders than the last may be links, which is looked at for reading alone.
+        if wild && operation.writes() && crosses_folders(&path) {
+            self.unknown_file(operation);
+            return true;
+        }
+        let origin = match purpose {
+            Purpose::Command => Origin::Command(self.at),
+            Purpose::Aside => Origin::Aside(self.at),
+        };
+        let claim = PathClaim { wild, ..PathClaim::new(Some(PathText::new(path)), operation, origin) };
+        if !self.out.paths.iter().rev().take(MOST_COMPARED).any(|there| *there == claim) {
+            self.out.paths.push(claim);
+        }
+        true
+    }
+
+    /// A file that is known only by running.
+    pub(super) fn unknown_file(&mut self, operation: Operation) {
+        self.names_any = true;
+        // Names in a folder tell nothing of what the files hold.
+        if operation == Operation::List {
+            return;
+        }
+        let why = if operation.writes() {
+            "what it writes is known only by running"
+        } else {
+            "what it reads is known only by running"
+        };
+        self.bar_once("unknown-file", why);
+    }
+
+    /// Where it takes code or configuration from, when that is not the folder of the call.
+    pub(super) fn works_in(&mut self, invocation: &Invocation, acts: &Acts<'_>, found: &Found) {
+        let relative =
+            invocation.program().is_some_and(|program| program.contains('/') && !program.starts_with('/'));
+        let takes = if relative { FolderUse::Code } else { acts.folder };
+        if takes == FolderUse::Nothing || invocation.words.is_empty() || builtin::is_inert(invocation) {
+            return;
+        }
+        let sources = || {
+            let each =
+                acts.sources.iter().map(|source| self.values.fill_one(source.as_ref().clone(), self.at));
+            let each: Vec<_> = each.collect();
+            let bases = found.folders.iter().flat_map(|stand| {
+                each.iter().flat_map(|source| match source {
+                    Some(source) => stand.moved(source),
+                    None => vec![stand.lost()],
+                })
+            });
+            bases.collect::<Vec<_>>()
+        };
+        let stands: Vec<Stand> = found.folders.iter().cloned().chain(sources()).collect();
+        for stand in stands {
+            if let Some(folder) = stand.now.folder() {
+                let folder = WorkFolder { path: PathText::new(folder), takes };
+                if !self.works_in.contains(&folder) {
+                    self.works_in.push(folder);
+                }
+            } else if stand.now == Base::Unknown {
+                self.bar_once("unknown-folder", "the folder that it works in is known only by running");
+            }
+        }
+    }
+}
+
+/// Whether a wildcard stands in front of a slash.
+fn crosses_folders(path: &str) -> bool {
+    path.find(['*', '?', '[']).is_some_and(|at| path.get(at..).is_some_and(|rest| rest.contains('/')))
+}
