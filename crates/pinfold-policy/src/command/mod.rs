@@ -16,7 +16,7 @@ mod lower;
 mod named;
 mod opaque;
 mod place;
-mod program;
+pub(crate) mod program;
 mod sed;
 mod state;
 #[cfg(test)]

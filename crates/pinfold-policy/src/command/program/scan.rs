@@ -9,7 +9,7 @@ use super::{Does, Options, Program, Style, Takes};
 
 /// One argument, or an option with its value.
 #[derive(Clone)]
-pub(in super::super) enum Arg<'a> {
+pub(crate) enum Arg<'a> {
     /// An option.
     Option {
         /// What is known of it.
@@ -24,23 +24,34 @@ pub(in super::super) enum Arg<'a> {
 }
 
 /// Arguments as a program reads them.
-pub(in super::super) struct Scanned<'a> {
+pub(crate) struct Scanned<'a> {
     /// The program, then its subcommand, and so on.
-    pub(in super::super) levels: Vec<&'static Program>,
+    pub(crate) levels: Vec<&'static Program>,
     /// The word of the subcommand, if there is one.
-    pub(in super::super) command: Option<&'a str>,
+    pub(crate) command: Option<&'a str>,
     /// Where the words of subcommands stand.
-    pub(in super::super) commands: Vec<Span>,
+    pub(crate) commands: Vec<Span>,
     /// In the order of the words, without the words of subcommands and without `--`.
-    pub(in super::super) args: Vec<Arg<'a>>,
+    pub(crate) args: Vec<Arg<'a>>,
     /// There is an option that the tables do not know, or one without its value.
-    pub(in super::super) unknown: bool,
+    pub(crate) unknown: bool,
     /// Words that may turn out to be options.
-    pub(in super::super) hidden: Vec<&'a Word>,
+    pub(crate) hidden: Vec<&'a Word>,
+    /// From this argument on a `--` says that there are only operands.
+    pub(crate) operands_from: Option<usize>,
 }
 
 /// Reads `args` as `program` would.
-pub(in super::super) fn scan<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'a> {
+pub(crate) fn scan<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'a> {
+    read(program, None, args)
+}
+
+/// Reads `args` as `program` would if its options were written in another style.
+pub(crate) fn scan_as<'a>(program: &'static Program, style: Style, args: &'a [Word]) -> Scanned<'a> {
+    read(program, Some(style), args)
+}
+
+fn read<'a>(program: &'static Program, style: Option<Style>, args: &'a [Word]) -> Scanned<'a> {
     let mut scanner = Scanner {
         left: args.iter(),
         out: Scanned {
@@ -50,7 +61,9 @@ pub(in super::super) fn scan<'a>(program: &'static Program, args: &'a [Word]) ->
             args: Vec::with_capacity(args.len()),
             unknown: false,
             hidden: Vec::new(),
+            operands_from: None,
         },
+        style,
         ended: false,
     };
     while let Some(word) = scanner.left.next() {
@@ -62,6 +75,8 @@ pub(in super::super) fn scan<'a>(program: &'static Program, args: &'a [Word]) ->
 struct Scanner<'a> {
     left: std::slice::Iter<'a, Word>,
     out: Scanned<'a>,
+    /// In place of that of the program.
+    style: Option<Style>,
     /// Only operands follow.
     ended: bool,
 }
@@ -69,13 +84,16 @@ struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     fn word(&mut self, word: &'a Word) {
         let start = known_start(word);
-        let style = self.leaf().map_or(Style::Plain, |program| program.style);
+        let style = self.style.or_else(|| Some(self.leaf()?.style)).unwrap_or(Style::Plain);
         if self.ended || style == Style::Plain {
             return self.operand(word);
         }
         let whole = word.as_static().is_some();
         match start {
-            "--" if whole => self.ended = true,
+            "--" if whole => {
+                self.ended = true;
+                self.out.operands_from = Some(self.out.args.len());
+            }
             "-" if whole => self.operand(word),
             "" => {
                 if may_be_option(word) {
@@ -269,7 +287,7 @@ impl<'a> Scanner<'a> {
 }
 
 /// The subcommand of that name.
-pub(in super::super) fn command(program: &'static Program, name: &str) -> Option<&'static Program> {
+pub(crate) fn command(program: &'static Program, name: &str) -> Option<&'static Program> {
     program.commands().iter().find(|command| command.is_named(name))
 }
 
