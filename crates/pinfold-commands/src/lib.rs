@@ -42,7 +42,7 @@ mod page;
 mod path_claim;
 pub mod pieces;
 mod place;
-mod program;
+pub(crate) mod program;
 pub mod read_only;
 pub mod safeguard;
 mod sed;
