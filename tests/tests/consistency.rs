@@ -438,7 +438,9 @@ fn tried_inside(boundary: &Boundary, tier: Tier, list: &[(Act, PathBuf)]) -> Vec
     let out = || Some(printed.try_clone().expect("a second handle").into());
     let program = std::env::current_exe().expect("this program");
     let command = Command::new(program)
-        .args(["--exact", "the_process_inside", "--nocapture", "--test-threads=1"].map(Into::into))
+        .args(
+            ["--exact", "consistency::the_process_inside", "--nocapture", "--test-threads=1"].map(Into::into),
+        )
         .stdio([None, out(), out()]);
     let confined = start(&profile, command, tier, Signalling::Own, true).expect("the walls can be built");
     let ended = confined.supervise(&mut Witness::new(boundary, tier));

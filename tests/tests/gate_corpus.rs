@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "what was not run is never silent")]
 
 use std::collections::BTreeSet;
+use std::process::ExitStatus;
 
 use pinfold_tests::gate::case::{Case, folder, load};
 use pinfold_tests::gate::disputes::disputes;
@@ -13,10 +14,15 @@ use pinfold_tests::gate::ran::{Ran, Report};
 use pinfold_tests::gate::{dialog, hooked, lines, tracker, world};
 use pinfold_tests::missing::left_out;
 
+/// Runs a test of this file in the world of the cases.
+fn enter(test: &str) -> Option<ExitStatus> {
+    world::enter(&format!("gate_corpus::{test}"), &folder())
+}
+
 #[test]
 fn every_case_comes_out_as_it_has_to() {
     if !world::is_inside() {
-        match world::enter("every_case_comes_out_as_it_has_to", &folder()) {
+        match enter("every_case_comes_out_as_it_has_to") {
             Some(ended) => assert!(ended.success(), "see above"),
             None => left_out("the corpus of decisions", "no mount namespace can be made here"),
         }
@@ -69,7 +75,7 @@ fn ran(case: &Case) -> Ran {
 fn another_answer_and_another_offer_fail() {
     const NAME: &str = "another_answer_and_another_offer_fail";
     if !world::is_inside() {
-        match world::enter(NAME, &folder()) {
+        match enter(NAME) {
             Some(ended) => assert!(ended.success(), "see above"),
             None => left_out("the control of the dialog", "no mount namespace can be made here"),
         }
@@ -106,7 +112,7 @@ fn another_answer_and_another_offer_fail() {
 fn another_word_of_a_hook_fails() {
     const NAME: &str = "another_word_of_a_hook_fails";
     if !world::is_inside() {
-        match world::enter(NAME, &folder()) {
+        match enter(NAME) {
             Some(ended) => assert!(ended.success(), "see above"),
             None => left_out("the control of hooks", "no mount namespace can be made here"),
         }

@@ -65,10 +65,14 @@ fn an_ordinary_user_gets_the_same_answers() {
     std::fs::write(corpus.join("cases.jsonl"), source().expect("the corpus can be read")).expect("the cases");
     Who::Ordinary.give(place.path());
     let mut command = Who::Ordinary.command(&program, place.path());
-    command.args(["every_case", "--nocapture"]).env("PINFOLD_CORPUS", place.path()).current_dir(place.path());
+    command
+        .args(["paths_corpus::every_case", "--nocapture"])
+        .env("PINFOLD_CORPUS", place.path())
+        .current_dir(place.path());
     let output = command.output().expect("the copy can be started");
     print!("{}", String::from_utf8_lossy(&output.stdout));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains(" 0 passed"), "the cases were tried");
 }
 
 /// The control: without the line the same acts do change things outside.

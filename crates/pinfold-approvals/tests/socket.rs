@@ -445,7 +445,7 @@ fn wrapped(through: &[&str], role: &str, bed: &Path, name: &str) -> Command {
     let exe = std::env::current_exe().unwrap();
     let mut words = through.iter().map(std::ffi::OsString::from).chain([exe.into_os_string()]);
     let mut command = Command::new(words.next().unwrap());
-    command.args(words).args(["--exact", "another_process", "--ignored", "--nocapture"]);
+    command.args(words).args(["--exact", "socket::another_process", "--ignored", "--nocapture"]);
     command.env("ROLE", role).env("BED", bed).env("NAME", name);
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     command

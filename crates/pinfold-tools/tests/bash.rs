@@ -211,7 +211,7 @@ fn a_killed_session_leaves_no_shell() {
     let temp = tempfile::tempdir().unwrap();
     let ready = temp.path().join("ready");
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "session_that_is_killed"])
+        .args(["--ignored", "--exact", "bash::session_that_is_killed"])
         .env("PINFOLD_TEST_READY", &ready)
         .env("TMPDIR", temp.path())
         .stdout(std::process::Stdio::null())

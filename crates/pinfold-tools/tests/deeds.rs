@@ -178,7 +178,7 @@ fn child_that_writes() {
 
 fn child(bed: &Bed, size: usize, rounds: usize, limits: &str) -> Command {
     let mut command = Command::new("sh");
-    let line = format!("{limits} exec \"$0\" --exact child_that_writes --test-threads 1");
+    let line = format!("{limits} exec \"$0\" --exact deeds::child_that_writes --test-threads 1");
     command.arg("-c").arg(line).arg(std::env::current_exe().unwrap());
     command.env("PINFOLD_TEST_CHILD", &bed.root).env("PINFOLD_TEST_SIZE", size.to_string());
     command.env("PINFOLD_TEST_ROUNDS", rounds.to_string()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -82,6 +82,6 @@ pub use question::Question;
 pub use refusal::{Refusal, RefusalCode};
 pub use ruling::Ruling;
 pub use session::{Deeds, Plan, Session, SessionError, WeakSession};
-pub use shell::{OWN_PLACES, ShellHost};
+pub use shell::{AssumedShells, OWN_PLACES, ShellHost};
 pub use target::{LeftOut, ReadTarget, Targets, WriteTarget};
 pub use web::WebHost;

@@ -28,3 +28,44 @@ pub trait ShellHost: Any + Debug + Send + Sync {
     /// The folder that its shells are held to, resolved.
     fn folder(&self) -> &Path;
 }
+
+/// Shells that are judged and never started. They count as held in full, whether or not this machine could hold them: for
+/// questions about rules and settings, whose answer must not depend on the machine.
+#[derive(Debug)]
+pub struct AssumedShells {
+    folder: PathBuf,
+    open_network: bool,
+    private: Vec<PathBuf>,
+}
+
+impl AssumedShells {
+    /// Shells that are held to `folder`, a resolved path, reach no host that nothing decides about, and have no places of
+    /// their own.
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), open_network: false, private: Vec::new() }
+    }
+
+    /// The same shells with [`ShellHost::opens_network`] and [`ShellHost::private`] as given.
+    #[must_use]
+    pub fn with(self, open_network: bool, private: Vec<PathBuf>) -> Self {
+        Self { open_network, private, ..self }
+    }
+}
+
+impl ShellHost for AssumedShells {
+    fn held(&self) -> ShellHold {
+        ShellHold::Full
+    }
+
+    fn opens_network(&self) -> bool {
+        self.open_network
+    }
+
+    fn private(&self) -> &[PathBuf] {
+        &self.private
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+}

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,9 +13,9 @@ use pinfold::consent::{
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookEvent, HookWord, Interaction, Layer, Mode, Policy, Principal, Rule, RuleSet,
-    ShellHold, Source, SourcedRule, WordOrigin,
+    Source, SourcedRule, WordOrigin,
 };
-use pinfold::{Ambient, Decided, Plan, RawCall, Refusal, Session, ShellHost};
+use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Refusal, Session};
 use serde_json::{Value, json};
 
 /// Hooks that say what they were told to say, and remember what they were asked.
@@ -109,23 +108,6 @@ impl Approver for Person {
     }
 }
 
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl ShellHost for Held {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
-    }
-}
-
 /// A session in which commands are asked about, with hooks and a person behind them.
 struct Bed {
     _folder: tempfile::TempDir,
@@ -145,7 +127,7 @@ fn bed(hooks: Says, change: impl FnOnce(&mut Plan)) -> Bed {
     let asking = Asking { approver: person.clone(), patience: Duration::from_mins(1), locations: None };
     let mut plan = Plan {
         policy: Policy::default(),
-        shells: Some(Arc::new(Held(path.clone()))),
+        shells: Some(Arc::new(AssumedShells::in_folder(path.clone()))),
         hooks: Some(hooks.clone()),
         asking: Some(asking),
         bases: Bases { cwd: path.clone(), project: path.clone(), home: Vec::new() },

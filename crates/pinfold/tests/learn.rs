@@ -8,28 +8,11 @@ use std::sync::Arc;
 use pinfold::audit::Discard;
 use pinfold::learn::{Learned, Past, PastAnswer, learn};
 use pinfold::policy::offer::may_be_learnt;
-use pinfold::policy::{Decision, Effect, Layer, Policy, Rule, ShellHold, Source, SourcedRule};
+use pinfold::policy::{Decision, Effect, Layer, Policy, Rule, Source, SourcedRule};
 use pinfold::settings::Situation;
-use pinfold::{Ambient, Plan, RawCall, Session, ShellHost};
+use pinfold::{Ambient, AssumedShells, Plan, RawCall, Session};
 use proptest::prelude::*;
 use serde_json::json;
-
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl ShellHost for Held {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
-    }
-}
 
 /// A project with a session in it, and the same where the folder is granted.
 struct Bed {
@@ -54,7 +37,7 @@ impl Bed {
         let situation = Situation { project: self.project.clone(), ..Situation::default() };
         let plan = Plan {
             home: self.project.parent().map(Path::to_owned),
-            shells: Some(Arc::new(Held(self.project.clone()))),
+            shells: Some(Arc::new(AssumedShells::in_folder(self.project.clone()))),
             ..Plan::for_folder(&self.project)
         };
         let plan = plan.with_settings(&Ambient::claim(), &merged, &situation).unwrap();

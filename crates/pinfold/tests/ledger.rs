@@ -51,7 +51,7 @@ fn child() {
 fn child_command(directory: &Path, max_size: u64, lines: u64, name: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
-        .args(["--exact", "child", "--nocapture"])
+        .args(["--exact", "ledger::child", "--nocapture"])
         .env(CHILD, format!("{}\n{max_size}\n{lines}\n{name}", directory.display()))
         .stdout(Stdio::piped());
     command

@@ -17,11 +17,11 @@ use pinfold::consent::{
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Preview, Principal,
-    ProcessCall, Rule, ShellHold, Source, SourcedRule, Touch, WordOrigin,
+    ProcessCall, Rule, Source, SourcedRule, Touch, WordOrigin,
 };
 use pinfold::{
-    Ambient, Decided, Denial, DeniedBy, Failure, Outcome, Plan, RawCall, Refusal, RefusalCode, Retry,
-    Session, ShellHost, ToolCall,
+    Ambient, AssumedShells, Decided, Denial, DeniedBy, Failure, Outcome, Plan, RawCall, Refusal, RefusalCode,
+    Retry, Session, ToolCall,
 };
 use serde_json::{Value, json};
 
@@ -82,23 +82,6 @@ impl Hooks for Says {
     }
 }
 
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl ShellHost for Held {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
-    }
-}
-
 /// A journal that keeps what others write, and writes it on.
 struct Both(Arc<Memory>, Ledger);
 
@@ -154,7 +137,7 @@ impl Bed {
             bases,
             asking: Some(asking),
             hooks: Some(Arc::new(says())),
-            shells: Some(Arc::new(Held(inside.clone()))),
+            shells: Some(Arc::new(AssumedShells::in_folder(inside.clone()))),
             ..Plan::for_folder(inside)
         };
         let ledger = Ledger::open(&Ambient::claim(), self.directory(), Limits::default()).unwrap();

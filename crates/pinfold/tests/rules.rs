@@ -4,37 +4,17 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pinfold::audit::Memory;
-use pinfold::policy::{
-    Bases, Decision, Effect, Grant, Layer, Mode, Policy, Rule, ShellHold, Source, SourcedRule,
-};
-use pinfold::{Ambient, Plan, RawCall, Ruling, Session, ShellHost};
+use pinfold::policy::{Bases, Decision, Effect, Grant, Layer, Mode, Policy, Rule, Source, SourcedRule};
+use pinfold::{Ambient, AssumedShells, Plan, RawCall, Ruling, Session};
 use serde_json::{Value, json};
 
 struct Bed {
     _temp: tempfile::TempDir,
     root: PathBuf,
-}
-
-/// A host that starts nothing: what it would hold is enough to be judged.
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl ShellHost for Held {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
-    }
 }
 
 impl Bed {
@@ -53,7 +33,7 @@ impl Bed {
     fn session(&self, mode: Mode, rules: &[(Effect, &str)]) -> Session {
         let mut plan = Plan::for_folder(&self.root);
         plan.policy = self.policy(mode, rules);
-        plan.shells = Some(Arc::new(Held(self.root.clone())));
+        plan.shells = Some(Arc::new(AssumedShells::in_folder(self.root.clone())));
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     }
 

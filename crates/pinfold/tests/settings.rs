@@ -496,7 +496,7 @@ fn writers_in_processes_lose_nothing() {
     let writers: Vec<_> = (0..4)
         .map(|writer| {
             Command::new(&myself)
-                .args(["--exact", "writers_in_processes_lose_nothing"])
+                .args(["--exact", "settings::writers_in_processes_lose_nothing"])
                 .env(WRITER, format!("{}\n{writer}", bed.top.join("proj").display()))
                 .spawn()
                 .unwrap()
@@ -532,7 +532,7 @@ fn a_writer_that_is_killed_leaves_the_file_old_or_new() {
     let (mut known, mut between) = (0, 0);
     for round in 0..40u64 {
         let mut writer = Command::new(&myself)
-            .args(["--exact", "a_writer_that_is_killed_leaves_the_file_old_or_new"])
+            .args(["--exact", "settings::a_writer_that_is_killed_leaves_the_file_old_or_new"])
             .env(ENDLESS, bed.top.join("proj"))
             .stdout(std::process::Stdio::piped())
             .spawn()

@@ -10,9 +10,9 @@ use pinfold::audit::Discard;
 use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Change, Flags};
-use pinfold::policy::{Effect, Interaction, Layer, Principal, ShellHold};
+use pinfold::policy::{Effect, Interaction, Layer, Principal};
 use pinfold::settings::{Locations, Situation, change, load};
-use pinfold::{Ambient, Decided, Plan, RawCall, Ruling, Session, ShellHost};
+use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Ruling, Session};
 use serde_json::{Map, Value, json};
 
 use super::case::Case;
@@ -350,7 +350,7 @@ fn plan(case: &Case, person: &Arc<Person>, subagent: bool) -> Result<Plan, Strin
     let asking = Asking { approver, patience: Duration::from_mins(1), locations: Some(locations) };
     let mut plan = Plan {
         home: Some(world::home(case).into()),
-        shells: Some(Arc::new(Held(project.clone()))),
+        shells: Some(Arc::new(AssumedShells::in_folder(project.clone()))),
         asking: Some(asking),
         ..Plan::for_folder(&project)
     };
@@ -361,22 +361,4 @@ fn plan(case: &Case, person: &Arc<Person>, subagent: bool) -> Result<Plan, Strin
     }
     let situation = Situation { project, ..Situation::default() };
     plan.with_settings(&Ambient::claim(), &merged, &situation).map_err(|bad| bad.to_string())
-}
-
-/// Says that the kernel holds every shell.
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl ShellHost for Held {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
-    }
 }

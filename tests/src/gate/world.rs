@@ -47,10 +47,11 @@ cd /
 exec chroot "$root" /.cases/program "$@"
 "#;
 
-/// Runs a test of this program once more, in the world of the cases. `None` when this machine cannot make one.
+/// Runs a test of this program once more, by its name with its modules, in the world of the cases. `None` when this machine
+/// cannot make one.
 ///
 /// # Panics
-/// When this program cannot be started at all.
+/// When this program cannot be started at all, or has no such test.
 pub fn enter(test: &str, corpus: &Path) -> Option<ExitStatus> {
     let root = tempfile::tempdir().expect("a folder for the new root");
     let own = std::env::current_exe().expect("own place");
@@ -73,7 +74,11 @@ pub fn enter(test: &str, corpus: &Path) -> Option<ExitStatus> {
     command.arg(root.path()).arg(own).arg(corpus);
     command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
     command.env(INSIDE, "1").env("PINFOLD_CORPUS", "/.cases/corpus");
-    Some(command.status().expect("unshare can be started"))
+    let output = command.stderr(Stdio::inherit()).output().expect("unshare can be started");
+    let said = String::from_utf8_lossy(&output.stdout);
+    print!("{said}");
+    assert!(said.contains("running 1 test"), "there is a test of the name {test}: {said}");
+    Some(output.status)
 }
 
 /// Makes the world of one case. Only inside.

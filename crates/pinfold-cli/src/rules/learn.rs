@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use pinfold::audit::{Discard, Reader, ledger, verify};
 use pinfold::learn::past::Questions;
 use pinfold::learn::{Learned, Proposal, learn};
 use pinfold::policy::settings::{Change, Flags};
-use pinfold::policy::{Effect, FolderChoice, Rule, ShellHold};
+use pinfold::policy::{Effect, FolderChoice, Rule};
 use pinfold::settings::{Locations, Situation, change};
-use pinfold::{Ambient, Plan, Session, ShellHost};
+use pinfold::{Ambient, AssumedShells, Plan, Session, ShellHost};
 use serde_json::{Value, json};
 
 use super::failed;
@@ -69,7 +69,7 @@ fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failu
     let merged = settings::loaded(locations, &Flags::default())?.merged;
     let variables = surroundings::variables();
     let situation = Situation { project: project.to_owned(), cwd: None, variables, profile: None };
-    let shells: Arc<dyn ShellHost> = Arc::new(Held(project.to_owned()));
+    let shells: Arc<dyn ShellHost> = Arc::new(AssumedShells::in_folder(project.to_owned()));
     let plan = Plan {
         home: surroundings::home(),
         folder_choice: FolderChoice::only_judged(),
@@ -84,24 +84,6 @@ fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failu
         opened.map_err(|e| Failure::new(FAILED, say::lines(&e.to_string())))
     };
     Ok([open(plan.clone().where_the_folder_is_granted(&merged))?, open(plan)?])
-}
-
-/// Shells as they are held where all is well: whether they are here is not what is asked.
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl ShellHost for Held {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
-    }
 }
 
 fn text_of(learned: &Learned, answered: usize) -> String {

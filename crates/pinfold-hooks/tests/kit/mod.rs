@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use pinfold::audit::Memory;
 use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
 use pinfold::policy::merge::{Layered, merge};
-use pinfold::policy::{Layer, Policy, Settings, ShellHold};
-use pinfold::{Ambient, Decided, Plan, RawCall, Session, ShellHost};
+use pinfold::policy::{Layer, Policy, Settings};
+use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Session};
 use pinfold_hooks::{Notice, Surroundings, of_settings};
 use serde_json::{Value, json};
 
@@ -37,23 +37,6 @@ impl Approver for Person {
         let by = By { via: Via::Embedder, who: None };
         let (id, digest) = (request.id.clone(), request.digest.clone());
         Heard::Answer(Answer { id, digest, choice: Choice::no(), by })
-    }
-}
-
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl ShellHost for Held {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
     }
 }
 
@@ -99,7 +82,7 @@ impl Bed {
             Asking { approver: self.person.clone(), patience: Duration::from_mins(1), locations: None };
         let mut plan = Plan {
             policy: Policy::default(),
-            shells: Some(Arc::new(Held(self.folder.clone()))),
+            shells: Some(Arc::new(AssumedShells::in_folder(self.folder.clone()))),
             hooks,
             asking: Some(asking),
             ..Plan::for_folder(&self.folder)

@@ -9,7 +9,7 @@ use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
     Access, BadCall, Bases, Effect, Grant, Interaction, Layer, Located, PathText, Policy, Principal, RawCall,
-    Rule, Scope, Shape, ShellHold, Source, SourcedRule, ToolCall,
+    Rule, Scope, Shape, Source, SourcedRule, ToolCall,
 };
 
 use serde_json::Value;
@@ -25,7 +25,7 @@ use crate::gate::Considered;
 use crate::profile::Profile;
 use crate::session::{Plan, Session};
 use crate::settings::Situation;
-use crate::shell::{OWN_PLACES, ShellHost};
+use crate::shell::{AssumedShells, OWN_PLACES};
 
 /// What lines that do not say otherwise mean.
 #[derive(Debug, Clone)]
@@ -214,11 +214,8 @@ impl Opening<'_> {
             allow_bash: self.allow_bash(subagent),
         };
         let network = self.merged.sandbox.network.as_ref().map(|network| network.value);
-        let host = Assumed {
-            folder: places.root.path(),
-            open_network: network == Some(Network::Host),
-            private: OWN_PLACES.map(PathBuf::from).to_vec(),
-        };
+        let own = OWN_PLACES.map(PathBuf::from).to_vec();
+        let shells = AssumedShells::in_folder(places.root.path()).with(network == Some(Network::Host), own);
         let unwatched = subagent || setup.headless;
         let name = || setup.agent.clone().unwrap_or_else(|| "subagent".to_owned());
         let plan = Plan {
@@ -227,7 +224,7 @@ impl Opening<'_> {
             home: places.named_home.clone(),
             principal: if subagent { Principal::Subagent(name()) } else { Principal::Main },
             interaction: if unwatched { Interaction::Headless } else { Interaction::Interactive },
-            shells: Some(Arc::new(host)),
+            shells: Some(Arc::new(shells)),
             ..Plan::for_folder(places.display_root.path())
         };
         let situation = Situation {
@@ -342,30 +339,4 @@ fn read_rules(
         }
     }
     rules
-}
-
-/// Says that the kernel holds every shell: whether it does here is not what a line asks.
-#[derive(Debug)]
-struct Assumed {
-    folder: PathBuf,
-    open_network: bool,
-    private: Vec<PathBuf>,
-}
-
-impl ShellHost for Assumed {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        self.open_network
-    }
-
-    fn private(&self) -> &[PathBuf] {
-        &self.private
-    }
-
-    fn folder(&self) -> &Path {
-        &self.folder
-    }
 }

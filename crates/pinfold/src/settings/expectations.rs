@@ -3,16 +3,15 @@
 //! Nothing is done: each call is considered as a session with these settings would, in which shells are held in full,
 //! whatever this machine can hold. So they come out alike everywhere.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_paths::Ambient;
 use pinfold_policy::settings::PolicyTest;
-use pinfold_policy::{Decision, FolderChoice, RawCall, ShellHold, Source};
+use pinfold_policy::{Decision, FolderChoice, RawCall, Source};
 
 use crate::audit::Discard;
 use crate::session::{Plan, Session};
-use crate::shell::ShellHost;
+use crate::shell::AssumedShells;
 
 /// An expectation that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +53,7 @@ fn decision(
         plan.policy.choose_mode(mode.value);
     }
     let folder = plan.scope.root.canonicalize().unwrap_or_else(|_| plan.scope.root.clone());
-    plan.shells = Some(Arc::new(Held(folder)));
+    plan.shells = Some(Arc::new(AssumedShells::in_folder(folder)));
     let session = Session::open(
         ambient,
         Plan { folder_choice: FolderChoice::only_judged(), ..plan },
@@ -70,27 +69,5 @@ fn word(decision: Decision) -> &'static str {
         Decision::Allow => "allowed",
         Decision::Ask => "asked about",
         Decision::Deny => "denied",
-    }
-}
-
-/// Shells as they are held where all is well.
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl ShellHost for Held {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn private(&self) -> &[PathBuf] {
-        &[]
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
     }
 }
