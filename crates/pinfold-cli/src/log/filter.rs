@@ -45,6 +45,11 @@ impl<'a> Filter<'a> {
         Self { only_decisions: only, ..self }
     }
 
+    /// The moment before which no line is shown.
+    pub(crate) fn earliest(&self) -> Option<Timestamp> {
+        self.since
+    }
+
     /// Whether a line is shown.
     pub(crate) fn takes(&self, line: &Line) -> bool {
         let said = self.said;
