@@ -92,7 +92,17 @@ fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
             Failure::new(USAGE, "the head is no hash").mend("write the 64 digits that `verify` printed")
         })
     });
-    let files = ledger::opened(&record::directory()?).map_err(|e| record::unreadable(&e))?;
+    let directory = record::directory()?;
+    let files = ledger::opened(&directory).map_err(|e| record::unreadable(&e))?;
+    // The name of the machine is made with the first line.
+    if files.is_empty() && directory.join(ledger::MACHINE).exists() {
+        say::out(&if asked.json {
+            format!("{}\n", serde_json::json!({"holds": false, "missing": true}))
+        } else {
+            MISSING.to_owned()
+        })?;
+        return Ok(ExitCode::from(FAILED));
+    }
     let found = verify(&files, head.transpose()?).map_err(|e| record::unreadable(&e))?;
     if asked.json {
         let value = match &found {
@@ -143,6 +153,9 @@ fn holds(found: &Verified, files: usize) -> String {
     let _ = writeln!(text, "head {head}\n  kept elsewhere, it shows whether lines at the end go missing");
     text
 }
+
+const MISSING: &str =
+    "the record is not there: this machine has written one, and all its files were taken away\n";
 
 /// What a chain cannot show by itself.
 const NOT_SHOWN: &str = "not shown without a head that was kept elsewhere (--head): whether lines at the end were cut off, the last one \

@@ -196,6 +196,30 @@ fn a_call_that_is_asked_about_and_then_allowed_counts_once() {
 }
 
 #[test]
+fn what_is_no_record_is_named_and_never_waited_for() {
+    let bed = Bed::new();
+    bed.make_calls();
+    let record = bed.record().join("record.jsonl");
+    fs::remove_file(&record).unwrap();
+    let missing = bed.pinfold(&["log", "verify"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&missing.stdout).contains("taken away"), "{missing:?}");
+    assert!(std::process::Command::new("mkfifo").arg(&record).status().unwrap().success());
+    let told = |args: &[&str]| {
+        let output = bed.pinfold(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?} {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for args in [&["log", "verify"][..], &["log"], &["log", "-n", "1"], &["why", "last"]] {
+        let told = told(args);
+        assert!(told.contains("record.jsonl`: it is no file"), "{args:?}: {told}");
+    }
+    fs::remove_file(&record).unwrap();
+    fs::create_dir(&record).unwrap();
+    assert!(told(&["log", "verify"]).contains("record.jsonl`: it is no file"));
+}
+
+#[test]
 fn an_empty_record_is_no_error() {
     let bed = Bed::new();
     assert_eq!(bed.log(&[]), "");
