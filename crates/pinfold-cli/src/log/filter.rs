@@ -40,7 +40,7 @@ impl<'a> Filter<'a> {
         })
     }
 
-    /// Decisions and refusals alone, and the ends of runs that reached for hosts.
+    /// Decisions and refusals alone, and the ends of runs and calls that reached for hosts.
     pub(crate) fn only_decisions(self, only: bool) -> Self {
         Self { only_decisions: only, ..self }
     }
@@ -106,6 +106,7 @@ fn is_decision(says: &Says) -> bool {
     match says {
         Says::Decision(_) | Says::Refusal(_) => true,
         Says::End(end) => !end.hosts.is_empty(),
+        Says::Outcome(outcome) => !outcome.hosts.is_empty(),
         _ => false,
     }
 }
