@@ -313,6 +313,17 @@ fn the_bash_tool_reaches_the_same_hosts(who: Who) {
         let why = why.args(["why", &name]).output().expect("pinfold");
         let told = String::from_utf8_lossy(&why.stdout).into_owned();
         assert!(told.contains("no rule allows this host") && told.contains("other.test"), "{name}: {told}");
+        // What it reached is in the record too, as what a run reached is.
+        let read = |args: &[&str]| {
+            let mut pinfold = world.bed.free(pinfold_tests::product::pinfold());
+            String::from_utf8_lossy(&pinfold.args(args).output().expect("pinfold").stdout).into_owned()
+        };
+        let (reached, log) = (format!("reached: allowed.test:{}\n", world.port("http")), read(&["log"]));
+        assert!(log.contains(&reached) && log.contains("refused: other.test"), "{log}");
+        let line = log.lines().find(|line| line.contains("done     Bash")).expect("an outcome");
+        let name = line.split_whitespace().nth(2).expect("a name");
+        let why = read(&["why", name]);
+        assert!(why.contains(&format!("hosts {reached}")), "{name}: {why}");
     });
 }
 

@@ -114,3 +114,23 @@ fn many_writable_places_start_or_leave_nothing_behind(who: Who) {
     says(&output, 125, &["open files"]);
     assert_eq!(left(), before, "{who}: {}", told(&output));
 }
+
+/// The run has a private copy of git's configuration, which has to be seen there.
+#[each(user, tier)]
+fn a_repository_can_be_worked_in_where_everything_may_be_written(who: Who, tier: Tier) {
+    if !all_there("a repository in default-write", &["git"]) {
+        return;
+    }
+    let bed = &Bed::new(who);
+    bed.give();
+    let made = bed.free("git").args(["init", "-q"]).output().expect("git");
+    assert!(made.status.success(), "{}", told(&made));
+    let script =
+        "git config x.inside 1; git status && echo > \"$HOME/made\"; echo exit 1 > .git/hooks/pre-commit";
+    let options = ["--quiet", "--ask", "nobody", "--sandbox", "default-write"];
+    let output = bed.run(tier, &options).args(["sh", "-c", script]).output().expect("pinfold");
+    assert!(bed.home().join("made").exists(), "{}", told(&output));
+    assert!(!bed.folder().join(".git/hooks/pre-commit").exists(), "{}", told(&output));
+    let kept = fs::read_to_string(bed.folder().join(".git/config")).expect("a configuration");
+    assert!(!kept.contains("inside"), "{kept}");
+}

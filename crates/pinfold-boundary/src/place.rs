@@ -245,6 +245,8 @@ impl Places {
             match &place.hold {
                 Hold::Visible => profile.visible.push(path),
                 Hold::Covered => profile.covered.push(path),
+                // Written like everything else; below a place of the sandbox's own it has to be seen.
+                Hold::Writable if self.anywhere => profile.visible.push(path),
                 Hold::Writable => writes.push(path),
                 Hold::Detour(to) => profile.detours.push(Detour { at: path, to: to.clone() }),
                 Hold::ReadOnly => profile.read_only.push(path),

@@ -285,10 +285,13 @@ pub(crate) struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Sandbox {
     /// Nothing but the private /tmp
+    #[value(alias = "ReadOnly")]
     ReadOnly,
     /// The folder, the private /tmp, private copies of package caches
+    #[value(alias = "WorkspaceWrite")]
     WorkspaceWrite,
     /// Anywhere but guarded files (start-up files, credentials, …)
+    #[value(alias = "DefaultWrite")]
     DefaultWrite,
     /// No walls at all
     Off,

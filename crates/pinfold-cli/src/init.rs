@@ -72,9 +72,9 @@ const TEMPLATE: &str = r#"{
   "$schema": "SCHEMA",
 
   "permissions": {
-    // What happens when no rule has an opinion:
-    // default, acceptEdits, dontAsk, bypassPermissions or auto.
-    "defaultMode": "default",
+    // What happens when no rule has an opinion: default, acceptEdits, dontAsk, bypassPermissions or auto.
+    // Where no mode is chosen, edits in the folder and commands that the kernel holds need no question.
+    // "defaultMode": "default",
 
     // Calls that need no question. They count once you said `pinfold trust`.
     "allow": [
@@ -94,7 +94,7 @@ const TEMPLATE: &str = r#"{
 
   // When a command needs no question: "ask" (never), "read-only" (when every part of it only reads)
   // or "sandboxed" (when the kernel holds it in full).
-  "bash": "ask",
+  // "bash": "ask",
 
   // What these settings are meant to decide: `pinfold rules test` tells whether they do.
   "tests": [
@@ -115,6 +115,10 @@ mod tests {
         let layered = pinfold::policy::Layered { settings, trusted: false };
         let merged = pinfold::policy::merge(&[layered]);
         assert!(merged.ignored.is_empty() && merged.rules.is_empty());
+        for key in ["defaultMode", "bash"] {
+            let chosen = TEMPLATE.lines().find(|line| line.trim_start().starts_with(&format!("\"{key}\"")));
+            assert_eq!(chosen, None, "a choice that a person has not made");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use pinfold::audit::read::Line;
-use pinfold::audit::{Hash, Misfit, Verified, ledger, verify};
+use pinfold::audit::{Hash, Misfit, Reader, Verified, ledger, verify};
 
 use crate::args::{Log, LogCommand, Verify};
 use crate::exit::{DONE, FAILED, Failure, USAGE};
@@ -23,33 +23,55 @@ pub(crate) fn log(wanted: &Log) -> Result<ExitCode, Failure> {
     match &wanted.command {
         Some(LogCommand::Verify(asked)) => verified(asked),
         Some(LogCommand::Stats(asked)) => stats::stats(asked),
-        None => listed(wanted),
+        None => list(wanted),
     }
 }
 
 /// How often it is looked whether something was written.
 const LOOK: Duration = Duration::from_millis(200);
 
-fn listed(wanted: &Log) -> Result<ExitCode, Failure> {
+/// Lines that `--follow` begins with where neither their number nor a moment is given, as `tail -f` does.
+const LAST_OF_FOLLOWED: usize = 10;
+
+/// Lines among which these are looked for: a filter that few lines pass does not read the whole record first.
+const LOOKED_THROUGH: usize = 1000;
+
+fn list(wanted: &Log) -> Result<ExitCode, Failure> {
     let filter = Filter::new(&wanted.filters)?.only_decisions(!wanted.all);
     let show = |line: &Line, text: &str| {
         if wanted.json { format!("{text}\n") } else { told::told(line, wanted.verbose) }
     };
     let mut reader = record::reader()?;
-    match wanted.last {
-        None => record::each_line(&mut reader, |line, text| {
-            if filter.takes(&line) { say::out(&show(&line, text)) } else { Ok(()) }
-        })?,
-        Some(most) => {
-            let mut kept: VecDeque<String> = VecDeque::new();
-            record::each_from_end(&mut reader, |line, text| {
-                if kept.len() < most && filter.takes(&line) {
-                    kept.push_front(show(&line, text));
-                }
-                if kept.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })?;
-            kept.iter().try_for_each(|text| say::out(text))?;
+    let print_new = |reader: &mut Reader| {
+        record::each_line(
+            reader,
+            |line, text| {
+                if filter.takes(&line) { say::out(&show(&line, text)) } else { Ok(()) }
+            },
+        )
+    };
+    let last = match (wanted.last, filter.earliest()) {
+        (Some(most), _) => Some((most, usize::MAX)),
+        (None, None) if wanted.follow => Some((LAST_OF_FOLLOWED, LOOKED_THROUGH)),
+        (None, _) => None,
+    };
+    if let Some((most, looked_through)) = last {
+        let mut kept: VecDeque<String> = VecDeque::new();
+        let mut seen = 0;
+        record::each_from_end(&mut reader, |line, text| {
+            seen += 1;
+            if kept.len() < most && filter.takes(&line) {
+                kept.push_front(show(&line, text));
+            }
+            let enough = kept.len() >= most || seen >= looked_through;
+            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        kept.iter().try_for_each(|text| say::out(text))?;
+    } else {
+        if let Some(since) = filter.earliest() {
+            reader.skip_before(since).map_err(|e| record::unreadable(&e))?;
         }
+        print_new(&mut reader)?;
     }
     if reader.unfinished() > 0 {
         let bytes = reader.unfinished();
@@ -60,9 +82,7 @@ fn listed(wanted: &Log) -> Result<ExitCode, Failure> {
     }
     loop {
         thread::sleep(LOOK);
-        record::each_line(&mut reader, |line, text| {
-            if filter.takes(&line) { say::out(&show(&line, text)) } else { Ok(()) }
-        })?;
+        print_new(&mut reader)?;
     }
 }
 
@@ -72,7 +92,17 @@ fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
             Failure::new(USAGE, "the head is no hash").mend("write the 64 digits that `verify` printed")
         })
     });
-    let files = ledger::opened(&record::directory()?).map_err(|e| record::unreadable(&e))?;
+    let directory = record::directory()?;
+    let files = ledger::opened(&directory).map_err(|e| record::unreadable(&e))?;
+    // The name of the machine is made with the first line.
+    if files.is_empty() && directory.join(ledger::MACHINE).exists() {
+        say::out(&if asked.json {
+            format!("{}\n", serde_json::json!({"holds": false, "missing": true}))
+        } else {
+            MISSING.to_owned()
+        })?;
+        return Ok(ExitCode::from(FAILED));
+    }
     let found = verify(&files, head.transpose()?).map_err(|e| record::unreadable(&e))?;
     if asked.json {
         let value = match &found {
@@ -123,6 +153,9 @@ fn holds(found: &Verified, files: usize) -> String {
     let _ = writeln!(text, "head {head}\n  kept elsewhere, it shows whether lines at the end go missing");
     text
 }
+
+const MISSING: &str =
+    "the record is not there: this machine has written one, and all its files were taken away\n";
 
 /// What a chain cannot show by itself.
 const NOT_SHOWN: &str = "not shown without a head that was kept elsewhere (--head): whether lines at the end were cut off, the last one \

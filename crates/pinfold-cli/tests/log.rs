@@ -3,6 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -46,6 +51,76 @@ fn lines_are_found_by_what_they_are_about() {
     let data = bed.log(&["--tool", "Bash", "--json"]);
     let data: Value = serde_json::from_str(data.trim_end()).unwrap();
     assert_eq!(data["ruling"], "question");
+}
+
+/// What is printed, line by line, until it is dropped.
+struct Following(Child, mpsc::Receiver<String>);
+
+impl Following {
+    fn start(bed: &Bed, args: &[&str]) -> Self {
+        let mut pinfold = bed.command();
+        let mut child = pinfold.arg("log").args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let (send, receive) = mpsc::channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        Self(child, receive)
+    }
+
+    /// The next line, if one comes.
+    fn next(&self, within: Duration) -> Option<String> {
+        self.1.recv_timeout(within).ok()
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_is_followed_begins_with_the_last_lines_and_goes_on() {
+    const SOON: Duration = Duration::from_secs(20);
+    let bed = Bed::new();
+    bed.pinfold(&["call", "LS", "{}"]);
+    let record = bed.record().join("record.jsonl");
+    let append = |lines: &str| fs::write(&record, fs::read_to_string(&record).unwrap() + lines).unwrap();
+    let line = |id: u32, at: &str| {
+        format!(
+            r#"{{"v":2,"at":"{at}","session":"s","id":{id},"principal":"main","tool":"T{id}","kind":"decision","ruling":"permit"}}"#
+        ) + "\n"
+    };
+    append(&(1..=40).map(|id| line(id, "2026-01-02T03:04:05Z")).collect::<String>());
+    append(&(41..=60).map(|id| line(id, "2027-01-02T03:04:05Z")).collect::<String>());
+    for (args, first, last) in [
+        (&["-f"][..], 51, 60),
+        (&["-f", "-n", "2"], 59, 60),
+        (&["-f", "-n", "0"], 61, 60),
+        (&["-f", "--tool", "T7"], 7, 7),
+        (&["-f", "--since", "2027-01-01T00:00:00Z"], 41, 60),
+        (&["-f", "--since", "2027-01-01T00:00:00Z", "-n", "3"], 58, 60),
+        (&["-f", "--since", "2028-01-01T00:00:00Z"], 61, 60),
+    ] {
+        let following = Following::start(&bed, args);
+        for id in first..=last {
+            let told = following.next(SOON).unwrap_or_default();
+            assert!(
+                told.contains(&format!("T{id} ")) || told.ends_with(&format!("T{id}")),
+                "{args:?} {id}: {told}"
+            );
+        }
+        assert_eq!(following.next(Duration::from_millis(500)), None, "{args:?}");
+    }
+    let following = Following::start(&bed, &["-f", "-n", "1"]);
+    assert!(following.next(SOON).unwrap().contains("T60"));
+    append("{\"v\":2,\"at\":");
+    append(
+        "\"2027-02-02T03:04:05Z\",\"session\":\"s\",\"kind\":\"decision\",\"tool\":\"Whole\",\"ruling\":\"permit\"}\n",
+    );
+    assert!(following.next(SOON).unwrap().contains("Whole"), "half a line is waited for");
+    bed.pinfold(&["call", "Write", r#"{"file_path":"/etc/motd","content":"hi"}"#]);
+    assert!(following.next(SOON).unwrap().contains("/etc/motd"));
 }
 
 #[test]
@@ -118,6 +193,30 @@ fn a_call_that_is_asked_about_and_then_allowed_counts_once() {
     let output = bed.pinfold(&["log"]);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("record.jsonl:6: invalid type"), "{told}");
+}
+
+#[test]
+fn what_is_no_record_is_named_and_never_waited_for() {
+    let bed = Bed::new();
+    bed.make_calls();
+    let record = bed.record().join("record.jsonl");
+    fs::remove_file(&record).unwrap();
+    let missing = bed.pinfold(&["log", "verify"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&missing.stdout).contains("taken away"), "{missing:?}");
+    assert!(std::process::Command::new("mkfifo").arg(&record).status().unwrap().success());
+    let told = |args: &[&str]| {
+        let output = bed.pinfold(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?} {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for args in [&["log", "verify"][..], &["log"], &["log", "-n", "1"], &["why", "last"]] {
+        let told = told(args);
+        assert!(told.contains("record.jsonl`: it is no file"), "{args:?}: {told}");
+    }
+    fs::remove_file(&record).unwrap();
+    fs::create_dir(&record).unwrap();
+    assert!(told(&["log", "verify"]).contains("record.jsonl`: it is no file"));
 }
 
 #[test]

@@ -107,6 +107,20 @@ fn settings_that_cannot_be_read_stop_with_a_line_each() {
 }
 
 #[test]
+fn what_init_writes_asks_no_more_than_nothing_does() {
+    let bed = Bed::new();
+    bed.said(&["init"]);
+    let settings = bed.project.join(SHARED);
+    assert!(settings.exists());
+    bed.said(&["call", "Write", r#"{"file_path":"a.txt","content":"hi"}"#]);
+    assert!(bed.project.join("a.txt").exists());
+    // The control: the same where a person chose the mode.
+    bed.says(SHARED, r#"{"permissions": {"defaultMode": "default"}}"#);
+    bed.fails(&["call", "Write", r#"{"file_path":"b.txt","content":"hi"}"#]);
+    assert!(!bed.project.join("b.txt").exists());
+}
+
+#[test]
 fn flags_are_one_layer_of_several() {
     let bed = Bed::new();
     bed.says(LOCAL, r#"{"permissions": {"defaultMode": "dontAsk"}}"#);

@@ -88,7 +88,7 @@ pub use in_place::{Opening, Owner, SetTime};
 pub use line::{Line, NotInside};
 pub use outside::{Disguise, Outside};
 pub use place::{Kind, Place, Special};
-pub use replace::{Expect, NEW_FILE_MODE};
+pub use replace::{ABANDONED_AFTER, Expect, NEW_FILE_MODE};
 pub use resolve::{LastLink, Resolution, Unresolved, Why};
 pub use seen::{Freshness, Seen};
 pub use show::show;

@@ -1,15 +1,19 @@
 //! Write beside, then swap in.
 //!
 //! Promise: a reader sees the old content or the new, whole; another name of the old file keeps the old content.
-//! Trap: a temp file left behind by a crash is named `.pinfold-….tmp`; nothing else of ours stays in the folder.
+//! Trap: a temp file left behind by a crash is named `.pinfold-….tmp`; nothing else of ours stays in the folder, and
+//! [`Contained::remove_abandoned`] takes it away.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use crate::contained::{Contained, PERMISSION_BITS};
@@ -92,6 +96,21 @@ impl Contained {
         self.dress(&staged, &old)?;
         self.swap_in(&staged, &old)?;
         staged.settle()
+    }
+
+    /// Removes the files that killed writers left beside this place: named as writers name theirs, this user's, and unchanged
+    /// for [`ABANDONED_AFTER`]. What cannot be removed stays.
+    pub fn remove_abandoned(&self) {
+        let folder = self.parent();
+        // Opened anew: a descriptor that only holds the folder cannot list it.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(entries) = openat(folder, c".", flags, Mode::empty()).and_then(Dir::new) else { return };
+        for entry in entries.flatten() {
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if is_temp_name(name) && sys::look(folder, name).is_ok_and(|look| is_abandoned(&look)) {
+                let _ = sys::remove_file(folder, name);
+            }
+        }
     }
 
     /// Gives the new file what the old one had besides its content.
@@ -201,5 +220,24 @@ impl Drop for Staged<'_> {
 /// Returns a name that cannot be guessed: the standard library's hash keys are random for each call.
 pub(crate) fn temp_name() -> OsString {
     let random = RandomState::new().build_hasher().finish();
-    format!(".pinfold-{random:016x}.tmp").into()
+    format!("{TEMP_PREFIX}{random:016x}{TEMP_SUFFIX}").into()
+}
+
+const TEMP_PREFIX: &str = ".pinfold-";
+const TEMP_SUFFIX: &str = ".tmp";
+
+/// How long a temp file is left alone: a writer that lives swaps its file in within milliseconds.
+pub const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+
+fn is_temp_name(name: &OsStr) -> bool {
+    let middle = name.to_str().and_then(|name| name.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX));
+    middle.is_some_and(|random| random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn is_abandoned(look: &Look) -> bool {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let modified = u128::try_from(look.version.modified_ns()).unwrap_or_default();
+    look.file_type == FileType::RegularFile
+        && look.owner == rustix::process::geteuid().as_raw()
+        && now.saturating_sub(modified) >= ABANDONED_AFTER.as_nanos()
 }

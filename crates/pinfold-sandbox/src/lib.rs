@@ -64,7 +64,7 @@ pub use attendant::Attendant;
 pub use command::Command;
 pub use identity::FileIdentity;
 pub use linux::door::Doors;
-pub use placeholder::{is_placeholder, is_stand_in};
+pub use placeholder::{is_marked, is_placeholder, is_stand_in, unmark_left_behind};
 pub use probe::{Finding, probe, strongest};
 pub use profile::{
     Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Mediation, Network, Openings, Profile,

@@ -39,17 +39,50 @@ const REST: Duration = Duration::from_millis(2);
 
 /// Whether an empty directory left behind by this crate stands there.
 pub fn is_placeholder(path: &Path) -> bool {
-    let ours = fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && m.mode() & 0o7777 == MODE);
+    let ours = fs::symlink_metadata(path).is_ok_and(|found| is_marked(&found));
     ours && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Takes our mark from a directory that is somebody's by now.
 fn hand_over(path: &Path) -> io::Result<()> {
-    let held = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)?;
-    if held.metadata()?.mode() & 0o7777 == MODE {
+    unmark(&open_directory(path)?)
+}
+
+fn open_directory(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)
+}
+
+fn unmark(held: &File) -> io::Result<()> {
+    if is_marked(&held.metadata()?) {
         held.set_permissions(Permissions::from_mode(MODE & 0o777))?;
     }
     Ok(())
+}
+
+/// Takes our mark from a directory that a killed run left behind, where something stands in it by now. One that another run
+/// holds keeps it until that run ends.
+///
+/// # Errors
+/// When it cannot be opened, locked or changed.
+pub fn unmark_left_behind(path: &Path) -> io::Result<()> {
+    if is_placeholder(path) {
+        return Ok(());
+    }
+    let held = open_directory(path)?;
+    match held.try_lock() {
+        Ok(()) => {
+            let unmarked = unmark(&held);
+            let _ = held.unlock();
+            unmarked
+        }
+        Err(TryLockError::WouldBlock) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether a directory has our mark, whatever stands in it.
+pub fn is_marked(found: &fs::Metadata) -> bool {
+    found.is_dir() && found.mode() & 0o7777 == MODE
 }
 
 /// Whether a file left behind by this crate stands there. One that is empty is still being written by another run.
@@ -307,6 +340,26 @@ mod tests {
         assert!(is_placeholder(&name));
         drop(Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap());
         assert!(!name.exists());
+    }
+
+    #[test]
+    fn one_left_behind_that_is_used_loses_its_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join(".vscode");
+        let mode = || fs::metadata(&name).unwrap().mode() & 0o7777;
+        let mut killed = Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap();
+        unmark_left_behind(&name).unwrap();
+        assert!(is_placeholder(&name), "an empty one is taken over instead");
+        fs::write(name.join("settings.json"), "{}").unwrap();
+        unmark_left_behind(&name).unwrap();
+        assert_eq!(mode(), MODE, "its run lives");
+        killed.held.drain(..).for_each(|(_, lock)| lock.unlock().unwrap());
+        unmark_left_behind(&name).unwrap();
+        assert_eq!(mode(), 0o755);
+        // What never was ours stays as it is.
+        fs::set_permissions(&name, Permissions::from_mode(0o1777)).unwrap();
+        unmark_left_behind(&name).unwrap();
+        assert_eq!(mode(), 0o1777);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use pinfold::audit::kept_text;
+use pinfold::audit::{HostTold, kept_text};
 use pinfold::{Denial, DeniedBy, Retry};
-use pinfold_boundary::Refused;
+use pinfold_boundary::{HostContacts, Refused};
 
 /// A refusal to a process, under this name if it has none yet.
 pub fn denial(id: String, refused: &Refused) -> Denial {
@@ -29,6 +29,18 @@ pub fn denial(id: String, refused: &Refused) -> Denial {
         times: *times,
         to_allow: to_allow(refused),
     }
+}
+
+/// The hosts that processes looked up, connected to, or were refused, as they are recorded. A name that is looked up can
+/// carry a secret out, which is not kept.
+pub fn recorded_hosts(contacts: &HostContacts) -> Vec<HostTold> {
+    let told = contacts.all().map(|contact| HostTold {
+        host: kept_text(&contact.host.to_string()),
+        port: contact.port,
+        outcome: contact.outcome.as_str(),
+        times: contact.times,
+    });
+    told.collect()
 }
 
 /// Whether a connection is one to a program on this machine, by a path or an abstract name.

@@ -60,7 +60,7 @@ use serde_json::Value;
 pub use attempts::{Attempts, LetThrough, Tried};
 pub use attended::Attended;
 pub use attestation::Attestation;
-pub use denial::{denial, quoted};
+pub use denial::{denial, quoted, recorded_hosts};
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use secrets::Scrubbing;
@@ -172,6 +172,7 @@ fn spend(permit: Permit, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
     let (outcome, reply) = match tools::perform(&call, &mut targets, scrubbing, caller) {
         Ok(mut done) => {
             receipt.refused(done.denials(&receipt.name()));
+            receipt.add_hosts(recorded_hosts(&done.hosts), done.hosts.more());
             (Outcome::Done, scrubbing.done(done))
         }
         Err(failure) => {

@@ -1,7 +1,7 @@
 //! What a caller gets back: text for the model, data for the program.
 
 use pinfold::{Denial, Failure, Refusal};
-use pinfold_boundary::Refused;
+use pinfold_boundary::{HostContacts, Refused};
 use pinfold_scrub::Counts;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -101,6 +101,8 @@ pub(crate) struct Done {
     pub(crate) text_is_clean: bool,
     /// What the kernel refused to the shell of the call.
     pub(crate) refused: Vec<Refused>,
+    /// The hosts that the shell of the call reached for.
+    pub(crate) hosts: HostContacts,
 }
 
 impl Done {
@@ -117,8 +119,9 @@ impl Done {
         denials
     }
 
-    pub(crate) fn with_refused(self, ending: &Ending) -> Self {
-        Self { refused: ending.refused.clone(), ..self }
+    /// Adds what the shell of the call met, for the record.
+    pub(crate) fn with_ending(self, ending: &Ending) -> Self {
+        Self { refused: ending.refused.clone(), hosts: ending.hosts.clone(), ..self }
     }
 
     pub(crate) fn text(text: impl Into<String>, structured: Value) -> Self {
@@ -128,6 +131,7 @@ impl Done {
             found: Counts::default(),
             text_is_clean: false,
             refused: Vec::new(),
+            hosts: HostContacts::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pinfold_policy::ToolCall;
 
-use crate::audit::Secrets;
+use crate::audit::{HostTold, Secrets};
 use crate::denial::Denial;
 use crate::outcome::Outcome;
 use crate::session::{Deeds, Shared};
@@ -53,6 +53,8 @@ pub struct Receipt {
     pub(crate) started: Instant,
     open: bool,
     pub(crate) denials: Vec<Denial>,
+    pub(crate) hosts: Vec<HostTold>,
+    pub(crate) more_hosts: u64,
     /// The secrets of the call: how it ended is told without them.
     pub(crate) secrets: Secrets,
 }
@@ -61,7 +63,7 @@ impl Receipt {
     pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: Cow<'static, str>, secrets: Secrets) -> Self {
         // How an agent's own deed ends is told later, by another process, or never.
         let open = shared.deeds == Deeds::Ours;
-        Self { shared, id, tool, started: Instant::now(), open, denials: Vec::new(), secrets }
+        Self::begun(shared, id, tool, Instant::now(), open, secrets)
     }
 
     /// `SESSION:CALL`: the name of the call in the record.
@@ -79,12 +81,32 @@ impl Receipt {
     ) -> Self {
         let now = Instant::now();
         let started = now.checked_sub(lasted).unwrap_or(now);
-        Self { shared, id, tool: tool.into(), started, open: true, denials: Vec::new(), secrets }
+        Self::begun(shared, id, tool.into(), started, true, secrets)
+    }
+
+    fn begun(
+        shared: Arc<Shared>,
+        id: u64,
+        tool: Cow<'static, str>,
+        started: Instant,
+        open: bool,
+        secrets: Secrets,
+    ) -> Self {
+        let (denials, hosts) = (Vec::new(), Vec::new());
+        Self { shared, id, tool, started, open, denials, hosts, more_hosts: 0, secrets }
     }
 
     /// What the kernel refused to the shell of the call; recorded with its end.
     pub fn refused(&mut self, denials: Vec<Denial>) {
         self.denials = denials;
+    }
+
+    /// Adds the hosts that the shell of the call looked up, connected to, or was refused, and how many are not listed;
+    /// recorded with its end.
+    pub fn add_hosts(&mut self, hosts: Vec<HostTold>, more: u64) {
+        let clean = |host: HostTold| HostTold { host: self.secrets.kept(&host.host), ..host };
+        self.hosts = hosts.into_iter().map(clean).collect();
+        self.more_hosts = more;
     }
 
     /// Records how the deed ended.

@@ -376,6 +376,8 @@ impl Receipt {
             reason: failure.map(|failure| self.secrets.kept(&failure.message)),
             ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             denials: self.denials.clone(),
+            hosts: self.hosts.clone(),
+            more_hosts: self.more_hosts,
         };
         let shared = &self.shared;
         shared.journal.append(&record(shared, self.id, &self.tool, RecordKind::Outcome(told)))

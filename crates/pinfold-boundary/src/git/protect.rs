@@ -299,7 +299,13 @@ pub(crate) fn hold(path: &Path, why: &'static str, places: &mut Places) {
         Ok(meta) if pinfold_sandbox::is_placeholder(path) && meta.is_dir() => {
             places.add(path.to_owned(), Hold::Absent, why);
         }
-        Ok(_) => places.add(path.to_owned(), Hold::ReadOnly, why),
+        Ok(meta) => {
+            if pinfold_sandbox::is_marked(&meta) {
+                // A killed run made it and could not take its mark away. Left as it is the mark does no harm.
+                let _ = pinfold_sandbox::unmark_left_behind(path);
+            }
+            places.add(path.to_owned(), Hold::ReadOnly, why);
+        }
         Err(_) => places.add(path.to_owned(), Hold::Absent, why),
     }
 }
@@ -331,7 +337,21 @@ fn is_dir(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    #[test]
+    fn a_directory_that_a_killed_run_left_and_a_tool_uses_is_an_ordinary_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join(".vscode");
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("settings.json"), "{}").unwrap();
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o1755)).unwrap();
+        let mut places = Places::default();
+        hold(&place, "", &mut places);
+        assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o7777, 0o755);
+    }
 
     #[test]
     fn every_program_that_a_configuration_names_in_the_folder_is_found() {

@@ -29,7 +29,7 @@ pub(crate) struct Log {
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) last: Option<usize>,
 
-    /// Go on showing lines as they are written
+    /// Go on showing lines as they are written; begins with the last 10, or with `-n` or `--since`
     #[arg(long, short)]
     pub(crate) follow: bool,
 

@@ -40,9 +40,14 @@ impl<'a> Filter<'a> {
         })
     }
 
-    /// Decisions and refusals alone, and the ends of runs that reached for hosts.
+    /// Decisions and refusals alone, and the ends of runs and calls that reached for hosts.
     pub(crate) fn only_decisions(self, only: bool) -> Self {
         Self { only_decisions: only, ..self }
+    }
+
+    /// The moment before which no line is shown.
+    pub(crate) fn earliest(&self) -> Option<Timestamp> {
+        self.since
     }
 
     /// Whether a line is shown.
@@ -101,6 +106,7 @@ fn is_decision(says: &Says) -> bool {
     match says {
         Says::Decision(_) | Says::Refusal(_) => true,
         Says::End(end) => !end.hosts.is_empty(),
+        Says::Outcome(outcome) => !outcome.hosts.is_empty(),
         _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pinfold::audit::read::{DecisionRead, EndRead, HostRead, Line, Says};
+use pinfold::audit::read::{DecisionRead, HostRead, Line, Says};
 
 use crate::say::visible;
 
@@ -28,10 +28,13 @@ pub(super) fn told(line: &Line, verbose: bool) -> String {
         let _ = write!(text, "  [{}{}]", visible(rule), visible(&source));
     }
     text.push('\n');
-    if let Says::End(end) = &line.says {
-        for line in hosts(end) {
-            let _ = writeln!(text, "      {}", visible(&line));
-        }
+    let (hosts, more_hosts) = match &line.says {
+        Says::End(end) => (end.hosts.as_slice(), end.more_hosts),
+        Says::Outcome(outcome) => (outcome.hosts.as_slice(), outcome.more_hosts),
+        _ => (&[][..], 0),
+    };
+    for line in host_lines(hosts, more_hosts) {
+        let _ = writeln!(text, "      {}", visible(&line));
     }
     if let (true, Some(decision)) = (verbose, line.decision()) {
         for part in &decision.parts {
@@ -81,8 +84,8 @@ fn what(line: &Line) -> String {
     }
 }
 
-/// The hosts of a run, a line for each outcome.
-pub(crate) fn hosts(end: &EndRead) -> Vec<String> {
+/// The hosts of a run or of a call, a line for each outcome.
+pub(crate) fn host_lines(hosts: &[HostRead], more: u64) -> Vec<String> {
     let shown = |host: &HostRead| {
         let name = if host.host.contains(':') { format!("[{}]", host.host) } else { host.host.clone() };
         let port = host.port.map(|port| format!(":{port}")).unwrap_or_default();
@@ -90,7 +93,7 @@ pub(crate) fn hosts(end: &EndRead) -> Vec<String> {
         format!("{name}{port}{often}")
     };
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
-    for host in &end.hosts {
+    for host in hosts {
         match lines.iter_mut().find(|(outcome, _)| *outcome == host.outcome) {
             Some((_, hosts)) => hosts.push(shown(host)),
             None => lines.push((&host.outcome, vec![shown(host)])),
@@ -98,8 +101,8 @@ pub(crate) fn hosts(end: &EndRead) -> Vec<String> {
     }
     let mut lines: Vec<String> =
         lines.into_iter().map(|(outcome, hosts)| format!("{outcome}: {}", hosts.join(", "))).collect();
-    if end.more_hosts > 0 {
-        lines.push(format!("{} more hosts are not recorded one by one", end.more_hosts));
+    if more > 0 {
+        lines.push(format!("{more} more hosts are not recorded one by one"));
     }
     lines
 }

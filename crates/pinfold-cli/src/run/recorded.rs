@@ -10,12 +10,11 @@ use std::time::Instant;
 
 use pinfold::Ambient;
 use pinfold::audit::{
-    Discard, EndTold, Hash, HostTold, Journal, Ledger, Limits, Record, RecordKind, RunDenial, StartTold,
-    kept_text,
+    Discard, EndTold, Hash, Journal, Ledger, Limits, Record, RecordKind, RunDenial, StartTold, kept_text,
 };
 use pinfold_boundary::{Grant, HostContacts, Refused, RunReport};
 use pinfold_sandbox::{End, Tier};
-use pinfold_tools::{denial, quoted};
+use pinfold_tools::{denial, quoted, recorded_hosts};
 
 use crate::args::Run;
 use crate::exit::{Failure, NO_WALLS};
@@ -134,7 +133,7 @@ impl Recorded {
             refused: came.refused.len() as u64 + came.more,
             more: came.more,
             left: left(came.left),
-            hosts: hosts(came.hosts),
+            hosts: recorded_hosts(came.hosts),
             more_hosts: came.hosts.more(),
         };
         let named =
@@ -184,17 +183,6 @@ fn left(report: &RunReport) -> Vec<String> {
     const MOST: usize = 256;
     let paths = report.new_repositories.iter().chain(&report.changed_autorun).chain(&report.unfinished);
     paths.take(MOST).map(|path| kept_text(&path.to_string_lossy())).collect()
-}
-
-/// What a run says to others can stand in a name that it looks up.
-fn hosts(contacts: &HostContacts) -> Vec<HostTold> {
-    let told = contacts.all().map(|contact| HostTold {
-        host: kept_text(&contact.host.to_string()),
-        port: contact.port,
-        outcome: contact.outcome.as_str(),
-        times: contact.times,
-    });
-    told.collect()
 }
 
 /// Whether a command holds nothing that could be a secret. Looking for secrets costs more than a start should; what

@@ -6,7 +6,7 @@ use pinfold::audit::read::{AnswerRead, Call, DecisionRead, DenialRead, OutcomeRe
 use serde_json::{Value, json};
 
 use crate::check::with_source;
-use crate::log::told::{hosts, moment};
+use crate::log::told::{host_lines, moment};
 use crate::say::visible;
 
 /// A call on one line.
@@ -115,6 +115,9 @@ fn outcome_in_words(outcome: &OutcomeRead) -> String {
     let why = outcome.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     let mut text =
         format!("  outcome: {} after {} ms\n", visible(&format!("{}{why}", outcome.end)), outcome.ms);
+    for line in host_lines(&outcome.hosts, outcome.more_hosts) {
+        let _ = writeln!(text, "  hosts {}", visible(&line));
+    }
     for denial in &outcome.denials {
         let _ = writeln!(text, "    {}", visible(&denial_line(denial)));
     }
@@ -191,7 +194,7 @@ pub(super) fn run_in_words(ran: &Ran) -> String {
             let _ = writeln!(text, "  ended: {}", visible(&format!("{}{exit}{after}{why}", end.end)));
         }
     }
-    for line in ran.end.iter().flat_map(hosts) {
+    for line in ran.end.iter().flat_map(|end| host_lines(&end.hosts, end.more_hosts)) {
         let _ = writeln!(text, "  hosts {}", visible(&line));
     }
     for denial in &ran.refused {
@@ -243,7 +246,7 @@ pub(super) fn call_as_json(told: &Told) -> Value {
         "denial": call.settled.as_ref().unwrap_or(judged).denial,
         "outcome": outcome.as_ref().map(|outcome| json!({
             "end": outcome.end, "code": outcome.code, "reason": outcome.reason, "ms": outcome.ms,
-            "denials": outcome.denials,
+            "denials": outcome.denials, "hosts": outcome.hosts, "more_hosts": outcome.more_hosts,
         })),
     })
 }

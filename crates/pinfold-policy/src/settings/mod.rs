@@ -63,12 +63,12 @@ choices! {
     /// The range of a command's writes. The kernel holds it.
     SandboxMode {
         /// Nothing but a private temporary directory.
-        ReadOnly = "read-only";
+        ReadOnly = "read-only" | "ReadOnly";
         /// The folder, a private temporary directory and declared places.
         #[default]
-        WorkspaceWrite = "workspace-write";
+        WorkspaceWrite = "workspace-write" | "WorkspaceWrite";
         /// Anywhere but what is guarded.
-        DefaultWrite = "default-write";
+        DefaultWrite = "default-write" | "DefaultWrite";
         /// Whatever the person could.
         Off = "off";
     }

@@ -15,7 +15,8 @@ use pinfold::consent::Caller;
 use pinfold::policy::Guards;
 use pinfold::{Failure, RefusalCode, WeakSession};
 use pinfold_boundary::{
-    Boundary, Grant, LimitReached, Means, NotStarted, Refused, RunReport, Started, WayOut, limits_reached,
+    Boundary, Grant, HostContacts, LimitReached, Means, NotStarted, Refused, RunReport, Started, WayOut,
+    limits_reached,
 };
 use pinfold_sandbox::{Command, End, Remote, Signalling, StartError, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -96,6 +97,8 @@ pub(crate) struct Ending {
     pub(crate) let_through: Vec<LetThrough>,
     /// What is in neither list.
     pub(crate) more: u64,
+    /// The hosts that it or its processes looked up, connected to, or were refused.
+    pub(crate) hosts: HostContacts,
     /// Limits that it or its processes reached.
     pub(crate) limits: Vec<LimitReached>,
     pub(crate) left: RunReport,
@@ -206,10 +209,10 @@ impl Running {
         };
         let Tried { mut refused, let_through, mut more, limits: met } = tried;
         let limits = limits_reached(&grant.limits, &met, how.end());
-        if let Some(way_out) = way_out {
-            let _ = way_out.close(&mut refused, &mut more);
-        }
-        Ok(Ending { how, refused, let_through, more, limits, left, tier, watched, took })
+        let closed = way_out.map(|way_out| way_out.close(&mut refused, &mut more));
+        let mut hosts = closed.unwrap_or_default();
+        hosts.add_refused(&refused);
+        Ok(Ending { how, refused, let_through, more, hosts, limits, left, tier, watched, took })
     }
 
     /// Reads what is said until everything has ended.

@@ -34,7 +34,7 @@ pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> 
     let (output, ending) = shells.run(command, limit, targets.session(), names, caller)?;
     let mut data = told::output_data(&output);
     told::ending_data(&mut data, &ending);
-    Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found).with_refused(&ending))
+    Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found).with_ending(&ending))
 }
 
 /// What bash can be given as it stands. A person may have consented to more than the kernel takes.
@@ -106,7 +106,7 @@ fn about(id: &str, output: &Output, ending: Option<&Ending>) -> Done {
     };
     let done = Done::text(text, data.into());
     match ending {
-        Some(ending) => done.with_refused(ending),
+        Some(ending) => done.with_ending(ending),
         None => done,
     }
 }

@@ -8,6 +8,7 @@ mod backwards;
 mod calls;
 mod find;
 mod reader;
+mod time_search;
 mod told;
 
 use jiff::Timestamp;

@@ -176,20 +176,31 @@ impl Held {
         let _lock = self.lock()?;
         for _ in 0..MOST_TRIES {
             let place = place()?;
-            let (before, version) = if matches!(place.kind(), Kind::Missing { .. }) {
-                (None, None)
+            let (before, version, is_protected) = if matches!(place.kind(), Kind::Missing { .. }) {
+                (None, None, false)
             } else {
                 let (file, version) = place.open_file_with_version().map_err(|e| deed(&e))?;
-                (Some(content(file, true)?.bytes), Some(version))
+                let found = content(file, true)?;
+                (Some(found.bytes), Some(version), found.mode & 0o200 == 0)
             };
             let Some(after) = change(before.as_deref())? else { return Ok(false) };
+            if is_protected {
+                return Err(trouble(
+                    "it is write-protected",
+                    "let its owner write it (`chmod u+w`), then try again",
+                )
+                .into());
+            }
             let written = match version {
                 None => place.create_new(&after, mode),
                 // A second name would keep the old content, wherever it lies.
                 Some(_) => place.replace(&after, Expect { version, links: Some(1) }),
             };
             match written {
-                Ok(_) => return Ok(true),
+                Ok(_) => {
+                    place.remove_abandoned();
+                    return Ok(true);
+                }
                 Err(DeedError::Stale | DeedError::Changed | DeedError::Exists) => {}
                 Err(e) => return Err(deed(&e).into()),
             }
@@ -252,6 +263,46 @@ mod tests {
             assert_eq!(seen, [before.map(str::to_owned), Some("theirs".to_owned())]);
             assert_eq!(fs::read_to_string(&path).unwrap(), "theirs+ours");
         }
+    }
+
+    #[test]
+    fn a_write_protected_file_is_not_replaced() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("f");
+        fs::write(&path, "one").unwrap();
+        let replace = |text: Option<&[u8]>| {
+            let text = text.map(<[u8]>::to_vec);
+            Held::own(&path)
+                .unwrap()
+                .replace(&Ambient::claim(), 0o600, |_| Ok::<_, FileTrouble>(text.clone()))
+        };
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        assert!(replace(Some(b"two")).unwrap_err().to_string().contains("write-protected"));
+        assert_eq!(replace(None), Ok(false), "nothing is to be changed");
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(replace(Some(b"two")), Ok(true), "the control");
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_removed_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        let old = std::time::SystemTime::now() - pinfold_paths::ABANDONED_AFTER * 2;
+        let left = ".pinfold-0123456789abcdef.tmp";
+        let kept =
+            [".pinfold-0123456789abcdee.tmp", ".pinfold-0123456789abcdeg.tmp", ".pinfold-01.tmp", "x.tmp"];
+        for name in kept.into_iter().chain([left]) {
+            fs::write(at(name), "").unwrap();
+            if name != kept[0] {
+                fs::File::open(at(name)).unwrap().set_modified(old).unwrap();
+            }
+        }
+        let write = |_: Option<&[u8]>| Ok::<_, FileTrouble>(Some(b"x".to_vec()));
+        assert_eq!(Held::own(&at("f")).unwrap().replace(&Ambient::claim(), 0o600, write), Ok(true));
+        assert!(!at(left).exists());
+        assert!(kept.iter().all(|name| at(name).exists()), "a new one, or of another name");
     }
 
     #[test]

@@ -9,7 +9,8 @@ use rustix::fs::OFlags;
 use super::super::names::random;
 use super::place::Directory;
 
-const NAME: &str = "machine";
+/// The file that holds it.
+pub const NAME: &str = "machine";
 /// More than a name takes.
 const LONGEST: u64 = 64;
 

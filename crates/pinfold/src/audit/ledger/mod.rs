@@ -31,6 +31,7 @@ use super::journal::Journal;
 use super::record::{NoteTold, Record, RecordKind};
 use super::seal::{Hash, seal};
 
+pub use self::machine::NAME as MACHINE;
 pub use self::place::{RECORD, files, opened};
 
 /// How large the record may grow.

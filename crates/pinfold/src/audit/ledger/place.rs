@@ -183,6 +183,17 @@ pub fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(_, path)| path).chain(current).collect())
 }
 
+/// Opens a file of a record for reading: neither waits for a writer of a pipe, nor takes a directory for a file.
+fn open_plain(path: &Path) -> io::Result<File> {
+    let named = |e: io::Error| io::Error::new(e.kind(), format!("`{}`: {e}", path.display()));
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| named(errno.into()))?);
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(named(io::Error::other("it is no file; take it away")))
+}
+
 /// The files of the record in `directory`, open, in the order of the chain. One that is put aside meanwhile is among
 /// them all the same.
 ///
@@ -195,7 +206,7 @@ pub fn opened(directory: &Path) -> io::Result<Vec<(PathBuf, File)>> {
     let identity = |file: &File| file.metadata().map(|stat| (stat.dev(), stat.ino()));
     for _ in 0..MOST_TRIES {
         let listed = files(directory)?;
-        let opened = listed.into_iter().map(|path| File::open(&path).map(|file| (path, file)));
+        let opened = listed.into_iter().map(|path| open_plain(&path).map(|file| (path, file)));
         let opened = match opened.collect::<io::Result<Vec<_>>>() {
             // Taken away or put aside since it was listed.
             Err(e) if e.kind() == io::ErrorKind::NotFound => continue,

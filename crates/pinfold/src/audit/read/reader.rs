@@ -8,9 +8,11 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use pinfold_paths::Ambient;
 
 use super::backwards::Backwards;
+use super::time_search::TimeSearch;
 use super::{Line, Says};
 use crate::audit::ledger;
 
@@ -130,6 +132,25 @@ impl Reader {
             if enough.is_continue() {
                 enough = last_lines(&path, &mut lines, &mut take)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Marks as read the lines that were written before a moment: [`Self::each`] goes on with the first line from then on.
+    /// Searched from the end, so that it costs what was written since, however large the record is.
+    ///
+    /// Lines stand in the order in which they were written, their times do so nearly: see
+    /// [`TimeSearch`](super::time_search::TimeSearch).
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn skip_before(&mut self, since: Timestamp) -> io::Result<()> {
+        let mut search = TimeSearch::new(since);
+        for (_, file) in self.files()?.into_iter().rev() {
+            let metadata = file.metadata()?;
+            let bytes = search.first_line(&mut Backwards::new(&file, metadata.len())?)?;
+            let position = Position { bytes, lines: (bytes == 0).then_some(0) };
+            self.read.insert((metadata.dev(), metadata.ino()), position);
         }
         Ok(())
     }
@@ -342,6 +363,64 @@ mod tests {
         assert_eq!(last(&mut Reader::of_record(&ambient, bed.path().join("none")), 9), (vec![], 0));
     }
 
+    /// A line of this number, written so many seconds after the epoch.
+    fn at(id: u64, second: i64) -> Record {
+        Record { at: Timestamp::from_second(second).unwrap(), ..some(id) }
+    }
+
+    fn read_since(reader: &mut Reader, second: i64) -> (Vec<u64>, Vec<String>) {
+        reader.skip_before(Timestamp::from_second(second).unwrap()).unwrap();
+        rest(reader)
+    }
+
+    #[test]
+    fn lines_from_a_moment_on_are_found_over_files_that_are_put_aside() {
+        let bed = tempfile::tempdir().unwrap();
+        let ambient = Ambient::claim();
+        let ledger = Ledger::open(&ambient, bed.path(), Limits { max_size: 2000, keep: 100 }).unwrap();
+        (0..40).for_each(|n| ledger.append(&at(n, 100 + i64::try_from(n).unwrap())).unwrap());
+        assert!(ledger::files(ledger.directory()).unwrap().len() > 3);
+        for first in [0, 1, 7, 20, 38, 39, 40, 99] {
+            let mut reader = Reader::of_record(&ambient, bed.path());
+            let found = read_since(&mut reader, 100 + i64::try_from(first).unwrap());
+            assert_eq!(found, ((first..40).collect(), vec![]));
+            assert_eq!(rest(&mut reader), (vec![], vec![]));
+        }
+        let mut reader = Reader::of_record(&ambient, bed.path());
+        reader.skip_before(Timestamp::from_second(138).unwrap()).unwrap();
+        // Written while it is read, over a file that is put aside.
+        (40..60).for_each(|n| ledger.append(&at(n, 0)).unwrap());
+        assert_eq!(rest(&mut reader), ((38..60).collect(), vec![]));
+        assert_eq!(
+            read_since(&mut Reader::of_record(&ambient, bed.path().join("none")), 0),
+            (vec![], vec![])
+        );
+    }
+
+    #[test]
+    fn a_moment_is_found_among_damaged_lines_and_times_out_of_order() {
+        let bed = tempfile::tempdir().unwrap();
+        let path = bed.path().join("r.jsonl");
+        let line = |id, second| serde_json::to_string(&at(id, second)).unwrap() + "\n";
+        let older = |n: u64| (0..n).map(|_| line(7, 90)).collect::<String>();
+        let text = |between: u64| {
+            let lines = [&line(1, 90), "no line\n", &line(2, 100), "\u{0}\n", &line(3, 101), "{\"v\":2}\n"];
+            (lines.concat() + &older(between) + &line(4, 102) + "{\"v\":2,\"ki").into_bytes()
+        };
+        let found = |between: u64, second| {
+            fs::write(&path, text(between)).unwrap();
+            let mut reader = Reader::of_file(&Ambient::claim(), &path);
+            let (ids, damages) = read_since(&mut reader, second);
+            assert_eq!(reader.unfinished(), 10);
+            (ids.into_iter().filter(|id| *id != 7).collect::<Vec<_>>(), damages.len())
+        };
+        assert_eq!(found(0, 100), (vec![2, 3, 4], 2), "damages behind the moment are told");
+        assert_eq!(found(999, 100), (vec![2, 3, 4], 2), "older lines between are no end");
+        assert_eq!(found(1000, 100), (vec![4], 0), "so many in a row are");
+        assert_eq!(found(0, 103), (vec![], 0));
+        assert_eq!(found(0, 0), (vec![1, 2, 3, 4], 3));
+    }
+
     #[test]
     fn what_is_damaged_is_told_from_the_end_too() {
         let bed = tempfile::tempdir().unwrap();
@@ -375,5 +454,15 @@ mod tests {
         let begun = std::time::Instant::now();
         assert_eq!(last(&mut reader, 99).0.len(), 99);
         assert!(begun.elapsed() < std::time::Duration::from_millis(100), "{:?}", begun.elapsed());
+        // All that is old counts as read, unread.
+        let begun = std::time::Instant::now();
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        (0..1000).for_each(|n| {
+            file.write_all((serde_json::to_string(&at(n, 0)).unwrap() + "\n").as_bytes()).unwrap()
+        });
+        file.write_all((serde_json::to_string(&at(5, 9)).unwrap() + "\n").as_bytes()).unwrap();
+        let mut reader = Reader::of_file(&Ambient::claim(), &path);
+        assert_eq!(read_since(&mut reader, 9).0, [5]);
+        assert!(begun.elapsed() < std::time::Duration::from_millis(500), "{:?}", begun.elapsed());
     }
 }

@@ -310,6 +310,10 @@ pub struct OutcomeRead {
     pub ms: u64,
     /// What the kernel refused to the shell of the call.
     pub denials: Vec<DenialRead>,
+    /// The hosts that the shell looked up, connected to, or was refused.
+    pub hosts: Vec<HostRead>,
+    /// How many hosts are not listed.
+    pub more_hosts: u64,
 }
 
 /// A run began, or a session of an agent.

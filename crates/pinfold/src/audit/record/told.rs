@@ -270,6 +270,12 @@ pub struct OutcomeTold {
     /// What the kernel refused to the shell of the call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
+    /// The hosts that the shell of the call looked up, connected to, or was refused, as those of a run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostTold>,
+    /// How many hosts are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_hosts: u64,
 }
 
 /// A run began, or a session of an agent.
