@@ -12,9 +12,9 @@ use crate::shells::{HOLDING, ShellBed, ask, bash, begin, until};
 use pinfold::audit::{Memory, Ruled};
 use pinfold::consent::Caller;
 use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
-use pinfold::{Ambient, Plan, RawCall, RefusalCode, Session, SessionError, draw};
+use pinfold::{Ambient, CallRequest, Plan, RawCall, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
-use pinfold_tools::{Ended, Scrubbing, Shells, Surroundings, call_for};
+use pinfold_tools::{Ended, Shells, Surroundings, call};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -514,12 +514,12 @@ fn a_command_ends_when_its_caller_does_not_wait_any_more() {
     let waits = || !bed.is_locked();
     let caller = Caller { waits: Some(&waits), ..Caller::default() };
     let raw = RawCall::new("Bash", json!({"command": HOLDING}));
-    let reply = call_for(&session, &raw, Scrubbing::On, caller);
+    let reply = call(&session, CallRequest::new(&raw).with_caller(caller));
     assert_eq!(reply.structured["killed"], true, "{}", reply.structured);
     assert!(began.elapsed() < Duration::from_mins(1) && !bed.is_locked());
     // And one that ends while they wait is as always.
     let waits = || true;
     let caller = Caller { waits: Some(&waits), ..Caller::default() };
     let raw = RawCall::new("Bash", json!({"command": "echo here"}));
-    assert_eq!(call_for(&session, &raw, Scrubbing::On, caller).structured["output"], "here\n");
+    assert_eq!(call(&session, CallRequest::new(&raw).with_caller(caller)).structured["output"], "here\n");
 }

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::refusal::RefusalCode;
 
-/// Who said no.
+/// The layer that denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DeniedBy {
-    /// The gate: a rule, a mode, a safeguard, a declared scope, or somebody who was asked.
+    /// The gate: a rule, a mode, a safeguard, a declared scope, or an approver.
     Rule,
     /// The kernel, or the watch beside it.
     Kernel,
@@ -22,7 +22,7 @@ pub enum DeniedBy {
     Socket,
 }
 
-/// Whether the same can work at another time.
+/// The prospect of another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -40,16 +40,16 @@ pub enum Retry {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Denial {
     /// Its name: `SESSION:CALL`, `SESSION:CALL:N` for what the kernel refused to the shell of a call, `SESSION:kN`
-    /// for what it refused to a run, or `SESSION:nN` for what was refused to it on the way to the network. `pinfold why`
-    /// takes it.
+    /// for what it refused to a run, or `SESSION:nN` for what was refused to it on the way to the network. `pinfold
+    /// why` takes it.
     pub id: String,
-    /// Who said no.
+    /// The layer that denied.
     pub layer: DeniedBy,
-    /// To whom: the agent, or the program.
+    /// The subject: the agent, or the program.
     pub who: String,
-    /// What was tried: an operation, or the tool.
+    /// The attempt: an operation, or the tool.
     pub what: String,
-    /// Where, or on what.
+    /// The object: a path, a host, a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// Which no, for a call.
@@ -58,16 +58,16 @@ pub struct Denial {
     /// The rule, guard, list or safeguard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where it stands.
+    /// The source of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Why, in one clause.
     pub why: String,
-    /// What can be done instead.
+    /// The alternative.
     pub instead: String,
-    /// Whether the same can work at another time.
+    /// The prospect of another attempt.
     pub retry: Retry,
-    /// How often, where it happened more than once.
+    /// The number of times, where it happened more than once.
     #[serde(skip_serializing_if = "is_once")]
     pub times: u64,
     /// For the person alone: what could be added so that it passes, from the narrowest to the widest.

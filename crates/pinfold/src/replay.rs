@@ -1,6 +1,6 @@
 //! Calls of the past, judged once more: by the settings as they are, or as they would be.
 //!
-//! Promise: nothing is done, nobody is asked, nothing is recorded, and the same record with the same settings and
+//! Promise: nothing is done, no approver is asked, nothing is recorded, and the same record with the same settings and
 //! folders gives the same answers. What the record does not hold is told, never guessed.
 //!
 //! Traps: the world is looked at as it is now, so a link that leads elsewhere since can make a difference that no rule
@@ -20,7 +20,7 @@ use crate::audit::read::{Call, DecisionRead, HookRead};
 use crate::check::{Answer, BadLine, Desk};
 use crate::settings::project_root;
 
-/// What calls are judged by, beside the settings.
+/// The basis of the judgement, beside the settings.
 #[derive(Debug, Clone, Default)]
 pub struct Changed {
     /// In which mode.
@@ -33,7 +33,7 @@ pub struct Changed {
     pub deny: Vec<String>,
     /// Folders that could be written too.
     pub add: Vec<String>,
-    /// Nobody could be asked, whoever was there then.
+    /// No approver could be asked, though one was there then.
     pub headless: bool,
     /// Shells are on, also where they were off.
     pub allow_bash: bool,
@@ -42,7 +42,7 @@ pub struct Changed {
 /// In which mode calls are judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ModeNow {
-    /// That of the settings; where they choose none, the one that the call was made in.
+    /// The mode of the settings; where they choose none, the one that the call was made in.
     #[default]
     Settings,
     /// The one that the call was made in.
@@ -56,13 +56,13 @@ pub enum ModeNow {
 pub struct Again {
     /// The answer now.
     pub answer: Answer,
-    /// How it compares with the one then.
+    /// The comparison with the decision then.
     pub compared: Compared,
-    /// What it would touch is another place than then.
+    /// True if the call would touch another place than then.
     pub moved: bool,
 }
 
-/// How an answer compares with the one that was recorded.
+/// The comparison of an answer with the one that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compared {
     /// The same is decided by the same step and rule.
@@ -79,7 +79,7 @@ pub enum NotAgain {
     /// The record does not hold all of it.
     #[error("{0}")]
     NotWhole(&'static str),
-    /// It stands in no folder: a line of version 1.
+    /// The line names no folder: it is of version 1.
     #[error("the record does not say in which folder it was made")]
     NoFolder,
     /// The folder is not there.
@@ -88,13 +88,13 @@ pub enum NotAgain {
     /// A subagent made it.
     #[error("an agent made it whose definition is not in the record")]
     OfAnAgent,
-    /// What was granted in its session let it through, or may have.
+    /// A grant of its session let it through, or may have.
     #[error("what was granted in its session let it through, or may have")]
     Granted,
-    /// It was not understood then, and is not now.
+    /// The call was not understood then, and is not now.
     #[error("it is not understood: {0}")]
     NotUnderstood(String),
-    /// It cannot be judged here.
+    /// The call cannot be judged here.
     #[error("{0}")]
     Unjudged(String),
 }
@@ -127,7 +127,7 @@ pub struct Replay {
     granted: HashSet<String>,
 }
 
-/// What the settings of a project choose.
+/// The choices of a project's settings.
 #[derive(Debug, Clone, Copy)]
 struct Chosen {
     mode: bool,
@@ -292,7 +292,7 @@ fn unjudged(bad: &BadLine) -> NotAgain {
     NotAgain::Unjudged(bad.to_string())
 }
 
-/// What was decided and by which step; a call that was not understood was denied.
+/// The decision and its step; a call that was not understood was denied.
 pub fn decided(was: &DecisionRead) -> (&str, &str) {
     let step = was.step.as_deref().unwrap_or("unresolved");
     (was.decision.as_deref().unwrap_or(Decision::Deny.word()), step)
@@ -300,14 +300,14 @@ pub fn decided(was: &DecisionRead) -> (&str, &str) {
 
 const GRANT: &str = "session-grant";
 
-/// Whether a grant would have spoken before the step that asks.
+/// Returns true if a grant would have spoken before the step that asks.
 fn after_grants(answer: &Answer) -> bool {
     let steps = pinfold_policy::judge::step_names(false);
     let at = |name: &str| steps.iter().position(|step| *step == name);
     at(answer.step).is_none_or(|step| Some(step) > at(GRANT))
 }
 
-/// What hooks said then.
+/// The word of hooks then.
 fn word(was: &DecisionRead) -> Option<HookWord> {
     let HookRead { decision, by, reason, doubt } = was.hook.as_ref()?;
     let decisions = [Decision::Allow, Decision::Ask, Decision::Deny];
@@ -316,7 +316,7 @@ fn word(was: &DecisionRead) -> Option<HookWord> {
     Some(HookWord { decision, reason: reason.clone(), by: by.clone(), only: Vec::new(), origin })
 }
 
-/// Whether it would touch other places now.
+/// Returns true if the call would touch other places now.
 fn moved(was: &DecisionRead, answer: &Answer) -> bool {
     let Some(considered) = &answer.considered else { return false };
     let facts = &considered.facts.paths;

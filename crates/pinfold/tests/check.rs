@@ -458,7 +458,7 @@ fn a_line_and_a_session_decide_alike() {
             let input = json!({"path": path});
             let line = json!({"tool": tool, "input": input, "rules": rules});
             let answered = desk.answer(line.to_string().as_bytes()).unwrap().decision;
-            let considered = session.consider(&RawCall::new(tool, input)).unwrap().verdict.decision;
+            let considered = session.check(&RawCall::new(tool, input)).unwrap().verdict.decision;
             assert_eq!(answered, considered, "{tool} {path}");
             decisions.insert(answered.word());
         }

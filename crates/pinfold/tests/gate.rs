@@ -275,10 +275,10 @@ fn a_call_that_is_not_understood_is_refused_and_recorded() {
 fn considering_needs_no_content_and_leaves_no_record() {
     let bed = Bed::new();
     let session = bed.session(bed.plan());
-    let considered = session.consider(&RawCall::new("Edit", json!({"file_path": "/etc/motd"}))).unwrap();
+    let considered = session.check(&RawCall::new("Edit", json!({"file_path": "/etc/motd"}))).unwrap();
     assert_eq!(considered.verdict.decision, pinfold::policy::Decision::Ask);
     assert_eq!(considered.verdict.step, "scope");
-    assert!(session.consider(&RawCall::new("Edit", json!({"old_string": "a"}))).is_err());
+    assert!(session.check(&RawCall::new("Edit", json!({"old_string": "a"}))).is_err());
     assert!(bed.journal.records().is_empty());
 }
 

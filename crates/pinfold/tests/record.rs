@@ -195,7 +195,7 @@ impl Bed {
             touches: vec![touch],
             connects: None,
         };
-        Self::end(session.decide_call(ToolCall::Process(process), None, None), words);
+        Self::end(session.decide(ToolCall::Process(process)), words);
         let agent = |plan: Plan| Plan {
             principal: Principal::Subagent(words.to_owned()),
             parents: vec![words.to_owned()],

@@ -1,4 +1,4 @@
-//! What a record keeps of words that others said: no secrets, and of a long text its beginning and its digest.
+//! Texts of others as a record keeps them: without secrets, and of a long text its beginning and its digest.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::record::Cut;
 
-/// How much of one text is kept, in bytes: any command that a person would read.
+/// The most bytes of one text that are kept: any command that a person would read.
 const LONGEST_TEXT: usize = 4 << 10;
-/// How much of one input is kept, in bytes.
+/// The most bytes of one input that are kept.
 const LONGEST_INPUT: usize = 48 << 10;
 
-/// How much of a long text is looked through for secrets: one that begins in what is kept ends in here.
+/// The most bytes of a long text that are searched for secrets: one that begins in the kept part ends in here.
 const LOOKED_THROUGH: usize = 4 * LONGEST_TEXT;
-/// How deep an input may be nested: as deep as JSON is read.
+/// The deepest nesting of an input: as deep as JSON is read.
 const DEEPEST: usize = 128;
 
 /// The input of a call, as it is recorded, and what was left out.
@@ -23,7 +23,7 @@ const DEEPEST: usize = 128;
 pub(crate) struct Kept {
     pub(crate) input: Option<Value>,
     pub(crate) cut: Vec<Cut>,
-    /// What of it is secret.
+    /// The secrets in it.
     pub(crate) secrets: Secrets,
 }
 
@@ -42,12 +42,12 @@ impl Kept {
     }
 }
 
-/// A text of somebody else as it is recorded: without secrets, and cut where it is long.
+/// Prepares a foreign text for the record: without secrets, and cut where it is long.
 pub fn kept_text(text: &str) -> String {
     kept(text, LONGEST_TEXT).0.into_owned()
 }
 
-/// What is kept of a text, and whether there was a secret in it.
+/// The kept part of a text, and whether there was a secret in it.
 fn kept(text: &str, longest: usize) -> (Cow<'_, str>, bool) {
     if text.len() <= LONGEST_TEXT.min(longest) {
         return scrubbed(text);
@@ -66,9 +66,9 @@ fn scrubbed(text: &str) -> (Cow<'_, str>, bool) {
 }
 
 struct Keep {
-    /// How many bytes there is room for.
+    /// The bytes that are left.
     left: usize,
-    /// Where in the input.
+    /// The position in the input, as a JSON Pointer.
     at: String,
     cuts: Vec<Cut>,
     /// There was a secret.
@@ -145,7 +145,7 @@ const SHORTEST: usize = 4;
 const SHORTEST_LINE: usize = 8;
 
 impl Secrets {
-    /// Those of an input.
+    /// Finds the secrets of an input.
     pub(crate) fn of(input: &Value) -> Self {
         let mut secrets = Self::default();
         // By hand, not by calls: an input may be nested as deep as whoever wrote it liked.
@@ -164,7 +164,7 @@ impl Secrets {
         secrets.in_order()
     }
 
-    /// Those of a text.
+    /// Finds the secrets of a text.
     pub(crate) fn of_text(text: &str) -> Self {
         let mut secrets = Self::default();
         secrets.look_at(None, text);

@@ -1,4 +1,4 @@
-//! What was decided and how it ended, one line each.
+//! The audit log: each decision and each outcome, one line each.
 
 pub mod journal;
 mod keep;

@@ -26,7 +26,7 @@ pub const VERSION: u32 = 2;
 pub struct Record {
     /// The version of the format.
     pub v: u32,
-    /// When, in UTC.
+    /// The time, in UTC.
     #[serde(serialize_with = "in_words")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub at: jiff::Timestamp,
@@ -37,7 +37,7 @@ pub struct Record {
     /// Which call of the session: all records about one call share it. Absent where it is about no call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// Who called.
+    /// The principal that called.
     #[serde(serialize_with = "in_words")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub principal: Arc<str>,
@@ -48,7 +48,7 @@ pub struct Record {
     /// The tool, as said; absent where it is about no call.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub tool: Cow<'static, str>,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub kind: RecordKind,
 }
@@ -65,16 +65,16 @@ fn is_alone(agents: &Arc<[String]>) -> bool {
     agents.len() < 2
 }
 
-/// What a record says.
+/// The event of a record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum RecordKind {
     /// A call was decided about; written before the deed.
     Decision(Box<DecisionTold>),
-    /// A question was answered, or nobody answered in time.
+    /// A question was answered, or its time ran out.
     Answer(Box<AnswerTold>),
-    /// Rules that somebody gave were not written to settings. They hold for the session.
+    /// Rules of an answer were not written to settings. They hold for the session.
     #[serde(rename = "not-written")]
     NotWritten(NotWrittenTold),
     /// A permitted deed ended.
@@ -104,17 +104,17 @@ impl RecordKind {
         }
     }
 
-    /// What was decided, if that is what it says.
+    /// The decision, if the record is one.
     pub fn decision(&self) -> Option<&DecisionTold> {
         if let Self::Decision(told) = self { Some(told) } else { None }
     }
 
-    /// How a deed ended, if that is what it says.
+    /// The outcome, if the record is one.
     pub fn outcome(&self) -> Option<&OutcomeTold> {
         if let Self::Outcome(told) = self { Some(told) } else { None }
     }
 
-    /// What somebody answered, if that is what it says.
+    /// The answer, if the record is one.
     pub fn answer(&self) -> Option<&AnswerTold> {
         if let Self::Answer(told) = self { Some(told) } else { None }
     }

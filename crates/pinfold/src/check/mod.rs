@@ -20,12 +20,17 @@
 
 mod agent;
 mod answer;
+mod bad_line;
 mod desk;
 mod line;
 mod opened;
 mod reading;
 mod setup;
 
-pub use answer::{Answer, ClaimsTold, PartTold, PartTrace};
-pub use desk::{Backing, Consulted, Desk, MakeHooks};
-pub use line::{BadLine, LONGEST_LINE};
+pub use answer::{Answer, PartTold, PartTrace};
+pub use bad_line::BadLine;
+pub use desk::{Backing, Consulted, Desk};
+pub use line::LONGEST_LINE;
+pub use opened::MakeHooks;
+
+pub use crate::explain::ClaimsSummary;

@@ -1,5 +1,5 @@
 //! Which of the rules that there could be: as few and as narrow as save what was asked often enough, and none that
-//! lets through what somebody refused.
+//! lets through a call that a person refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ fn all(plans: &[Planned<'_>]) -> Rules {
     rules.map(|(text, rule)| (text.clone(), rule.clone())).collect()
 }
 
-/// How many questions each rule is about.
+/// The number of questions that each rule is about.
 fn support<'a>(wanted: impl Iterator<Item = &'a Wish<'a>>) -> BTreeMap<&'a str, usize> {
     let mut support: BTreeMap<&str, usize> = BTreeMap::new();
     for wish in wanted {

@@ -76,7 +76,8 @@ impl<'a> Questions<'a> {
     }
 }
 
-/// Whether a person chose it: neither a hook nor the judge, which an older record has as a program of that name.
+/// Returns true if a person chose it: neither a hook nor the judge, which an older record has as a program of that
+/// name.
 fn is_of_a_person(answer: &AnswerRead) -> bool {
     match answer.by.via.as_str() {
         "hook" | "judge" => false,

@@ -1,4 +1,5 @@
-//! The files that hooks and the judge of settings run: an agent that could write one would run what it likes outside of every wall.
+//! The files that hooks and the judge of settings run: an agent that could write one would run what it likes outside
+//! of every wall.
 //!
 //! Found are files that a command names, as program or as script; what those read in turn is not known.
 
@@ -53,7 +54,7 @@ fn words(command: &str) -> Vec<String> {
         .collect()
 }
 
-/// The file, if it is one that is run, or would be if somebody made it.
+/// The file, if it is one that is run, or would be if it were made.
 fn program(folder: &Path, word: &str) -> Option<PathBuf> {
     let path = folder.join(word);
     let Ok(real) = path.canonicalize() else {

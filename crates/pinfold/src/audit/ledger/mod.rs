@@ -1,13 +1,15 @@
 //! The journal of a machine: one chain of lines, written by many processes and threads at once.
 //!
 //! An append takes an advisory lock on the file, makes sure that it still knows its end (by size and identity; it
-//! looks when somebody else has written), seals the line to the one before and writes it by one write. A line that could
-//! not be written whole is taken back before the lock is let go: a full disk refuses a call, it does not break the
-//! chain. What somebody left unfinished who was killed is closed off and noted, never merged with what comes next.
+//! looks when another process has written), seals the line to the one before and writes it by one write. A line that
+//! could not be written whole is taken back before the lock is let go: a full disk refuses a call, it does not break
+//! the chain. The unfinished line of a process that was killed is closed off and noted, never merged with what comes
+//! next.
 //!
-//! Traps: nothing is flushed to the disk line by line, only at rotation: a machine that loses its power may lose the last
-//! lines, and with them nothing says that they were there. And a chain shows that lines were changed, not by whom:
-//! whoever can write the file can make a new chain, which only a head that is kept elsewhere tells from the old one.
+//! Traps: nothing is flushed to the disk line by line, only at rotation: a machine that loses its power may lose the
+//! last lines, and with them nothing says that they were there. And a chain shows that lines were changed, not by
+//! which user: a user who can write the file can make a new chain, which only a head that is kept elsewhere tells from
+//! the old one.
 
 mod machine;
 mod place;
@@ -33,12 +35,12 @@ use super::seal::{Hash, seal};
 
 pub use self::place::{RECORD, files, opened};
 
-/// How large the record may grow.
+/// The limits of the record's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// A file is put aside before it is larger than this, in bytes. A single line may be longer.
     pub max_size: u64,
-    /// How many files are kept beside the one that is written.
+    /// The number of files that are kept beside the one that is written.
     pub keep: u32,
 }
 
@@ -59,14 +61,14 @@ impl From<&RecordSettings> for Limits {
     }
 }
 
-/// How long the lock is waited for. It is held for microseconds, and for some milliseconds at rotation: whoever holds it
-/// longer has been stopped in the middle.
+/// The longest wait for the lock. It is held for microseconds, and for some milliseconds at rotation: a process that
+/// holds it longer has been stopped in the middle.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a file that does not grow is believed to be the one that is written.
+/// The time for which a file that does not grow is taken for the one that is written.
 const SEEN_FOR: Duration = Duration::from_millis(50);
 
-/// How often the file may turn out to be another one before something is wrong.
+/// The number of times that the file may turn out to be another one before something is wrong.
 const MOST_TRIES: usize = 100;
 
 /// The journal of a machine. May be shared by threads; processes share its files.
@@ -84,12 +86,12 @@ struct Open {
     machine: String,
     file: File,
     identity: Identity,
-    /// When it was last seen to be the one that is written.
+    /// The last time that it was seen to be the one that is written.
     seen: Instant,
     end: End,
 }
 
-/// Where a file ends, and the chain with it.
+/// The end of a file, and of the chain with it.
 #[derive(Debug, Clone, Copy)]
 struct End {
     size: u64,
@@ -98,11 +100,11 @@ struct End {
 }
 
 impl Ledger {
-    /// The journal in `directory`, which is made if it is missing. Opened at once, so that what is wrong with it is told
-    /// before anything else happens.
+    /// The journal in `directory`, which is made if it is missing. Opened at once, so that what is wrong with it is
+    /// told before anything else happens.
     ///
     /// # Errors
-    /// When the directory or the file cannot be used: it belongs to somebody else, or is a link.
+    /// When the directory or the file cannot be used: it belongs to another user, or is a link.
     pub fn open(ambient: &Ambient, directory: impl Into<PathBuf>, limits: Limits) -> io::Result<Self> {
         let ledger = Self::at(ambient, directory, limits);
         *ledger.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(Open::new(&ledger.directory)?);
@@ -114,7 +116,7 @@ impl Ledger {
         Self { directory: directory.into(), limits, state: Mutex::new(None) }
     }
 
-    /// Where it is kept.
+    /// The file.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -157,7 +159,7 @@ impl Journal for Ledger {
 }
 
 fn object(record: &Record) -> io::Result<Vec<u8>> {
-    /// What most lines take.
+    /// The usual length of a line.
     const USUAL: usize = 1024;
     let mut object = Vec::with_capacity(USUAL);
     serde_json::to_writer(&mut object, record)?;
@@ -280,7 +282,7 @@ fn length(text: &[u8]) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX)
 }
 
-/// What the journal says about itself.
+/// An event of the journal itself.
 fn note(told: NoteTold) -> io::Result<Vec<u8>> {
     let (journal, pinfold) = (Arc::from("journal"), Arc::from("pinfold"));
     object(&Record::of_session(&journal, &pinfold, RecordKind::Note(told)))

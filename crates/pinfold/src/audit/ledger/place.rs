@@ -92,7 +92,7 @@ impl Directory {
         }
     }
 
-    /// Whether that file is still the one that is written.
+    /// Returns true if that file is still the one that is written.
     pub(super) fn is_written(&self, identity: Identity) -> io::Result<bool> {
         match rustix::fs::statat(&self.0, RECORD, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Identity::of(&stat) == identity),
@@ -162,7 +162,7 @@ fn number(name: &str) -> Option<u64> {
 /// The files of the record in `directory`, in the order of the chain. None when nothing was recorded yet.
 ///
 /// # Errors
-/// When the directory cannot be read, or belongs to somebody else.
+/// When the directory cannot be read, or belongs to another user.
 pub fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut current = None;

@@ -12,29 +12,29 @@ use super::{AnswerRead, DecisionRead, Line, RulingRead, Says};
 pub struct Call {
     /// Its name: `SESSION:ID`.
     pub name: String,
-    /// When it was first decided about.
+    /// The time of the first decision about it.
     pub at: Option<Timestamp>,
     /// Which session.
     pub session: String,
-    /// Who called.
+    /// The principal that called.
     pub principal: String,
     /// The agents from the main loop down to who called; empty where that is the main loop.
     pub agents: Vec<String>,
     /// The tool.
     pub tool: String,
-    /// How it was judged, with all its parts: as it was last asked about, or as it was let through or refused without.
+    /// The judgement with all its parts: of the last question, or of the decision where it was not asked about.
     pub judged: DecisionRead,
-    /// What the gate answered in the end. A question: nobody has answered it.
+    /// The last ruling of the gate. A question: it is not answered.
     pub ruling: RulingRead,
     /// The line that settled the question, where there was one and it was settled.
     pub settled: Option<DecisionRead>,
-    /// How often it was asked about: more than once where it changed while somebody thought.
+    /// The number of questions: more than one where the call changed while an approver decided.
     pub asked: u64,
-    /// What was answered.
+    /// The answer.
     pub answers: Vec<AnswerRead>,
 }
 
-/// What the lines about a call have in common.
+/// The fields that the lines about a call have in common.
 struct About {
     at: Option<Timestamp>,
     session: String,
@@ -72,7 +72,7 @@ impl Call {
 /// Puts the lines about a call together, as they come.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// Those that are asked about, in the order in which they were.
+    /// The calls that are asked about, in the order of the questions.
     open: HashMap<String, (u64, Call)>,
     next: u64,
 }
@@ -119,7 +119,7 @@ impl Calls {
         }
     }
 
-    /// The calls that were asked about and never decided: nobody has answered, or not yet.
+    /// The calls that were asked about and never decided: there was no answer, or not yet.
     pub fn open(self) -> Vec<Call> {
         let mut open: Vec<(u64, Call)> = self.open.into_values().collect();
         open.sort_unstable_by_key(|(at, _)| *at);

@@ -1,4 +1,4 @@
-//! What a name means that was printed somewhere: a call, what the kernel refused, a run.
+//! Names of calls, kernel refusals and runs, looked up in the record.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -18,7 +18,7 @@ pub struct Name {
     of: Of,
 }
 
-/// What of the session.
+/// The part of the session that a name means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     /// `SESSION`: a run, or a session of an agent.
@@ -35,14 +35,14 @@ enum Of {
     WayOut(u64),
 }
 
-/// What has a name.
+/// The thing that has a name.
 #[derive(Debug, Clone)]
 pub enum Found {
     /// A call, and all that was recorded about it.
     Call(Box<Told>),
-    /// What the kernel refused to the shell of a call.
+    /// A refusal of the kernel to the shell of a call.
     OfCall(Box<DenialRead>, Box<Told>),
-    /// What it refused to a run.
+    /// A refusal of the kernel to a run.
     OfRun(Box<DenialRead>, Box<Ran>),
     /// A run.
     Run(Box<Ran>),
@@ -55,7 +55,7 @@ pub struct Told {
     pub call: Call,
     /// Rules that were given for good and not written.
     pub not_written: Vec<NotWrittenRead>,
-    /// How its deed ended.
+    /// The end of its operation.
     pub outcome: Option<OutcomeRead>,
 }
 
@@ -64,22 +64,22 @@ pub struct Told {
 pub struct Ran {
     /// Its name.
     pub session: String,
-    /// When it began.
+    /// The time of its start.
     pub at: Option<Timestamp>,
-    /// How it began.
+    /// Its start.
     pub start: Option<StartRead>,
-    /// What was refused to it.
+    /// The refusals to it.
     pub refused: Vec<DenialRead>,
     /// The calls that its processes made, by name.
     pub calls: Vec<String>,
-    /// How it ended; none while it runs.
+    /// Its end; none while it runs.
     pub end: Option<EndRead>,
 }
 
 /// Why a name means nothing, or too much.
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
-    /// It is no name.
+    /// The text is no name.
     #[error("`{0}` is no name of the record")]
     NoName(String),
     /// Nothing has that name.
@@ -98,7 +98,7 @@ pub enum NotFound {
     Unreadable(#[from] io::Error),
 }
 
-/// How many names are told that a beginning fits.
+/// The most names that are listed for one beginning.
 const MOST_NAMES: usize = 8;
 
 impl Name {
@@ -128,7 +128,7 @@ impl Name {
         }
     }
 
-    /// Whether the text is certainly a name, and neither a host with a port nor a program: sessions are called
+    /// Returns true if the text is certainly a name, and neither a host with a port nor a program: sessions are called
     /// `KIND-NAME`, and one that stands alone has to be a whole name of ours.
     pub fn is_plain(&self) -> bool {
         const RANDOM: usize = 12;
@@ -138,7 +138,7 @@ impl Name {
         plain(kind) && plain(name) && (ours || self.of != Of::Session)
     }
 
-    /// What it means in a record. `reader`: makes a reader that begins at the beginning.
+    /// Looks the name up in a record. `reader`: makes a reader that begins at the beginning.
     ///
     /// # Errors
     /// [`NotFound`].
@@ -175,7 +175,7 @@ impl Name {
         }
     }
 
-    /// Whether a line of a fitting session is about what is meant.
+    /// Returns true if a line of a fitting session is about the part that is meant.
     fn is_meant(&self, line: &Line) -> bool {
         match (self.of, &line.says) {
             (Of::Session, Says::Start(_) | Says::End(_)) => true,
@@ -206,7 +206,7 @@ fn each(reader: &mut Reader, mut take: impl FnMut(Line)) -> io::Result<()> {
     })
 }
 
-/// The name of the last no: a refusal of the gate or the kernel, or a question that nobody has answered. `None` where
+/// The name of the last denial: a refusal of the gate or the kernel, or a question without an answer. `None` where
 /// there is none.
 ///
 /// # Errors

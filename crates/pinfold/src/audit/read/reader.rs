@@ -19,13 +19,13 @@ use crate::audit::ledger;
 #[derive(Debug)]
 pub struct Reader {
     of: Of,
-    /// How far each file was read, by its device and inode: it keeps them when it is put aside.
+    /// The position in each file, by its device and inode: it keeps them when it is put aside.
     read: HashMap<(u64, u64), Position>,
     /// Bytes at the end that were no whole line when it was read last.
     unfinished: u64,
 }
 
-/// What is read.
+/// The source.
 #[derive(Debug)]
 enum Of {
     /// A record with all its files.
@@ -47,12 +47,12 @@ impl Default for Position {
     }
 }
 
-/// What comes of a line.
+/// A line, read.
 #[derive(Debug)]
 pub enum Read<'a> {
-    /// What it says, and how it stands there.
+    /// The line as it is understood, and as it stands there.
     Line(Line, &'a str),
-    /// It cannot be what a journal wrote.
+    /// A line that no journal wrote.
     Damaged(Damage),
 }
 
@@ -63,7 +63,7 @@ pub struct Damage {
     pub file: PathBuf,
     /// Which line of it, from 1. `None` where the file was read from its end.
     pub line: Option<u64>,
-    /// Where the line begins: so many bytes stand before it.
+    /// The position of the line, in bytes from the beginning.
     pub byte: u64,
     /// Why, in one clause.
     pub why: String,
@@ -94,8 +94,8 @@ impl Reader {
         Self { of, read: HashMap::new(), unfinished: 0 }
     }
 
-    /// How many bytes at the end of the record were no whole line when it was read last: they were being written, or are what
-    /// was left of a line that was cut.
+    /// The bytes at the end of the record that were no whole line when it was read last: they were being written, or
+    /// are what was left of a line that was cut.
     pub fn unfinished(&self) -> u64 {
         self.unfinished
     }
@@ -107,8 +107,8 @@ impl Reader {
         }
     }
 
-    /// Hands on whole lines from the end, the last one first, until `take` has enough. It costs what is read, however large
-    /// the record is. All that is there counts as read then: [`Self::each`] goes on with what is written later.
+    /// Hands on whole lines from the end, the last one first, until `take` has enough. It costs what is read, however
+    /// large the record is. All that is there counts as read then: [`Self::each`] goes on with what is written later.
     ///
     /// # Errors
     /// When a file cannot be read, or what `take` says.

@@ -47,8 +47,8 @@ pub struct DecisionTold {
     /// The folder that relative paths of the input start from, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// What was known of the arguments of an MCP tool beyond their names: laid out like the input, with `path` or `text`
-    /// in their places.
+    /// What was known of the arguments of an MCP tool beyond their names: laid out like the input, with `path` or
+    /// `text` in their places.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Value>,
     /// The mode that held.
@@ -352,8 +352,8 @@ pub struct HostTold {
     /// Its port; absent where only the name was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// `reached`; `unreachable` where it was allowed and no connection came about; `refused`; `looked-up` where only the
-    /// name was asked for.
+    /// `reached`; `unreachable` where it was allowed and no connection came about; `refused`; `looked-up` where only
+    /// the name was asked for.
     pub outcome: &'static str,
     /// How often.
     pub times: u64,
