@@ -442,21 +442,21 @@ fn what_is_said_to_a_shell_is_recorded_before_and_how_it_ended_after() {
     bash(&session, "echo hi; exit 3");
     let records = bed.journal.records();
     let [decision, outcome] = &records[..] else { panic!("{records:?}") };
-    let decided = decision.kind.decision().unwrap();
+    let decided = decision.event.decision().unwrap();
     assert_eq!(
-        (decided.ruling, &decided.input),
-        (Ruled::Permit, &Some(json!({"command": "echo hi; exit 3"})))
+        (decided.ruling, decided.input()),
+        (Ruled::Permit, Some(json!({"command": "echo hi; exit 3"})))
     );
-    let ended = outcome.kind.outcome().unwrap();
-    assert_eq!((ended.end, ended.code), ("done", None));
+    let ended = outcome.event.outcome().unwrap();
+    assert_eq!((&*ended.end, &ended.code), ("done", &None));
     assert_eq!(decision.id, outcome.id);
     let mut plan = bed.plan();
     plan.scope.allow_bash = false;
     ask(&bed.open(plan, bed.surroundings()), "Bash", json!({"command": "ls"}));
     let last = bed.journal.records().pop().unwrap();
-    let refused = last.kind.decision().unwrap();
-    assert_eq!(refused.code, Some(RefusalCode::BashNotAllowed));
-    assert_eq!(refused.input, Some(json!({"command": "ls"})));
+    let refused = last.event.decision().unwrap();
+    assert_eq!(refused.code.as_deref(), Some(RefusalCode::BashNotAllowed.as_str()));
+    assert_eq!(refused.input(), Some(json!({"command": "ls"})));
 }
 
 /// A scope that is declared for the terminal holds its words, and in the kernel what stands behind them.

@@ -7,7 +7,7 @@ use pinfold_policy::{
 
 use serde::Serialize;
 
-use crate::consent::request::by_mode;
+use crate::consent::request::mode_clause;
 use crate::judgement::Considered;
 
 /// Why, in one clause.
@@ -28,7 +28,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
             return hit.why.clone();
         }
         Reason::Barred(bar) => return bar.why.clone(),
-        Reason::Mode(mode) => return by_mode(*mode),
+        Reason::Mode(mode) => return mode_clause(*mode),
         Reason::OnlyReads => "the command does nothing but read",
         Reason::HeldByTheKernel => "the kernel holds what it does",
         Reason::DecidedElsewhere => "another part of the call decides about it",
@@ -119,7 +119,7 @@ pub(crate) struct Explainer<'a> {
 
 impl<'a> Explainer<'a> {
     /// The explainer of a considered call.
-    pub(crate) fn of(considered: &'a Considered) -> Self {
+    pub(crate) fn new(considered: &'a Considered) -> Self {
         Self { call: &considered.call, claims: &considered.claims, facts: &considered.facts }
     }
 

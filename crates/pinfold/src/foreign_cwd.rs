@@ -26,7 +26,7 @@ fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
     for place in &claim.named {
         let resolution = resolve(shared, start, place.path.as_os_str().as_ref());
         fact.named.push(named(start, place, &resolution));
-        fact.bars.extend(beyond(shared, place, &resolution));
+        fact.bars.extend(bar_for_place(shared, place, &resolution));
     }
     fact
 }
@@ -56,9 +56,9 @@ fn named(start: &Path, place: &NamedPlace, resolution: &Resolution) -> NamedFact
 }
 
 /// Why a rule has to name a place that a command names, if it has to.
-fn beyond(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<NotAllowlistable> {
+fn bar_for_place(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<NotAllowlistable> {
     let shown = &named.word;
-    let guarded = |place: &Place| guarded::of_place(shared, place, Operation::Read);
+    let guarded = |place: &Place| guarded::find_at(shared, place, Operation::Read);
     let why = match resolution {
         _ if !named.is_path => return None,
         Resolution::Outside(place) => match guarded(place) {

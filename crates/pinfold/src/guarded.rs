@@ -20,7 +20,7 @@ const MARKED: u64 = 256 * 1024;
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// The guard that `place` meets under the name it leads to or the name it was asked for by.
-pub(crate) fn of_place(shared: &Shared, place: &Place, operation: Operation) -> Option<GuardHit> {
+pub(crate) fn find_at(shared: &Shared, place: &Place, operation: Operation) -> Option<GuardHit> {
     let by_name = |path: &Path| {
         find(shared, path, operation, false)
             // Whether the file system folds case is asked only when the answer matters.
@@ -57,7 +57,7 @@ fn completes_a_repository(place: &Place, operation: Operation) -> Option<GuardHi
 }
 
 /// The guard that a file met on a walk meets when it is read.
-pub(crate) fn of_member(
+pub(crate) fn find_for_member(
     shared: &Shared,
     real: &Path,
     open: impl FnOnce() -> Option<File>,
@@ -68,7 +68,7 @@ pub(crate) fn of_member(
 }
 
 /// The guard that a name met in a folder meets, whatever is done to it.
-pub(crate) fn of_listed(
+pub(crate) fn find_for_listed(
     shared: &Shared,
     real: &Path,
     operation: Operation,
@@ -77,7 +77,7 @@ pub(crate) fn of_listed(
     if operation.writes() {
         find(shared, real, operation, true).map(hit)
     } else {
-        of_member(shared, real, open)
+        find_for_member(shared, real, open)
     }
 }
 
@@ -116,7 +116,7 @@ fn holds_marker(guard: &Guard, open: impl FnOnce() -> Option<File>) -> bool {
 
 /// The guard that something below a folder meets when the folder is taken, moved or copied as a whole.
 /// `becomes`: the name that the folder gets, when it gets one.
-pub(crate) fn below(
+pub(crate) fn find_below(
     shared: &Shared,
     place: &Place,
     operation: Operation,
@@ -127,7 +127,7 @@ pub(crate) fn below(
         let here = if operation.writes() {
             find(shared, &real, operation, true).filter(|guard| is_lost(guard.kind())).map(hit)
         } else {
-            of_member(shared, &real, || folder.open_file(name).ok().map(|(file, _)| file))
+            find_for_member(shared, &real, || folder.open_file(name).ok().map(|(file, _)| file))
         };
         let planted = |to: &Path| find(shared, &to.join(below), Operation::Create, true).map(hit);
         here.or_else(|| becomes.and_then(planted))

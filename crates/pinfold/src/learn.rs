@@ -91,16 +91,16 @@ pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: 
     let (mut wanted, mut refused, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
         if group.no {
-            let all = Seen::by_each(sessions, &group.call);
+            let all = SeenCall::by_each(sessions, &group.call);
             refused.extend(all.filter(|seen| seen.considered.verdict.decision != Decision::Allow));
         }
         if group.names.is_empty() {
             continue;
         }
-        match Wish::of(sessions, &group) {
+        match WantedRule::from_group(sessions, &group) {
             Ok(Some(wish)) => wanted.push(wish),
             Ok(None) => {}
-            Err(why) => left.push(Left { call: words(&group.call), times: group.names.len(), why }),
+            Err(why) => left.push(Left { call: describe(&group.call), times: group.names.len(), why }),
         }
     }
     left.retain(|left| left.times >= least);
@@ -112,17 +112,17 @@ pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: 
     Learned { proposals, left }
 }
 
-fn proposal(rule: &Rule, wanted: &[Wish<'_>]) -> Option<Proposal> {
+fn proposal(rule: &Rule, wanted: &[WantedRule<'_>]) -> Option<Proposal> {
     let for_it =
-        |wish: &&Wish<'_>| wish.parts.iter().any(|part| part.iter().any(|width| width.rule == *rule));
-    let wishes: Vec<&Wish<'_>> = wanted.iter().filter(for_it).collect();
+        |wish: &&WantedRule<'_>| wish.parts.iter().any(|part| part.iter().any(|width| width.rule == *rule));
+    let wishes: Vec<&WantedRule<'_>> = wanted.iter().filter(for_it).collect();
     let mut widths = wishes.iter().flat_map(|wish| wish.parts.iter().flatten());
     let width = widths.find(|width| width.rule == *rule)?;
     Some(Proposal {
         rule: rule.clone(),
         calls: wishes
             .iter()
-            .map(|wish| Justifies { call: words(&wish.seen.call), names: wish.names.clone() })
+            .map(|wish| Justifies { call: describe(&wish.seen.call), names: wish.names.clone() })
             .collect(),
         saves: wishes.iter().map(|wish| wish.names.len()).sum(),
         also: width.also.clone(),
@@ -176,7 +176,7 @@ impl Group {
 }
 
 /// A call as a session sees it now.
-struct Seen<'a> {
+struct SeenCall<'a> {
     session: &'a Session,
     /// Its place among the sessions.
     at: usize,
@@ -184,7 +184,7 @@ struct Seen<'a> {
     considered: Considered,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> SeenCall<'a> {
     /// As each of the sessions sees it.
     fn by_each(sessions: &'a [Session], call: &RawCall) -> impl Iterator<Item = Self> {
         let seen = move |(at, session): (usize, &'a Session)| {
@@ -216,8 +216,8 @@ impl<'a> Seen<'a> {
 }
 
 /// A call that was answered with yes and would be asked about now, with the rules there could be for each part.
-struct Wish<'a> {
-    seen: Seen<'a>,
+struct WantedRule<'a> {
+    seen: SeenCall<'a>,
     names: Vec<String>,
     /// For each part that asks, the narrowest first.
     parts: Vec<Vec<Width>>,
@@ -230,10 +230,10 @@ struct Width {
     still_asks: Vec<String>,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> WantedRule<'a> {
     /// `Ok(None)`: nothing is asked any more.
-    fn of(sessions: &'a [Session], group: &Group) -> Result<Option<Self>, String> {
-        let mut seen = Seen::by_each(sessions, &group.call);
+    fn from_group(sessions: &'a [Session], group: &Group) -> Result<Option<Self>, String> {
+        let mut seen = SeenCall::by_each(sessions, &group.call);
         let Some(seen) = seen.find(|seen| seen.considered.verdict.decision != Decision::Allow) else {
             return Ok(None);
         };
@@ -268,7 +268,7 @@ impl<'a> Wish<'a> {
 }
 
 /// A call as a person reads it.
-fn words(call: &RawCall) -> String {
+fn describe(call: &RawCall) -> String {
     let about = ["command", "file_path", "path", "notebook_path", "url", "skill", "subagent_type"];
     let text = about.iter().find_map(|field| call.input.get(field)?.as_str());
     match (call.tool.as_str(), text) {

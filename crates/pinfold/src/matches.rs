@@ -48,7 +48,7 @@ pub(crate) fn split(path: &Path) -> (PathBuf, Vec<String>) {
 }
 
 /// Looks for what matches `names` below a folder.
-pub(crate) fn below(shared: &Shared, folder: &Place, names: &[String], operation: Operation) -> Matches {
+pub(crate) fn find(shared: &Shared, folder: &Place, names: &[String], operation: Operation) -> Matches {
     let mut search = Search { shared, operation, found: Matches::default(), looked: 0, links: 0 };
     if names.len() > MOST_LEVELS {
         search.found.unknown = true;
@@ -111,7 +111,7 @@ impl Search<'_> {
         }
         if rest.is_empty() {
             let open = || directory.open_file(name).ok().map(|(file, _)| file);
-            self.found.guarded = guarded::of_listed(self.shared, &path, self.operation, open);
+            self.found.guarded = guarded::find_for_listed(self.shared, &path, self.operation, open);
         } else if let Ok(next) = directory.open_dir(name) {
             self.folder(&next, &path, rest);
         }
@@ -135,7 +135,7 @@ impl Search<'_> {
             }
         };
         if rest.is_empty() {
-            self.found.guarded = guarded::of_place(self.shared, place, self.operation);
+            self.found.guarded = guarded::find_at(self.shared, place, self.operation);
             self.found.real.extend([path.to_owned(), place.real().to_owned()]);
         } else if place.kind() == Kind::Directory
             && let Ok(directory) = place.open_dir()

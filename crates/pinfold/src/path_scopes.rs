@@ -11,7 +11,7 @@ use pinfold_policy::{
 
 use crate::declared::{path_no, words_no};
 use crate::session::Shared;
-use crate::supposed::{counts_in_a_scope, of_own_home};
+use crate::supposed::{counts_in_a_scope, expand_own_home};
 
 /// A call that declared scopes are asked about.
 pub(crate) struct ScopeCheck<'a> {
@@ -93,7 +93,7 @@ impl ScopeCheck<'_> {
 
     fn resolve(&self, claim: &PathClaim) -> Resolution {
         let own = claim.path.as_ref().zip(self.shared.bounds.line.home());
-        let own = own.and_then(|(path, home)| of_own_home(path, home));
+        let own = own.and_then(|(path, home)| expand_own_home(path, home));
         let words = own.as_ref().or(claim.path.as_ref());
         let words = words.map_or(self.start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };

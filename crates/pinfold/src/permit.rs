@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pinfold_policy::ToolCall;
 
-use crate::audit::{OutcomeTold, Secrets};
+use crate::audit::{OutcomeEvent, Secrets};
 use crate::denial::Denial;
 use crate::outcome::{Failure, Outcome};
 use crate::recording::record_outcome;
@@ -72,7 +72,7 @@ impl Receipt {
     }
 
     /// The same for a deed that took so long, with tools that are not ours.
-    pub(crate) fn of_external(
+    pub(crate) fn for_external(
         shared: Arc<Shared>,
         id: u64,
         tool: String,
@@ -104,9 +104,9 @@ impl Receipt {
 
 impl Receipt {
     fn record(&self, end: &'static str, failure: Option<&Failure>) -> io::Result<()> {
-        let told = OutcomeTold {
-            end,
-            code: failure.map(|failure| failure.code),
+        let told = OutcomeEvent {
+            end: end.into(),
+            code: failure.map(|failure| failure.code.as_str().into()),
             reason: failure.map(|failure| self.secrets.kept(&failure.message)),
             ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             denials: self.denials.clone(),

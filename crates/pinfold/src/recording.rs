@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::audit::record::VERSION;
 use crate::audit::{
-    AnswerTold, DecisionTold, HookTold, Kept, NotWrittenTold, OutcomeTold, PartTold, Record, RecordKind,
-    RecordedPath, Ruled, Secrets, kept_text,
+    AnswerEvent, AuditEvent, DecisionEvent, Kept, NotWrittenEvent, OutcomeEvent, Record, RecordedApprover,
+    RecordedHook, RecordedPart, RecordedPath, Ruled, Secrets, Word, kept_text,
 };
-use crate::consent::answer::{Answer, By, Choice, Via};
+use crate::consent::answer::{Answer, Choice, Via};
 use crate::consent::answer_grants::AnswerGrants;
 use crate::consent::grant_lifetime::GrantLifetime;
 use crate::consent::request::ProcessShown;
@@ -31,7 +31,7 @@ use crate::session::{ExecutedBy, Session, Shared};
 const MOST: usize = 256;
 
 /// A record about a call of this session, now.
-fn record(shared: &Shared, id: u64, tool: &str, kind: RecordKind) -> Record {
+fn record(shared: &Shared, id: u64, tool: &str, event: AuditEvent) -> Record {
     Record {
         v: VERSION,
         at: jiff::Timestamp::now(),
@@ -41,14 +41,14 @@ fn record(shared: &Shared, id: u64, tool: &str, kind: RecordKind) -> Record {
         agents: Arc::clone(&shared.identity.lineage),
         // A tool that does not exist can have any name.
         tool: Cow::Owned(kept_text(tool)),
-        kind,
+        event,
     }
 }
 
 impl Session {
-    fn append(&self, id: u64, tool: &str, kind: RecordKind) -> Result<(), Box<Refusal>> {
+    fn append(&self, id: u64, tool: &str, event: AuditEvent) -> Result<(), Box<Refusal>> {
         let shared = self.shared();
-        let appended = shared.journal.append(&record(shared, id, tool, kind));
+        let appended = shared.journal.append(&record(shared, id, tool, event));
         appended.map_err(|error| Box::new(Refusal::not_recorded(tool, &error)))
     }
 
@@ -60,47 +60,50 @@ impl Session {
     /// A call that was not understood.
     pub(crate) fn not_understood(&self, id: u64, raw: &RawCall, bad: &BadCall) -> Box<Refusal> {
         let refusal = self.named(id, Refusal::invalid(bad));
-        let Kept { input, cut, secrets } = Kept::of(&raw.input);
-        let told = DecisionTold {
-            input,
+        let Kept { input, cut, secrets } = Kept::new(&raw.input);
+        let event = DecisionEvent {
+            input: input.map(Into::into),
             cut,
             cwd: raw.cwd.as_ref().map(path_text),
             shape: raw.shape.as_ref().and_then(shape_text),
             denial: Some(self.denial(id, &refusal, Vec::new(), &secrets)),
             ..self.refused(&refusal, &secrets)
         };
-        let recorded = self.append(id, bad.tool(), RecordKind::Decision(Box::new(told)));
+        let recorded = self.append(id, bad.tool(), AuditEvent::Decision(Box::new(event)));
         recorded.map_or_else(|unrecorded| unrecorded, |()| Box::new(refusal))
     }
 
     /// Records the no of an approver, or of a question without an answer in time.
     pub(crate) fn declined(&self, question: &Question, refusal: Refusal) -> Box<Refusal> {
-        let told = DecisionTold {
-            decision: Some(Decision::Ask),
-            step: Some(question.verdict.step),
+        let event = DecisionEvent {
+            decision: Some(Decision::Ask.word().into()),
+            step: Some(question.verdict.step.into()),
             denial: Some(self.denial(question.submission.id, &refusal, Vec::new(), &question.secrets)),
             ..self.refused(&refusal, &question.secrets)
         };
         // It stays a no, recorded or not.
-        let _ =
-            self.append(question.submission.id, question.call().name(), RecordKind::Decision(Box::new(told)));
+        let _ = self.append(
+            question.submission.id,
+            question.call().name(),
+            AuditEvent::Decision(Box::new(event)),
+        );
         Box::new(refusal)
     }
 
-    fn refused(&self, refusal: &Refusal, secrets: &Secrets) -> DecisionTold {
-        DecisionTold {
+    fn refused(&self, refusal: &Refusal, secrets: &Secrets) -> DecisionEvent {
+        DecisionEvent {
             ruling: Ruled::Refusal,
-            code: Some(refusal.code),
+            code: Some(refusal.code.as_str().into()),
             reason: Some(secrets.kept(&refusal.reason)),
             ..self.place()
         }
     }
 
     /// The folder and the restrictions of the session.
-    fn place(&self) -> DecisionTold {
+    fn place(&self) -> DecisionEvent {
         let shared = self.shared();
         let RecordedFolders { folder, root, added } = shared.identity.folders.clone();
-        DecisionTold {
+        DecisionEvent {
             folder,
             root,
             added,
@@ -108,7 +111,7 @@ impl Session {
             theirs: shared.executed_by == ExecutedBy::Agent,
             headless: shared.consent.interaction == Interaction::Headless,
             armed: shared.bounds.scope.enforce_write,
-            ..DecisionTold::default()
+            ..DecisionEvent::default()
         }
     }
 
@@ -122,7 +125,7 @@ impl Session {
             who: shared.identity.name.to_string(),
             what: kept(&refusal.tool_name),
             place: refusal.path.as_ref().map(kept),
-            code: Some(refusal.code),
+            code: Some(refusal.code.as_str().into()),
             rule: refusal.rule.as_ref().map(kept),
             source: refusal.source.as_ref().map(kept),
             why: kept(&refusal.reason),
@@ -158,11 +161,11 @@ impl Session {
             GrantLifetime::Until(end) => (Some(end), None),
             GrantLifetime::Calls(calls) => (None, Some(calls)),
         };
-        let told = AnswerTold {
-            choice,
-            by: By { via: answer.by.via, who: answer.by.who.as_deref().map(kept_text) },
+        let event = AnswerEvent {
+            choice: choice.into(),
+            by: RecordedApprover::new(answer.by.via, answer.by.who.as_deref().map(kept_text)),
             digest: answer.digest.clone(),
-            lasts,
+            lasts: lasts.map(Word::from),
             until,
             calls,
             waited_ms: u64::try_from(waited.as_millis()).unwrap_or_default(),
@@ -170,15 +173,15 @@ impl Session {
             grants: given.grants.iter().map(|grant| kept(grant)).collect(),
             rules: given.rules.iter().map(|rule| kept(rule)).collect(),
         };
-        self.append(question.submission.id, question.call().name(), RecordKind::Answer(Box::new(told)))
+        self.append(question.submission.id, question.call().name(), AuditEvent::Answer(Box::new(event)))
     }
 
     /// Rules that were given for good are not there.
     pub(crate) fn record_not_written(&self, question: &Question, rules: &[Rule], failed: &str) {
         let rules = rules.iter().map(|rule| question.secrets.kept(&rule.to_string())).collect();
-        let told = NotWrittenTold { rules, failed: question.secrets.kept(failed) };
+        let event = NotWrittenEvent { rules, failed: question.secrets.kept(failed) };
         // They are not there, recorded or not.
-        let _ = self.append(question.submission.id, question.call().name(), RecordKind::NotWritten(told));
+        let _ = self.append(question.submission.id, question.call().name(), AuditEvent::NotWritten(event));
     }
 }
 
@@ -193,7 +196,7 @@ fn retry(refusal: &Refusal) -> Retry {
 }
 
 fn shape_text(shape: &Shape) -> Option<Value> {
-    Kept::of(&json!(shape)).input
+    Kept::new(&json!(shape)).input
 }
 
 fn path_text(path: &PathText) -> String {
@@ -208,8 +211,8 @@ impl Session {
         ruling: Ruled,
         refusal: Option<&Refusal>,
     ) -> Result<(), Box<Refusal>> {
-        let told = DecisionWriter { session: self, judged }.told(ruling, refusal);
-        self.append(judged.submission.id, judged.call().name(), RecordKind::Decision(Box::new(told)))
+        let event = DecisionWriter { session: self, judged }.event(ruling, refusal);
+        self.append(judged.submission.id, judged.call().name(), AuditEvent::Decision(Box::new(event)))
     }
 
     /// Records that a call is asked about; a yes is tied to the digest.
@@ -219,9 +222,9 @@ impl Session {
         refusal: &Refusal,
         digest: &str,
     ) -> Result<(), Box<Refusal>> {
-        let told = DecisionWriter { session: self, judged }.told(Ruled::Question, Some(refusal));
-        let told = DecisionTold { digest: Some(digest.to_owned()), ..told };
-        self.append(judged.submission.id, judged.call().name(), RecordKind::Decision(Box::new(told)))
+        let event = DecisionWriter { session: self, judged }.event(Ruled::Question, Some(refusal));
+        let event = DecisionEvent { digest: Some(digest.to_owned()), ..event };
+        self.append(judged.submission.id, judged.call().name(), AuditEvent::Decision(Box::new(event)))
     }
 }
 
@@ -232,10 +235,10 @@ struct DecisionWriter<'a> {
 }
 
 impl DecisionWriter<'_> {
-    fn told(&self, ruling: Ruled, refusal: Option<&Refusal>) -> DecisionTold {
+    fn event(&self, ruling: Ruled, refusal: Option<&Refusal>) -> DecisionEvent {
         let judged = self.judged;
         let Kept { input, cut, secrets } =
-            judged.submission.input.as_deref().map_or_else(|| self.not_input(), Kept::of);
+            judged.submission.input.as_deref().map_or_else(|| self.not_input(), Kept::new);
         let secrets = judged.secrets.get_or_init(|| secrets);
         let deciding = self.judged.verdict.deciding();
         let reason = deciding.map(|entry| &entry.opinion.reason);
@@ -252,20 +255,22 @@ impl DecisionWriter<'_> {
         let (hosts, shell) = (&self.judged.claims.hosts, self.judged.claims.shell.is_some());
         let more = [self.judged.survey.facts.paths.len(), hosts.len(), parts.len()]
             .map(|count| count.saturating_sub(MOST));
-        DecisionTold {
-            decision: Some(self.judged.verdict.decision),
-            step: Some(self.judged.verdict.step),
+        DecisionEvent {
+            decision: Some(self.judged.verdict.decision.word().into()),
+            step: Some(self.judged.verdict.step.into()),
             ruling,
-            code: refusal.map(|refusal| refusal.code),
+            code: refusal.map(|refusal| refusal.code.as_str().into()),
             reason: refusal.map(|refusal| secrets.kept(&refusal.reason)).or_else(why),
             rule: rule.map(|rule| secrets.kept(&rule)),
             source: source.map(|source| secrets.kept(&source)),
             cwd: judged.submission.cwd.as_ref().map(path_text),
             shape: self.shape(),
-            mode: Some(judged.mode.word()),
-            bash: Some(judged.bash).filter(|bash| shell && *bash != BashMode::Ask).map(BashMode::word),
+            mode: Some(judged.mode.word().into()),
+            bash: Some(judged.bash)
+                .filter(|bash| shell && *bash != BashMode::Ask)
+                .map(|bash| bash.word().into()),
             shell: self.shell(secrets),
-            input,
+            input: input.map(Into::into),
             cut,
             paths: self
                 .judged
@@ -299,7 +304,7 @@ impl DecisionWriter<'_> {
         }
     }
 
-    fn said(&self) -> Explainer<'_> {
+    fn explainer(&self) -> Explainer<'_> {
         Explainer { call: self.judged.call(), claims: &self.judged.claims, facts: &self.judged.survey.facts }
     }
 
@@ -307,17 +312,18 @@ impl DecisionWriter<'_> {
     fn not_input(&self) -> Kept {
         let said = self.judged.claims.shell.as_ref().and_then(ShellClaim::said);
         let said = said.or_else(|| Some(self.judged.submission.process.as_ref()?.command_line.as_str()));
-        Kept { secrets: said.map(Secrets::of_text).unwrap_or_default(), ..Kept::default() }
+        Kept { secrets: said.map(Secrets::find_in_text).unwrap_or_default(), ..Kept::default() }
     }
 
     fn denial(&self, refusal: &Refusal, secrets: &Secrets) -> Denial {
-        let change = self.judged.verdict.deciding().map(|entry| secrets.kept(&self.said().change(entry)));
+        let change =
+            self.judged.verdict.deciding().map(|entry| secrets.kept(&self.explainer().change(entry)));
         self.session.denial(self.judged.submission.id, refusal, change.into_iter().collect(), secrets)
     }
 
     fn path(&self, fact: &PathFact, secrets: &Secrets) -> RecordedPath {
         RecordedPath {
-            operation: fact.operation.word(),
+            operation: fact.operation.word().into(),
             asked: secrets.kept(&fact.shown),
             real: fact
                 .real
@@ -339,16 +345,16 @@ impl DecisionWriter<'_> {
     }
 
     /// The parts that ask or deny, the one that decides first.
-    fn parts(&self, parts: &[&TrailEntry], secrets: &Secrets) -> Vec<PartTold> {
-        let said = self.said();
-        let told = |entry: &TrailEntry| {
+    fn parts(&self, parts: &[&TrailEntry], secrets: &Secrets) -> Vec<RecordedPart> {
+        let said = self.explainer();
+        let event = |entry: &TrailEntry| {
             let reason = &entry.opinion.reason;
             let (rule, source) = explain::rule(reason);
             let rule = rule.or_else(|| explain::safeguard(reason).map(str::to_owned));
-            PartTold {
+            RecordedPart {
                 part: secrets.kept(&said.part(entry.part)),
-                decision: entry.opinion.decision,
-                step: entry.step,
+                decision: entry.opinion.decision.word().into(),
+                step: entry.step.into(),
                 reason: secrets.kept(&explain::clause(reason)),
                 rule: rule.map(|rule| secrets.kept(&rule)),
                 source: source.map(|source| secrets.kept(&source)),
@@ -358,7 +364,7 @@ impl DecisionWriter<'_> {
         let decides = |entry: &&&TrailEntry| deciding.is_some_and(|one| std::ptr::eq(one, **entry));
         let first = parts.iter().filter(decides);
         let rest = parts.iter().filter(|entry| !decides(entry));
-        first.chain(rest).take(MOST).map(|entry| told(entry)).collect()
+        first.chain(rest).take(MOST).map(|entry| event(entry)).collect()
     }
 }
 
@@ -371,9 +377,9 @@ fn process(shown: &ProcessShown) -> ProcessShown {
     }
 }
 
-fn hook(word: &HookWord) -> HookTold {
-    HookTold {
-        decision: word.decision,
+fn hook(word: &HookWord) -> RecordedHook {
+    RecordedHook {
+        decision: word.decision.word().into(),
         by: kept_text(&word.by),
         reason: kept_text(&word.reason),
         doubt: word.is_doubt(),
@@ -381,6 +387,6 @@ fn hook(word: &HookWord) -> HookTold {
 }
 
 /// Records the outcome of a permitted call.
-pub(crate) fn record_outcome(shared: &Shared, id: u64, tool: &str, told: OutcomeTold) -> io::Result<()> {
-    shared.journal.append(&record(shared, id, tool, RecordKind::Outcome(told)))
+pub(crate) fn record_outcome(shared: &Shared, id: u64, tool: &str, event: OutcomeEvent) -> io::Result<()> {
+    shared.journal.append(&record(shared, id, tool, AuditEvent::Outcome(event)))
 }

@@ -75,6 +75,43 @@ pub enum RefusalCode {
     Io,
 }
 
+impl RefusalCode {
+    /// The code in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OutOfScope => "OutOfScope",
+            Self::RequiresApproval => "RequiresApproval",
+            Self::Denied => "Denied",
+            Self::PathNotAllowed => "PathNotAllowed",
+            Self::ReadOnly => "ReadOnly",
+            Self::Unresolved => "Unresolved",
+            Self::Disguised => "Disguised",
+            Self::SpecialFile => "SpecialFile",
+            Self::NotRead => "NotRead",
+            Self::StaleRead => "StaleRead",
+            Self::InvalidInput => "InvalidInput",
+            Self::NotFound => "NotFound",
+            Self::AlreadyExists => "AlreadyExists",
+            Self::IsAFolder => "IsAFolder",
+            Self::NotAFolder => "NotAFolder",
+            Self::NotEmpty => "NotEmpty",
+            Self::NoMatch => "NoMatch",
+            Self::NotUnique => "NotUnique",
+            Self::NoChange => "NoChange",
+            Self::TooLarge => "TooLarge",
+            Self::NotText => "NotText",
+            Self::Redacted => "Redacted",
+            Self::Changed => "Changed",
+            Self::BudgetSpent => "BudgetSpent",
+            Self::NotFetched => "NotFetched",
+            Self::BashNotAllowed => "BashNotAllowed",
+            Self::NotHeld => "NotHeld",
+            Self::NotRecorded => "NotRecorded",
+            Self::Io => "Io",
+        }
+    }
+}
+
 /// A no, in the one envelope of every way in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
@@ -418,14 +455,14 @@ fn capitalized(text: &str) -> String {
 
 impl Refusal {
     /// A part that is no path: a command, a host, a tool. `subject` names it.
-    pub(crate) fn of_part(
+    pub(crate) fn for_part(
         tool: &str,
         principal: &Principal,
         subject: &str,
         reason: &Reason,
         approvable: bool,
     ) -> Self {
-        if let Some(refusal) = Self::of_shell(tool, reason) {
+        if let Some(refusal) = Self::for_shell(tool, reason) {
             return refusal;
         }
         let hint = match principal {
@@ -451,7 +488,7 @@ impl Refusal {
     }
 
     /// A shell that may not run.
-    fn of_shell(tool: &str, reason: &Reason) -> Option<Self> {
+    fn for_shell(tool: &str, reason: &Reason) -> Option<Self> {
         let (code, message) = match reason {
             Reason::BashNotAllowed => (
                 RefusalCode::BashNotAllowed,

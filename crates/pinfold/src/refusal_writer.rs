@@ -40,7 +40,7 @@ impl<'a> RefusalWriter<'a> {
         }
         let subject = self.subject(entry.part);
         let refusal =
-            Refusal::of_part(self.tool, &self.shared.identity.principal, &subject, reason, approvable);
+            Refusal::for_part(self.tool, &self.shared.identity.principal, &subject, reason, approvable);
         match (reason, self.safeguard(entry.part)) {
             // That it is not listed is one thing; that nobody should list it another.
             (Reason::NotListed, Some(about)) => {

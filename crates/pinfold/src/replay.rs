@@ -16,8 +16,9 @@ use pinfold_policy::{
 };
 use serde_json::{Value, json};
 
-use crate::audit::read::{Call, DecisionRead, HookRead};
-use crate::check::{Answer, BadLine, Desk};
+use crate::audit::read::Call;
+use crate::audit::{DecisionEvent, RecordedHook};
+use crate::check::{Answer, BadLine, CheckService};
 use crate::settings::project_root;
 
 /// The basis of the judgement, beside the settings.
@@ -117,7 +118,7 @@ impl NotAgain {
 /// Judges calls of the past. They are handed in in the order of the record.
 #[derive(Debug)]
 pub struct Replay {
-    desk: Desk,
+    service: CheckService,
     changed: Changed,
     home: Option<PathBuf>,
     /// The folder that counts instead of the recorded one.
@@ -136,9 +137,9 @@ struct Chosen {
 }
 
 impl Replay {
-    /// By the settings behind this desk. `home`: where projects end.
-    pub fn new(desk: Desk, home: Option<PathBuf>, changed: Changed) -> Self {
-        Self { desk, changed, home, folder: None, projects: HashMap::new(), granted: HashSet::new() }
+    /// By the settings behind this service. `home`: where projects end.
+    pub fn new(service: CheckService, home: Option<PathBuf>, changed: Changed) -> Self {
+        Self { service, changed, home, folder: None, projects: HashMap::new(), granted: HashSet::new() }
     }
 
     /// The same as if all calls were made in this folder.
@@ -154,7 +155,7 @@ impl Replay {
     pub fn judge(&mut self, call: &Call) -> Result<Again, NotAgain> {
         let line = self.line(call)?;
         let answer =
-            self.desk.answer_after(line.as_bytes(), word(&call.judged)).map_err(|bad| unjudged(&bad))?;
+            self.service.answer_after(line.as_bytes(), word(&call.judged)).map_err(|bad| unjudged(&bad))?;
         self.compare(call, answer)
     }
 
@@ -171,7 +172,7 @@ impl Replay {
     /// [`NotAgain`].
     pub fn judge_with_offer(&mut self, call: &Call) -> Result<(Again, Offer), NotAgain> {
         let line = self.line(call)?;
-        let judged = self.desk.answer_with_offer(line.as_bytes(), word(&call.judged));
+        let judged = self.service.answer_with_offer(line.as_bytes(), word(&call.judged));
         let (answer, offer) = judged.map_err(|bad| unjudged(&bad))?;
         Ok((self.compare(call, answer)?, offer))
     }
@@ -201,7 +202,7 @@ impl Replay {
         Ok(Again { answer, compared, moved })
     }
 
-    /// The call as a line for the desk.
+    /// The call as a line for the service.
     fn line(&mut self, call: &Call) -> Result<String, NotAgain> {
         let was = &call.judged;
         if call.agents.len() > 1 || was.armed {
@@ -249,7 +250,7 @@ impl Replay {
         Ok(line.to_string())
     }
 
-    fn mode(&self, was: &DecisionRead, chosen: Chosen) -> Value {
+    fn mode(&self, was: &DecisionEvent, chosen: Chosen) -> Value {
         match self.changed.mode {
             ModeNow::Chosen(mode) => json!(mode.word()),
             ModeNow::Settings if chosen.mode => Value::Null,
@@ -264,7 +265,7 @@ impl Replay {
         if let Some(known) = self.projects.get(project) {
             return Ok(*known);
         }
-        let merged: Merged = self.desk.settings(project).map_err(|bad| unjudged(&bad))?;
+        let merged: Merged = self.service.settings(project).map_err(|bad| unjudged(&bad))?;
         let chosen = Chosen {
             mode: is_said(&merged.mode),
             bash: is_said(&merged.bash).then_some(merged.bash.value),
@@ -277,7 +278,7 @@ impl Replay {
 
 /// Which commands need no question, where that is not for the settings to say. Nothing of ours holds what an agent runs
 /// itself, so that it being held excuses no question; that it only reads does.
-fn bash(was: &DecisionRead, chosen: Chosen) -> Option<&str> {
+fn bash(was: &DecisionEvent, chosen: Chosen) -> Option<&str> {
     match chosen.bash {
         Some(BashMode::Sandboxed) if was.theirs => Some(BashMode::ReadOnly.word()),
         Some(_) => None,
@@ -293,7 +294,7 @@ fn unjudged(bad: &BadLine) -> NotAgain {
 }
 
 /// The decision and its step; a call that was not understood was denied.
-pub fn decided(was: &DecisionRead) -> (&str, &str) {
+pub fn decided(was: &DecisionEvent) -> (&str, &str) {
     let step = was.step.as_deref().unwrap_or("unresolved");
     (was.decision.as_deref().unwrap_or(Decision::Deny.word()), step)
 }
@@ -308,16 +309,16 @@ fn after_grants(answer: &Answer) -> bool {
 }
 
 /// The word of hooks then.
-fn word(was: &DecisionRead) -> Option<HookWord> {
-    let HookRead { decision, by, reason, doubt } = was.hook.as_ref()?;
+fn word(was: &DecisionEvent) -> Option<HookWord> {
+    let RecordedHook { decision, by, reason, doubt } = was.hook.as_ref()?;
     let decisions = [Decision::Allow, Decision::Ask, Decision::Deny];
-    let decision = decisions.into_iter().find(|known| known.word() == decision)?;
+    let decision = decisions.into_iter().find(|known| known.word() == *decision)?;
     let origin = if *doubt { WordOrigin::Doubt(None) } else { WordOrigin::Hook };
     Some(HookWord { decision, reason: reason.clone(), by: by.clone(), only: Vec::new(), origin })
 }
 
 /// Returns true if the call would touch other places now.
-fn moved(was: &DecisionRead, answer: &Answer) -> bool {
+fn moved(was: &DecisionEvent, answer: &Answer) -> bool {
     let Some(considered) = &answer.considered else { return false };
     let facts = &considered.facts.paths;
     if was.more > 0 || was.paths.len() != facts.len() {
@@ -329,7 +330,7 @@ fn moved(was: &DecisionRead, answer: &Answer) -> bool {
         Ok(below) => show(below.as_os_str()),
         Err(_) => show(real.as_os_str()),
     };
-    let differs = |(then, now): (&crate::audit::read::PathRead, &pinfold_policy::PathFact)| {
+    let differs = |(then, now): (&crate::audit::RecordedPath, &pinfold_policy::PathFact)| {
         let real = now.real.as_deref().map(shown).filter(|real| *real != now.shown);
         then.asked != now.shown || then.real != real
     };

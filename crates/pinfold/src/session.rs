@@ -160,7 +160,7 @@ pub struct WeakSession {
 }
 
 impl WeakSession {
-    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         Self { shared: Arc::downgrade(shared) }
     }
 
@@ -178,8 +178,8 @@ impl std::fmt::Debug for WeakSession {
 
 /// The state that a session, its permits and its targets have in common.
 pub(crate) struct Shared {
-    pub(crate) identity: Identity,
-    pub(crate) bounds: Bounds,
+    pub(crate) identity: SessionIdentity,
+    pub(crate) bounds: SessionBounds,
     pub(crate) rules: SessionRules,
     pub(crate) consent: ConsentOptions,
     pub(crate) hosts: ToolHosts,
@@ -188,14 +188,14 @@ pub(crate) struct Shared {
     pub(crate) executed_by: ExecutedBy,
     pub(crate) journal: Arc<dyn Journal>,
     /// The sessions that began below this one.
-    children: Mutex<Vec<Child>>,
+    children: Mutex<Vec<ChildSession>>,
     calls: AtomicU64,
     /// The parser of calls: where the agent executes them, texts that only the operation would use may be missing.
     pub(crate) parse: ParseCall,
 }
 
 /// The names of a session and of its principal.
-pub(crate) struct Identity {
+pub(crate) struct SessionIdentity {
     /// The name of the session in the record.
     pub(crate) id: Arc<str>,
     pub(crate) principal: Principal,
@@ -208,7 +208,7 @@ pub(crate) struct Identity {
 }
 
 /// The places that a session may touch.
-pub(crate) struct Bounds {
+pub(crate) struct SessionBounds {
     pub(crate) line: Line,
     pub(crate) folder_choice: FolderChoice,
     pub(crate) scope: Scope,
@@ -243,7 +243,7 @@ pub(crate) struct ToolHosts {
 }
 
 /// A session that began below another.
-struct Child {
+struct ChildSession {
     session: WeakSession,
     /// Its policy, by what holds above.
     policy: Box<dyn Fn(&Session) -> Policy + Send + Sync>,
@@ -306,11 +306,11 @@ impl Session {
             ExecutedBy::Pinfold => ToolCall::parse,
             ExecutedBy::Agent => ToolCall::parse_for_verdict,
         };
-        Ok(Self::over(map(line), plan, journal, parse))
+        Ok(Self::with_line(map(line), plan, journal, parse))
     }
 
     /// The session of a plan over its line. `parse`: how much of a call has to be there.
-    pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: ParseCall) -> Self {
+    pub(crate) fn with_line(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: ParseCall) -> Self {
         let Plan { id, scope, principal, access, interaction, guards, shells, web, policy, .. } = plan;
         let Plan {
             bases,
@@ -330,8 +330,8 @@ impl Session {
         let folders = RecordedFolders::new(&line, &scope);
         let (shown, roots) = (shown(&line), line.roots().map(|root| root.display().to_string()).collect());
         let shared = Shared {
-            identity: Identity { id: id.into(), principal, name: name.into(), lineage, folders },
-            bounds: Bounds { line, folder_choice, scope, access, guards, shown, roots },
+            identity: SessionIdentity { id: id.into(), principal, name: name.into(), lineage, folders },
+            bounds: SessionBounds { line, folder_choice, scope, access, guards, shown, roots },
             rules: SessionRules {
                 policy: RwLock::new(Arc::new(policy)),
                 grants: SessionGrants::new(bases),
@@ -356,7 +356,7 @@ impl Session {
 
     /// The same session, not kept.
     pub fn downgrade(&self) -> WeakSession {
-        WeakSession::of(&self.shared)
+        WeakSession::new(&self.shared)
     }
 
     /// Returns true if an approver is asked about hosts that no rule allows, when a process connects to one.
@@ -450,7 +450,7 @@ impl Session {
         let mut children = self.shared.children.lock().unwrap_or_else(PoisonError::into_inner);
         child.set_policy(policy(self));
         children.retain(|child| child.session.upgrade().is_some());
-        children.push(Child { session: child.downgrade(), policy: Box::new(policy) });
+        children.push(ChildSession { session: child.downgrade(), policy: Box::new(policy) });
     }
 
     /// Updates the policies of the sessions below: rules or the mode have changed.

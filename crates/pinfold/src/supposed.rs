@@ -112,7 +112,7 @@ fn without_a_place(why: Why) -> Stands {
 }
 
 /// `~ana/x` where the person is `ana`: the same as `~/x`, which programs that look up users take it for.
-pub(crate) fn of_own_home(path: &PathText, home: &Path) -> Option<PathText> {
+pub(crate) fn expand_own_home(path: &PathText, home: &Path) -> Option<PathText> {
     let text = path.as_os_str().to_str()?.strip_prefix('~')?;
     let (user, rest) = text.split_at(text.find('/').unwrap_or(text.len()));
     (!user.is_empty() && home.file_name()? == user).then(|| PathText::new(format!("~{rest}")))

@@ -93,7 +93,7 @@ pub(crate) fn survey(
             .home()
             .filter(|_| matches!(claim.origin, Origin::Foreign | Origin::Supposed(_)));
         let of_home =
-            claim.path.as_ref().zip(home).and_then(|(path, home)| supposed::of_own_home(path, home));
+            claim.path.as_ref().zip(home).and_then(|(path, home)| supposed::expand_own_home(path, home));
         let words = of_home.as_ref().or(claim.path.as_ref());
         let words = words.map_or(start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
@@ -120,15 +120,15 @@ pub(crate) fn survey(
         let becomes = goes_to(claim.operation, found.get(index + 1));
         let mut fact = fact(shared, claim.operation, resolution, becomes);
         if fact.guarded.is_none() {
-            fact.guarded = in_a_folder(shared, claims, claim, resolution);
+            fact.guarded = guard_in_folder(shared, claims, claim, resolution);
         }
         if claim.origin.command().is_some() {
-            of_command(shared, policy, start_of(claim), claim, &mut fact);
+            add_command_facts(shared, policy, start_of(claim), claim, &mut fact);
         }
         if may_read && fact.guarded.is_none() {
             // What is known to do nothing else may as well read.
             fact.guarded =
-                place(resolution).and_then(|place| guarded::of_place(shared, place, Operation::Read));
+                place(resolution).and_then(|place| guarded::find_at(shared, place, Operation::Read));
         }
         if is_private_to_shells(shared, claim, &fact) {
             (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
@@ -157,7 +157,7 @@ pub(crate) fn survey(
 }
 
 /// Adds what a command reaches beside the one place that its words say.
-fn of_command(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim, fact: &mut PathFact) {
+fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim, fact: &mut PathFact) {
     let written = claim.path.as_ref().map_or(Path::new("."), |path| Path::new(path.as_os_str()));
     if claim.wild {
         matching(shared, start, written, fact);
@@ -168,14 +168,14 @@ fn of_command(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim,
         // What the line makes by then is there when it is read.
         let resolution = shared.bounds.line.resolve(
             start,
-            &paths::PathClaim::new(by_words(&start.join(written))),
+            &paths::PathClaim::new(without_dots(&start.join(written))),
             LastLink::Follow,
         );
-        fact.guarded = place(&resolution).and_then(|place| guarded::of_place(shared, place, fact.operation));
+        fact.guarded = place(&resolution).and_then(|place| guarded::find_at(shared, place, fact.operation));
         fact.real = place(&resolution).map(|place| place.real().to_owned());
     }
     if fact.guarded.is_none() && matches!(fact.operation, Operation::Search | Operation::CopyFrom) {
-        fact.guarded_below = below(shared, start, written, fact);
+        fact.guarded_below = guard_below(shared, start, written, fact);
         if fact.kind == Kind::Folder && policy.rules(Effect::Deny).has_paths() {
             let resolution = foreign_cwd::resolve(shared, start, written);
             let place = place(&resolution);
@@ -186,7 +186,7 @@ fn of_command(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim,
 }
 
 /// A path in which each `..` takes back the name in front of it.
-fn by_words(path: &Path) -> PathBuf {
+fn without_dots(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {
@@ -206,7 +206,7 @@ fn matching(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) 
     let behind = names.iter().collect::<PathBuf>();
     fact.asked = folder.asked().join(&behind);
     fact.real = Some(folder.real().join(&behind));
-    let Matches { real, guarded, unknown } = matches::below(shared, folder, &names, fact.operation);
+    let Matches { real, guarded, unknown } = matches::find(shared, folder, &names, fact.operation);
     fact.matched = real;
     fact.guarded = fact.guarded.take().or(guarded);
     if unknown && !fact.operation.writes() {
@@ -217,19 +217,19 @@ fn matching(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) 
 }
 
 /// The guard that something below a folder meets of which a command reads everything.
-fn below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -> Option<GuardHit> {
+fn guard_below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -> Option<GuardHit> {
     let real = fact.real.as_deref().filter(|_| fact.kind != Kind::File)?;
     let guard = shared.bounds.guards.read_below(real, shared.bounds.line.home()).map(guarded::hit);
     guard.or_else(|| {
         let resolution = foreign_cwd::resolve(shared, start, written);
         let place = place(&resolution).filter(|_| shared.bounds.guards.reads_anywhere())?;
-        guarded::below(shared, place, Operation::Read, None)
+        guarded::find_below(shared, place, Operation::Read, None)
     })
 }
 
 /// The guard that a file meets when a command puts it into a folder that is there: `cp a/.mcp.json sub` says only the
 /// folder, and the file keeps its name.
-fn in_a_folder(
+fn guard_in_folder(
     shared: &Shared,
     claims: &Claims,
     claim: &PathClaim,
@@ -247,7 +247,7 @@ fn in_a_folder(
         let name = Path::new(source.path.as_ref()?.as_os_str()).file_name()?;
         let there = paths::PathClaim::new(folder.real().join(name).as_os_str());
         let resolution = shared.bounds.line.resolve(Path::new("/"), &there, LastLink::Follow);
-        guarded::of_place(shared, place(&resolution)?, claim.operation)
+        guarded::find_at(shared, place(&resolution)?, claim.operation)
     })
 }
 
@@ -317,8 +317,8 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
     };
     let (kind, names) = kind(place.kind());
     let whole = matches!(operation, Operation::Delete | Operation::MoveFrom | Operation::CopyFrom);
-    let guarded = guarded::of_place(shared, place, operation)
-        .or_else(|| if whole { guarded::below(shared, place, operation, becomes) } else { None });
+    let guarded = guarded::find_at(shared, place, operation)
+        .or_else(|| if whole { guarded::find_below(shared, place, operation, becomes) } else { None });
     PathFact {
         shown: shared.show(place.asked()),
         operation,

@@ -50,7 +50,7 @@ impl Targets {
             found.into_iter().map(|(operation, resolution)| Target::new(shared, operation, resolution));
         let shells = shared.hosts.shells.clone().filter(|_| claims.shell.is_some());
         let web = shared.hosts.web.clone().filter(|_| claims.hosts.iter().any(|host| host.at.is_some()));
-        let session = WeakSession::of(shared);
+        let session = WeakSession::new(shared);
         Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter(), shells, web, session, id })
     }
 
@@ -249,7 +249,7 @@ impl ReadTarget {
 
     /// The guard that keeps a file met on a walk from being read.
     pub fn guard_of(&self, real: &Path, open: impl FnOnce() -> Option<File>) -> Option<GuardHit> {
-        guarded::of_member(&self.shared, real, open)
+        guarded::find_for_member(&self.shared, real, open)
     }
 
     /// Copies the file or folder to a place where nothing stands.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinfold::audit::Memory;
-use pinfold::check::{Answer, Desk};
+use pinfold::check::{Answer, CheckService};
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Decision, Layer, Settings};
 use pinfold::settings::Situation;
@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 /// A folder that no machine has.
 const PROJECT: &str = "/no-such-folder/u/proj";
 
-fn desk() -> Desk {
-    Desk::new(Ambient::claim(), PROJECT.into()).with_home(Some("/no-such-folder/u".into()))
+fn desk() -> CheckService {
+    CheckService::new(Ambient::claim(), PROJECT.into()).with_home(Some("/no-such-folder/u".into()))
 }
 
 fn answer(line: &Value) -> Result<Answer, String> {
@@ -437,7 +437,7 @@ fn a_line_and_a_session_decide_alike() {
     let situation = Situation { project: project.clone(), ..Situation::default() };
     let plan = plan.with_settings(&Ambient::claim(), &merge(&[settings]), &situation).unwrap();
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
-    let mut desk = Desk::new(Ambient::claim(), project).with_home(Some(home));
+    let mut desk = CheckService::new(Ambient::claim(), project).with_home(Some(home));
     let mut decisions = HashSet::new();
     for tool in ["Read", "Write", "Edit", "Delete", "LS", "MakeDir"] {
         for path in [

@@ -154,7 +154,7 @@ impl Narrowed {
         }
         let Self { line, plan, above, definition } = self;
         let (journal, mode) = (Arc::clone(&above.shared().journal), plan.policy.mode);
-        let session = Session::over(line, Plan { shells, ..plan }, journal, ToolCall::parse);
+        let session = Session::with_line(line, Plan { shells, ..plan }, journal, ToolCall::parse);
         // It is never in a looser mode than the one that it began in.
         above.add_child(&session, move |above| {
             let mut policy = above.policy_below(definition.as_ref());

@@ -6,7 +6,7 @@ use pinfold_scrub::Scrubber;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::record::Cut;
+use super::event::Cut;
 
 /// The most bytes of one text that are kept: any command that a person would read.
 const LONGEST_TEXT: usize = 4 << 10;
@@ -28,16 +28,16 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) fn of(input: &Value) -> Self {
+    pub(crate) fn new(input: &Value) -> Self {
         let mut keep = Keep { left: LONGEST_INPUT, at: String::new(), cuts: Vec::new(), found: false };
         let Some(mut kept) = keep.value(input, DEEPEST) else {
             let cut = vec![cut(String::new(), input.to_string().as_bytes())];
-            return Self { input: None, cut, secrets: Secrets::of(input) };
+            return Self { input: None, cut, secrets: Secrets::find(input) };
         };
         // Once more, now with the names under which texts stand: a value behind `password` is one.
         let by_name = Scrubber::default().scrub_json(&mut kept);
         let found = keep.found || !by_name.is_empty();
-        let secrets = if found { Secrets::of(input) } else { Secrets::default() };
+        let secrets = if found { Secrets::find(input) } else { Secrets::default() };
         Self { input: Some(kept), cut: keep.cuts, secrets }
     }
 }
@@ -146,7 +146,7 @@ const SHORTEST_LINE: usize = 8;
 
 impl Secrets {
     /// Finds the secrets of an input.
-    pub(crate) fn of(input: &Value) -> Self {
+    pub(crate) fn find(input: &Value) -> Self {
         let mut secrets = Self::default();
         // By hand, not by calls: an input may be nested as deep as whoever wrote it liked.
         let mut rest = vec![(None, input)];
@@ -165,7 +165,7 @@ impl Secrets {
     }
 
     /// Finds the secrets of a text.
-    pub(crate) fn of_text(text: &str) -> Self {
+    pub(crate) fn find_in_text(text: &str) -> Self {
         let mut secrets = Self::default();
         secrets.look_at(None, text);
         secrets.in_order()
@@ -241,14 +241,14 @@ mod tests {
     #[test]
     fn what_is_short_is_kept_as_it_is() {
         let input = json!({"command": "ls", "deep": [{"a~/b": [1, null, true, "ä"]}]});
-        assert_eq!(Kept::of(&input), Kept { input: Some(input), ..Kept::default() });
+        assert_eq!(Kept::new(&input), Kept { input: Some(input), ..Kept::default() });
     }
 
     #[test]
     fn a_long_text_is_cut_at_a_character_and_told_whole() {
         let text = "ä".repeat(LONGEST_TEXT);
         let input = json!({"edits": [{"x": 1}, {"new/string": text}]});
-        let Kept { input: kept, cut: cuts, .. } = Kept::of(&input);
+        let Kept { input: kept, cut: cuts, .. } = Kept::new(&input);
         let kept = kept.unwrap();
         let kept = kept["edits"][1]["new/string"].as_str().unwrap();
         assert!(kept.len() <= LONGEST_TEXT && kept.len() > LONGEST_TEXT - 8 && kept.ends_with("ä…"));
@@ -268,7 +268,7 @@ mod tests {
             (many(json!([])), false),
             (json!({"k".repeat(LONGEST_INPUT): 1}), false),
         ] {
-            let Kept { input: kept, cut: cuts, .. } = Kept::of(&input);
+            let Kept { input: kept, cut: cuts, .. } = Kept::new(&input);
             assert_eq!(kept.is_some(), is_kept);
             let size = kept.map_or(0, |kept| kept.to_string().len());
             assert!(size <= LONGEST_INPUT + 1024 && !cuts.is_empty(), "{size}");
@@ -298,7 +298,7 @@ mod tests {
             json!(secret),
             json!({ secret.clone(): 1 }),
         ] {
-            let kept = Kept::of(&input).input.unwrap().to_string();
+            let kept = Kept::new(&input).input.unwrap().to_string();
             assert!(!kept.contains(&secret[..12]), "{kept}");
         }
         assert!(!kept_text(&format!("no such tool: {secret}")).contains(&secret[..12]));
@@ -319,11 +319,11 @@ mod tests {
                 "MIIEpAIBAAKCAQEA04up8hoqzS1",
             ),
         ] {
-            let secrets = Kept::of(&input).secrets;
+            let secrets = Kept::new(&input).secrets;
             let kept = secrets.kept(told);
             assert!(kept.contains("[REDACTED:"), "{input}: {kept}");
             assert_eq!(secrets.kept("plain words"), "plain words");
         }
-        assert_eq!(Kept::of(&json!({"command": "echo hunter2hunter2"})).secrets, Secrets::default());
+        assert_eq!(Kept::new(&json!({"command": "echo hunter2hunter2"})).secrets, Secrets::default());
     }
 }

@@ -10,12 +10,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-mod told;
-
-pub use told::{
-    AnswerTold, Cut, DecisionTold, EndTold, HookTold, HostTold, NotWrittenTold, NoteTold, OutcomeTold,
-    PartTold, RecordedPath, Ruled, RunDenial, Seal, StartTold,
-};
+use super::event::AuditEvent;
 
 /// The version of the format.
 pub const VERSION: u32 = 2;
@@ -50,7 +45,7 @@ pub struct Record {
     pub tool: Cow<'static, str>,
     /// The event.
     #[serde(flatten)]
-    pub kind: RecordKind,
+    pub event: AuditEvent,
 }
 
 fn in_words<T: Display + ?Sized, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
@@ -65,64 +60,9 @@ fn is_alone(agents: &Arc<[String]>) -> bool {
     agents.len() < 2
 }
 
-/// The event of a record.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum RecordKind {
-    /// A call was decided about; written before the deed.
-    Decision(Box<DecisionTold>),
-    /// A question was answered, or its time ran out.
-    Answer(Box<AnswerTold>),
-    /// Rules of an answer were not written to settings. They hold for the session.
-    #[serde(rename = "not-written")]
-    NotWritten(NotWrittenTold),
-    /// A permitted deed ended.
-    Outcome(OutcomeTold),
-    /// A run began, or a session of an agent.
-    Start(Box<StartTold>),
-    /// The kernel, or what stands beside it, refused something to a run.
-    Refusal(Box<RunDenial>),
-    /// A run ended, or a session of an agent.
-    End(Box<EndTold>),
-    /// The journal says something about itself.
-    Note(NoteTold),
-}
-
-impl RecordKind {
-    /// The kind in a word, as it stands in a line.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Decision(_) => "decision",
-            Self::Answer(_) => "answer",
-            Self::NotWritten(_) => "not-written",
-            Self::Outcome(_) => "outcome",
-            Self::Start(_) => "start",
-            Self::Refusal(_) => "refusal",
-            Self::End(_) => "end",
-            Self::Note(_) => "note",
-        }
-    }
-
-    /// The decision, if the record is one.
-    pub fn decision(&self) -> Option<&DecisionTold> {
-        if let Self::Decision(told) = self { Some(told) } else { None }
-    }
-
-    /// The outcome, if the record is one.
-    pub fn outcome(&self) -> Option<&OutcomeTold> {
-        if let Self::Outcome(told) = self { Some(told) } else { None }
-    }
-
-    /// The answer, if the record is one.
-    pub fn answer(&self) -> Option<&AnswerTold> {
-        if let Self::Answer(told) = self { Some(told) } else { None }
-    }
-}
-
 impl Record {
     /// A record about no call, now.
-    pub fn of_session(session: &Arc<str>, principal: &Arc<str>, kind: RecordKind) -> Self {
+    pub fn of_session(session: &Arc<str>, principal: &Arc<str>, event: AuditEvent) -> Self {
         Self {
             v: VERSION,
             at: jiff::Timestamp::now(),
@@ -131,7 +71,7 @@ impl Record {
             principal: Arc::clone(principal),
             agents: Arc::default(),
             tool: Cow::Borrowed(""),
-            kind,
+            event,
         }
     }
 }

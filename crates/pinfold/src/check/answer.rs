@@ -95,7 +95,7 @@ impl Answer {
             rule,
             source,
             safeguard: reason.and_then(explain::safeguard),
-            claims: explain::Explainer::of(&considered).claims(),
+            claims: explain::Explainer::new(&considered).claims(),
             refusal: considered.refusal.take(),
             warnings: Vec::new(),
             considered: Some(considered),
@@ -106,7 +106,7 @@ impl Answer {
     /// Each part of the call, with what decided about it.
     pub fn parts(&self) -> Vec<PartTold> {
         let Some(considered) = &self.considered else { return Vec::new() };
-        let said = explain::Explainer::of(considered);
+        let said = explain::Explainer::new(considered);
         let decided_by = considered.verdict.decided_by;
         let told = |(i, entry): (usize, &TrailEntry)| {
             let reason = &entry.opinion.reason;
@@ -142,7 +142,7 @@ impl Answer {
             return "call a tool that is known, with the input that it takes".to_owned();
         };
         match considered.verdict.deciding() {
-            Some(entry) => explain::Explainer::of(considered).change(entry),
+            Some(entry) => explain::Explainer::new(considered).change(entry),
             None => String::new(),
         }
     }

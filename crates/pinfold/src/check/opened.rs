@@ -309,7 +309,7 @@ impl Opening<'_> {
         let places = self.places;
         let roots = self.roots(plan.scope.enforce_write)?;
         let line = Line::imagined(places.display_root.clone(), places.home.clone(), roots);
-        Ok(Session::over(line, plan, Arc::new(Discard), ToolCall::parse_for_verdict))
+        Ok(Session::with_line(line, plan, Arc::new(Discard), ToolCall::parse_for_verdict))
     }
 
     /// A shell is off for an agent that no person watches, unless it was switched on.

@@ -186,6 +186,24 @@ pub enum Via {
     Earlier,
 }
 
+impl Via {
+    /// The channel in a word, as records and the protocol have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Silence => "silence",
+            Self::Terminal => "terminal",
+            Self::Socket => "socket",
+            Self::Web => "web",
+            Self::Webhook => "webhook",
+            Self::Client => "client",
+            Self::Hook => "hook",
+            Self::Judge => "judge",
+            Self::Embedder => "embedder",
+            Self::Earlier => "earlier",
+        }
+    }
+}
+
 impl Answer {
     /// Returns true if the call is permitted.
     pub fn is_yes(&self) -> bool {

@@ -86,8 +86,8 @@ impl Session {
     ) -> io::Result<Afterwards> {
         let call = ToolCall::parse_for_verdict(raw).ok();
         let tool = call.as_ref().map_or_else(|| raw.tool.clone(), |call| call.name().to_owned());
-        let secrets = Secrets::of(&raw.input);
-        Receipt::of_external(self.shared().clone(), id, tool, lasted, secrets).close(outcome)?;
+        let secrets = Secrets::find(&raw.input);
+        Receipt::for_external(self.shared().clone(), id, tool, lasted, secrets).close(outcome)?;
         if self.shared().consent.hooks.is_none() {
             return Ok(Afterwards::default());
         }

@@ -50,7 +50,7 @@ impl Request {
         const STEP: &str = "mode-default";
         let words: Vec<&str> = self.why.iter().map(|why| why.reason.as_str()).collect();
         let mode = Mode::WORDS.iter().filter_map(|word| Mode::parse(word).ok()).find(|mode| {
-            let asks = by_mode(*mode);
+            let asks = mode_clause(*mode);
             !words.is_empty() && words.iter().all(|reason| *reason == asks)
         })?;
         self.why.iter().all(|why| why.step == STEP).then_some(mode)
@@ -72,7 +72,7 @@ pub struct Asker {
 }
 
 /// A process that waits for the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProcessShown {
     /// Its number, as it is known outside.
@@ -239,6 +239,6 @@ pub struct WidthShown {
 }
 
 /// The clause for a decision of nothing but a mode.
-pub(crate) fn by_mode(mode: Mode) -> String {
+pub(crate) fn mode_clause(mode: Mode) -> String {
     format!("the mode {} says so", mode.word())
 }

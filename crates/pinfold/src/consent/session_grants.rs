@@ -103,10 +103,10 @@ impl State {
 impl SessionGrants {
     /// Keeps grants whose patterns are measured from `bases`.
     pub(crate) fn new(bases: Bases) -> Self {
-        Self::by_clock(bases, Timestamp::now)
+        Self::with_clock(bases, Timestamp::now)
     }
 
-    fn by_clock(bases: Bases, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+    fn with_clock(bases: Bases, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { bases, clock: Clock(Box::new(clock)), state: Mutex::default() }
     }
 
@@ -216,94 +216,92 @@ mod tests {
         Verdict { decision: Decision::Allow, step: "session-grant", trail, decided_by: 0 }
     }
 
-    fn holds(grants_of: &SessionGrants, name: &str) -> bool {
-        grants_of.grants().place(name.as_ref(), Class::Write).is_some()
+    fn holds(session: &SessionGrants, name: &str) -> bool {
+        session.grants().place(name.as_ref(), Class::Write).is_some()
     }
 
     #[test]
     fn a_grant_ends_with_its_time_whoever_looks_first() {
         let second = Arc::new(AtomicI64::new(100));
         let seen = Arc::clone(&second);
-        let grants_of = SessionGrants::by_clock(Bases::default(), move || {
+        let session = SessionGrants::with_clock(Bases::default(), move || {
             Timestamp::UNIX_EPOCH + Duration::from_secs(seen.load(Ordering::Relaxed).unsigned_abs())
         });
         let end = Timestamp::UNIX_EPOCH + Duration::from_secs(160);
-        grants_of.give([place("/a")], &By::default(), GrantLifetime::Until(end));
-        grants_of.give([place("/b")], &By::default(), GrantLifetime::Session);
+        session.give([place("/a")], &By::default(), GrantLifetime::Until(end));
+        session.give([place("/b")], &By::default(), GrantLifetime::Session);
         second.store(159, Ordering::Relaxed);
-        assert!(holds(&grants_of, "/a") && grants_of.spend(&verdict(&[place("/a")])));
+        assert!(holds(&session, "/a") && session.spend(&verdict(&[place("/a")])));
         second.store(160, Ordering::Relaxed);
         // What was judged a moment before its end is not let through behind it.
-        assert!(!grants_of.spend(&verdict(&[place("/a"), place("/b")])));
-        assert!(!holds(&grants_of, "/a") && holds(&grants_of, "/b"));
-        assert_eq!(grants_of.list().len(), 1);
+        assert!(!session.spend(&verdict(&[place("/a"), place("/b")])));
+        assert!(!holds(&session, "/a") && holds(&session, "/b"));
+        assert_eq!(session.list().len(), 1);
         // A clock that is set back does not bring it back.
         second.store(100, Ordering::Relaxed);
-        assert!(!holds(&grants_of, "/a"));
+        assert!(!holds(&session, "/a"));
     }
 
     #[test]
     fn a_clock_that_is_set_back_prolongs_nothing() {
-        let grants_of = SessionGrants::by_clock(Bases::default(), || Timestamp::UNIX_EPOCH);
+        let session = SessionGrants::with_clock(Bases::default(), || Timestamp::UNIX_EPOCH);
         let end = Timestamp::UNIX_EPOCH + Duration::from_millis(30);
-        grants_of.give([place("/a")], &By::default(), GrantLifetime::Until(end));
-        assert!(holds(&grants_of, "/a"));
+        session.give([place("/a")], &By::default(), GrantLifetime::Until(end));
+        assert!(holds(&session, "/a"));
         std::thread::sleep(Duration::from_millis(40));
-        assert!(!holds(&grants_of, "/a") && !grants_of.spend(&verdict(&[place("/a")])));
+        assert!(!holds(&session, "/a") && !session.spend(&verdict(&[place("/a")])));
     }
 
     #[test]
     fn a_grant_for_so_many_calls_ends_with_the_last() {
-        let grants_of = SessionGrants::new(Bases::default());
-        grants_of.give([place("/a")], &By::default(), GrantLifetime::Calls(2));
+        let session = SessionGrants::new(Bases::default());
+        session.give([place("/a")], &By::default(), GrantLifetime::Calls(2));
         // Two parts of one call are one use.
-        assert!(grants_of.spend(&verdict(&[place("/a"), place("/a")])));
+        assert!(session.spend(&verdict(&[place("/a"), place("/a")])));
         assert_eq!(
-            grants_of.list().first().map(|kept| (kept.lasts, kept.used)),
+            session.list().first().map(|kept| (kept.lasts, kept.used)),
             Some((GrantLifetime::Calls(1), 1))
         );
-        assert!(grants_of.spend(&verdict(&[place("/a")])));
-        assert!(!holds(&grants_of, "/a") && !grants_of.spend(&verdict(&[place("/a")])));
+        assert!(session.spend(&verdict(&[place("/a")])));
+        assert!(!holds(&session, "/a") && !session.spend(&verdict(&[place("/a")])));
     }
 
     #[test]
     fn a_call_that_one_of_its_grants_is_missing_for_spends_none() {
-        let grants_of = SessionGrants::new(Bases::default());
-        grants_of.give([place("/a")], &By::default(), GrantLifetime::Calls(1));
-        assert!(!grants_of.spend(&verdict(&[place("/a"), place("/b")])));
-        assert!(holds(&grants_of, "/a"));
+        let session = SessionGrants::new(Bases::default());
+        session.give([place("/a")], &By::default(), GrantLifetime::Calls(1));
+        assert!(!session.spend(&verdict(&[place("/a"), place("/b")])));
+        assert!(holds(&session, "/a"));
     }
 
     #[test]
     fn what_is_taken_back_holds_no_more() {
-        let grants_of = SessionGrants::new(Bases::default());
-        grants_of.give([place("/a"), place("/b"), place("/a")], &By::default(), GrantLifetime::Session);
-        let kept = grants_of.list();
+        let session = SessionGrants::new(Bases::default());
+        session.give([place("/a"), place("/b"), place("/a")], &By::default(), GrantLifetime::Session);
+        let kept = session.list();
         assert_eq!(kept.iter().map(|kept| kept.number).collect::<Vec<_>>(), [1, 2]);
-        assert!(grants_of.revoke(1) && !grants_of.revoke(1) && !grants_of.revoke(9));
-        assert!(
-            !holds(&grants_of, "/a") && !grants_of.spend(&verdict(&[place("/a")])) && holds(&grants_of, "/b")
-        );
-        grants_of.replace([place("/c")], &By::default());
-        assert!(!holds(&grants_of, "/b") && holds(&grants_of, "/c"));
+        assert!(session.revoke(1) && !session.revoke(1) && !session.revoke(9));
+        assert!(!holds(&session, "/a") && !session.spend(&verdict(&[place("/a")])) && holds(&session, "/b"));
+        session.replace([place("/c")], &By::default());
+        assert!(!holds(&session, "/b") && holds(&session, "/c"));
         // A number is never given twice.
-        assert_eq!(grants_of.list().first().map(|kept| kept.number), Some(3));
+        assert_eq!(session.list().first().map(|kept| kept.number), Some(3));
     }
 
     #[test]
     fn many_at_once_are_let_through_as_often_as_was_granted() {
         for calls in [1, 7, 64] {
-            let grants_of = SessionGrants::new(Bases::default());
-            grants_of.give([place("/a")], &By::default(), GrantLifetime::Calls(calls));
+            let session = SessionGrants::new(Bases::default());
+            session.give([place("/a")], &By::default(), GrantLifetime::Calls(calls));
             let let_through = AtomicUsize::new(0);
             std::thread::scope(|scope| {
                 for _ in 0..8 {
                     scope.spawn(|| {
                         for _ in 0..50 {
                             // As the gate does: judged by what holds, then counted.
-                            let judged = grants_of.grants();
+                            let judged = session.grants();
                             let granted = judged.place("/a".as_ref(), Class::Write).is_some();
-                            if granted && grants_of.spend(&verdict(&[place("/a")])) {
+                            if granted && session.spend(&verdict(&[place("/a")])) {
                                 let_through.fetch_add(1, Ordering::Relaxed);
                             }
                         }

@@ -24,7 +24,7 @@ pub(super) fn programs(merged: &Merged, folder: &Path, project: &Path) -> Vec<Pa
         HookKind::Command { command, args: Some(args), .. } => {
             std::iter::once(command.clone()).chain(args.iter().cloned()).collect()
         }
-        HookKind::Command { command, args: None, .. } => words(&told(command, project)),
+        HookKind::Command { command, args: None, .. } => known_words(&with_known_variables(command, project)),
         HookKind::Http { .. } => Vec::new(),
     });
     let mut found: Vec<PathBuf> = named.filter_map(|word| program(folder, &word)).collect();
@@ -34,7 +34,7 @@ pub(super) fn programs(merged: &Merged, folder: &Path, project: &Path) -> Vec<Pa
 }
 
 /// A command line as it is for a hook: the variables that it is told are known.
-fn told(command: &str, project: &Path) -> String {
+fn with_known_variables(command: &str, project: &Path) -> String {
     let project = project.to_string_lossy();
     let names = ["PINFOLD_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "PWD"];
     names.iter().fold(command.to_owned(), |command, name| {
@@ -43,7 +43,7 @@ fn told(command: &str, project: &Path) -> String {
 }
 
 /// The words of a command line that are known, through every launcher.
-fn words(command: &str) -> Vec<String> {
+fn known_words(command: &str) -> Vec<String> {
     let raw = RawCall::new("Bash", json!({"command": command}));
     let Ok(call) = ToolCall::parse_for_verdict(&raw) else { return Vec::new() };
     let claims = Claims::of(&call);

@@ -27,10 +27,11 @@ use std::time::{Duration, Instant};
 use pinfold_paths::Ambient;
 use pinfold_policy::settings::RecordSettings;
 
-use self::place::{Directory, Identity};
+use self::place::{Directory, FileIdentity};
 use self::tail::Tail;
+use super::event::{AuditEvent, NoteEvent};
 use super::journal::Journal;
-use super::record::{NoteTold, Record, RecordKind};
+use super::record::Record;
 use super::seal::{Hash, seal};
 
 pub use self::place::{RECORD, files, opened};
@@ -85,7 +86,7 @@ struct Open {
     directory: Directory,
     machine: String,
     file: File,
-    identity: Identity,
+    identity: FileIdentity,
     /// The last time that it was seen to be the one that is written.
     seen: Instant,
     end: End,
@@ -214,8 +215,8 @@ impl Open {
         let longer: usize = objects.iter().map(|object| object.len() + SEAL).sum();
         let longer = u64::try_from(longer + NOTE).unwrap_or(u64::MAX);
         if end.size > 0 && end.size.saturating_add(longer) > limits.max_size {
-            let told = NoteTold { note: "aside", bytes: end.size, after: None };
-            *end = end.append(file, machine, &mut [note(told)?])?;
+            let event = NoteEvent { note: "aside".into(), bytes: end.size, after: None };
+            *end = end.append(file, machine, &mut [note(event)?])?;
             directory.put_aside(file, limits.keep)?;
             return Ok(Put::Elsewhere);
         }
@@ -234,8 +235,8 @@ impl End {
         };
         let end = Self { size, head, seq };
         let Some(torn) = torn else { return Ok(end) };
-        let told = NoteTold { note: "torn", bytes: torn.bytes, after: Some(head.to_string()) };
-        let mut line = note(told)?;
+        let event = NoteEvent { note: "torn".into(), bytes: torn.bytes, after: Some(head.to_string()) };
+        let mut line = note(event)?;
         let closed = Self { head: torn.hash, ..end }.sealed(&mut line, machine);
         line.insert(0, b'\n');
         write_all(file, end.size, &line)?;
@@ -283,9 +284,9 @@ fn length(text: &[u8]) -> u64 {
 }
 
 /// An event of the journal itself.
-fn note(told: NoteTold) -> io::Result<Vec<u8>> {
+fn note(event: NoteEvent) -> io::Result<Vec<u8>> {
     let (journal, pinfold) = (Arc::from("journal"), Arc::from("pinfold"));
-    object(&Record::of_session(&journal, &pinfold, RecordKind::Note(told)))
+    object(&Record::of_session(&journal, &pinfold, AuditEvent::Note(event)))
 }
 
 /// The most that a seal adds to a line.

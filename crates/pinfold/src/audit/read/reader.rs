@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use pinfold_paths::Ambient;
 
+use super::Line;
 use super::backwards::Backwards;
-use super::{Line, Says};
+use crate::audit::event::AuditEvent;
 use crate::audit::ledger;
 
 /// Reads what is there, and goes on from where it ended when it is asked again. Files that are put aside meanwhile are
@@ -224,7 +225,7 @@ fn parsed(line: &[u8]) -> Result<(Line, &str), String> {
 }
 
 fn closes_off(line: &Line) -> bool {
-    matches!(&line.says, Says::Note(note) if note.note == "torn")
+    matches!(&line.event, AuditEvent::Note(note) if note.note == "torn")
 }
 
 #[cfg(test)]
@@ -234,11 +235,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::audit::record::{NoteTold, OutcomeTold, Record, RecordKind};
+    use crate::audit::{AuditEvent, NoteEvent, OutcomeEvent, Record};
     use crate::audit::{Journal as _, Ledger, Limits};
 
     fn some(ms: u64) -> Record {
-        let kind = RecordKind::Outcome(OutcomeTold { end: "done", ms, ..OutcomeTold::default() });
+        let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
         Record { id: Some(ms), ..Record::of_session(&Arc::from("s"), &Arc::from("main"), kind) }
     }
 
@@ -285,8 +286,8 @@ mod tests {
     fn what_is_damaged_is_told_and_hides_nothing() {
         let bed = tempfile::tempdir().unwrap();
         let line = |ms| serde_json::to_string(&some(ms)).unwrap();
-        let torn = NoteTold { note: "torn", bytes: 7, after: None };
-        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), RecordKind::Note(torn));
+        let torn = NoteEvent { note: "torn".into(), bytes: 7, after: None };
+        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
         let lines = [
             line(1),
             "{\"v\":2,\"kind".to_owned(),
@@ -347,8 +348,8 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let path = bed.path().join("r.jsonl");
         let line = |ms| serde_json::to_string(&some(ms)).unwrap() + "\n";
-        let torn = NoteTold { note: "torn", bytes: 7, after: None };
-        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), RecordKind::Note(torn));
+        let torn = NoteEvent { note: "torn".into(), bytes: 7, after: None };
+        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
         let torn = serde_json::to_string(&torn).unwrap() + "\n";
         let text = [line(1), "{\"v\":2,\n".into(), torn, "nonsense\n".into(), "\n".into(), line(9)].concat();
         fs::write(&path, [text.as_bytes(), b"\xff\n{\"v\":2,\"ki"].concat()).unwrap();

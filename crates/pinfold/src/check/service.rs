@@ -34,7 +34,7 @@ pub struct Consulted {
 }
 
 /// Answers lines, and keeps what it opened for the next ones of the same setup.
-pub struct Desk {
+pub struct CheckService {
     ambient: Ambient,
     surroundings: Surroundings,
     backing: Option<Backing>,
@@ -52,8 +52,8 @@ const MOST_KEPT: usize = 32;
 /// The most bytes of their setups together: each is kept as text and compiled.
 const MOST_KEPT_BYTES: usize = 8 << 20;
 
-impl Desk {
-    /// A desk for lines that are all there is. A line that names no folder means `folder`.
+impl CheckService {
+    /// A service for lines that are all there is. A line that names no folder means `folder`.
     pub fn new(ambient: Ambient, folder: PathBuf) -> Self {
         let surroundings = Surroundings { folder, home: None, variables: BTreeMap::new(), profile: None };
         Self {
@@ -97,7 +97,7 @@ impl Desk {
     }
 
     /// With hooks of the settings behind the lines. A line that is answered asks none of them: they are programs that
-    /// do something. [`Desk::consult`] asks them.
+    /// do something. [`CheckService::consult`] asks them.
     #[must_use]
     pub fn with_hooks(mut self, make: MakeHooks) -> Self {
         self.hooks = Some(make);
@@ -108,7 +108,7 @@ impl Desk {
     /// the next line of the same setup.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn consult(&mut self, line: &[u8]) -> Result<Consulted, BadLine> {
         self.burst += 1;
         let line = Line::read(line)?;
@@ -137,7 +137,7 @@ impl Desk {
     /// still the same is not asked again.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn answer_with_last(&mut self, line: &[u8]) -> Result<Answer, BadLine> {
         self.answer_after(line, None)
     }
@@ -145,7 +145,7 @@ impl Desk {
     /// The same as if hooks had spoken.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn answer_after(&mut self, line: &[u8], word: Option<HookWord>) -> Result<Answer, BadLine> {
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
@@ -156,7 +156,7 @@ impl Desk {
     /// Answers one line as if hooks had spoken, and says what a person could grant for its call.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn answer_with_offer(
         &mut self,
         line: &[u8],
@@ -182,7 +182,7 @@ impl Desk {
     /// Which of `all` tools the agent of a line is shown.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn visible_tools(&mut self, line: &[u8], all: &[String]) -> Result<Vec<String>, BadLine> {
         self.burst += 1;
         let session = &self.open(&Line::read(line)?)?.session;
@@ -229,8 +229,8 @@ impl Desk {
     }
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for CheckService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk").field("surroundings", &self.surroundings).finish_non_exhaustive()
+        f.debug_struct("CheckService").field("surroundings", &self.surroundings).finish_non_exhaustive()
     }
 }
