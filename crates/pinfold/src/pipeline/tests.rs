@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pinfold_paths::Ambient;
-use pinfold_policy::{Bases, ShellHold};
+use pinfold_policy::Bases;
 use serde_json::{Value, json};
 
 use super::*;
@@ -11,7 +11,7 @@ use crate::consent::hooks::{Afterwards, Before, HookCall, HookMoment, Hooks};
 use crate::consent::request::Request;
 use crate::parsed_call::count;
 use crate::session::Plan;
-use crate::shell::ShellHost;
+use crate::shell::AssumedShells;
 
 /// An approver that looks many times whether it is still asked, then says yes.
 #[derive(Debug, Default)]
@@ -68,24 +68,6 @@ impl Hooks for Conditional {
     }
 }
 
-/// A host of shells that the kernel holds in full.
-#[derive(Debug)]
-struct HeldShells(std::path::PathBuf);
-
-impl ShellHost for HeldShells {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &std::path::Path {
-        &self.0
-    }
-}
-
 fn session(folder: &std::path::Path, rewrites: bool) -> (Session, Arc<Patient>) {
     let approver = Arc::new(Patient::default());
     let folder = folder.canonicalize().unwrap();
@@ -102,7 +84,7 @@ fn session(folder: &std::path::Path, rewrites: bool) -> (Session, Arc<Patient>) 
             locations: None,
         }),
         hooks: Some(Arc::new(Conditional { rules, rewrites })),
-        shells: Some(Arc::new(HeldShells(folder.clone()))),
+        shells: Some(Arc::new(AssumedShells::in_folder(folder.clone()))),
         ..Plan::for_folder(folder)
     };
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
