@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use pinfold::audit::record::{OutcomeTold, Record, RecordKind};
+use pinfold::audit::{AuditEvent, OutcomeEvent, Record};
 use pinfold::audit::{Hash, Journal as _, Ledger, Limits, Reader, verify};
 use pinfold::paths::Ambient;
 
@@ -22,7 +22,7 @@ static CHAIN: LazyLock<(Vec<u8>, Hash)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = Ledger::open(&Ambient::claim(), folder.path(), Limits::default()).expect("a journal");
     for ms in 0..4 {
-        let kind = RecordKind::Outcome(OutcomeTold { end: "done", ms, ..OutcomeTold::default() });
+        let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
         let record = Record::of_session(&"s".into(), &"main".into(), kind);
         ledger.append(&record).expect("a line");
     }

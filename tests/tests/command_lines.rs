@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinfold::Ambient;
-use pinfold::check::Desk;
+use pinfold::check::CheckService;
 use pinfold::policy::Decision;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn line(case: &Value, rules: &Value) -> Value {
 }
 
 fn is_allowed(case: &Value, rules: &Value) -> bool {
-    let mut desk = Desk::new(Ambient::claim(), PROJECT.into()).with_home(Some(HOME.into()));
+    let mut desk = CheckService::new(Ambient::claim(), PROJECT.into()).with_home(Some(HOME.into()));
     let answer = desk.answer(line(case, rules).to_string().as_bytes());
     answer.map_err(|bad| bad.to_string()).unwrap().decision == Decision::Allow
 }

@@ -6,8 +6,8 @@ use pinfold::agents::Definition;
 use pinfold::consent::Caller;
 use pinfold::policy::foreign::level_of;
 use pinfold::policy::{Access, Level, ToolName, is_visible};
-use pinfold::{Failure, RawCall, RefusalCode, Session};
-use pinfold_tools::{Ended, Reply, Scrubbing, call_for, call_theirs, tools};
+use pinfold::{CallRequest, Failure, RawCall, RefusalCode, Session};
+use pinfold_tools::{Ended, Reply, call, call_provided, tools};
 use serde_json::Value;
 
 use crate::breaker::Breaker;
@@ -275,9 +275,9 @@ impl Agent {
             return self.fetched(&raw, caller);
         }
         if !TeamCall::is(&wanted.tool) {
-            return call_for(&session, &raw, Scrubbing::On, caller);
+            return call(&session, CallRequest::new(&raw).with_caller(caller));
         }
-        call_theirs(&session, &raw, caller, |_| {
+        call_provided(&session, CallRequest::new(&raw).with_caller(caller), |_| {
             let call = TeamCall::parse(&raw.tool, &raw.input)?;
             match call {
                 TeamCall::Run(wanted) => self.start(wanted),
@@ -292,9 +292,9 @@ impl Agent {
         if let Some(why) = self.budget.fetch() {
             let hint = "work with what you have, and say in your summary what is missing";
             let spent = Failure::plain(RefusalCode::BudgetSpent, format!("nothing was fetched: {why}"), hint);
-            return call_theirs(&self.session, raw, caller, |_| Err(spent));
+            return call_provided(&self.session, CallRequest::new(raw).with_caller(caller), |_| Err(spent));
         }
-        let reply = call_for(&self.session, raw, Scrubbing::On, caller);
+        let reply = call(&self.session, CallRequest::new(raw).with_caller(caller));
         if reply.ended == Ended::Refused {
             self.budget.not_fetched();
         }

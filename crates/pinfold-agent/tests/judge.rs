@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use pinfold::audit::{Memory, RecordKind};
+use pinfold::audit::{AuditEvent, Memory};
 use pinfold::consent::Asking;
 use pinfold::policy::rule::Rule;
 use pinfold::policy::{Effect, Layer, Mode, Source, SourcedRule};
@@ -165,11 +165,11 @@ fn one_that_always_leaves_it_is_not_asked_for_ever_and_a_yes_is_recorded_as_its_
     for n in 0..10 {
         assert!(passes(&session, start(&format!("part {n}"))));
     }
-    let by = |kind: &RecordKind| match kind {
-        RecordKind::Answer(told) => serde_json::to_string(told).ok(),
+    let by = |kind: &AuditEvent| match kind {
+        AuditEvent::Answer(told) => serde_json::to_string(told).ok(),
         _ => None,
     };
-    let answers: Vec<String> = bed.record.records().iter().filter_map(|record| by(&record.kind)).collect();
+    let answers: Vec<String> = bed.record.records().iter().filter_map(|record| by(&record.event)).collect();
     assert_eq!(answers.len(), 10);
     assert!(answers.iter().all(|answer| answer.contains("judge")), "{answers:?}");
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Approver, By, Choice, Heard, Lasts, Request, Via};
+use pinfold::consent::{Approver, By, Choice, GrantLifetime, Heard, Request, Via};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::policy::source::{Layer, Source};
 use pinfold::policy::{Grant, Located};
@@ -283,14 +283,14 @@ fn what_was_granted_is_listed_and_taken_back() {
     let plan = Plan { id: "s".to_owned(), ..Plan::for_folder(folder.path()) };
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     house.sessions.know(&session);
-    session.grant([Grant::PlainCommands], &By::default(), Lasts::Session);
+    session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);
     let mut client = house.client();
     let grants = client.grants().unwrap();
     assert_eq!((grants.len(), &*grants[0].session, grants[0].used), (1, "s", 0));
     assert_eq!(trouble(client.revoke("other", grants[0].number).unwrap_err()), TroubleKind::NotFound);
     client.revoke("s", grants[0].number).unwrap();
     assert!(session.grants().is_empty() && client.grants().unwrap().is_empty());
-    session.grant([Grant::PlainCommands], &By::default(), Lasts::Session);
+    session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);
     assert_eq!(client.grants().unwrap().len(), 1);
     drop(session);
     assert!(client.grants().unwrap().is_empty(), "the session is over");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use pinfold::{RawCall, Session};
 use pinfold_terminal::ExclusiveTty;
-use pinfold_tools::{Attended, Ended, Reply};
+use pinfold_tools::{Ended, HookedSession, Reply};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
         Failure::new(USAGE, format!("the input of {tool} is not JSON: {e}"))
             .mend("quote it for the shell: pinfold call Read '{\"file_path\":\"a.txt\"}'")
     })?;
-    let attended = Attended::begin(opened(wanted)?);
+    let attended = HookedSession::begin(opened(wanted)?);
     let reply = attended.call(&RawCall::new(tool, input));
     print(&reply)?;
     Ok(ExitCode::from(code(reply.ended)))
@@ -47,7 +47,7 @@ pub(crate) struct Line {
 /// Calls of one session, so that a file that was read can be edited. The worst end is the exit code. Rules and modes
 /// follow their files from call to call; the walls stay as they were drawn.
 fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
-    let attended = Attended::begin(opened(wanted)?);
+    let attended = HookedSession::begin(opened(wanted)?);
     let settings = session::followed(&wish(wanted))?;
     let mut worst = DONE;
     for line in io::stdin().lock().lines() {

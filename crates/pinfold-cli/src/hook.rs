@@ -10,7 +10,7 @@ mod session;
 use std::process::ExitCode;
 
 use pinfold::audit::call_number;
-use pinfold::consent::{Asks, Theirs};
+use pinfold::consent::{AskedBy, ExternalDecision};
 use pinfold::policy::{Decision, HookEvent, HookWord, PathText};
 use pinfold::{Failure as Failed, Outcome, Refusal, RefusalCode, Ruling};
 use pinfold_dialects::{Answer, Dialect, Ended, Event, Moment, TheirCall, dialect};
@@ -95,12 +95,13 @@ fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCal
         || project_servers::doubt(dialect.name(), &call.raw.tool, &opened.folder, &opened.locations);
     let doubt = call.doubt.clone().or_else(of_project);
     let doubt = doubt.map(|doubt| HookWord::doubt(doubt, by(), None));
-    let asks = if opened.asks { Asks::Them } else { Asks::Us };
+    let asked_by = if opened.asks { AskedBy::Agent } else { AskedBy::Pinfold };
     let mut raw = call.raw.clone();
     if let (None, Some((folder, _))) = (&raw.cwd, &opened.not_granted) {
         raw.cwd = Some(PathText::new(folder.as_os_str()));
     }
-    let Theirs { ruling, context, stop } = opened.session.decide_theirs(&raw, number, doubt, asks);
+    let ExternalDecision { ruling, context, stop } =
+        opened.session.decide_external(&raw, number, doubt, asked_by);
     let context = (!context.is_empty()).then(|| context.join("\n"));
     let answer = match ruling {
         // What the person is to choose, or what the agent is to decide in a stricter mode of its own, is left to them.
@@ -155,7 +156,7 @@ fn after(opened: &Opened, call: &TheirCall, ended: &Ended) -> Result<Answer, Fai
     };
     let took = std::time::Duration::from_millis(ended.took_ms);
     let number = call_number(&call.key);
-    let said = opened.session.ended_theirs(&call.raw, number, took, &outcome, &ended.result);
+    let said = opened.session.record_external_end(&call.raw, number, took, &outcome, &ended.result);
     let said = said.map_err(|e| Failure::new(USAGE, format!("how it ended could not be recorded: {e}")))?;
     let context: Vec<String> = said.context.into_iter().chain(said.blocked).chain(said.stop).collect();
     Ok(Answer::silence().with_context((!context.is_empty()).then(|| context.join("\n"))))

@@ -297,8 +297,8 @@ fn what_one_hook_writes_the_others_are_asked_about() {
     assert!(seen.contains("make") && seen.contains("curl evil"), "{seen}");
     // The control: alone it has its way, as far as a routine question goes.
     let session = bed.before(&writes);
-    let Decided { outcome, told, .. } = session.decide(&bash("make"));
-    assert!(outcome.is_ok() && told.is_some());
+    let Decided { outcome, permitted, .. } = session.decide(&bash("make"));
+    assert!(outcome.is_ok() && permitted.is_some());
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! What a call says it will touch: an allegation, read off the call alone.
 
+use std::sync::Arc;
+
 use pinfold_commands::{
     CommandClaim, CommandEffects, HostClaim, NotAllowlistable, Operation, Origin, PathClaim, PathText,
     SafeguardHit,
 };
+use pinfold_shell::Script;
 
 use crate::call::ToolCall;
 use crate::foreign::ForeignCall;
@@ -42,6 +45,8 @@ pub struct Claims {
     pub hosts: Vec<HostClaim>,
     /// The shell.
     pub shell: Option<ShellClaim>,
+    /// The command line, parsed: the one parse that everything about it goes by.
+    pub script: Option<Arc<Script>>,
     /// Why no rule may allow the command line as a whole, if so.
     pub bars: Vec<NotAllowlistable>,
     /// What the command line as a whole would do that needs a person.
@@ -83,8 +88,10 @@ impl Claims {
         };
         let mut claims = Self { paths, shell: shell(call), hosts: hosts(call), ..Self::default() };
         if let Some(said) = claims.shell.as_ref().and_then(ShellClaim::said) {
-            let said = said.to_owned();
-            claims.add_commands(pinfold_commands::analyze(&said, &pinfold_shell::parse(&said)));
+            let script = Arc::new(pinfold_shell::parse(said));
+            let found = pinfold_commands::analyze(said, &script);
+            claims.add_commands(found);
+            claims.script = Some(script);
         }
         claims
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pinfold::audit::{HostTold, kept_text};
+use pinfold::audit::{RecordedHost, kept_text};
 use pinfold::{Denial, DeniedBy, Retry};
 use pinfold_boundary::{HostContacts, Refused};
 
@@ -33,11 +33,11 @@ pub fn denial(id: String, refused: &Refused) -> Denial {
 
 /// The hosts that processes looked up, connected to, or were refused, as they are recorded. A name that is looked up can
 /// carry a secret out, which is not kept.
-pub fn recorded_hosts(contacts: &HostContacts) -> Vec<HostTold> {
-    let told = contacts.all().map(|contact| HostTold {
+pub fn recorded_hosts(contacts: &HostContacts) -> Vec<RecordedHost> {
+    let told = contacts.all().map(|contact| RecordedHost {
         host: kept_text(&contact.host.to_string()),
         port: contact.port,
-        outcome: contact.outcome.as_str(),
+        outcome: contact.outcome.as_str().into(),
         times: contact.times,
     });
     told.collect()

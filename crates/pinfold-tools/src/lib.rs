@@ -1,7 +1,7 @@
 //! The tools of a coding agent, each behind a permit.
 //!
-//! One function carries a call down the whole road: [`call`] hands it to the gate, performs it through the places
-//! that the gate holds, closes the record and answers. Failures are answers too.
+//! One function takes a call through the whole pipeline: [`call`] hands it to the gate, performs it through the places
+//! that the gate holds, closes the record and replies. Failures are replies too.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -22,7 +22,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`Attended`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`], [`Attempts`],
+//! [`call`], [`ToolRequest`], [`HookedSession`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`], [`Attempts`],
 //! [`Attestation`].
 //!
 //! # Invariants
@@ -36,9 +36,9 @@
 //! What the words of a file or page make a model do.
 
 mod attempts;
-mod attended;
 mod attestation;
 mod denial;
+mod hooked_session;
 mod notebook;
 mod registry;
 mod reply;
@@ -52,15 +52,14 @@ mod web;
 mod within;
 
 use pinfold::consent::Caller;
-use pinfold::policy::PathText;
-use pinfold::{Decided, Failure, Outcome, Permit, RawCall, Receipt, Refusal, Session, ToolCall};
+use pinfold::{CallRequest, Decided, Failure, Outcome, Permit, Receipt, Refusal, Session, ToolCall};
 use reply::Done;
 use serde_json::Value;
 
 pub use attempts::{Attempts, LetThrough, Tried};
-pub use attended::Attended;
 pub use attestation::Attestation;
 pub use denial::{denial, quoted, recorded_hosts};
+pub use hooked_session::HookedSession;
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use secrets::Scrubbing;
@@ -69,103 +68,117 @@ pub use temporary::{Purpose, TemporaryDirectory};
 pub use web::Web;
 pub use within::within;
 
-/// Carries one call down the whole road: hooks, the judge, whoever can be asked, the deed, the record. Where nobody can
-/// be asked, a question is answered with the refusal that stands until somebody says yes. No answer has secrets in it.
-pub fn call(session: &Session, raw: &RawCall) -> Reply {
-    call_with(session, raw, Scrubbing::On)
+/// A call for the tools: a request to the gate, and how its reply is prepared.
+///
+/// A [`RawCall`], a [`ToolCall`] or a [`CallRequest`] is one as it is, with secrets taken out of the reply.
+#[derive(Debug)]
+#[must_use]
+pub struct ToolRequest<'a> {
+    request: CallRequest<'a>,
+    scrubbing: Scrubbing,
 }
 
-/// The same, for a session whose owner says whether secrets are taken out. Shells have the same switch in their
-/// [`Surroundings`].
-pub fn call_with(session: &Session, raw: &RawCall, scrubbing: Scrubbing) -> Reply {
-    call_for(session, raw, scrubbing, Caller::default())
+impl<'a> ToolRequest<'a> {
+    /// A request whose reply has no secrets in it.
+    pub fn new(request: impl Into<CallRequest<'a>>) -> Self {
+        Self { request: request.into(), scrubbing: Scrubbing::On }
+    }
+
+    /// Sets whether secrets are taken out of the reply. Shells have the same switch in their [`Surroundings`].
+    pub fn with_scrubbing(self, scrubbing: Scrubbing) -> Self {
+        Self { scrubbing, ..self }
+    }
 }
 
-/// The same for a caller who can be asked, or may give up: what nobody waits for is not asked about, and a command that
-/// runs ends.
-pub fn call_for(session: &Session, raw: &RawCall, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
-    carried(session, raw, scrubbing, caller, |permit| spend(permit, scrubbing, caller))
+impl<'a, T: Into<CallRequest<'a>>> From<T> for ToolRequest<'a> {
+    fn from(request: T) -> Self {
+        Self::new(request)
+    }
 }
 
-/// The same for a tool of somebody else, such as one by which an agent has others work: `deed` does it, once it is let
-/// through. It answers with text for the model and data for programs.
-pub fn call_theirs(
+/// Takes one call through the whole pipeline: hooks, the judge, the approver, the operation, the record. Where nobody can
+/// be asked, the reply to a question is the refusal that stands until a person allows the call. A call that its client
+/// has given up is not asked about, and a command that runs for it ends.
+pub fn call<'a>(session: &Session, request: impl Into<ToolRequest<'a>>) -> Reply {
+    let ToolRequest { request, scrubbing } = request.into();
+    let caller = request.caller();
+    carry_out(session, request, scrubbing, |permit| spend(permit, scrubbing, caller))
+}
+
+/// Takes a call of a tool that the embedder provides, such as one that starts another agent, through the pipeline.
+/// `operation` runs once it is permitted, and returns text for the model and data for programs.
+pub fn call_provided<'a>(
     session: &Session,
-    raw: &RawCall,
-    caller: Caller<'_>,
-    deed: impl FnOnce(&ToolCall) -> Result<(String, Value), Failure>,
+    request: impl Into<ToolRequest<'a>>,
+    operation: impl FnOnce(&ToolCall) -> Result<(String, Value), Failure>,
 ) -> Reply {
-    carried(session, raw, Scrubbing::On, caller, |permit| {
+    let ToolRequest { request, scrubbing } = request.into();
+    carry_out(session, request, scrubbing, |permit| {
         let (call, _, receipt) = permit.spend();
-        let done = deed(&call);
+        let done = operation(&call);
         let (outcome, reply) = match done {
             Ok((text, structured)) => (Outcome::Done, Done::text(text, structured).into()),
             Err(failure) => (Outcome::Failed(failure.clone()), Reply::failed(failure, call.name())),
         };
-        closed(receipt, &outcome, Scrubbing::On.reply(reply))
+        close(receipt, &outcome, scrubbing.reply(reply))
     })
 }
 
-/// Hooks, the judge and whoever can be asked; then the deed, and hooks that are told how it ended.
-fn carried(
-    session: &Session,
-    raw: &RawCall,
-    scrubbing: Scrubbing,
-    caller: Caller<'_>,
-    perform: impl FnOnce(Permit) -> Reply,
-) -> Reply {
-    let Decided { outcome, mut context, mut stop, retry, told, .. } = session.decide_for(raw, caller);
-    let reply = match outcome {
-        Ok(permit) => perform(*permit),
-        Err(refusal) => scrubbing.reply(Reply::refused(&refusal)),
-    };
-    if let Some(told) = told {
-        let said = session.after(&told, reply.ended == Ended::Done, &reply.structured);
-        context.extend(said.blocked);
-        context.extend(said.context);
-        stop = stop.or(said.stop);
-    }
-    with_words(reply, (context, stop, retry), scrubbing)
-}
-
-/// The answer to a call that was refused, with what hooks say to it: for a door whose deeds are not ours.
-pub fn refused(refusal: &Refusal, context: Vec<String>, stop: Option<String>, retry: bool) -> Reply {
-    let reply = Scrubbing::On.reply(Reply::refused(refusal));
-    with_words(reply, (context, stop, retry), Scrubbing::On)
-}
-
-/// Adds the words of hooks: for the model, why it should stop, whether it may try again.
-fn with_words(
-    mut reply: Reply,
-    (mut context, stop, retry): (Vec<String>, Option<String>, bool),
-    scrubbing: Scrubbing,
-) -> Reply {
-    context.extend(retry.then(|| TRY_AGAIN.to_owned()));
-    let context = context.into_iter().map(|text| Content::Text { text: scrubbing.text(text).0 });
-    reply.content.extend(context);
-    Reply { stop: stop.map(|why| scrubbing.text(why).0), ..reply }
-}
-
-/// What a hook can say to a refusal.
-const TRY_AGAIN: &str = "[a hook says: try again, in another way]";
-
-/// The same for a call that an embedder made itself.
-pub fn call_understood(session: &Session, call: ToolCall, cwd: Option<&PathText>) -> Reply {
-    match session.decide_call(call, cwd, None).outcome {
-        Ok(permit) => perform(*permit),
-        Err(refusal) => Scrubbing::On.reply(Reply::refused(&refusal)),
-    }
-}
-
-/// Spends a permit: the deed, then the record of how it ended. The answer has no secrets in it.
-pub fn perform(permit: Permit) -> Reply {
-    perform_with(permit, Scrubbing::On)
-}
-
-/// The same, for a session whose owner says whether secrets are taken out.
-pub fn perform_with(permit: Permit, scrubbing: Scrubbing) -> Reply {
+/// Spends a permit: the operation, then the record of how it ended.
+pub fn perform(permit: Permit, scrubbing: Scrubbing) -> Reply {
     spend(permit, scrubbing, Caller::default())
 }
+
+/// Hooks, the judge and the approver; then the operation, and the report of its outcome to hooks.
+fn carry_out<'a>(
+    session: &Session,
+    request: CallRequest<'a>,
+    scrubbing: Scrubbing,
+    operation: impl FnOnce(Permit) -> Reply,
+) -> Reply {
+    let Decided { outcome, mut context, mut stop, retry, permitted, .. } = session.decide(request);
+    let reply = match outcome {
+        Ok(permit) => operation(*permit),
+        Err(refusal) => scrubbing.reply(Reply::refused(&refusal)),
+    };
+    if let Some(permitted) = permitted {
+        let feedback = session.after(&permitted, reply.ended == Ended::Done, &reply.structured);
+        context.extend(feedback.blocked);
+        context.extend(feedback.context);
+        stop = stop.or(feedback.stop);
+    }
+    HookNotes { context, stop, retry }.add_to(reply, scrubbing)
+}
+
+/// Words of hooks that go with a reply.
+#[derive(Debug, Default)]
+pub struct HookNotes {
+    /// Text for the model.
+    pub context: Vec<String>,
+    /// The reason for which the agent should stop.
+    pub stop: Option<String>,
+    /// The agent should try another way at once.
+    pub retry: bool,
+}
+
+impl HookNotes {
+    /// The reply to a call that was refused: for a way in whose operations are not those of this crate.
+    pub fn reply_to_refusal(self, refusal: &Refusal) -> Reply {
+        let reply = Scrubbing::On.reply(Reply::refused(refusal));
+        self.add_to(reply, Scrubbing::On)
+    }
+
+    fn add_to(self, mut reply: Reply, scrubbing: Scrubbing) -> Reply {
+        let Self { mut context, stop, retry } = self;
+        context.extend(retry.then(|| TRY_AGAIN.to_owned()));
+        let context = context.into_iter().map(|text| Content::Text { text: scrubbing.text(text).0 });
+        reply.content.extend(context);
+        Reply { stop: stop.map(|why| scrubbing.text(why).0), ..reply }
+    }
+}
+
+/// The words of a hook that wants another attempt.
+const TRY_AGAIN: &str = "[a hook says: try again, in another way]";
 
 fn spend(permit: Permit, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
     let (call, mut targets, mut receipt) = permit.spend();
@@ -180,11 +193,11 @@ fn spend(permit: Permit, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
             (Outcome::Failed(failure), scrubbing.reply(reply))
         }
     };
-    closed(receipt, &outcome, reply)
+    close(receipt, &outcome, reply)
 }
 
-/// Records how a deed ended.
-fn closed(receipt: Receipt, outcome: &Outcome, mut reply: Reply) -> Reply {
+/// Records how an operation ended.
+fn close(receipt: Receipt, outcome: &Outcome, mut reply: Reply) -> Reply {
     if let Err(error) = receipt.close(outcome) {
         let text = format!("[the outcome could not be recorded: {error}; tell the person]");
         reply.content.push(Content::Text { text });

@@ -174,7 +174,13 @@ fn for_a_process_that_was_killed_nothing_is_done() {
         });
         assert_eq!(ran.said.lines().last(), Some("over"), "{tier}");
         // The answer comes after the end.
-        let ends = || bed.journal.records().iter().filter_map(|r| r.kind.outcome().map(|o| o.end)).collect();
+        let ends = || {
+            bed.journal
+                .records()
+                .iter()
+                .filter_map(|r| r.event.outcome().map(|o| o.end.to_string()))
+                .collect()
+        };
         let mut told: Vec<_> = Vec::new();
         while told.is_empty() {
             std::thread::sleep(Duration::from_millis(20));
@@ -385,7 +391,7 @@ fn the_walls_stand_under_every_yes() {
         assert!(ran.said.contains("Permission denied"), "{tier}: {}", ran.said);
         assert_eq!(fs::read_to_string(bed.outside.join("f")).unwrap(), "x\n");
         let rulings = bed.journal.records();
-        let rulings: Vec<_> = rulings.iter().filter_map(|r| r.kind.decision().map(|d| d.ruling)).collect();
+        let rulings: Vec<_> = rulings.iter().filter_map(|r| r.event.decision().map(|d| d.ruling)).collect();
         assert_eq!(rulings, [Ruled::Question, Ruled::Permit, Ruled::Question, Ruled::Refusal]);
     }
 }

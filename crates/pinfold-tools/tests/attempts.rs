@@ -209,15 +209,15 @@ fn every_question_and_its_end_is_in_the_record() {
         .iter()
         .map(|record| {
             assert_eq!(record.tool, "Process");
-            let (decided, answered) = (record.kind.decision(), record.kind.answer());
-            let ended = record.kind.outcome().map(|outcome| outcome.end.to_owned());
+            let (decided, answered) = (record.event.decision(), record.event.answer());
+            let ended = record.event.outcome().map(|outcome| outcome.end.to_string());
             let ruled = decided.map(|told| {
                 if told.ruling == Ruled::Question {
                     assert_eq!(told.process.as_ref().unwrap().program, "bash");
                 }
                 format!("{:?}", told.ruling)
             });
-            ruled.or(answered.map(|told| told.choice.to_owned())).or(ended).unwrap()
+            ruled.or(answered.map(|told| told.choice.to_string())).or(ended).unwrap()
         })
         .collect();
     assert_eq!(words, ["Question", "yes", "Permit", "done", "Question", "no", "Refusal"]);
@@ -244,7 +244,7 @@ fn a_question_is_taken_back_when_nobody_waits_for_its_answer() {
     assert_eq!(ran.acts(), ["create f"], "{}", ran.said);
     let reasons = || -> Vec<String> {
         let records = bed.journal.records();
-        records.iter().filter_map(|r| r.kind.decision().and_then(|d| d.reason.clone())).collect()
+        records.iter().filter_map(|r| r.event.decision().and_then(|d| d.reason.clone())).collect()
     };
     while reasons().len() < 2 {
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -12,9 +12,9 @@ use crate::shells::{HOLDING, ShellBed, ask, bash, begin, until};
 use pinfold::audit::{Memory, Ruled};
 use pinfold::consent::Caller;
 use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
-use pinfold::{Ambient, Plan, RawCall, RefusalCode, Session, SessionError, draw};
+use pinfold::{Ambient, CallRequest, Plan, RawCall, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
-use pinfold_tools::{Ended, Scrubbing, Shells, Surroundings, call_for};
+use pinfold_tools::{Ended, Shells, Surroundings, call};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -442,21 +442,21 @@ fn what_is_said_to_a_shell_is_recorded_before_and_how_it_ended_after() {
     bash(&session, "echo hi; exit 3");
     let records = bed.journal.records();
     let [decision, outcome] = &records[..] else { panic!("{records:?}") };
-    let decided = decision.kind.decision().unwrap();
+    let decided = decision.event.decision().unwrap();
     assert_eq!(
-        (decided.ruling, &decided.input),
-        (Ruled::Permit, &Some(json!({"command": "echo hi; exit 3"})))
+        (decided.ruling, decided.input()),
+        (Ruled::Permit, Some(json!({"command": "echo hi; exit 3"})))
     );
-    let ended = outcome.kind.outcome().unwrap();
-    assert_eq!((ended.end, ended.code), ("done", None));
+    let ended = outcome.event.outcome().unwrap();
+    assert_eq!((&*ended.end, &ended.code), ("done", &None));
     assert_eq!(decision.id, outcome.id);
     let mut plan = bed.plan();
     plan.scope.allow_bash = false;
     ask(&bed.open(plan, bed.surroundings()), "Bash", json!({"command": "ls"}));
     let last = bed.journal.records().pop().unwrap();
-    let refused = last.kind.decision().unwrap();
-    assert_eq!(refused.code, Some(RefusalCode::BashNotAllowed));
-    assert_eq!(refused.input, Some(json!({"command": "ls"})));
+    let refused = last.event.decision().unwrap();
+    assert_eq!(refused.code.as_deref(), Some(RefusalCode::BashNotAllowed.as_str()));
+    assert_eq!(refused.input(), Some(json!({"command": "ls"})));
 }
 
 /// A scope that is declared for the terminal holds its words, and in the kernel what stands behind them.
@@ -514,12 +514,12 @@ fn a_command_ends_when_its_caller_does_not_wait_any_more() {
     let waits = || !bed.is_locked();
     let caller = Caller { waits: Some(&waits), ..Caller::default() };
     let raw = RawCall::new("Bash", json!({"command": HOLDING}));
-    let reply = call_for(&session, &raw, Scrubbing::On, caller);
+    let reply = call(&session, CallRequest::new(&raw).with_caller(caller));
     assert_eq!(reply.structured["killed"], true, "{}", reply.structured);
     assert!(began.elapsed() < Duration::from_mins(1) && !bed.is_locked());
     // And one that ends while they wait is as always.
     let waits = || true;
     let caller = Caller { waits: Some(&waits), ..Caller::default() };
     let raw = RawCall::new("Bash", json!({"command": "echo here"}));
-    assert_eq!(call_for(&session, &raw, Scrubbing::On, caller).structured["output"], "here\n");
+    assert_eq!(call(&session, CallRequest::new(&raw).with_caller(caller)).structured["output"], "here\n");
 }

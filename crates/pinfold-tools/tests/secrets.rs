@@ -5,7 +5,7 @@
 use crate::kit::Bed;
 use crate::shells::{ShellBed, ask, bash, begin, until};
 use pinfold::RawCall;
-use pinfold_tools::{Ended, Scrubbing, Surroundings, call_with};
+use pinfold_tools::{Ended, Scrubbing, Surroundings, ToolRequest, call};
 use serde_json::{Value, json};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -34,7 +34,10 @@ fn a_large_file_is_read_without_its_secrets() {
 fn the_switch_gives_and_takes_everything_as_it_is() {
     let bed = Bed::new();
     bed.put("f", format!("TOKEN={TOKEN}\n"));
-    let call = |tool: &str, input: Value| call_with(&bed.session, &RawCall::new(tool, input), Scrubbing::Off);
+    let call = |tool: &str, input: Value| {
+        let raw = RawCall::new(tool, input);
+        call(&bed.session, ToolRequest::new(&raw).with_scrubbing(Scrubbing::Off))
+    };
     let reply = call("Read", json!({"file_path": "f"}));
     assert!(reply.text().contains(TOKEN) && reply.structured.get("redacted").is_none());
     let write = json!({"file_path": "f", "content": "TOKEN=[REDACTED:github-token]\n"});
@@ -106,6 +109,6 @@ fn a_shell_with_the_switch_off_says_what_it_says() {
     let bed = ShellBed::new();
     let session = bed.open(bed.plan(), Surroundings { scrubbing: Scrubbing::Off, ..bed.surroundings() });
     let raw = RawCall::new("Bash", json!({"command": bed.unread(&format!("echo {TOKEN}"))}));
-    let reply = call_with(&session, &raw, Scrubbing::Off);
+    let reply = call(&session, ToolRequest::new(&raw).with_scrubbing(Scrubbing::Off));
     assert_eq!(reply.text(), TOKEN);
 }

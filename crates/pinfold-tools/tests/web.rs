@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold::consent::Caller;
-use pinfold::{RawCall, RefusalCode};
-use pinfold_tools::{Ended, Reply, Scrubbing, call_for};
+use pinfold::{CallRequest, RawCall, RefusalCode};
+use pinfold_tools::{Ended, Reply, call};
 use serde_json::{Value, json};
 use surfing::{Authority, Setup, text};
 
@@ -253,7 +253,7 @@ fn a_page_that_nobody_waits_for_is_given_up() {
         let call = scope.spawn(|| {
             let raw = RawCall::new("WebFetch", json!({"url": mute.url("a.test")}));
             let caller = Caller { waits: Some(&waits), ..Caller::default() };
-            call_for(&surfer.session, &raw, Scrubbing::On, caller)
+            call(&surfer.session, CallRequest::new(&raw).with_caller(caller))
         });
         comes.recv().unwrap();
         gone.store(true, Ordering::SeqCst);

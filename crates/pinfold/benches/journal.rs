@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use pinfold::Ambient;
-use pinfold::audit::{DecisionTold, Journal, Ledger, Limits, Record, RecordKind, RecordedPath, Ruled};
+use pinfold::audit::{
+    AuditEvent, DecisionEvent, Journal, Ledger, Limits, Record, RecordedInput, RecordedPath, Ruled,
+};
 use pinfold::policy::Decision;
 
 /// Says to a process of this program that it is one of several, and where they write.
@@ -27,20 +29,20 @@ fn main() {
 
 /// A decision about an edit, as most lines are.
 fn usual() -> Record {
-    let told = DecisionTold {
-        decision: Some(Decision::Allow),
-        step: Some("mode-default"),
+    let told = DecisionEvent {
+        decision: Some(Decision::Allow.word().into()),
+        step: Some("mode-default".into()),
         ruling: Ruled::Permit,
         reason: Some("the mode acceptEdits says so".to_owned()),
         folder: "/home/somebody/work/project".to_owned(),
-        mode: Some("acceptEdits"),
-        input: Some(serde_json::json!({
+        mode: Some("acceptEdits".into()),
+        input: Some(RecordedInput::from(serde_json::json!({
             "file_path": "/home/somebody/work/project/src/lib.rs",
             "old_string": "fn before() -> u32 {\n    1\n}",
             "new_string": "fn after() -> u64 {\n    2\n}",
-        })),
-        paths: vec![RecordedPath { operation: "edit", asked: "src/lib.rs".to_owned(), real: None }],
-        ..DecisionTold::default()
+        }))),
+        paths: vec![RecordedPath { operation: "edit".into(), asked: "src/lib.rs".to_owned(), real: None }],
+        ..DecisionEvent::default()
     };
     Record {
         id: Some(17),
@@ -48,7 +50,7 @@ fn usual() -> Record {
         ..Record::of_session(
             &Arc::from("call-0123456789"),
             &Arc::from("main"),
-            RecordKind::Decision(Box::new(told)),
+            AuditEvent::Decision(Box::new(told)),
         )
     }
 }

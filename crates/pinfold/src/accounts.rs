@@ -4,11 +4,11 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// The list of accounts, [passwd(5)](https://man7.org/linux/man-pages/man5/passwd.5.html). Accounts of a directory service
-/// are not in it; they stay unknown.
+/// The list of accounts, [passwd(5)](https://man7.org/linux/man-pages/man5/passwd.5.html). Accounts of a directory
+/// service are not in it; they stay unknown.
 const ACCOUNTS: &str = "/etc/passwd";
 
-/// How much of the list is read.
+/// The most bytes of the list that are read.
 const LONGEST: u64 = 1 << 20;
 
 /// A path of a command in which `~name` is the home directory of that account. `None`: it does not start so, or no such

@@ -38,7 +38,7 @@ pub fn draw(
     scopes.draw(source, around, &|path| resolve(&line, path))
 }
 
-/// Where an entry leads. What is missing may come to be, so its name stands for itself.
+/// Resolves an entry. A path that is missing may come to be, so its name stands for itself.
 fn resolve(line: &Line, path: &Path) -> Result<PathBuf, String> {
     match follow(line, path) {
         Resolution::Contained(place) => Ok(place.real().to_owned()),

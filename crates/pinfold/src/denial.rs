@@ -3,16 +3,18 @@
 //! It is written for two readers. The person finds in it which rule it was, where that stands, and what could be added;
 //! the model is told only what, why and what to do instead ([`Denial::for_model`]): never what would widen the line.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::audit::word::Word;
+#[cfg(test)]
 use crate::refusal::RefusalCode;
 
-/// Who said no.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The layer that denied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DeniedBy {
-    /// The gate: a rule, a mode, a safeguard, a declared scope, or somebody who was asked.
+    /// The gate: a rule, a mode, a safeguard, a declared scope, or an approver.
     Rule,
     /// The kernel, or the watch beside it.
     Kernel,
@@ -20,10 +22,28 @@ pub enum DeniedBy {
     Proxy,
     /// A socket to a program on this machine.
     Socket,
+    /// A word of another version.
+    #[default]
+    #[serde(other)]
+    #[cfg_attr(test, schemars(skip))]
+    Other,
 }
 
-/// Whether the same can work at another time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+impl DeniedBy {
+    /// The layer in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rule => "rule",
+            Self::Kernel => "kernel",
+            Self::Proxy => "proxy",
+            Self::Socket => "socket",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// The prospect of another attempt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Retry {
@@ -33,46 +53,69 @@ pub enum Retry {
     Allowed,
     /// Once the call, or what it is about, was changed as the words say.
     Mended,
+    /// A word of another version.
+    #[default]
+    #[serde(other)]
+    #[cfg_attr(test, schemars(skip))]
+    Other,
+}
+
+impl Retry {
+    /// The prospect in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Allowed => "allowed",
+            Self::Mended => "mended",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// One no.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Denial {
     /// Its name: `SESSION:CALL`, `SESSION:CALL:N` for what the kernel refused to the shell of a call, `SESSION:kN`
-    /// for what it refused to a run, or `SESSION:nN` for what was refused to it on the way to the network. `pinfold why`
-    /// takes it.
+    /// for what it refused to a run, or `SESSION:nN` for what was refused to it on the way to the network. `pinfold
+    /// why` takes it.
     pub id: String,
-    /// Who said no.
+    /// The layer that denied.
     pub layer: DeniedBy,
-    /// To whom: the agent, or the program.
+    /// The subject: the agent, or the program.
     pub who: String,
-    /// What was tried: an operation, or the tool.
+    /// The attempt: an operation, or the tool.
     pub what: String,
-    /// Where, or on what.
+    /// The object: a path, a host, a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// Which no, for a call.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<RefusalCode>,
+    #[cfg_attr(test, schemars(with = "Option<RefusalCode>"))]
+    pub code: Option<Word>,
     /// The rule, guard, list or safeguard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where it stands.
+    /// The source of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Why, in one clause.
     pub why: String,
-    /// What can be done instead.
+    /// The alternative.
     pub instead: String,
-    /// Whether the same can work at another time.
+    /// The prospect of another attempt.
     pub retry: Retry,
-    /// How often, where it happened more than once.
-    #[serde(skip_serializing_if = "is_once")]
+    /// The number of times, where it happened more than once.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
     pub times: u64,
     /// For the person alone: what could be added so that it passes, from the narrowest to the widest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to_allow: Vec<String>,
+}
+
+fn once() -> u64 {
+    1
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde hands over")]

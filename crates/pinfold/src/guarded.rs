@@ -12,15 +12,15 @@ use pinfold_policy::{Guard, GuardHit, GuardKind, Operation, Policy};
 
 use crate::session::Shared;
 
-/// How much of a file is searched for the words that make a credential of it. Such files are short; what is
+/// The most bytes of a file that are searched for the words that make a credential of it. Such files are short; what is
 /// longer counts as guarded.
 const MARKED: u64 = 256 * 1024;
 
-/// How many entries of a tree are looked at before it counts as guarded: about a second's worth.
+/// The most entries of a tree that are looked at before it counts as guarded: about a second's worth.
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// The guard that `place` meets under the name it leads to or the name it was asked for by.
-pub(crate) fn of_place(shared: &Shared, place: &Place, operation: Operation) -> Option<GuardHit> {
+pub(crate) fn find_at(shared: &Shared, place: &Place, operation: Operation) -> Option<GuardHit> {
     let by_name = |path: &Path| {
         find(shared, path, operation, false)
             // Whether the file system folds case is asked only when the answer matters.
@@ -34,7 +34,7 @@ pub(crate) fn of_place(shared: &Shared, place: &Place, operation: Operation) -> 
     holds.then(|| hit(guard))
 }
 
-/// What git needs to take a folder for a repository, and to obey the configuration in it:
+/// The entries that git needs to take a folder for a repository, and to obey the configuration in it:
 /// [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout).
 const REPOSITORY: [&str; 3] = ["HEAD", "objects", "refs"];
 
@@ -57,7 +57,7 @@ fn completes_a_repository(place: &Place, operation: Operation) -> Option<GuardHi
 }
 
 /// The guard that a file met on a walk meets when it is read.
-pub(crate) fn of_member(
+pub(crate) fn find_for_member(
     shared: &Shared,
     real: &Path,
     open: impl FnOnce() -> Option<File>,
@@ -68,7 +68,7 @@ pub(crate) fn of_member(
 }
 
 /// The guard that a name met in a folder meets, whatever is done to it.
-pub(crate) fn of_listed(
+pub(crate) fn find_for_listed(
     shared: &Shared,
     real: &Path,
     operation: Operation,
@@ -77,16 +77,16 @@ pub(crate) fn of_listed(
     if operation.writes() {
         find(shared, real, operation, true).map(hit)
     } else {
-        of_member(shared, real, open)
+        find_for_member(shared, real, open)
     }
 }
 
 fn find<'a>(shared: &'a Shared, path: &Path, operation: Operation, folds_case: bool) -> Option<&'a Guard> {
-    let home = shared.line.home();
+    let home = shared.bounds.line.home();
     if operation.writes() {
-        shared.guards.write(path, home, folds_case)
+        shared.bounds.guards.write(path, home, folds_case)
     } else {
-        shared.guards.read(path, home, folds_case)
+        shared.bounds.guards.read(path, home, folds_case)
     }
 }
 
@@ -95,7 +95,8 @@ pub(crate) fn hit(guard: &Guard) -> GuardHit {
     GuardHit { pattern: guard.pattern().to_owned(), why: guard.why().to_owned(), sensitive }
 }
 
-/// Some files are credentials only when they hold certain words. What cannot be read or is too long counts as holding them.
+/// Some files are credentials only when they hold certain words. What cannot be read or is too long counts as holding
+/// them.
 fn holds_marker(guard: &Guard, open: impl FnOnce() -> Option<File>) -> bool {
     let markers = guard.markers();
     if markers.is_empty() {
@@ -115,7 +116,7 @@ fn holds_marker(guard: &Guard, open: impl FnOnce() -> Option<File>) -> bool {
 
 /// The guard that something below a folder meets when the folder is taken, moved or copied as a whole.
 /// `becomes`: the name that the folder gets, when it gets one.
-pub(crate) fn below(
+pub(crate) fn find_below(
     shared: &Shared,
     place: &Place,
     operation: Operation,
@@ -126,7 +127,7 @@ pub(crate) fn below(
         let here = if operation.writes() {
             find(shared, &real, operation, true).filter(|guard| is_lost(guard.kind())).map(hit)
         } else {
-            of_member(shared, &real, || folder.open_file(name).ok().map(|(file, _)| file))
+            find_for_member(shared, &real, || folder.open_file(name).ok().map(|(file, _)| file))
         };
         let planted = |to: &Path| find(shared, &to.join(below), Operation::Create, true).map(hit);
         here.or_else(|| becomes.and_then(planted))
@@ -142,13 +143,13 @@ pub(crate) fn below(
     }
 }
 
-/// How many entries below a folder are looked at for those that rules deny: some hundredths of a second's worth.
+/// The most entries below a folder that are looked at for those that rules deny: some hundredths of a second's worth.
 const MOST_SEARCHED: usize = 20_000;
-/// How many links among them are followed.
+/// The most links among them that are followed.
 const MOST_LINKS: usize = 256;
 
-/// Whether something that a rule denies reading lies below a folder that a command searches. `None`: it is too much to
-/// look at, or a link leads to another folder. `visible`: names that start with a dot are passed over.
+/// Returns true if something that a rule denies reading lies below a folder that a command searches. `None`: it is too
+/// much to look at, or a link leads to another folder. `visible`: names that start with a dot are passed over.
 pub(crate) fn denied_below(shared: &Shared, policy: &Policy, place: &Place, visible: bool) -> Option<bool> {
     let links = Cell::new(0);
     let found = |below: &Path, _: &Directory, _: &OsStr, kind: Option<EntryKind>| -> Option<bool> {
@@ -161,7 +162,7 @@ pub(crate) fn denied_below(shared: &Shared, policy: &Policy, place: &Place, visi
         }
         links.set(links.get() + 1);
         let claim = pinfold_paths::PathClaim::new(real);
-        match shared.line.resolve(Path::new("/"), &claim, LastLink::Follow) {
+        match shared.bounds.line.resolve(Path::new("/"), &claim, LastLink::Follow) {
             _ if links.get() > MOST_LINKS => Some(false),
             Resolution::Contained(place) => leads_away(policy, &place),
             Resolution::Outside(place) => leads_away(policy, &place),
@@ -175,7 +176,7 @@ pub(crate) fn denied_below(shared: &Shared, policy: &Policy, place: &Place, visi
     }
 }
 
-/// What a link leads to: something denied, or a folder that is not looked through.
+/// The target of a link: something denied, or a folder that is not looked through.
 fn leads_away(policy: &Policy, place: &Place) -> Option<bool> {
     if policy.leaves_out(place.real()) {
         Some(true)
@@ -184,15 +185,15 @@ fn leads_away(policy: &Policy, place: &Place) -> Option<bool> {
     }
 }
 
-/// What a look through everything below a folder came to.
+/// The result of a look through everything below a folder.
 enum Seen<T> {
     Found(T),
     Nothing,
     TooMuch,
 }
 
-/// Looks at everything below a folder, up to so many entries, until something is found. `visible`: what lies under names
-/// that start with a dot is passed over.
+/// Looks at everything below a folder, up to so many entries, until something is found. `visible`: what lies under
+/// names that start with a dot is passed over.
 fn look_through<T>(
     place: &Place,
     most: usize,
@@ -230,7 +231,8 @@ fn look_through<T>(
     }
 }
 
-/// What is lost for good when it is deleted or moved away. Files that only act when they are there do no harm by going.
+/// Guards of what is lost for good when it is deleted or moved away. Files that only act when they are there do no
+/// harm by going.
 fn is_lost(kind: GuardKind) -> bool {
     match kind {
         GuardKind::Git | GuardKind::Policy | GuardKind::Secret | GuardKind::Credential | GuardKind::Place => {
@@ -242,7 +244,7 @@ fn is_lost(kind: GuardKind) -> bool {
 
 struct Walk {
     looked: usize,
-    /// What is left in each folder on the way down.
+    /// The entries that are left in each folder on the way down.
     levels: Vec<Vec<(OsString, Option<EntryKind>)>>,
     below: PathBuf,
 }

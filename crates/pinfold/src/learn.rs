@@ -1,6 +1,6 @@
 //! Rules that past answers speak for: the narrowest that would have saved questions which people answered with yes.
 //!
-//! Promise: what is proposed lets no call through that somebody said no to, starts nothing, reaches no other machine,
+//! Promise: what is proposed lets no call through that a person denied, starts nothing, reaches no other machine,
 //! destroys nothing, and is about nothing that a safeguard asks about. Nothing is written here.
 
 mod choose;
@@ -13,7 +13,7 @@ use pinfold_policy::{
     Case, Decision, Effect, Grants, Layer, Offer, Policy, RawCall, Rule, Source, SourcedRule, Verdict,
 };
 
-use crate::gate::Considered;
+use crate::judgement::Considered;
 use crate::session::Session;
 
 /// A question of the past.
@@ -23,25 +23,25 @@ pub struct Past {
     pub name: String,
     /// The call.
     pub call: RawCall,
-    /// What was answered.
+    /// The answer.
     pub answer: PastAnswer,
 }
 
-/// What was answered to a question of the past.
+/// The answer to a question of the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PastAnswer {
-    /// Somebody said yes.
+    /// A person allowed the call.
     Yes,
-    /// Somebody said no, or a rule does.
+    /// A person denied the call, or a rule does.
     No,
 }
 
-/// What past answers speak for.
+/// The rules that past answers speak for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Learned {
     /// Rules that would have saved questions, those that save most first.
     pub proposals: Vec<Proposal>,
-    /// What was answered with yes often enough, and why there is no rule for it.
+    /// A call that was allowed often enough, and the reason for which there is no rule for it.
     pub left: Vec<Left>,
 }
 
@@ -52,7 +52,7 @@ pub struct Proposal {
     pub rule: Rule,
     /// The calls that it would have saved questions about, wholly or with the other proposals.
     pub calls: Vec<Justifies>,
-    /// How many questions those were.
+    /// The number of questions.
     pub saves: usize,
     /// Other calls that it would let through too.
     pub also: Vec<String>,
@@ -74,33 +74,33 @@ pub struct Justifies {
 pub struct Left {
     /// The call in words.
     pub call: String,
-    /// How often it was answered with yes.
+    /// The number of times that it was allowed.
     pub times: usize,
     /// Why, in one clause.
     pub why: String,
 }
 
-/// How many different calls are looked at: the newest, where there are more.
+/// The most different calls that are looked at: the newest, where there are more.
 pub const MOST_CALLS: usize = 2000;
 
 /// Learns from the past. A call is judged as each of `sessions` would, the most lenient first, and the first that asks
-/// about it counts; sessions that are opened for this alone should hold shells. A rule needs `least` questions that were
-/// answered with yes.
+/// about it counts; sessions that are opened for this alone should hold shells. A rule needs `least` questions that
+/// were answered with yes.
 pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: usize) -> Learned {
     let groups = Group::all(past);
     let (mut wanted, mut refused, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
         if group.no {
-            let all = Seen::by_each(sessions, &group.call);
+            let all = SeenCall::by_each(sessions, &group.call);
             refused.extend(all.filter(|seen| seen.considered.verdict.decision != Decision::Allow));
         }
         if group.names.is_empty() {
             continue;
         }
-        match Wish::of(sessions, &group) {
+        match WantedRule::from_group(sessions, &group) {
             Ok(Some(wish)) => wanted.push(wish),
             Ok(None) => {}
-            Err(why) => left.push(Left { call: words(&group.call), times: group.names.len(), why }),
+            Err(why) => left.push(Left { call: describe(&group.call), times: group.names.len(), why }),
         }
     }
     left.retain(|left| left.times >= least);
@@ -112,17 +112,17 @@ pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: 
     Learned { proposals, left }
 }
 
-fn proposal(rule: &Rule, wanted: &[Wish<'_>]) -> Option<Proposal> {
+fn proposal(rule: &Rule, wanted: &[WantedRule<'_>]) -> Option<Proposal> {
     let for_it =
-        |wish: &&Wish<'_>| wish.parts.iter().any(|part| part.iter().any(|width| width.rule == *rule));
-    let wishes: Vec<&Wish<'_>> = wanted.iter().filter(for_it).collect();
+        |wish: &&WantedRule<'_>| wish.parts.iter().any(|part| part.iter().any(|width| width.rule == *rule));
+    let wishes: Vec<&WantedRule<'_>> = wanted.iter().filter(for_it).collect();
     let mut widths = wishes.iter().flat_map(|wish| wish.parts.iter().flatten());
     let width = widths.find(|width| width.rule == *rule)?;
     Some(Proposal {
         rule: rule.clone(),
         calls: wishes
             .iter()
-            .map(|wish| Justifies { call: words(&wish.seen.call), names: wish.names.clone() })
+            .map(|wish| Justifies { call: describe(&wish.seen.call), names: wish.names.clone() })
             .collect(),
         saves: wishes.iter().map(|wish| wish.names.len()).sum(),
         also: width.also.clone(),
@@ -147,7 +147,7 @@ fn policies<'r>(sessions: &[Session], rules: impl Iterator<Item = &'r Rule>) -> 
 /// The same call, however often.
 struct Group {
     call: RawCall,
-    /// Each time that somebody said yes.
+    /// The times that a person allowed the call.
     names: Vec<String>,
     no: bool,
 }
@@ -176,7 +176,7 @@ impl Group {
 }
 
 /// A call as a session sees it now.
-struct Seen<'a> {
+struct SeenCall<'a> {
     session: &'a Session,
     /// Its place among the sessions.
     at: usize,
@@ -184,11 +184,11 @@ struct Seen<'a> {
     considered: Considered,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> SeenCall<'a> {
     /// As each of the sessions sees it.
     fn by_each(sessions: &'a [Session], call: &RawCall) -> impl Iterator<Item = Self> {
         let seen = move |(at, session): (usize, &'a Session)| {
-            let considered = session.consider(call).ok()?;
+            let considered = session.check(call).ok()?;
             Some(Self { session, at, call: call.clone(), considered })
         };
         sessions.iter().enumerate().filter_map(seen)
@@ -201,7 +201,7 @@ impl<'a> Seen<'a> {
         Case { call, claims, facts, scope, access, interaction, policy, grants, hook: None }
     }
 
-    /// What would be decided by another policy of its session.
+    /// The verdict by another policy of its session.
     fn judged_by(&self, policies: &[Policy]) -> Option<Verdict> {
         Some(pinfold_policy::judge(&self.case(policies.get(self.at)?, &Grants::default())))
     }
@@ -216,8 +216,8 @@ impl<'a> Seen<'a> {
 }
 
 /// A call that was answered with yes and would be asked about now, with the rules there could be for each part.
-struct Wish<'a> {
-    seen: Seen<'a>,
+struct WantedRule<'a> {
+    seen: SeenCall<'a>,
     names: Vec<String>,
     /// For each part that asks, the narrowest first.
     parts: Vec<Vec<Width>>,
@@ -230,10 +230,10 @@ struct Width {
     still_asks: Vec<String>,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> WantedRule<'a> {
     /// `Ok(None)`: nothing is asked any more.
-    fn of(sessions: &'a [Session], group: &Group) -> Result<Option<Self>, String> {
-        let mut seen = Seen::by_each(sessions, &group.call);
+    fn from_group(sessions: &'a [Session], group: &Group) -> Result<Option<Self>, String> {
+        let mut seen = SeenCall::by_each(sessions, &group.call);
         let Some(seen) = seen.find(|seen| seen.considered.verdict.decision != Decision::Allow) else {
             return Ok(None);
         };
@@ -268,7 +268,7 @@ impl<'a> Wish<'a> {
 }
 
 /// A call as a person reads it.
-fn words(call: &RawCall) -> String {
+fn describe(call: &RawCall) -> String {
     let about = ["command", "file_path", "path", "notebook_path", "url", "skill", "subagent_type"];
     let text = about.iter().find_map(|field| call.input.get(field)?.as_str());
     match (call.tool.as_str(), text) {

@@ -1,7 +1,7 @@
 //! The gate: calls in, permits out.
 //!
 //! A call is understood, what it claims to touch is looked at and held, a verdict is reached and recorded, and
-//! out comes a permit, a question or a refusal. The deed is done through the permit, by whoever carries out tools.
+//! out comes a permit, a question or a refusal. The operation is done through the permit, by the tools.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -39,49 +39,56 @@
 
 mod accounts;
 pub mod agents;
-mod asked;
 pub mod audit;
+mod call_request;
 pub mod check;
 pub mod consent;
 mod declared;
 mod denial;
-mod elsewhere;
-mod gate;
+mod explain;
+mod foreign_cwd;
 mod guarded;
+mod judgement;
 pub mod learn;
 mod matches;
 mod outcome;
+mod parsed_call;
+mod path_scopes;
+pub mod paths;
 mod permit;
+mod pipeline;
+pub mod policy;
 mod profile;
 mod question;
+mod recorded_folders;
 mod recording;
 mod refusal;
+mod refusal_writer;
 pub mod replay;
 mod ruling;
 mod session;
 pub mod settings;
 mod shell;
+mod submission;
 mod supposed;
 mod survey;
 mod target;
 mod web;
-mod words;
 
-pub use consent::Decided;
+pub use call_request::CallRequest;
 pub use declared::draw;
 pub use denial::{Denial, DeniedBy, Retry};
-pub use gate::Considered;
+pub use judgement::Considered;
 pub use outcome::{Failure, Outcome};
 pub use permit::{Permit, Receipt};
-pub use pinfold_paths as paths;
 pub use pinfold_paths::Ambient;
-pub use pinfold_policy as policy;
 pub use pinfold_policy::{RawCall, ToolCall};
+pub use pipeline::Decided;
 pub use profile::{Profile, ProfileError};
 pub use question::Question;
 pub use refusal::{Refusal, RefusalCode};
 pub use ruling::Ruling;
-pub use session::{Deeds, Plan, Session, SessionError, WeakSession};
+pub use session::{ExecutedBy, Plan, Session, SessionError, WeakSession};
 pub use shell::{AssumedShells, OWN_PLACES, ShellHost};
 pub use target::{LeftOut, ReadTarget, Targets, WriteTarget};
 pub use web::WebHost;

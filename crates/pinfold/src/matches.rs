@@ -1,4 +1,4 @@
-//! What wildcards of a command line lead to beside what they say: links among the matches, and guarded names.
+//! The matches of wildcards in a command line: links among them, and guarded names.
 //!
 //! Names that match and are no links lie where the pattern says, and are judged by it.
 
@@ -13,19 +13,19 @@ use pinfold_policy::{GuardHit, Operation};
 use crate::guarded;
 use crate::session::Shared;
 
-/// How many names are looked at before it is not known what matches.
+/// The most names that are looked at before it is not known what matches.
 const MOST_NAMES: usize = 20_000;
 
-/// How many matching links are followed before it is not known where they lead.
+/// The most matching links that are followed before it is not known where they lead.
 const MOST_LINKS: usize = 256;
 
-/// How many folders deep a pattern is followed.
+/// The deepest folder that a pattern is followed into.
 const MOST_LEVELS: usize = 64;
 
-/// What a pattern leads to.
+/// The matches of a pattern.
 #[derive(Debug, Default)]
 pub(crate) struct Matches {
-    /// Where links among the matches lead, as they are named and for real.
+    /// The targets of links among the matches, as they are named and for real.
     pub(crate) real: Vec<PathBuf>,
     /// The first guard that a match meets.
     pub(crate) guarded: Option<GuardHit>,
@@ -48,7 +48,7 @@ pub(crate) fn split(path: &Path) -> (PathBuf, Vec<String>) {
 }
 
 /// Looks for what matches `names` below a folder.
-pub(crate) fn below(shared: &Shared, folder: &Place, names: &[String], operation: Operation) -> Matches {
+pub(crate) fn find(shared: &Shared, folder: &Place, names: &[String], operation: Operation) -> Matches {
     let mut search = Search { shared, operation, found: Matches::default(), looked: 0, links: 0 };
     if names.len() > MOST_LEVELS {
         search.found.unknown = true;
@@ -111,7 +111,7 @@ impl Search<'_> {
         }
         if rest.is_empty() {
             let open = || directory.open_file(name).ok().map(|(file, _)| file);
-            self.found.guarded = guarded::of_listed(self.shared, &path, self.operation, open);
+            self.found.guarded = guarded::find_for_listed(self.shared, &path, self.operation, open);
         } else if let Ok(next) = directory.open_dir(name) {
             self.folder(&next, &path, rest);
         }
@@ -124,7 +124,7 @@ impl Search<'_> {
             return;
         }
         let claim = paths::PathClaim::new(path.as_os_str());
-        let resolution = self.shared.line.resolve(Path::new("/"), &claim, LastLink::Follow);
+        let resolution = self.shared.bounds.line.resolve(Path::new("/"), &claim, LastLink::Follow);
         let place: &Place = match &resolution {
             Resolution::Contained(place) => place,
             Resolution::Outside(place) => place,
@@ -135,7 +135,7 @@ impl Search<'_> {
             }
         };
         if rest.is_empty() {
-            self.found.guarded = guarded::of_place(self.shared, place, self.operation);
+            self.found.guarded = guarded::find_at(self.shared, place, self.operation);
             self.found.real.extend([path.to_owned(), place.real().to_owned()]);
         } else if place.kind() == Kind::Directory
             && let Ok(directory) = place.open_dir()

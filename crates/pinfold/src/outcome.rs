@@ -1,8 +1,8 @@
-//! How a deed ended.
+//! Outcomes of permitted operations.
 
 use crate::refusal::{Refusal, RefusalCode};
 
-/// How a deed ended.
+/// The outcome of a permitted operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// As the call wanted.
@@ -19,9 +19,9 @@ pub struct Failure {
     pub code: RefusalCode,
     /// The path it is about, as the caller knows it.
     pub path: Option<String>,
-    /// What happened, in one clause.
+    /// The failure, in one clause.
     pub message: String,
-    /// What to do instead.
+    /// The alternative.
     pub hint: String,
 }
 

@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 
 use pinfold_policy::ToolCall;
 
-use crate::audit::{HostTold, Secrets};
+use crate::audit::{OutcomeEvent, RecordedHost, Secrets};
 use crate::denial::Denial;
-use crate::outcome::Outcome;
-use crate::session::{Deeds, Shared};
+use crate::outcome::{Failure, Outcome};
+use crate::recording::record_outcome;
+use crate::session::{ExecutedBy, Shared};
 use crate::target::Targets;
 
 /// The right to carry out one call, once. Only the gate mints it; it cannot be cloned.
 #[must_use = "an unspent permit is recorded as abandoned"]
 pub struct Permit {
-    call: ToolCall,
+    call: Arc<ToolCall>,
     targets: Targets,
     receipt: Receipt,
     by_mode: bool,
@@ -24,11 +25,12 @@ pub struct Permit {
 
 impl Permit {
     /// `by_mode`: see [`Permit::rests_on_the_mode`].
-    pub(crate) fn mint(call: ToolCall, targets: Targets, receipt: Receipt, by_mode: bool) -> Self {
+    pub(crate) fn mint(call: Arc<ToolCall>, targets: Targets, receipt: Receipt, by_mode: bool) -> Self {
         Self { call, targets, receipt, by_mode }
     }
 
-    /// Whether the mode is all that lets some part of the call through: no rule, grant, hook or person is behind it.
+    /// Returns true if the mode is all that lets some part of the call through: no rule, grant, hook or person is
+    /// behind it.
     pub fn rests_on_the_mode(&self) -> bool {
         self.by_mode
     }
@@ -40,39 +42,39 @@ impl Permit {
 
     /// Takes the permit apart for the deed: the call, the places held for it, and the receipt to close.
     pub fn spend(self) -> (ToolCall, Targets, Receipt) {
-        (self.call, self.targets, self.receipt)
+        (Arc::unwrap_or_clone(self.call), self.targets, self.receipt)
     }
 }
 
 /// Waits for the end of a permitted deed. Dropped without being closed, it records that the deed was abandoned.
 #[must_use = "a dropped receipt is recorded as abandoned"]
 pub struct Receipt {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) id: u64,
-    pub(crate) tool: Cow<'static, str>,
-    pub(crate) started: Instant,
+    shared: Arc<Shared>,
+    id: u64,
+    tool: Cow<'static, str>,
+    started: Instant,
     open: bool,
-    pub(crate) denials: Vec<Denial>,
-    pub(crate) hosts: Vec<HostTold>,
-    pub(crate) more_hosts: u64,
+    denials: Vec<Denial>,
+    hosts: Vec<RecordedHost>,
+    more_hosts: u64,
     /// The secrets of the call: how it ended is told without them.
-    pub(crate) secrets: Secrets,
+    secrets: Secrets,
 }
 
 impl Receipt {
     pub(crate) fn new(shared: Arc<Shared>, id: u64, tool: Cow<'static, str>, secrets: Secrets) -> Self {
         // How an agent's own deed ends is told later, by another process, or never.
-        let open = shared.deeds == Deeds::Ours;
+        let open = shared.executed_by == ExecutedBy::Pinfold;
         Self::begun(shared, id, tool, Instant::now(), open, secrets)
     }
 
     /// `SESSION:CALL`: the name of the call in the record.
     pub fn name(&self) -> String {
-        format!("{}:{}", self.shared.id, self.id)
+        format!("{}:{}", self.shared.identity.id, self.id)
     }
 
     /// The same for a deed that took so long, with tools that are not ours.
-    pub(crate) fn of_theirs(
+    pub(crate) fn for_external(
         shared: Arc<Shared>,
         id: u64,
         tool: String,
@@ -96,15 +98,15 @@ impl Receipt {
         Self { shared, id, tool, started, open, denials, hosts, more_hosts: 0, secrets }
     }
 
-    /// What the kernel refused to the shell of the call; recorded with its end.
+    /// Takes what the kernel refused to the shell of the call; it is recorded with the outcome.
     pub fn refused(&mut self, denials: Vec<Denial>) {
         self.denials = denials;
     }
 
     /// Adds the hosts that the shell of the call looked up, connected to, or was refused, and how many are not listed;
     /// recorded with its end.
-    pub fn add_hosts(&mut self, hosts: Vec<HostTold>, more: u64) {
-        let clean = |host: HostTold| HostTold { host: self.secrets.kept(&host.host), ..host };
+    pub fn add_hosts(&mut self, hosts: Vec<RecordedHost>, more: u64) {
+        let clean = |host: RecordedHost| RecordedHost { host: self.secrets.kept(&host.host), ..host };
         self.hosts = hosts.into_iter().map(clean).collect();
         self.more_hosts = more;
     }
@@ -119,6 +121,21 @@ impl Receipt {
             Outcome::Done => self.record("done", None),
             Outcome::Failed(failure) => self.record("failed", Some(failure)),
         }
+    }
+}
+
+impl Receipt {
+    fn record(&self, end: &'static str, failure: Option<&Failure>) -> io::Result<()> {
+        let told = OutcomeEvent {
+            end: end.into(),
+            code: failure.map(|failure| failure.code.as_str().into()),
+            reason: failure.map(|failure| self.secrets.kept(&failure.message)),
+            ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            denials: self.denials.clone(),
+            hosts: self.hosts.clone(),
+            more_hosts: self.more_hosts,
+        };
+        record_outcome(&self.shared, self.id, &self.tool, told)
     }
 }
 

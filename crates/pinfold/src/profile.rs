@@ -17,9 +17,9 @@ use crate::settings::file;
 pub struct Profile {
     /// Its name.
     pub name: String,
-    /// What each tool is held to.
+    /// The scopes of each tool.
     pub scopes: ToolScopes,
-    /// Where it stands.
+    /// The file.
     pub source: Source,
 }
 
@@ -29,9 +29,9 @@ pub struct Profile {
 pub struct ProfileError {
     /// Which file, or which name.
     pub at: String,
-    /// What is wrong, in one clause.
+    /// The error, in one clause.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub mend: String,
 }
 

@@ -1,114 +1,117 @@
-//! What the gate writes down: each decision before the deed, each answer, each outcome.
+//! Records of the gate: each decision before the operation, each answer, each outcome.
 
 use std::borrow::Cow;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
-use pinfold_paths::Line;
 use pinfold_policy::{
-    Access, BadCall, BashMode, Decision, HookWord, Interaction, PathFact, PathText, RawCall, Rule, Scope,
-    Shape, ShellClaim, ToolCall, TrailEntry,
+    Access, BadCall, BashMode, Decision, HookWord, Interaction, PathFact, PathText, RawCall, Rule, Shape,
+    ShellClaim, ToolCall, TrailEntry,
 };
 use serde_json::{Value, json};
 
 use crate::audit::record::VERSION;
 use crate::audit::{
-    AnswerTold, DecisionTold, HookTold, Kept, NotWrittenTold, OutcomeTold, PartTold, Record, RecordKind,
-    RecordedPath, Ruled, Secrets, kept_text,
+    AnswerEvent, AuditEvent, DecisionEvent, Kept, NotWrittenEvent, OutcomeEvent, Record, RecordedApprover,
+    RecordedHook, RecordedPart, RecordedPath, Ruled, Secrets, Word, kept_text,
 };
-use crate::consent::{Answer, By, Choice, Given, Lasts, ProcessShown, Via};
+use crate::consent::answer::{Answer, Choice, Via};
+use crate::consent::answer_grants::AnswerGrants;
+use crate::consent::grant_lifetime::GrantLifetime;
+use crate::consent::request::ProcessShown;
 use crate::denial::{Denial, DeniedBy, Retry};
-use crate::gate::Verbal;
-use crate::outcome::Failure;
-use crate::permit::Receipt;
+use crate::explain::{self, Explainer};
+use crate::judgement::Judgement;
 use crate::question::Question;
+use crate::recorded_folders::RecordedFolders;
 use crate::refusal::{Refusal, RefusalCode};
-use crate::ruling::Ruling;
-use crate::session::{Deeds, Session, Shared};
-use crate::words::{self, Said};
+use crate::session::{ExecutedBy, Session, Shared};
 
-/// How many paths, hosts, parts or commands of one call are recorded one by one.
+/// The most paths, hosts, parts or commands of one call that are recorded one by one.
 const MOST: usize = 256;
 
 /// A record about a call of this session, now.
-fn record(shared: &Shared, id: u64, tool: &str, kind: RecordKind) -> Record {
+fn record(shared: &Shared, id: u64, tool: &str, event: AuditEvent) -> Record {
     Record {
         v: VERSION,
         at: jiff::Timestamp::now(),
-        session: Arc::clone(&shared.id),
+        session: Arc::clone(&shared.identity.id),
         id: Some(id),
-        principal: Arc::clone(&shared.principal_name),
-        agents: Arc::clone(&shared.lineage),
+        principal: Arc::clone(&shared.identity.name),
+        agents: Arc::clone(&shared.identity.lineage),
         // A tool that does not exist can have any name.
         tool: Cow::Owned(kept_text(tool)),
-        kind,
+        event,
     }
 }
 
 impl Session {
-    fn append(&self, id: u64, tool: &str, kind: RecordKind) -> Result<(), Box<Refusal>> {
+    fn append(&self, id: u64, tool: &str, event: AuditEvent) -> Result<(), Box<Refusal>> {
         let shared = self.shared();
-        let appended = shared.journal.append(&record(shared, id, tool, kind));
+        let appended = shared.journal.append(&record(shared, id, tool, event));
         appended.map_err(|error| Box::new(Refusal::not_recorded(tool, &error)))
     }
 
     /// A refusal with its name in the record.
     pub(crate) fn named(&self, id: u64, refusal: Refusal) -> Refusal {
-        Refusal { id: Some(format!("{}:{id}", self.shared().id)), ..refusal }
+        Refusal { id: Some(format!("{}:{id}", self.shared().identity.id)), ..refusal }
     }
 
     /// A call that was not understood.
-    pub(crate) fn not_understood(&self, id: u64, raw: &RawCall, bad: &BadCall) -> Ruling {
+    pub(crate) fn not_understood(&self, id: u64, raw: &RawCall, bad: &BadCall) -> Box<Refusal> {
         let refusal = self.named(id, Refusal::invalid(bad));
-        let Kept { input, cut, secrets } = Kept::of(&raw.input);
-        let told = DecisionTold {
-            input,
+        let Kept { input, cut, secrets } = Kept::new(&raw.input);
+        let event = DecisionEvent {
+            input: input.map(Into::into),
             cut,
             cwd: raw.cwd.as_ref().map(path_text),
             shape: raw.shape.as_ref().and_then(shape_text),
             denial: Some(self.denial(id, &refusal, Vec::new(), &secrets)),
             ..self.refused(&refusal, &secrets)
         };
-        let recorded = self.append(id, bad.tool(), RecordKind::Decision(Box::new(told)));
-        Ruling::Refusal(recorded.map_or_else(|unrecorded| unrecorded, |()| Box::new(refusal)))
+        let recorded = self.append(id, bad.tool(), AuditEvent::Decision(Box::new(event)));
+        recorded.map_or_else(|unrecorded| unrecorded, |()| Box::new(refusal))
     }
 
-    /// A no of somebody who was asked, or of nobody in time.
+    /// Records the no of an approver, or of a question without an answer in time.
     pub(crate) fn declined(&self, question: &Question, refusal: Refusal) -> Box<Refusal> {
-        let told = DecisionTold {
-            decision: Some(Decision::Ask),
-            step: Some(question.verdict.step),
-            denial: Some(self.denial(question.id, &refusal, Vec::new(), &question.secrets)),
+        let event = DecisionEvent {
+            decision: Some(Decision::Ask.word().into()),
+            step: Some(question.verdict.step.into()),
+            denial: Some(self.denial(question.submission.id, &refusal, Vec::new(), &question.secrets)),
             ..self.refused(&refusal, &question.secrets)
         };
         // It stays a no, recorded or not.
-        let _ = self.append(question.id, question.call.name(), RecordKind::Decision(Box::new(told)));
+        let _ = self.append(
+            question.submission.id,
+            question.call().name(),
+            AuditEvent::Decision(Box::new(event)),
+        );
         Box::new(refusal)
     }
 
-    fn refused(&self, refusal: &Refusal, secrets: &Secrets) -> DecisionTold {
-        DecisionTold {
+    fn refused(&self, refusal: &Refusal, secrets: &Secrets) -> DecisionEvent {
+        DecisionEvent {
             ruling: Ruled::Refusal,
-            code: Some(refusal.code),
+            code: Some(refusal.code.as_str().into()),
             reason: Some(secrets.kept(&refusal.reason)),
             ..self.place()
         }
     }
 
-    /// Where the session stands.
-    fn place(&self) -> DecisionTold {
+    /// The folder and the restrictions of the session.
+    fn place(&self) -> DecisionEvent {
         let shared = self.shared();
-        let RecordedPlace { folder, root, added } = shared.place.clone();
-        DecisionTold {
+        let RecordedFolders { folder, root, added } = shared.identity.folders.clone();
+        DecisionEvent {
             folder,
             root,
             added,
-            read_only: shared.access == Access::ReadOnly,
-            theirs: shared.deeds == Deeds::Theirs,
-            headless: shared.interaction == Interaction::Headless,
-            armed: shared.scope.enforce_write,
-            ..DecisionTold::default()
+            read_only: shared.bounds.access == Access::ReadOnly,
+            theirs: shared.executed_by == ExecutedBy::Agent,
+            headless: shared.consent.interaction == Interaction::Headless,
+            armed: shared.bounds.scope.enforce_write,
+            ..DecisionEvent::default()
         }
     }
 
@@ -117,12 +120,12 @@ impl Session {
         let shared = self.shared();
         let kept = |text: &String| secrets.kept(text);
         Denial {
-            id: format!("{}:{id}", shared.id),
+            id: format!("{}:{id}", shared.identity.id),
             layer: DeniedBy::Rule,
-            who: shared.principal_name.to_string(),
+            who: shared.identity.name.to_string(),
             what: kept(&refusal.tool_name),
             place: refusal.path.as_ref().map(kept),
-            code: Some(refusal.code),
+            code: Some(refusal.code.as_str().into()),
             rule: refusal.rule.as_ref().map(kept),
             source: refusal.source.as_ref().map(kept),
             why: kept(&refusal.reason),
@@ -133,12 +136,12 @@ impl Session {
         }
     }
 
-    /// What somebody answered, and what it grants.
+    /// Records an answer, and the grants that it gives.
     pub(crate) fn record_answer(
         &self,
         question: &Question,
         answer: &Answer,
-        given: &Given,
+        given: &AnswerGrants,
     ) -> Result<(), Box<Refusal>> {
         let (choice, lasts, message) = match &answer.choice {
             Choice::Yes => ("yes", Some("call"), None),
@@ -154,15 +157,15 @@ impl Session {
         let now = jiff::Timestamp::now();
         let waited = now.duration_since(question.request.asked_at);
         let (until, calls) = match answer.choice.lasts(now) {
-            Lasts::Session => (None, None),
-            Lasts::Until(end) => (Some(end), None),
-            Lasts::Calls(calls) => (None, Some(calls)),
+            GrantLifetime::Session => (None, None),
+            GrantLifetime::Until(end) => (Some(end), None),
+            GrantLifetime::Calls(calls) => (None, Some(calls)),
         };
-        let told = AnswerTold {
-            choice,
-            by: By { via: answer.by.via, who: answer.by.who.as_deref().map(kept_text) },
+        let event = AnswerEvent {
+            choice: choice.into(),
+            by: RecordedApprover::new(answer.by.via, answer.by.who.as_deref().map(kept_text)),
             digest: answer.digest.clone(),
-            lasts,
+            lasts: lasts.map(Word::from),
             until,
             calls,
             waited_ms: u64::try_from(waited.as_millis()).unwrap_or_default(),
@@ -170,19 +173,19 @@ impl Session {
             grants: given.grants.iter().map(|grant| kept(grant)).collect(),
             rules: given.rules.iter().map(|rule| kept(rule)).collect(),
         };
-        self.append(question.id, question.call.name(), RecordKind::Answer(Box::new(told)))
+        self.append(question.submission.id, question.call().name(), AuditEvent::Answer(Box::new(event)))
     }
 
     /// Rules that were given for good are not there.
     pub(crate) fn record_not_written(&self, question: &Question, rules: &[Rule], failed: &str) {
         let rules = rules.iter().map(|rule| question.secrets.kept(&rule.to_string())).collect();
-        let told = NotWrittenTold { rules, failed: question.secrets.kept(failed) };
+        let event = NotWrittenEvent { rules, failed: question.secrets.kept(failed) };
         // They are not there, recorded or not.
-        let _ = self.append(question.id, question.call.name(), RecordKind::NotWritten(told));
+        let _ = self.append(question.submission.id, question.call().name(), AuditEvent::NotWritten(event));
     }
 }
 
-/// Whether the same call can work at another time.
+/// The prospect of another attempt.
 fn retry(refusal: &Refusal) -> Retry {
     match refusal.code {
         _ if refusal.approvable => Retry::Allowed,
@@ -192,77 +195,92 @@ fn retry(refusal: &Refusal) -> Retry {
     }
 }
 
-/// Where a session stands, as its lines say it.
-#[derive(Debug, Clone)]
-pub(crate) struct RecordedPlace {
-    folder: String,
-    root: Option<String>,
-    added: Vec<String>,
-}
-
-impl RecordedPlace {
-    /// Put into words once, since every decision says it.
-    pub(crate) fn of(line: &Line, scope: &Scope) -> Self {
-        let shown = |path: &Path| kept_text(&path.to_string_lossy());
-        Self {
-            folder: shown(line.display_path()),
-            root: (scope.root != scope.display_root).then(|| shown(&scope.root)),
-            added: line.roots().skip(1).take(MOST).map(|root| shown(&root)).collect(),
-        }
-    }
-}
-
 fn shape_text(shape: &Shape) -> Option<Value> {
-    Kept::of(&json!(shape)).input
+    Kept::new(&json!(shape)).input
 }
 
 fn path_text(path: &PathText) -> String {
     kept_text(&path.as_os_str().to_string_lossy())
 }
 
-impl Verbal<'_> {
-    /// No record, no deed.
-    pub(crate) fn record(&self, ruling: Ruled, refusal: Option<&Refusal>) -> Result<(), Box<Refusal>> {
-        let told = self.told(ruling, refusal);
-        self.session.append(self.judged.id, self.tool, RecordKind::Decision(Box::new(told)))
+impl Session {
+    /// Records the decision about a call. No record, no permit.
+    pub(crate) fn record_decision(
+        &self,
+        judged: &Judgement<'_>,
+        ruling: Ruled,
+        refusal: Option<&Refusal>,
+    ) -> Result<(), Box<Refusal>> {
+        let event = DecisionWriter { session: self, judged }.event(ruling, refusal);
+        self.append(judged.submission.id, judged.call().name(), AuditEvent::Decision(Box::new(event)))
     }
 
-    /// The same for a question; a yes to it is tied to the digest.
-    pub(crate) fn record_question(&self, refusal: &Refusal, digest: &str) -> Result<(), Box<Refusal>> {
-        let told = self.told(Ruled::Question, Some(refusal));
-        let told = DecisionTold { digest: Some(digest.to_owned()), ..told };
-        self.session.append(self.judged.id, self.tool, RecordKind::Decision(Box::new(told)))
+    /// Records that a call is asked about; a yes is tied to the digest.
+    pub(crate) fn record_question(
+        &self,
+        judged: &Judgement<'_>,
+        refusal: &Refusal,
+        digest: &str,
+    ) -> Result<(), Box<Refusal>> {
+        let event = DecisionWriter { session: self, judged }.event(Ruled::Question, Some(refusal));
+        let event = DecisionEvent { digest: Some(digest.to_owned()), ..event };
+        self.append(judged.submission.id, judged.call().name(), AuditEvent::Decision(Box::new(event)))
     }
+}
 
-    fn told(&self, ruling: Ruled, refusal: Option<&Refusal>) -> DecisionTold {
+/// Writes the record of a judged call.
+struct DecisionWriter<'a> {
+    session: &'a Session,
+    judged: &'a Judgement<'a>,
+}
+
+impl DecisionWriter<'_> {
+    fn event(&self, ruling: Ruled, refusal: Option<&Refusal>) -> DecisionEvent {
         let judged = self.judged;
-        let Kept { input, cut, secrets } = judged.input.map_or_else(|| self.not_input(), Kept::of);
+        let Kept { input, cut, secrets } =
+            judged.submission.input.as_deref().map_or_else(|| self.not_input(), Kept::new);
         let secrets = judged.secrets.get_or_init(|| secrets);
-        let deciding = self.verdict.deciding();
+        let deciding = self.judged.verdict.deciding();
         let reason = deciding.map(|entry| &entry.opinion.reason);
-        let (rule, source) = reason.map(words::rule).unwrap_or_default();
-        let rule = rule.or_else(|| reason.and_then(words::safeguard).map(str::to_owned));
-        let why = || reason.map(|reason| secrets.kept(&words::clause(reason)));
-        let parts: Vec<&TrailEntry> =
-            self.verdict.trail.iter().filter(|entry| entry.opinion.decision != Decision::Allow).collect();
-        let (hosts, shell) = (&self.claims.hosts, self.claims.shell.is_some());
-        let more = [self.facts.paths.len(), hosts.len(), parts.len()].map(|count| count.saturating_sub(MOST));
-        DecisionTold {
-            decision: Some(self.verdict.decision),
-            step: Some(self.verdict.step),
+        let (rule, source) = reason.map(explain::rule).unwrap_or_default();
+        let rule = rule.or_else(|| reason.and_then(explain::safeguard).map(str::to_owned));
+        let why = || reason.map(|reason| secrets.kept(&explain::clause(reason)));
+        let parts: Vec<&TrailEntry> = self
+            .judged
+            .verdict
+            .trail
+            .iter()
+            .filter(|entry| entry.opinion.decision != Decision::Allow)
+            .collect();
+        let (hosts, shell) = (&self.judged.claims.hosts, self.judged.claims.shell.is_some());
+        let more = [self.judged.survey.facts.paths.len(), hosts.len(), parts.len()]
+            .map(|count| count.saturating_sub(MOST));
+        DecisionEvent {
+            decision: Some(self.judged.verdict.decision.word().into()),
+            step: Some(self.judged.verdict.step.into()),
             ruling,
-            code: refusal.map(|refusal| refusal.code),
+            code: refusal.map(|refusal| refusal.code.as_str().into()),
             reason: refusal.map(|refusal| secrets.kept(&refusal.reason)).or_else(why),
             rule: rule.map(|rule| secrets.kept(&rule)),
             source: source.map(|source| secrets.kept(&source)),
-            cwd: judged.cwd.as_ref().map(path_text),
+            cwd: judged.submission.cwd.as_ref().map(path_text),
             shape: self.shape(),
-            mode: Some(judged.mode.word()),
-            bash: Some(judged.bash).filter(|bash| shell && *bash != BashMode::Ask).map(BashMode::word),
+            mode: Some(judged.mode.word().into()),
+            bash: Some(judged.bash)
+                .filter(|bash| shell && *bash != BashMode::Ask)
+                .map(|bash| bash.word().into()),
             shell: self.shell(secrets),
-            input,
+            input: input.map(Into::into),
             cut,
-            paths: self.facts.paths.iter().take(MOST).map(|fact| self.path(fact, secrets)).collect(),
+            paths: self
+                .judged
+                .survey
+                .facts
+                .paths
+                .iter()
+                .take(MOST)
+                .map(|fact| self.path(fact, secrets))
+                .collect(),
             hosts: hosts
                 .iter()
                 .take(MOST)
@@ -271,8 +289,8 @@ impl Verbal<'_> {
             opaque: self.opaque(secrets),
             parts: self.parts(&parts, secrets),
             more: more.into_iter().map(|count| count as u64).sum(),
-            hook: judged.word.as_ref().map(hook),
-            process: judged.process.as_ref().map(process),
+            hook: judged.submission.hook_word.as_ref().map(hook),
+            process: judged.submission.process.as_ref().map(process),
             digest: None,
             denial: refusal.filter(|_| ruling == Ruled::Refusal).map(|refusal| self.denial(refusal, secrets)),
             ..self.session.place()
@@ -280,72 +298,73 @@ impl Verbal<'_> {
     }
 
     fn shape(&self) -> Option<Value> {
-        match &self.judged.call {
+        match self.judged.call() {
             ToolCall::Mcp(call) => call.shape.as_ref().and_then(shape_text),
             _ => None,
         }
     }
 
-    fn said(&self) -> Said<'_> {
-        Said { call: &self.judged.call, claims: self.claims, facts: self.facts }
+    fn explainer(&self) -> Explainer<'_> {
+        Explainer { call: self.judged.call(), claims: &self.judged.claims, facts: &self.judged.survey.facts }
     }
 
-    /// What is kept where there is no input: an embedder or a process said it in other words.
+    /// The kept parts where there is no input: an embedder or a process made the call.
     fn not_input(&self) -> Kept {
-        let said = self.claims.shell.as_ref().and_then(ShellClaim::said);
-        let said = said.or_else(|| Some(self.judged.process.as_ref()?.command_line.as_str()));
-        Kept { secrets: said.map(Secrets::of_text).unwrap_or_default(), ..Kept::default() }
+        let said = self.judged.claims.shell.as_ref().and_then(ShellClaim::said);
+        let said = said.or_else(|| Some(self.judged.submission.process.as_ref()?.command_line.as_str()));
+        Kept { secrets: said.map(Secrets::find_in_text).unwrap_or_default(), ..Kept::default() }
     }
 
     fn denial(&self, refusal: &Refusal, secrets: &Secrets) -> Denial {
-        let change = self.verdict.deciding().map(|entry| secrets.kept(&self.said().change(entry)));
-        self.session.denial(self.judged.id, refusal, change.into_iter().collect(), secrets)
+        let change =
+            self.judged.verdict.deciding().map(|entry| secrets.kept(&self.explainer().change(entry)));
+        self.session.denial(self.judged.submission.id, refusal, change.into_iter().collect(), secrets)
     }
 
     fn path(&self, fact: &PathFact, secrets: &Secrets) -> RecordedPath {
         RecordedPath {
-            operation: fact.operation.word(),
+            operation: fact.operation.word().into(),
             asked: secrets.kept(&fact.shown),
             real: fact
                 .real
                 .as_ref()
-                .map(|real| self.shared().show(real))
+                .map(|real| self.session.shared().show(real))
                 .filter(|real| *real != fact.shown)
                 .map(|real| secrets.kept(&real)),
         }
     }
 
-    /// What a shell is told, where the input does not say it.
+    /// The text that a shell is sent, where the input does not say it.
     fn shell(&self, secrets: &Secrets) -> Option<String> {
-        let said = self.claims.shell.as_ref().and_then(ShellClaim::said)?;
-        self.judged.input.is_none().then(|| secrets.kept(said))
+        let said = self.judged.claims.shell.as_ref().and_then(ShellClaim::said)?;
+        self.judged.submission.input.is_none().then(|| secrets.kept(said))
     }
 
     fn opaque(&self, secrets: &Secrets) -> Vec<String> {
-        self.claims.bars.iter().take(MOST).map(|bar| secrets.kept(&bar.why)).collect()
+        self.judged.claims.bars.iter().take(MOST).map(|bar| secrets.kept(&bar.why)).collect()
     }
 
     /// The parts that ask or deny, the one that decides first.
-    fn parts(&self, parts: &[&TrailEntry], secrets: &Secrets) -> Vec<PartTold> {
-        let said = self.said();
-        let told = |entry: &TrailEntry| {
+    fn parts(&self, parts: &[&TrailEntry], secrets: &Secrets) -> Vec<RecordedPart> {
+        let said = self.explainer();
+        let event = |entry: &TrailEntry| {
             let reason = &entry.opinion.reason;
-            let (rule, source) = words::rule(reason);
-            let rule = rule.or_else(|| words::safeguard(reason).map(str::to_owned));
-            PartTold {
+            let (rule, source) = explain::rule(reason);
+            let rule = rule.or_else(|| explain::safeguard(reason).map(str::to_owned));
+            RecordedPart {
                 part: secrets.kept(&said.part(entry.part)),
-                decision: entry.opinion.decision,
-                step: entry.step,
-                reason: secrets.kept(&words::clause(reason)),
+                decision: entry.opinion.decision.word().into(),
+                step: entry.step.into(),
+                reason: secrets.kept(&explain::clause(reason)),
                 rule: rule.map(|rule| secrets.kept(&rule)),
                 source: source.map(|source| secrets.kept(&source)),
             }
         };
-        let deciding = self.verdict.deciding();
+        let deciding = self.judged.verdict.deciding();
         let decides = |entry: &&&TrailEntry| deciding.is_some_and(|one| std::ptr::eq(one, **entry));
         let first = parts.iter().filter(decides);
         let rest = parts.iter().filter(|entry| !decides(entry));
-        first.chain(rest).take(MOST).map(|entry| told(entry)).collect()
+        first.chain(rest).take(MOST).map(|entry| event(entry)).collect()
     }
 }
 
@@ -358,28 +377,16 @@ fn process(shown: &ProcessShown) -> ProcessShown {
     }
 }
 
-fn hook(word: &HookWord) -> HookTold {
-    HookTold {
-        decision: word.decision,
+fn hook(word: &HookWord) -> RecordedHook {
+    RecordedHook {
+        decision: word.decision.word().into(),
         by: kept_text(&word.by),
         reason: kept_text(&word.reason),
         doubt: word.is_doubt(),
     }
 }
 
-impl Receipt {
-    /// How the deed ended.
-    pub(crate) fn record(&self, end: &'static str, failure: Option<&Failure>) -> io::Result<()> {
-        let told = OutcomeTold {
-            end,
-            code: failure.map(|failure| failure.code),
-            reason: failure.map(|failure| self.secrets.kept(&failure.message)),
-            ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            denials: self.denials.clone(),
-            hosts: self.hosts.clone(),
-            more_hosts: self.more_hosts,
-        };
-        let shared = &self.shared;
-        shared.journal.append(&record(shared, self.id, &self.tool, RecordKind::Outcome(told)))
-    }
+/// Records the outcome of a permitted call.
+pub(crate) fn record_outcome(shared: &Shared, id: u64, tool: &str, event: OutcomeEvent) -> io::Result<()> {
+    shared.journal.append(&record(shared, id, tool, AuditEvent::Outcome(event)))
 }

@@ -19,13 +19,13 @@ pub enum RefusalCode {
     OutOfScope,
     /// A person would have to say yes first.
     RequiresApproval,
-    /// Denied, whoever says yes.
+    /// Denied, whatever an approver says.
     Denied,
     /// Outside the places that settings hold the tool to.
     PathNotAllowed,
     /// The session only reads.
     ReadOnly,
-    /// It is not known where the path leads.
+    /// The path leads to an unknown place.
     Unresolved,
     /// The path looks inside and leads outside.
     Disguised,
@@ -61,7 +61,7 @@ pub enum RefusalCode {
     Redacted,
     /// The place changed between the look and the deed; nothing was done.
     Changed,
-    /// What this session may fetch is spent.
+    /// The budget of this session for fetches is spent.
     BudgetSpent,
     /// A host cannot be reached, or what it answers cannot be used.
     NotFetched,
@@ -71,8 +71,45 @@ pub enum RefusalCode {
     NotHeld,
     /// The decision could not be recorded, so nothing was done.
     NotRecorded,
-    /// What the system answers otherwise.
+    /// Another error of the system.
     Io,
+}
+
+impl RefusalCode {
+    /// The code in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OutOfScope => "OutOfScope",
+            Self::RequiresApproval => "RequiresApproval",
+            Self::Denied => "Denied",
+            Self::PathNotAllowed => "PathNotAllowed",
+            Self::ReadOnly => "ReadOnly",
+            Self::Unresolved => "Unresolved",
+            Self::Disguised => "Disguised",
+            Self::SpecialFile => "SpecialFile",
+            Self::NotRead => "NotRead",
+            Self::StaleRead => "StaleRead",
+            Self::InvalidInput => "InvalidInput",
+            Self::NotFound => "NotFound",
+            Self::AlreadyExists => "AlreadyExists",
+            Self::IsAFolder => "IsAFolder",
+            Self::NotAFolder => "NotAFolder",
+            Self::NotEmpty => "NotEmpty",
+            Self::NoMatch => "NoMatch",
+            Self::NotUnique => "NotUnique",
+            Self::NoChange => "NoChange",
+            Self::TooLarge => "TooLarge",
+            Self::NotText => "NotText",
+            Self::Redacted => "Redacted",
+            Self::Changed => "Changed",
+            Self::BudgetSpent => "BudgetSpent",
+            Self::NotFetched => "NotFetched",
+            Self::BashNotAllowed => "BashNotAllowed",
+            Self::NotHeld => "NotHeld",
+            Self::NotRecorded => "NotRecorded",
+            Self::Io => "Io",
+        }
+    }
 }
 
 /// A no, in the one envelope of every way in.
@@ -81,27 +118,27 @@ pub struct Refusal {
     /// Which no.
     #[serde(rename = "error")]
     pub code: RefusalCode,
-    /// Where it was tried, where the line is, what to do instead.
+    /// The message: the place that was tried, the folder that may be written, the alternative.
     pub message: String,
     /// The tool, as said.
     pub tool_name: String,
     /// The path it is about, as the caller knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Where the same would be allowed.
+    /// The places where the same would be allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_paths: Vec<String>,
     /// The rule or guard that decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where that rule stands.
+    /// The source of that rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Why, in one clause.
     pub reason: String,
-    /// What to do instead; it fits who can act.
+    /// The alternative; it fits the reader that can act.
     pub hint: String,
-    /// Whether a person could let it pass.
+    /// True if a person could allow the call.
     pub approvable: bool,
     /// The same call will never succeed in this session.
     pub do_not_retry: bool,
@@ -110,7 +147,7 @@ pub struct Refusal {
     pub id: Option<String>,
 }
 
-/// What a refusal speaks about.
+/// The path that a refusal is about.
 pub(crate) struct About<'a> {
     pub(crate) tool: &'a str,
     pub(crate) principal: &'a Principal,
@@ -124,7 +161,7 @@ pub(crate) struct About<'a> {
 }
 
 impl About<'_> {
-    /// The no in words. `approvable`: somebody could still say yes.
+    /// Writes the refusal. `approvable`: a person could still allow the call.
     pub(crate) fn refusal(&self, reason: &Reason, approvable: bool) -> Refusal {
         let words = self.words(reason);
         let writes = self.operation.writes();
@@ -262,7 +299,7 @@ impl About<'_> {
         ask(self.principal)
     }
 
-    /// What to do about a place outside a scope that no answer opens.
+    /// The hint for a place outside a scope that no answer opens.
     fn instead(&self) -> &'static str {
         match self.principal {
             Principal::Main => "Leave it as it is, and report it in your summary.",
@@ -278,7 +315,7 @@ impl About<'_> {
     }
 }
 
-/// Who could say yes.
+/// The principal that could allow it.
 fn ask(principal: &Principal) -> &'static str {
     match principal {
         Principal::Main => "A person has to approve it first; ask, or do without it.",
@@ -418,14 +455,14 @@ fn capitalized(text: &str) -> String {
 
 impl Refusal {
     /// A part that is no path: a command, a host, a tool. `subject` names it.
-    pub(crate) fn of_part(
+    pub(crate) fn for_part(
         tool: &str,
         principal: &Principal,
         subject: &str,
         reason: &Reason,
         approvable: bool,
     ) -> Self {
-        if let Some(refusal) = Self::of_shell(tool, reason) {
+        if let Some(refusal) = Self::for_shell(tool, reason) {
             return refusal;
         }
         let hint = match principal {
@@ -451,7 +488,7 @@ impl Refusal {
     }
 
     /// A shell that may not run.
-    fn of_shell(tool: &str, reason: &Reason) -> Option<Self> {
+    fn for_shell(tool: &str, reason: &Reason) -> Option<Self> {
         let (code, message) = match reason {
             Reason::BashNotAllowed => (
                 RefusalCode::BashNotAllowed,
@@ -526,8 +563,8 @@ impl Refusal {
         )
     }
 
-    /// A question was answered with no, `via` one of the ways, or not in time. A client can decline by itself: that is not
-    /// the word of a person.
+    /// A question was answered with no, `via` one of the ways, or not in time. A client can decline by itself: that is
+    /// not the word of a person.
     pub(crate) fn declined(asked: &Self, message: Option<&str>, via: Via) -> Self {
         let why = match via {
             Via::Silence => "nobody answered in time, which is a no",
@@ -566,18 +603,12 @@ impl Refusal {
         }
     }
 
-    /// Whoever made the call does not wait for it any more.
+    /// The client does not wait for the call any more.
     pub(crate) fn gone(asked: &Self) -> Self {
         let why = "whoever wanted it does not wait any more";
         let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
         Self { message: format!("{subject} was not done: {why}."), reason: why.to_owned(), ..asked.clone() }
     }
-
-    /// A road that was entered without a call: a mistake in the program.
-    pub(crate) fn nothing_said() -> Self {
-        Self::plain(RefusalCode::InvalidInput, "", None, "no call was made", "make a call")
-    }
-
     /// The journal did not take the decision.
     pub(crate) fn not_recorded(tool: &str, error: &std::io::Error) -> Self {
         let message = format!("nothing was done, since the decision could not be recorded ({error})");

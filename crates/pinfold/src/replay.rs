@@ -1,6 +1,6 @@
 //! Calls of the past, judged once more: by the settings as they are, or as they would be.
 //!
-//! Promise: nothing is done, nobody is asked, nothing is recorded, and the same record with the same settings and
+//! Promise: nothing is done, no approver is asked, nothing is recorded, and the same record with the same settings and
 //! folders gives the same answers. What the record does not hold is told, never guessed.
 //!
 //! Traps: the world is looked at as it is now, so a link that leads elsewhere since can make a difference that no rule
@@ -16,11 +16,12 @@ use pinfold_policy::{
 };
 use serde_json::{Value, json};
 
-use crate::audit::read::{Call, DecisionRead, HookRead};
-use crate::check::{Answer, BadLine, Desk};
+use crate::audit::read::Call;
+use crate::audit::{DecisionEvent, RecordedHook};
+use crate::check::{Answer, BadLine, CheckService};
 use crate::settings::project_root;
 
-/// What calls are judged by, beside the settings.
+/// The basis of the judgement, beside the settings.
 #[derive(Debug, Clone, Default)]
 pub struct Changed {
     /// In which mode.
@@ -33,7 +34,7 @@ pub struct Changed {
     pub deny: Vec<String>,
     /// Folders that could be written too.
     pub add: Vec<String>,
-    /// Nobody could be asked, whoever was there then.
+    /// No approver could be asked, though one was there then.
     pub headless: bool,
     /// Shells are on, also where they were off.
     pub allow_bash: bool,
@@ -42,7 +43,7 @@ pub struct Changed {
 /// In which mode calls are judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ModeNow {
-    /// That of the settings; where they choose none, the one that the call was made in.
+    /// The mode of the settings; where they choose none, the one that the call was made in.
     #[default]
     Settings,
     /// The one that the call was made in.
@@ -56,13 +57,13 @@ pub enum ModeNow {
 pub struct Again {
     /// The answer now.
     pub answer: Answer,
-    /// How it compares with the one then.
+    /// The comparison with the decision then.
     pub compared: Compared,
-    /// What it would touch is another place than then.
+    /// True if the call would touch another place than then.
     pub moved: bool,
 }
 
-/// How an answer compares with the one that was recorded.
+/// The comparison of an answer with the one that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compared {
     /// The same is decided by the same step and rule.
@@ -79,7 +80,7 @@ pub enum NotAgain {
     /// The record does not hold all of it.
     #[error("{0}")]
     NotWhole(&'static str),
-    /// It stands in no folder: a line of version 1.
+    /// The line names no folder: it is of version 1.
     #[error("the record does not say in which folder it was made")]
     NoFolder,
     /// The folder is not there.
@@ -88,13 +89,13 @@ pub enum NotAgain {
     /// A subagent made it.
     #[error("an agent made it whose definition is not in the record")]
     OfAnAgent,
-    /// What was granted in its session let it through, or may have.
+    /// A grant of its session let it through, or may have.
     #[error("what was granted in its session let it through, or may have")]
     Granted,
-    /// It was not understood then, and is not now.
+    /// The call was not understood then, and is not now.
     #[error("it is not understood: {0}")]
     NotUnderstood(String),
-    /// It cannot be judged here.
+    /// The call cannot be judged here.
     #[error("{0}")]
     Unjudged(String),
 }
@@ -117,7 +118,7 @@ impl NotAgain {
 /// Judges calls of the past. They are handed in in the order of the record.
 #[derive(Debug)]
 pub struct Replay {
-    desk: Desk,
+    service: CheckService,
     changed: Changed,
     home: Option<PathBuf>,
     /// The folder that counts instead of the recorded one.
@@ -127,7 +128,7 @@ pub struct Replay {
     granted: HashSet<String>,
 }
 
-/// What the settings of a project choose.
+/// The choices of a project's settings.
 #[derive(Debug, Clone, Copy)]
 struct Chosen {
     mode: bool,
@@ -136,9 +137,9 @@ struct Chosen {
 }
 
 impl Replay {
-    /// By the settings behind this desk. `home`: where projects end.
-    pub fn new(desk: Desk, home: Option<PathBuf>, changed: Changed) -> Self {
-        Self { desk, changed, home, folder: None, projects: HashMap::new(), granted: HashSet::new() }
+    /// By the settings behind this service. `home`: where projects end.
+    pub fn new(service: CheckService, home: Option<PathBuf>, changed: Changed) -> Self {
+        Self { service, changed, home, folder: None, projects: HashMap::new(), granted: HashSet::new() }
     }
 
     /// The same as if all calls were made in this folder.
@@ -154,7 +155,7 @@ impl Replay {
     pub fn judge(&mut self, call: &Call) -> Result<Again, NotAgain> {
         let line = self.line(call)?;
         let answer =
-            self.desk.answer_after(line.as_bytes(), word(&call.judged)).map_err(|bad| unjudged(&bad))?;
+            self.service.answer_after(line.as_bytes(), word(&call.judged)).map_err(|bad| unjudged(&bad))?;
         self.compare(call, answer)
     }
 
@@ -171,7 +172,7 @@ impl Replay {
     /// [`NotAgain`].
     pub fn judge_with_offer(&mut self, call: &Call) -> Result<(Again, Offer), NotAgain> {
         let line = self.line(call)?;
-        let judged = self.desk.answer_with_offer(line.as_bytes(), word(&call.judged));
+        let judged = self.service.answer_with_offer(line.as_bytes(), word(&call.judged));
         let (answer, offer) = judged.map_err(|bad| unjudged(&bad))?;
         Ok((self.compare(call, answer)?, offer))
     }
@@ -201,7 +202,7 @@ impl Replay {
         Ok(Again { answer, compared, moved })
     }
 
-    /// The call as a line for the desk.
+    /// The call as a line for the service.
     fn line(&mut self, call: &Call) -> Result<String, NotAgain> {
         let was = &call.judged;
         if call.agents.len() > 1 || was.armed {
@@ -249,7 +250,7 @@ impl Replay {
         Ok(line.to_string())
     }
 
-    fn mode(&self, was: &DecisionRead, chosen: Chosen) -> Value {
+    fn mode(&self, was: &DecisionEvent, chosen: Chosen) -> Value {
         match self.changed.mode {
             ModeNow::Chosen(mode) => json!(mode.word()),
             ModeNow::Settings if chosen.mode => Value::Null,
@@ -264,7 +265,7 @@ impl Replay {
         if let Some(known) = self.projects.get(project) {
             return Ok(*known);
         }
-        let merged: Merged = self.desk.settings(project).map_err(|bad| unjudged(&bad))?;
+        let merged: Merged = self.service.settings(project).map_err(|bad| unjudged(&bad))?;
         let chosen = Chosen {
             mode: is_said(&merged.mode),
             bash: is_said(&merged.bash).then_some(merged.bash.value),
@@ -277,7 +278,7 @@ impl Replay {
 
 /// Which commands need no question, where that is not for the settings to say. Nothing of ours holds what an agent runs
 /// itself, so that it being held excuses no question; that it only reads does.
-fn bash(was: &DecisionRead, chosen: Chosen) -> Option<&str> {
+fn bash(was: &DecisionEvent, chosen: Chosen) -> Option<&str> {
     match chosen.bash {
         Some(BashMode::Sandboxed) if was.theirs => Some(BashMode::ReadOnly.word()),
         Some(_) => None,
@@ -292,32 +293,32 @@ fn unjudged(bad: &BadLine) -> NotAgain {
     NotAgain::Unjudged(bad.to_string())
 }
 
-/// What was decided and by which step; a call that was not understood was denied.
-pub fn decided(was: &DecisionRead) -> (&str, &str) {
+/// The decision and its step; a call that was not understood was denied.
+pub fn decided(was: &DecisionEvent) -> (&str, &str) {
     let step = was.step.as_deref().unwrap_or("unresolved");
     (was.decision.as_deref().unwrap_or(Decision::Deny.word()), step)
 }
 
 const GRANT: &str = "session-grant";
 
-/// Whether a grant would have spoken before the step that asks.
+/// Returns true if a grant would have spoken before the step that asks.
 fn after_grants(answer: &Answer) -> bool {
     let steps = pinfold_policy::judge::step_names(false);
     let at = |name: &str| steps.iter().position(|step| *step == name);
     at(answer.step).is_none_or(|step| Some(step) > at(GRANT))
 }
 
-/// What hooks said then.
-fn word(was: &DecisionRead) -> Option<HookWord> {
-    let HookRead { decision, by, reason, doubt } = was.hook.as_ref()?;
+/// The word of hooks then.
+fn word(was: &DecisionEvent) -> Option<HookWord> {
+    let RecordedHook { decision, by, reason, doubt } = was.hook.as_ref()?;
     let decisions = [Decision::Allow, Decision::Ask, Decision::Deny];
-    let decision = decisions.into_iter().find(|known| known.word() == decision)?;
+    let decision = decisions.into_iter().find(|known| known.word() == *decision)?;
     let origin = if *doubt { WordOrigin::Doubt(None) } else { WordOrigin::Hook };
     Some(HookWord { decision, reason: reason.clone(), by: by.clone(), only: Vec::new(), origin })
 }
 
-/// Whether it would touch other places now.
-fn moved(was: &DecisionRead, answer: &Answer) -> bool {
+/// Returns true if the call would touch other places now.
+fn moved(was: &DecisionEvent, answer: &Answer) -> bool {
     let Some(considered) = &answer.considered else { return false };
     let facts = &considered.facts.paths;
     if was.more > 0 || was.paths.len() != facts.len() {
@@ -329,7 +330,7 @@ fn moved(was: &DecisionRead, answer: &Answer) -> bool {
         Ok(below) => show(below.as_os_str()),
         Err(_) => show(real.as_os_str()),
     };
-    let differs = |(then, now): (&crate::audit::read::PathRead, &pinfold_policy::PathFact)| {
+    let differs = |(then, now): (&crate::audit::RecordedPath, &pinfold_policy::PathFact)| {
         let real = now.real.as_deref().map(shown).filter(|real| *real != now.shown);
         then.asked != now.shown || then.real != real
     };

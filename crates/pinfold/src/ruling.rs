@@ -1,10 +1,10 @@
-//! What the gate answers: go ahead, ask somebody, or no.
+//! The ruling of the gate: a permit, a question or a refusal.
 
 use crate::permit::Permit;
 use crate::question::Question;
 use crate::refusal::Refusal;
 
-/// What the gate answers. It never waits: a question is handed to whoever can ask.
+/// The ruling of the gate. It never waits: a question is handed back to the caller.
 #[must_use]
 pub enum Ruling {
     /// Go ahead, once.

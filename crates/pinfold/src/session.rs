@@ -7,18 +7,22 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
 use pinfold_policy::rule::Covers;
 use pinfold_policy::{
-    Access, BadCall, Bases, Effect, FolderChoice, Grant, Grants, Guards, Interaction, Mode, NoProject,
-    Policy, Principal, RawCall, Scope, SourcedRule, ToolCall,
+    Access, Bases, Effect, FolderChoice, Grant, Grants, Guards, Interaction, Mode, NoProject, Policy,
+    Principal, Scope, SourcedRule, ToolCall,
 };
 
-use crate::agents::Begun;
 use crate::audit::{Journal, kept_text};
-use crate::consent::{Asking, By, Hooks, Keeper, Kept, Lasts};
-use crate::recording::RecordedPlace;
+use crate::consent::answer::By;
+use crate::consent::approver::Asking;
+use crate::consent::grant_lifetime::GrantLifetime;
+use crate::consent::hooks::Hooks;
+use crate::consent::session_grants::{SessionGrant, SessionGrants};
+use crate::parsed_call::ParseCall;
+use crate::recorded_folders::RecordedFolders;
 use crate::shell::ShellHost;
 use crate::web::WebHost;
 
-/// What a session is to be, before any folder is opened.
+/// The plan of a session, before any folder is opened.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// A name for the record.
@@ -29,25 +33,25 @@ pub struct Plan {
     pub also_writable: Vec<PathBuf>,
     /// Which folders are no project, beside the home of the plan, and whether the person means one all the same.
     pub folder_choice: FolderChoice,
-    /// What `~` stands for.
+    /// The home directory, for `~`.
     pub home: Option<PathBuf>,
-    /// Who acts.
+    /// The principal.
     pub principal: Principal,
-    /// Whether anything may be changed.
+    /// The access: read-only, the folder, or more.
     pub access: Access,
-    /// Whether a person can be asked.
+    /// The interaction: a person can be asked, or not.
     pub interaction: Interaction,
     /// The guarded places.
     pub guards: Guards,
-    /// What runs shells; without it none can run.
+    /// The host of shells; without it none can run.
     pub shells: Option<Arc<dyn ShellHost>>,
-    /// What pages are fetched with; without it none is.
+    /// The fetcher of pages; without it none is fetched.
     pub web: Option<Arc<dyn WebHost>>,
     /// Rules, mode and switches.
     pub policy: Policy,
-    /// Where the patterns of grants are measured from.
+    /// The folders that the patterns of grants are measured from.
     pub bases: Bases,
-    /// How somebody is asked; without it a question is a refusal that says so.
+    /// The approver and how it is asked; without it a question is a refusal that says so.
     pub asking: Option<Asking>,
     /// Programs that are asked before, instead of and after a person.
     pub hooks: Option<Arc<dyn Hooks>>,
@@ -57,22 +61,22 @@ pub struct Plan {
     pub bypass_locked: bool,
     /// Allow rules are reserved to managed settings: hooks add none.
     pub rules_locked: bool,
-    /// Hooks may answer questions although nobody watches, and those of subagents.
+    /// Hooks may answer questions although no person watches, and those of subagents.
     pub headless_hooks: bool,
-    /// Who carries out what is let through.
-    pub deeds: Deeds,
+    /// The side that executes permitted calls.
+    pub executed_by: ExecutedBy,
 }
 
-/// Who carries out what is let through.
+/// The side that executes permitted calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Deeds {
-    /// Whoever spends the permit.
+pub enum ExecutedBy {
+    /// Pinfold or its embedder, by spending the permit.
     #[default]
-    Ours,
-    /// The agent, with tools of its own: it is asked here before, and tells how it ended afterwards, if it does. What it
-    /// has read is its own to know, what it calls may be a tool that we do not have, texts that only the deed would use
-    /// may be missing, and its shell starts where the call says.
-    Theirs,
+    Pinfold,
+    /// The agent, with tools of its own: it is asked here before, and tells how it ended afterwards, if it does. What
+    /// it has read is its own to know, what it calls may be a tool that we do not have, texts that only the deed would
+    /// use may be missing, and its shell starts where the call says.
+    Agent,
 }
 
 impl Plan {
@@ -105,7 +109,7 @@ impl Plan {
             bypass_locked: false,
             rules_locked: false,
             headless_hooks: false,
-            deeds: Deeds::Ours,
+            executed_by: ExecutedBy::Pinfold,
         }
     }
 }
@@ -149,14 +153,14 @@ pub struct Session {
     shared: Arc<Shared>,
 }
 
-/// A session for somebody who does not keep it: it may be over when it is needed.
+/// A session that is not kept alive: it may be over when it is needed.
 #[derive(Clone)]
 pub struct WeakSession {
     shared: Weak<Shared>,
 }
 
 impl WeakSession {
-    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         Self { shared: Arc::downgrade(shared) }
     }
 
@@ -172,49 +176,80 @@ impl std::fmt::Debug for WeakSession {
     }
 }
 
-/// What a session, its permits and its targets have in common.
+/// The state that a session, its permits and its targets have in common.
 pub(crate) struct Shared {
+    pub(crate) identity: SessionIdentity,
+    pub(crate) bounds: SessionBounds,
+    pub(crate) rules: SessionRules,
+    pub(crate) consent: ConsentOptions,
+    pub(crate) hosts: ToolHosts,
+    /// The files that were read, and their states then.
+    pub(crate) seen: Seen,
+    pub(crate) executed_by: ExecutedBy,
+    pub(crate) journal: Arc<dyn Journal>,
+    /// The sessions that began below this one.
+    children: Mutex<Vec<ChildSession>>,
+    calls: AtomicU64,
+    /// The parser of calls: where the agent executes them, texts that only the operation would use may be missing.
+    pub(crate) parse: ParseCall,
+}
+
+/// The names of a session and of its principal.
+pub(crate) struct SessionIdentity {
+    /// The name of the session in the record.
     pub(crate) id: Arc<str>,
-    /// The principal's name, for the record.
-    pub(crate) principal_name: Arc<str>,
+    pub(crate) principal: Principal,
+    /// The name of the principal in the record.
+    pub(crate) name: Arc<str>,
+    /// The names from the main loop down to the agent that acts here.
+    pub(crate) lineage: Arc<[String]>,
+    /// The folders, for the record.
+    pub(crate) folders: RecordedFolders,
+}
+
+/// The places that a session may touch.
+pub(crate) struct SessionBounds {
     pub(crate) line: Line,
     pub(crate) folder_choice: FolderChoice,
     pub(crate) scope: Scope,
-    pub(crate) principal: Principal,
     pub(crate) access: Access,
-    pub(crate) interaction: Interaction,
     pub(crate) guards: Guards,
-    pub(crate) seen: Seen,
-    pub(crate) shells: Option<Arc<dyn ShellHost>>,
-    pub(crate) web: Option<Arc<dyn WebHost>>,
-    policy: RwLock<Arc<Policy>>,
-    pub(crate) keeper: Keeper,
-    pub(crate) asking: Option<Asking>,
-    pub(crate) hooks: Option<Arc<dyn Hooks>>,
-    /// Where it stands, for the record.
-    pub(crate) place: RecordedPlace,
-    /// From the main loop down to who acts here.
-    pub(crate) lineage: Arc<[String]>,
-    pub(crate) bypass_locked: bool,
-    pub(crate) rules_locked: bool,
-    pub(crate) headless_hooks: bool,
-    pub(crate) deeds: Deeds,
-    pub(crate) journal: Arc<dyn Journal>,
     /// The folders that may be written, as the caller knows them: for the words of a refusal.
-    pub(crate) line_shown: String,
+    pub(crate) shown: String,
     /// The same as absolute paths.
     pub(crate) roots: Vec<String>,
-    /// Those that began below this one.
-    pub(crate) below: Mutex<Vec<Begun>>,
-    calls: AtomicU64,
-    /// How a call is understood: where no deed follows, texts that only a deed would use may be missing.
-    pub(crate) parse: Parse,
 }
 
-/// How a call is understood.
-pub(crate) type Parse = fn(&RawCall) -> Result<ToolCall, BadCall>;
+/// The rules and grants of a session, which change while it runs.
+pub(crate) struct SessionRules {
+    policy: RwLock<Arc<Policy>>,
+    pub(crate) grants: SessionGrants,
+    pub(crate) bypass_locked: bool,
+    pub(crate) rules_locked: bool,
+}
 
-/// What one decision goes by, whatever changes meanwhile.
+/// The ways in which questions are answered.
+pub(crate) struct ConsentOptions {
+    pub(crate) interaction: Interaction,
+    pub(crate) asking: Option<Asking>,
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    pub(crate) headless_hooks: bool,
+}
+
+/// The hosts of tools that the gate carries and does not use.
+pub(crate) struct ToolHosts {
+    pub(crate) shells: Option<Arc<dyn ShellHost>>,
+    pub(crate) web: Option<Arc<dyn WebHost>>,
+}
+
+/// A session that began below another.
+struct ChildSession {
+    session: WeakSession,
+    /// Its policy, by what holds above.
+    policy: Box<dyn Fn(&Session) -> Policy + Send + Sync>,
+}
+
+/// The basis of one decision, whatever changes meanwhile.
 pub(crate) struct JudgedBy {
     pub(crate) policy: Arc<Policy>,
     pub(crate) grants: Arc<Grants>,
@@ -267,15 +302,15 @@ impl Session {
         {
             return Err(SessionError::ShellsElsewhere(shells.folder().to_owned()));
         }
-        let parse = match plan.deeds {
-            Deeds::Ours => ToolCall::parse,
-            Deeds::Theirs => ToolCall::parse_for_verdict,
+        let parse = match plan.executed_by {
+            ExecutedBy::Pinfold => ToolCall::parse,
+            ExecutedBy::Agent => ToolCall::parse_for_verdict,
         };
-        Ok(Self::over(map(line), plan, journal, parse))
+        Ok(Self::with_line(map(line), plan, journal, parse))
     }
 
     /// The session of a plan over its line. `parse`: how much of a call has to be there.
-    pub(crate) fn over(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: Parse) -> Self {
+    pub(crate) fn with_line(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: ParseCall) -> Self {
         let Plan { id, scope, principal, access, interaction, guards, shells, web, policy, .. } = plan;
         let Plan {
             bases,
@@ -286,39 +321,29 @@ impl Session {
             bypass_locked,
             rules_locked,
             headless_hooks,
-            deeds,
+            executed_by,
             ..
         } = plan;
-        // Whoever starts an agent names it, and may be a model.
+        // The name comes from the agent that starts this one, and may be a model's.
         let name = kept_text(principal.name());
         let lineage = parents.iter().map(|parent| kept_text(parent)).chain([name.clone()]).collect();
+        let folders = RecordedFolders::new(&line, &scope);
+        let (shown, roots) = (shown(&line), line.roots().map(|root| root.display().to_string()).collect());
         let shared = Shared {
-            id: id.into(),
-            principal_name: name.into(),
-            place: RecordedPlace::of(&line, &scope),
-            folder_choice,
-            lineage,
-            scope,
-            principal,
-            access,
-            interaction,
-            guards,
+            identity: SessionIdentity { id: id.into(), principal, name: name.into(), lineage, folders },
+            bounds: SessionBounds { line, folder_choice, scope, access, guards, shown, roots },
+            rules: SessionRules {
+                policy: RwLock::new(Arc::new(policy)),
+                grants: SessionGrants::new(bases),
+                bypass_locked,
+                rules_locked,
+            },
+            consent: ConsentOptions { interaction, asking, hooks, headless_hooks },
+            hosts: ToolHosts { shells, web },
             seen: Seen::new(),
-            shells,
-            web,
-            policy: RwLock::new(Arc::new(policy)),
-            keeper: Keeper::new(bases),
-            asking,
-            hooks,
-            bypass_locked,
-            rules_locked,
-            headless_hooks,
-            deeds,
+            executed_by,
             journal,
-            line_shown: shown(&line),
-            roots: line.roots().map(|root| root.display().to_string()).collect(),
-            line,
-            below: Mutex::default(),
+            children: Mutex::default(),
             calls: AtomicU64::new(0),
             parse,
         };
@@ -331,10 +356,10 @@ impl Session {
 
     /// The same session, not kept.
     pub fn downgrade(&self) -> WeakSession {
-        WeakSession::of(&self.shared)
+        WeakSession::new(&self.shared)
     }
 
-    /// Whether somebody is asked about hosts that no rule allows, when a process connects to one.
+    /// Returns true if an approver is asked about hosts that no rule allows, when a process connects to one.
     pub fn may_let_processes_reach(&self) -> bool {
         let mode = self.shared.judged_by().policy.mode;
         self.is_asked() && !matches!(mode, Mode::DontAsk | Mode::Explore)
@@ -342,12 +367,12 @@ impl Session {
 
     fn is_asked(&self) -> bool {
         let reached = |asking: &Asking| asking.approver.reaches_a_person();
-        self.shared.interaction == Interaction::Interactive
-            && self.shared.asking.as_ref().is_some_and(reached)
+        self.shared.consent.interaction == Interaction::Interactive
+            && self.shared.consent.asking.as_ref().is_some_and(reached)
     }
 
-    /// Whether what a process of a shell is about to do outside could be let through: somebody can be asked, or a rule
-    /// allows something that it names.
+    /// Returns true if what a process of a shell is about to do outside could be allowed: a person can be asked, or a
+    /// rule allows something that it names.
     pub fn may_let_processes_out(&self) -> bool {
         let shared = &self.shared;
         let reaches = |rule: &Arc<SourcedRule>| match rule.rule.covers() {
@@ -361,45 +386,47 @@ impl Session {
         };
         let policy = shared.judged_by().policy;
         let named = || policy.rules(Effect::Allow).rules().iter().any(reaches);
-        shared.access != Access::ReadOnly && !shared.scope.enforce_write && (self.is_asked() || named())
+        shared.bounds.access != Access::ReadOnly
+            && !shared.bounds.scope.enforce_write
+            && (self.is_asked() || named())
     }
 
-    /// Whether programs are asked before calls: what they have not seen has not been asked about.
+    /// Returns true if hooks are asked before calls: what they have not seen has not been asked about.
     pub fn has_hooks(&self) -> bool {
-        self.shared.hooks.is_some()
+        self.shared.consent.hooks.is_some()
     }
 
     /// Its name in the record.
     pub fn id(&self) -> &str {
-        &self.shared.id
+        &self.shared.identity.id
     }
 
-    /// What inside and outside are measured against.
+    /// The folders that inside and outside are measured against.
     pub fn line(&self) -> &Line {
-        &self.shared.line
+        &self.shared.bounds.line
     }
 
     /// The confinement.
     pub fn scope(&self) -> &Scope {
-        &self.shared.scope
+        &self.shared.bounds.scope
     }
 
-    /// Who acts.
+    /// The principal.
     pub fn principal(&self) -> &Principal {
-        &self.shared.principal
+        &self.shared.identity.principal
     }
 
-    /// Whether anything may be changed.
+    /// The access.
     pub fn access(&self) -> Access {
-        self.shared.access
+        self.shared.bounds.access
     }
 
-    /// Whether a person can be asked.
+    /// The interaction.
     pub fn interaction(&self) -> Interaction {
-        self.shared.interaction
+        self.shared.consent.interaction
     }
 
-    /// What the session judges by now.
+    /// The policy that holds now.
     pub fn policy(&self) -> Arc<Policy> {
         self.shared.judged_by().policy
     }
@@ -407,73 +434,94 @@ impl Session {
     /// From now on judges by another policy: settings have changed. Calls that are being judged end as they began.
     pub fn set_policy(&self, policy: impl Into<Arc<Policy>>) {
         let policy = policy.into();
-        let mut held = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.shared.rules.policy.write().unwrap_or_else(PoisonError::into_inner);
         let same = Arc::ptr_eq(&held, &policy);
         *held = policy;
         drop(held);
         if !same {
-            self.tell_below();
+            self.update_children();
             self.changed();
         }
     }
 
-    /// From now on judges by these rules too, which somebody has just written to their settings.
+    /// Adds a session that began below this one, with what its policy is by that of this one. A change since it was narrowed
+    /// holds for it too.
+    pub(crate) fn add_child(&self, child: &Self, policy: impl Fn(&Self) -> Policy + Send + Sync + 'static) {
+        let mut children = self.shared.children.lock().unwrap_or_else(PoisonError::into_inner);
+        child.set_policy(policy(self));
+        children.retain(|child| child.session.upgrade().is_some());
+        children.push(ChildSession { session: child.downgrade(), policy: Box::new(policy) });
+    }
+
+    /// Updates the policies of the sessions below: rules or the mode have changed.
+    fn update_children(&self) {
+        let mut children = self.shared.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.retain(|child| match child.session.upgrade() {
+            Some(session) => {
+                session.set_policy((child.policy)(self));
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// Adds rules that an answer has just written to settings.
     pub(crate) fn also_allow(&self, rules: impl IntoIterator<Item = SourcedRule>) {
-        let mut policy = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let mut policy = self.shared.rules.policy.write().unwrap_or_else(PoisonError::into_inner);
         for rule in rules {
-            *policy = Arc::new(policy.and_allowing(rule, self.shared.keeper.bases()));
+            *policy = Arc::new(policy.and_allowing(rule, self.shared.rules.grants.bases()));
         }
     }
 
-    /// From now on is in another mode: somebody chose it. `false` when it is locked.
+    /// Sets the mode. `false` when it is locked.
     pub fn set_mode(&self, mode: Mode) -> bool {
-        if mode == Mode::BypassPermissions && self.shared.bypass_locked {
+        if mode == Mode::BypassPermissions && self.shared.rules.bypass_locked {
             return false;
         }
-        let mut policy = self.shared.policy.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut policy).choose_mode(mode.for_principal(&self.shared.principal));
+        let mut policy = self.shared.rules.policy.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut policy).choose_mode(mode.for_principal(&self.shared.identity.principal));
         drop(policy);
-        self.tell_below();
+        self.update_children();
         self.changed();
         true
     }
 
     /// From now on grants these, and nothing else.
     pub fn set_grants(&self, grants: impl IntoIterator<Item = Grant>) {
-        self.shared.keeper.replace(grants, &By::default());
+        self.shared.rules.grants.replace(grants, &By::default());
     }
 
     /// From now on grants these too.
-    pub fn grant(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: Lasts) {
-        self.shared.keeper.give(grants, by, lasts);
+    pub fn grant(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: GrantLifetime) {
+        self.shared.rules.grants.give(grants, by, lasts);
         self.changed();
     }
 
-    /// What is judged by has changed: whoever is asked looks again at what waits.
+    /// Tells the approver that the basis of decisions has changed, so that it looks again at what waits.
     fn changed(&self) {
-        if let Some(asking) = &self.shared.asking {
+        if let Some(asking) = &self.shared.consent.asking {
             asking.approver.granted();
         }
     }
 
-    /// What is granted in this session.
-    pub fn grants(&self) -> Vec<Kept> {
-        self.shared.keeper.list()
+    /// The grants of this session.
+    pub fn grants(&self) -> Vec<SessionGrant> {
+        self.shared.rules.grants.list()
     }
 
     /// Takes a grant back. `false` when there is none of that number.
     pub fn revoke(&self, number: u64) -> bool {
-        self.shared.keeper.revoke(number)
+        self.shared.rules.grants.revoke(number)
     }
 
-    /// What the patterns of grants and rules are measured from.
+    /// The folders that the patterns of grants and rules are measured from.
     pub fn bases(&self) -> &Bases {
-        self.shared.keeper.bases()
+        self.shared.rules.grants.bases()
     }
 
     /// The guarded places.
     pub fn guards(&self) -> &Guards {
-        &self.shared.guards
+        &self.shared.bounds.guards
     }
 }
 
@@ -496,22 +544,22 @@ impl Shared {
     /// Rules, mode and grants, as they are now.
     pub(crate) fn judged_by(&self) -> JudgedBy {
         // A lock is poisoned only by a panic between two assignments of whole values: what it holds is whole.
-        let policy = Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner));
-        let grants = self.keeper.grants();
+        let policy = Arc::clone(&self.rules.policy.read().unwrap_or_else(PoisonError::into_inner));
+        let grants = self.rules.grants.grants();
         JudgedBy { policy, grants }
     }
 
     /// Shows a path as the caller knows it.
     pub(crate) fn show(&self, path: &Path) -> String {
-        self.line.display(path)
+        self.bounds.line.display(path)
     }
 }
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
-            .field("id", &self.shared.id)
-            .field("scope", &self.shared.scope)
+            .field("id", &self.shared.identity.id)
+            .field("scope", &self.shared.bounds.scope)
             .finish_non_exhaustive()
     }
 }

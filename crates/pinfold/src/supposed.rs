@@ -1,27 +1,28 @@
 //! Texts that a server is given and that are perhaps paths: which of them the look at the world takes for one.
 //!
-//! The price of a wrong yes is a question or a no that nobody understands, the price of a wrong no is a rule that does
-//! not hold. So a text counts where something stands, or could be made, at the place that it would name, and then only
-//! for rules and guards that speak of the place; one that begins as a path counts for those wherever it leads.
+//! The price of a wrong yes is a question or a refusal that no reader understands, the price of a wrong no is a rule
+//! that does not hold. So a text counts where something stands, or could be made, at the place that it would name, and
+//! then only for rules and guards that speak of the place; one that begins as a path counts for those wherever it
+//! leads.
 
 use std::path::Path;
 
 use pinfold_paths::{Kind, Place, Resolution, Why};
 use pinfold_policy::{PathClaim, PathFact, PathText, Policy, Standing, Supposition, restricts_place};
 
-/// What a text that is perhaps a path counts for.
+/// The weight of a text that is perhaps a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     /// Nothing: it is no path, or none that anything is said about.
     Nothing,
-    /// What takes something away, and guards.
+    /// Rules that take something away, and guards.
     RulesAndGuards,
     /// As a path that the call names.
     Full,
 }
 
-/// Weighs a claim, by what was found about it. `is_imagined`: the folder of the session does not exist, so that nothing is
-/// known about what would stand in it.
+/// Weighs a claim, by what was found about it. `is_imagined`: the folder of the session does not exist, so that
+/// nothing is known about what would stand in it.
 pub(crate) fn weigh(
     supposed: Supposition,
     claim: &PathClaim,
@@ -42,12 +43,12 @@ pub(crate) fn weigh(
     }
 }
 
-/// Whether anything but the name of the server is said about a place that is only suspected.
+/// Returns true if rules say anything but the name of the server about a place that is only suspected.
 pub(crate) fn is_spoken_of(policy: &Policy, fact: &PathFact) -> bool {
     fact.standing != Standing::Suspected || fact.guarded.is_some() || restricts_place(policy, fact)
 }
 
-/// Whether a text can be a path for a declared scope, which does not speak of places but of all of them.
+/// Returns true if a text can be a path for a declared scope, which does not speak of places but of all of them.
 pub(crate) fn counts_in_a_scope(supposed: Supposition, claim: &PathClaim, found: &Resolution) -> bool {
     use Supposition::{Evident, Prose, Reading, Text};
     let text = |path: &PathText| path.as_os_str().as_encoded_bytes().contains(&b'/');
@@ -60,7 +61,7 @@ pub(crate) fn counts_in_a_scope(supposed: Supposition, claim: &PathClaim, found:
     }
 }
 
-/// What stands at the place that a text would name.
+/// The thing at the place that a text would name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stands {
     There,
@@ -70,11 +71,11 @@ enum Stands {
     Open {
         in_folder: bool,
     },
-    /// What the kernel lets no process of this user through to, or what only other users could mean.
+    /// Something that the kernel keeps from every process of this user, or that only other users could mean.
     Closed,
     /// Nothing, and nothing can be made there by opening it.
     Nowhere,
-    /// That cannot be told.
+    /// Unknown.
     Unknown,
 }
 
@@ -111,7 +112,7 @@ fn without_a_place(why: Why) -> Stands {
 }
 
 /// `~ana/x` where the person is `ana`: the same as `~/x`, which programs that look up users take it for.
-pub(crate) fn of_own_home(path: &PathText, home: &Path) -> Option<PathText> {
+pub(crate) fn expand_own_home(path: &PathText, home: &Path) -> Option<PathText> {
     let text = path.as_os_str().to_str()?.strip_prefix('~')?;
     let (user, rest) = text.split_at(text.find('/').unwrap_or(text.len()));
     (!user.is_empty() && home.file_name()? == user).then(|| PathText::new(format!("~{rest}")))

@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
@@ -12,14 +13,14 @@ use pinfold_policy::{
 };
 
 use crate::accounts;
-use crate::asked::Asked;
-use crate::elsewhere;
+use crate::foreign_cwd;
 use crate::guarded;
 use crate::matches::{self, Matches};
-use crate::session::{Deeds, Shared};
+use crate::path_scopes::ScopeCheck;
+use crate::session::{ExecutedBy, Shared};
 use crate::supposed::{self, Weight};
 
-/// What one look found.
+/// The result of one look at the world.
 pub(crate) struct Survey {
     pub(crate) facts: Facts,
     /// The held places, in the order of the claims.
@@ -33,22 +34,22 @@ const SHOWN: u64 = 256 * 1024;
 
 impl Survey {
     /// Leaves out texts that are perhaps paths and about which nothing is said.
-    pub(crate) fn leave_out_unspoken(&mut self, policy: &Policy, claims: &mut Claims) {
+    pub(crate) fn leave_out_unspoken(&mut self, policy: &Policy, claims: &mut Arc<Claims>) {
         self.keep(claims, |_, fact| supposed::is_spoken_of(policy, fact));
     }
 
     /// Keeps some of the paths, with what was found about each.
-    fn keep(&mut self, claims: &mut Claims, keeps: impl Fn(usize, &PathFact) -> bool) {
+    fn keep(&mut self, claims: &mut Arc<Claims>, keeps: impl Fn(usize, &PathFact) -> bool) {
         let kept: Vec<bool> = self.facts.paths.iter().enumerate().map(|(at, fact)| keeps(at, fact)).collect();
         if kept.iter().all(|kept| *kept) {
             return;
         }
-        retain(&mut claims.paths, &kept);
+        retain(&mut Arc::make_mut(claims).paths, &kept);
         retain(&mut self.facts.paths, &kept);
         retain(&mut self.found, &kept);
     }
 
-    /// What stands in the file of a claim, for showing; empty where nothing does or it is no text that a person reads.
+    /// The text in the file of a claim, for showing; empty where there is none or it is no text that a person reads.
     pub(crate) fn current(&self, index: usize) -> String {
         let file = self.found.get(index).and_then(place).and_then(|place| place.open_file().ok());
         let mut text = String::new();
@@ -68,32 +69,35 @@ pub(crate) fn survey(
     policy: &Policy,
     call: &ToolCall,
     cwd: Option<&PathText>,
-    claims: &mut Claims,
+    claims: &mut Arc<Claims>,
 ) -> Survey {
     let own = working_folder(shared, cwd);
     // A command starts where its shell does: ours whatever folder the call works in, an agent's own where the call says.
-    let of_shells = match (shared.deeds, &shared.shells) {
-        (Deeds::Theirs, _) => own.as_path(),
-        (Deeds::Ours, Some(shells)) => shells.folder(),
-        (Deeds::Ours, None) => shared.scope.root.as_path(),
+    let of_shells = match (shared.executed_by, &shared.hosts.shells) {
+        (ExecutedBy::Agent, _) => own.as_path(),
+        (ExecutedBy::Pinfold, Some(shells)) => shells.folder(),
+        (ExecutedBy::Pinfold, None) => shared.bounds.scope.root.as_path(),
     };
     let start_of = |claim: &PathClaim| match claim.origin {
         Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process => own.as_path(),
         Origin::Command(_) | Origin::Aside(_) => of_shells,
     };
     let start = if claims.shell.is_some() { of_shells } else { &own };
-    let declared = Asked { shared, policy, call, start };
+    let declared = ScopeCheck { shared, policy, call, start };
     let resolve = |claim: &PathClaim| {
         let start = start_of(claim);
         // Of its own tools no word means another home than that of the session.
-        let home =
-            shared.line.home().filter(|_| matches!(claim.origin, Origin::Foreign | Origin::Supposed(_)));
+        let home = shared
+            .bounds
+            .line
+            .home()
+            .filter(|_| matches!(claim.origin, Origin::Foreign | Origin::Supposed(_)));
         let of_home =
-            claim.path.as_ref().zip(home).and_then(|(path, home)| supposed::of_own_home(path, home));
+            claim.path.as_ref().zip(home).and_then(|(path, home)| supposed::expand_own_home(path, home));
         let words = of_home.as_ref().or(claim.path.as_ref());
         let words = words.map_or(start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
-        let path = |path: &Path| shared.line.resolve(start, &paths::PathClaim::new(path), last);
+        let path = |path: &Path| shared.bounds.line.resolve(start, &paths::PathClaim::new(path), last);
         match claim.origin.command().and_then(|_| accounts::expanded(Path::new(words))) {
             Some(expanded) => path(&expanded),
             None => path(Path::new(words)),
@@ -104,27 +108,27 @@ pub(crate) fn survey(
     let mut facts = Facts {
         paths: Vec::with_capacity(found.len()),
         shell,
-        commands: elsewhere::commands(shared, of_shells, claims),
+        commands: foreign_cwd::commands(shared, of_shells, claims),
         declared: declared.whole(claims),
     };
     let mut unread = None;
     let mut counts = Vec::with_capacity(found.len());
     let imagined = OnceCell::new();
-    let is_imagined = || *imagined.get_or_init(|| !shared.line.display_path().exists());
+    let is_imagined = || *imagined.get_or_init(|| !shared.bounds.line.display_path().exists());
     let may_read = matches!(call, ToolCall::Mcp(call) if call.class() == McpClass::Unknown);
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let becomes = goes_to(claim.operation, found.get(index + 1));
         let mut fact = fact(shared, claim.operation, resolution, becomes);
         if fact.guarded.is_none() {
-            fact.guarded = in_a_folder(shared, claims, claim, resolution);
+            fact.guarded = guard_in_folder(shared, claims, claim, resolution);
         }
         if claim.origin.command().is_some() {
-            of_command(shared, policy, start_of(claim), claim, &mut fact);
+            add_command_facts(shared, policy, start_of(claim), claim, &mut fact);
         }
         if may_read && fact.guarded.is_none() {
             // What is known to do nothing else may as well read.
             fact.guarded =
-                place(resolution).and_then(|place| guarded::of_place(shared, place, Operation::Read));
+                place(resolution).and_then(|place| guarded::find_at(shared, place, Operation::Read));
         }
         if is_private_to_shells(shared, claim, &fact) {
             (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
@@ -142,7 +146,7 @@ pub(crate) fn survey(
         }
         facts.paths.push(fact);
         // What an agent has read with tools of its own is not known here.
-        let ours = shared.deeds == Deeds::Ours;
+        let ours = shared.executed_by == ExecutedBy::Pinfold;
         if ours && unread.is_none() && claim.origin == Origin::Call && claim.operation.needs_read() {
             unread = freshness(shared, resolution).map(|how| (index, how));
         }
@@ -152,8 +156,8 @@ pub(crate) fn survey(
     survey
 }
 
-/// What a command reaches beside the one place that its words say.
-fn of_command(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim, fact: &mut PathFact) {
+/// Adds what a command reaches beside the one place that its words say.
+fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim, fact: &mut PathFact) {
     let written = claim.path.as_ref().map_or(Path::new("."), |path| Path::new(path.as_os_str()));
     if claim.wild {
         matching(shared, start, written, fact);
@@ -162,18 +166,18 @@ fn of_command(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim,
         && why.missing
     {
         // What the line makes by then is there when it is read.
-        let resolution = shared.line.resolve(
+        let resolution = shared.bounds.line.resolve(
             start,
-            &paths::PathClaim::new(by_words(&start.join(written))),
+            &paths::PathClaim::new(without_dots(&start.join(written))),
             LastLink::Follow,
         );
-        fact.guarded = place(&resolution).and_then(|place| guarded::of_place(shared, place, fact.operation));
+        fact.guarded = place(&resolution).and_then(|place| guarded::find_at(shared, place, fact.operation));
         fact.real = place(&resolution).map(|place| place.real().to_owned());
     }
     if fact.guarded.is_none() && matches!(fact.operation, Operation::Search | Operation::CopyFrom) {
-        fact.guarded_below = below(shared, start, written, fact);
+        fact.guarded_below = guard_below(shared, start, written, fact);
         if fact.kind == Kind::Folder && policy.rules(Effect::Deny).has_paths() {
-            let resolution = elsewhere::resolve(shared, start, written);
+            let resolution = foreign_cwd::resolve(shared, start, written);
             let place = place(&resolution);
             fact.denied_below =
                 place.and_then(|place| guarded::denied_below(shared, policy, place, claim.visible));
@@ -182,7 +186,7 @@ fn of_command(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim,
 }
 
 /// A path in which each `..` takes back the name in front of it.
-fn by_words(path: &Path) -> PathBuf {
+fn without_dots(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {
@@ -194,15 +198,15 @@ fn by_words(path: &Path) -> PathBuf {
     out
 }
 
-/// What wildcards lead to: the folder in front of them is looked up, and what matches in it.
+/// Adds the matches of wildcards: the folder in front of them is looked up, and what matches in it.
 fn matching(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) {
     let (folder, names) = matches::split(written);
-    let resolution = elsewhere::resolve(shared, start, &folder);
+    let resolution = foreign_cwd::resolve(shared, start, &folder);
     let Some(folder) = place(&resolution) else { return };
     let behind = names.iter().collect::<PathBuf>();
     fact.asked = folder.asked().join(&behind);
     fact.real = Some(folder.real().join(&behind));
-    let Matches { real, guarded, unknown } = matches::below(shared, folder, &names, fact.operation);
+    let Matches { real, guarded, unknown } = matches::find(shared, folder, &names, fact.operation);
     fact.matched = real;
     fact.guarded = fact.guarded.take().or(guarded);
     if unknown && !fact.operation.writes() {
@@ -213,19 +217,19 @@ fn matching(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) 
 }
 
 /// The guard that something below a folder meets of which a command reads everything.
-fn below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -> Option<GuardHit> {
+fn guard_below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -> Option<GuardHit> {
     let real = fact.real.as_deref().filter(|_| fact.kind != Kind::File)?;
-    let guard = shared.guards.read_below(real, shared.line.home()).map(guarded::hit);
+    let guard = shared.bounds.guards.read_below(real, shared.bounds.line.home()).map(guarded::hit);
     guard.or_else(|| {
-        let resolution = elsewhere::resolve(shared, start, written);
-        let place = place(&resolution).filter(|_| shared.guards.reads_anywhere())?;
-        guarded::below(shared, place, Operation::Read, None)
+        let resolution = foreign_cwd::resolve(shared, start, written);
+        let place = place(&resolution).filter(|_| shared.bounds.guards.reads_anywhere())?;
+        guarded::find_below(shared, place, Operation::Read, None)
     })
 }
 
 /// The guard that a file meets when a command puts it into a folder that is there: `cp a/.mcp.json sub` says only the
 /// folder, and the file keeps its name.
-fn in_a_folder(
+fn guard_in_folder(
     shared: &Shared,
     claims: &Claims,
     claim: &PathClaim,
@@ -242,14 +246,14 @@ fn in_a_folder(
     claims.paths.iter().filter(comes).find_map(|source| {
         let name = Path::new(source.path.as_ref()?.as_os_str()).file_name()?;
         let there = paths::PathClaim::new(folder.real().join(name).as_os_str());
-        let resolution = shared.line.resolve(Path::new("/"), &there, LastLink::Follow);
-        guarded::of_place(shared, place(&resolution)?, claim.operation)
+        let resolution = shared.bounds.line.resolve(Path::new("/"), &there, LastLink::Follow);
+        guarded::find_at(shared, place(&resolution)?, claim.operation)
     })
 }
 
-/// Whether a command would find a place of its shell's own there.
+/// Returns true if a command would find a place of its shell's own there.
 fn is_private_to_shells(shared: &Shared, claim: &PathClaim, fact: &PathFact) -> bool {
-    let Some(shells) = &shared.shells else { return false };
+    let Some(shells) = &shared.hosts.shells else { return false };
     let by_command = matches!(claim.origin, Origin::Command(_) | Origin::Aside(_));
     let lies_in = |place: &PathBuf| fact.real.as_ref().is_some_and(|real| real.starts_with(place));
     by_command
@@ -257,9 +261,9 @@ fn is_private_to_shells(shared: &Shared, claim: &PathClaim, fact: &PathFact) -> 
         && shells.private().iter().any(lies_in)
 }
 
-/// What would hold a shell.
+/// The hold on a shell.
 fn shell_fact(shared: &Shared) -> ShellFact {
-    match &shared.shells {
+    match &shared.hosts.shells {
         Some(shells) => ShellFact { held: shells.held(), open_network: shells.opens_network() },
         None => ShellFact { held: ShellHold::Nothing, open_network: true },
     }
@@ -267,11 +271,11 @@ fn shell_fact(shared: &Shared) -> ShellFact {
 
 /// The folder that relative paths start from.
 fn working_folder(shared: &Shared, cwd: Option<&PathText>) -> PathBuf {
-    let workspace = shared.line.display_path();
+    let workspace = shared.bounds.line.display_path();
     cwd.map_or_else(|| workspace.to_owned(), |cwd| workspace.join(cwd.as_os_str()))
 }
 
-/// Where the thing goes that is moved or copied: the claim behind it.
+/// The target of a move or copy: the claim behind it.
 fn goes_to(operation: Operation, next: Option<&Resolution>) -> Option<&Path> {
     match operation {
         Operation::MoveFrom | Operation::CopyFrom => place(next?).map(Place::real),
@@ -313,8 +317,8 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
     };
     let (kind, names) = kind(place.kind());
     let whole = matches!(operation, Operation::Delete | Operation::MoveFrom | Operation::CopyFrom);
-    let guarded = guarded::of_place(shared, place, operation)
-        .or_else(|| if whole { guarded::below(shared, place, operation, becomes) } else { None });
+    let guarded = guarded::find_at(shared, place, operation)
+        .or_else(|| if whole { guarded::find_below(shared, place, operation, becomes) } else { None });
     PathFact {
         shown: shared.show(place.asked()),
         operation,
@@ -334,21 +338,21 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
     }
 }
 
-/// Whether a place outside the line lies in the home directory of a session that writes there.
+/// Returns true if a place outside the line lies in the home directory of a session that writes there.
 fn is_writable_home(shared: &Shared, resolution: &Resolution) -> bool {
-    let writes = shared.access == Access::DefaultWrite && !shared.scope.enforce_write;
+    let writes = shared.bounds.access == Access::DefaultWrite && !shared.bounds.scope.enforce_write;
     // A home at the root is none.
-    let home = shared.line.home().filter(|home| home.parent().is_some());
+    let home = shared.bounds.line.home().filter(|home| home.parent().is_some());
     match (resolution, home) {
         (Resolution::Outside(place), Some(home)) => writes && place.real().starts_with(home),
         (Resolution::Outside(_) | Resolution::Contained(_) | Resolution::Unresolved(_), _) => false,
     }
 }
 
-/// Whether the place is a single file that was opened by name, and would lose that name.
+/// Returns true if the place is a single file that was opened by name, and would lose that name.
 fn is_single(shared: &Shared, place: &Place, operation: Operation) -> bool {
     let name_goes = matches!(operation, Operation::Delete | Operation::MoveFrom | Operation::MoveTo);
-    name_goes && shared.line.roots().any(|root| root == place.real())
+    name_goes && shared.bounds.line.roots().any(|root| root == place.real())
 }
 
 fn unresolved(shared: &Shared, operation: Operation, lost: &paths::Unresolved) -> PathFact {
@@ -412,7 +416,7 @@ fn special_name(special: Special) -> &'static str {
     }
 }
 
-/// Whether a file that is there has to be read before its content is replaced.
+/// Returns how a file that is there is out of date, if it has to be read before its content is replaced.
 fn freshness(shared: &Shared, resolution: &Resolution) -> Option<Freshness> {
     let place = place(resolution)?;
     if !matches!(place.kind(), paths::Kind::File { .. }) {

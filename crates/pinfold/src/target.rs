@@ -48,13 +48,13 @@ impl Targets {
     ) -> Option<Self> {
         let list =
             found.into_iter().map(|(operation, resolution)| Target::new(shared, operation, resolution));
-        let shells = shared.shells.clone().filter(|_| claims.shell.is_some());
-        let web = shared.web.clone().filter(|_| claims.hosts.iter().any(|host| host.at.is_some()));
-        let session = WeakSession::of(shared);
+        let shells = shared.hosts.shells.clone().filter(|_| claims.shell.is_some());
+        let web = shared.hosts.web.clone().filter(|_| claims.hosts.iter().any(|host| host.at.is_some()));
+        let session = WeakSession::new(shared);
         Some(Self { list: list.collect::<Option<Vec<_>>>()?.into_iter(), shells, web, session, id })
     }
 
-    /// What the page of the call is fetched with.
+    /// The fetcher of the call's page.
     ///
     /// # Errors
     /// When the call fetches none, or the session has nothing of this kind to fetch with.
@@ -65,7 +65,7 @@ impl Targets {
         })
     }
 
-    /// What runs the shell of the call.
+    /// The host of the call's shell.
     ///
     /// # Errors
     /// When the call claimed no shell, or the session has none of this kind.
@@ -158,12 +158,12 @@ impl Deref for Held {
     }
 }
 
-/// What a walk passes over.
+/// The entries that a walk passes over.
 #[derive(Debug)]
 pub struct LeftOut(Arc<Policy>);
 
 impl LeftOut {
-    /// Whether this file or folder is passed over, with all below it.
+    /// Returns true if this file or folder is passed over, with all below it.
     pub fn covers(&self, real: &Path) -> bool {
         self.0.leaves_out(real)
     }
@@ -182,12 +182,12 @@ impl ReadTarget {
         self.shared.show(self.place().asked())
     }
 
-    /// Where it really is: for names to show and to compare with guards, never for opening.
+    /// The real path: for names to show and to compare with guards, never for opening.
     pub fn real(&self) -> &Path {
         self.place().real()
     }
 
-    /// What stands there.
+    /// The kind of the thing there.
     pub fn kind(&self) -> Kind {
         self.place().kind()
     }
@@ -218,7 +218,8 @@ impl ReadTarget {
         self.shared.show(path)
     }
 
-    /// The text of a file elsewhere that says how to walk here (`.gitignore` of a folder above), when it is a small one.
+    /// The text of a file elsewhere that says how to walk here (`.gitignore` of a folder above), when it is a small
+    /// one.
     pub fn walking_rules(&self, path: &Path) -> Option<String> {
         let place = self.elsewhere(path)?;
         let mut text = String::new();
@@ -227,28 +228,28 @@ impl ReadTarget {
         Some(text)
     }
 
-    /// Whether anything stands at a place elsewhere.
+    /// Returns true if anything stands at a place elsewhere.
     pub fn stands(&self, path: &Path) -> bool {
         self.elsewhere(path).is_some_and(|place| !matches!(place.kind(), Kind::Missing { .. }))
     }
 
     /// Reads range over everything, so that looking beside the target needs no further word.
     fn elsewhere(&self, path: &Path) -> Option<Held> {
-        match self.shared.line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow) {
+        match self.shared.bounds.line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow) {
             Resolution::Contained(place) => Some(Held::Inside(place)),
             Resolution::Outside(place) => Some(Held::Outside(place)),
             Resolution::Unresolved(_) => None,
         }
     }
 
-    /// What a walk passes over, by the rules and scopes that hold now.
+    /// The entries that a walk passes over, by the rules and scopes that hold now.
     pub fn left_out(&self) -> LeftOut {
         LeftOut(self.shared.judged_by().policy)
     }
 
     /// The guard that keeps a file met on a walk from being read.
     pub fn guard_of(&self, real: &Path, open: impl FnOnce() -> Option<File>) -> Option<GuardHit> {
-        guarded::of_member(&self.shared, real, open)
+        guarded::find_for_member(&self.shared, real, open)
     }
 
     /// Copies the file or folder to a place where nothing stands.
@@ -260,7 +261,7 @@ impl ReadTarget {
     }
 }
 
-/// A place that may be changed. It lies inside the line, or somebody consented to it.
+/// A place that may be changed. It lies inside the line, or an approver consented to it.
 pub struct WriteTarget {
     place: Contained,
     inside: bool,
@@ -273,12 +274,12 @@ impl WriteTarget {
         self.shared.show(self.place.asked())
     }
 
-    /// Where it really is: for showing and comparing, never for opening.
+    /// The real path: for showing and comparing, never for opening.
     pub fn real(&self) -> &Path {
         self.place.real()
     }
 
-    /// What stood there when it was judged.
+    /// The kind of the thing there when it was judged.
     pub fn kind(&self) -> Kind {
         self.place.kind()
     }

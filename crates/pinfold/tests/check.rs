@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinfold::audit::Memory;
-use pinfold::check::{Answer, Desk};
+use pinfold::check::{Answer, CheckService};
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Decision, Layer, Settings};
 use pinfold::settings::Situation;
@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 /// A folder that no machine has.
 const PROJECT: &str = "/no-such-folder/u/proj";
 
-fn desk() -> Desk {
-    Desk::new(Ambient::claim(), PROJECT.into()).with_home(Some("/no-such-folder/u".into()))
+fn desk() -> CheckService {
+    CheckService::new(Ambient::claim(), PROJECT.into()).with_home(Some("/no-such-folder/u".into()))
 }
 
 fn answer(line: &Value) -> Result<Answer, String> {
@@ -437,7 +437,7 @@ fn a_line_and_a_session_decide_alike() {
     let situation = Situation { project: project.clone(), ..Situation::default() };
     let plan = plan.with_settings(&Ambient::claim(), &merge(&[settings]), &situation).unwrap();
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
-    let mut desk = Desk::new(Ambient::claim(), project).with_home(Some(home));
+    let mut desk = CheckService::new(Ambient::claim(), project).with_home(Some(home));
     let mut decisions = HashSet::new();
     for tool in ["Read", "Write", "Edit", "Delete", "LS", "MakeDir"] {
         for path in [
@@ -458,7 +458,7 @@ fn a_line_and_a_session_decide_alike() {
             let input = json!({"path": path});
             let line = json!({"tool": tool, "input": input, "rules": rules});
             let answered = desk.answer(line.to_string().as_bytes()).unwrap().decision;
-            let considered = session.consider(&RawCall::new(tool, input)).unwrap().verdict.decision;
+            let considered = session.check(&RawCall::new(tool, input)).unwrap().verdict.decision;
             assert_eq!(answered, considered, "{tool} {path}");
             decisions.insert(answered.word());
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pinfold::audit::Memory;
 use pinfold::consent::{Answer, Approver, Asking, By, Caller, Choice, Deed, Heard, Request, Via};
-use pinfold::{Ambient, Decided, Plan, Question, RawCall, Ruling, Session};
+use pinfold::{Ambient, CallRequest, Decided, Plan, Question, RawCall, Ruling, Session};
 use serde_json::json;
 
 fn plan(folder: &Path) -> Plan {
@@ -210,17 +210,27 @@ fn a_caller_who_can_be_asked_is_asked_first_and_one_who_is_gone_gets_nothing() {
     let asks: Option<&dyn Approver> = Some(&of_caller);
 
     assert!(session.decide(&raw).outcome.is_err(), "whoever the session asks says no");
-    assert!(session.decide_for(&raw, Caller { asks, ..Caller::default() }).outcome.is_ok());
+    assert!(
+        session
+            .decide(CallRequest::new(&raw).with_caller(Caller { asks, ..Caller::default() }))
+            .outcome
+            .is_ok()
+    );
     let gone = || false;
     let other = write(&outside.join("b"));
-    let outcome =
-        session.decide_for(&other, Caller { waits: Some(&gone), asks, ..Caller::default() }).outcome;
+    let outcome = session
+        .decide(CallRequest::new(&other).with_caller(Caller {
+            waits: Some(&gone),
+            asks,
+            ..Caller::default()
+        }))
+        .outcome;
     assert!(outcome.is_err(), "the yes of somebody who is gone counts for nothing");
     let asked = |of: &Counting| of.1.load(Ordering::Relaxed);
     assert_eq!((asked(&of_session), asked(&of_caller)), (1, 2));
     // Whoever cannot answer leaves it to the session.
     let third = write(&outside.join("c"));
     let caller = Caller { asks: Some(&CannotAnswer), ..Caller::default() };
-    assert!(session.decide_for(&third, caller).outcome.is_err());
+    assert!(session.decide(CallRequest::new(&third).with_caller(caller)).outcome.is_err());
     assert_eq!(asked(&of_session), 2);
 }

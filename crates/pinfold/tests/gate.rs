@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pinfold::audit::{Journal, Memory, Record, RecordKind};
+use pinfold::audit::{AuditEvent, Journal, Memory, Record};
 use pinfold::policy::{Access, Interaction, Principal};
 use pinfold::{Ambient, Outcome, Plan, RawCall, Refusal, RefusalCode, Ruling, Session};
 use serde_json::{Value, json};
@@ -123,12 +123,12 @@ fn what_would_be_asked_is_refused_when_nobody_is_there() {
     let no = refusal(bed.session(plan).submit(&write("/etc/motd")));
     assert_eq!(no.code, RefusalCode::RequiresApproval);
     assert!(!no.approvable);
-    assert!(bed.journal.records().iter().any(|r| r.kind.decision().is_some_and(|told| (
-        told.step,
-        told.decision
+    assert!(bed.journal.records().iter().any(|r| r.event.decision().is_some_and(|told| (
+        told.step.as_deref(),
+        told.decision.as_deref()
     ) == (
         Some("headless"),
-        Some(pinfold::policy::Decision::Deny)
+        Some("deny")
     ))));
 }
 
@@ -275,10 +275,10 @@ fn a_call_that_is_not_understood_is_refused_and_recorded() {
 fn considering_needs_no_content_and_leaves_no_record() {
     let bed = Bed::new();
     let session = bed.session(bed.plan());
-    let considered = session.consider(&RawCall::new("Edit", json!({"file_path": "/etc/motd"}))).unwrap();
+    let considered = session.check(&RawCall::new("Edit", json!({"file_path": "/etc/motd"}))).unwrap();
     assert_eq!(considered.verdict.decision, pinfold::policy::Decision::Ask);
     assert_eq!(considered.verdict.step, "scope");
-    assert!(session.consider(&RawCall::new("Edit", json!({"old_string": "a"}))).is_err());
+    assert!(session.check(&RawCall::new("Edit", json!({"old_string": "a"}))).is_err());
     assert!(bed.journal.records().is_empty());
 }
 
@@ -287,9 +287,9 @@ fn every_permit_ends_in_the_record() {
     let bed = Bed::new();
     let session = bed.session(bed.plan());
     drop(session.submit(&write("x")));
-    let ends: Vec<_> = bed.journal.records().into_iter().map(|record| record.kind).collect();
+    let ends: Vec<_> = bed.journal.records().into_iter().map(|record| record.event).collect();
     assert!(
-        matches!(&ends[..], [RecordKind::Decision(_), RecordKind::Outcome(told)] if told.end == "abandoned"),
+        matches!(&ends[..], [AuditEvent::Decision(_), AuditEvent::Outcome(told)] if told.end == "abandoned"),
         "{ends:?}"
     );
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Lasts, Request, Via};
+use pinfold::consent::{Answer, Approver, Asking, By, Choice, GrantLifetime, Heard, Request, Via};
 use pinfold::policy::{Class, Effect, Grant, Layer, Policy, Rule, Source, SourcedRule};
 use pinfold::settings::{Locations, Situation, load};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
@@ -162,7 +162,7 @@ fn a_read_that_was_approved_approves_no_write() {
     let session = bed.session();
     let file = bed.at("beside/a");
     for (class, writes) in [(Class::Read, false), (Class::Remove, false), (Class::Write, true)] {
-        session.grant([Grant::Place(file.clone(), class)], &By::default(), Lasts::Session);
+        session.grant([Grant::Place(file.clone(), class)], &By::default(), GrantLifetime::Session);
         assert_eq!(passes(&session, &write(&file)), writes, "{class:?}");
     }
 }
@@ -198,7 +198,7 @@ fn a_grant_for_a_time_or_a_count_ends_with_it() {
     bed.answers(bounded(r#"{"for":3600}"#).unwrap());
     assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
     let kept = session.grants();
-    let Lasts::Until(end) = kept[0].lasts else { unreachable!("{kept:?}") };
+    let GrantLifetime::Until(end) = kept[0].lasts else { unreachable!("{kept:?}") };
     assert!((3590..=3600).contains(&end.duration_since(kept[0].given_at).as_secs()), "{kept:?}");
     assert!(session.revoke(kept[0].number) && !passes(&session, &write(&bed.at("home/proj/b"))));
 
@@ -246,7 +246,7 @@ fn a_later_deny_wins() {
     let bed = Bed::new();
     let session = bed.session();
     let file = bed.at("beside/a");
-    session.grant([Grant::Place(file.clone(), Class::Write)], &By::default(), Lasts::Session);
+    session.grant([Grant::Place(file.clone(), Class::Write)], &By::default(), GrantLifetime::Session);
     assert!(passes(&session, &write(&file)));
     let deny = sourced(Effect::Deny, &format!("Edit(/{})", file.display()));
     session.set_policy(Policy::default().with_rules([deny], &pinfold::policy::Bases::default()));
@@ -293,7 +293,7 @@ fn many_at_once_are_let_through_as_often_as_was_granted() {
     let bed = Bed::new();
     let session = bed.session();
     let grant = Grant::Rule(Arc::new(sourced(Effect::Allow, "Bash(make)")));
-    session.grant([grant], &By::default(), Lasts::Calls(20));
+    session.grant([grant], &By::default(), GrantLifetime::Calls(20));
     let let_through = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..8 {

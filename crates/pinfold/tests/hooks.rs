@@ -202,9 +202,9 @@ fn what_a_hook_writes_is_what_is_judged_and_done() {
         assert_eq!(bed.decide(&bash("make")), expected, "{:?}", bed.hooks);
     }
     let bed = bed(rewritten("npm test", None), |plan| with_rules(plan, &[(Effect::Allow, "Bash(npm test)")]));
-    let Decided { outcome, told, .. } = bed.session.decide(&bash("make"));
+    let Decided { outcome, permitted, .. } = bed.session.decide(&bash("make"));
     assert!(outcome.is_ok());
-    let said = bed.session.after(&told.unwrap(), true, &json!({}));
+    let said = bed.session.after(&permitted.unwrap(), true, &json!({}));
     assert_eq!(said, Afterwards::default());
     assert_eq!(
         bed.hooks.asked(),
@@ -272,10 +272,10 @@ fn a_no_to_a_question_ends_it_and_can_stop_the_agent() {
     let no = OnQuestion { yes: Some(false), message: Some("not today".into()), interrupt: true, ..yes() };
     let bed = bed(Says { on_question: no, retry: true, ..Says::default() }, |_| {});
     for command in ["make", "rm -rf x"] {
-        let Decided { outcome, stop, retry, told, .. } = bed.session.decide(&bash(command));
+        let Decided { outcome, stop, retry, permitted, .. } = bed.session.decide(&bash(command));
         let refusal = outcome.err().unwrap();
         assert!(refusal.message.contains("not today"), "{}", refusal.message);
-        assert_eq!((stop.as_deref(), retry, told.is_none()), (Some("not today"), true, true));
+        assert_eq!((stop.as_deref(), retry, permitted.is_none()), (Some("not today"), true, true));
     }
     assert_eq!(bed.person.0.load(Ordering::Relaxed), 0);
     assert_eq!(bed.hooks.asked()[..3], ["before make", "question make", "refused make"]);

@@ -3,6 +3,7 @@
 mod agents;
 mod check;
 mod consent;
+mod exports;
 mod gate;
 mod grants;
 mod hooks;

@@ -75,7 +75,7 @@ impl Bed {
     }
 
     fn decides(&self, rules: &[Rule], call: &RawCall) -> Decision {
-        self.session(rules).consider(call).unwrap().verdict.decision
+        self.session(rules).check(call).unwrap().verdict.decision
     }
 }
 

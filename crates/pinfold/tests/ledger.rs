@@ -19,14 +19,14 @@ use pinfold::Ambient;
 use pinfold::audit::ledger::{files, opened};
 use pinfold::audit::read::Read;
 use pinfold::audit::{
-    Hash, Journal as _, Ledger, Limits, OutcomeTold, Reader, Record, RecordKind, Verified, verify,
+    AuditEvent, Hash, Journal as _, Ledger, Limits, OutcomeEvent, Reader, Record, Verified, verify,
 };
 
 /// `DIRECTORY\nMAX_SIZE\nLINES\nNAME`: a process that does nothing but append.
 const CHILD: &str = "PINFOLD_TEST_APPENDS";
 
 fn record(session: &str, ms: u64) -> Record {
-    let kind = RecordKind::Outcome(OutcomeTold { end: "done", ms, ..OutcomeTold::default() });
+    let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
     Record { id: Some(ms), tool: "Write".into(), ..Record::of_session(&session.into(), &"main".into(), kind) }
 }
 

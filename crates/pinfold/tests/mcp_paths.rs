@@ -60,7 +60,7 @@ impl World {
 
     fn decides(&self, tool: &str, input: Value) -> Decision {
         let raw = RawCall::new(format!("mcp__m__{tool}"), input);
-        self.session.consider(&raw).map_or(Decision::Deny, |considered| considered.verdict.decision)
+        self.session.check(&raw).map_or(Decision::Deny, |considered| considered.verdict.decision)
     }
 
     /// Whether some server would open a denied place for this text: one that hands it to the kernel, one that takes `..`

@@ -80,7 +80,7 @@ fn write(place: &Path) -> ToolCall {
 
 /// What became of a call, in a word, with the step that said so.
 fn ruled(session: &Session, call: ToolCall) -> String {
-    match session.submit_call(call, None) {
+    match session.submit(call) {
         Ruling::Permit(_) => "allow".to_owned(),
         Ruling::Question(question) => format!("ask {}", question.verdict.step),
         Ruling::Refusal(refusal) => format!("deny {:?}", refusal.code),
@@ -181,7 +181,7 @@ fn sensitive_places_are_for_a_person_each_time_and_walls_inside_for_nobody() {
         for mode in [Mode::Default, Mode::BypassPermissions] {
             assert_eq!(ruled(&bed.session(mode, all), write(&place)), "ask safeguard", "{name}");
         }
-        let Ruling::Question(asked) = bed.session(Mode::Default, all).submit_call(write(&place), None) else {
+        let Ruling::Question(asked) = bed.session(Mode::Default, all).submit(write(&place)) else {
             panic!("{name}")
         };
         assert!(asked.request().immune && asked.offer().session.is_empty() && asked.offer().kept.is_empty());
@@ -296,7 +296,7 @@ fn it_cannot_be_said() {
 }
 
 fn question(session: &Session, call: ToolCall) -> Question {
-    match session.submit_call(call, None) {
+    match session.submit(call) {
         Ruling::Question(question) => *question,
         Ruling::Permit(_) => panic!("it needs a question"),
         Ruling::Refusal(refusal) => panic!("{}", refusal.message),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use pinfold::audit::read::Read;
 use pinfold::audit::{
-    EndTold, HostTold, Journal, Ledger, Limits, Memory, NotWrittenTold, Reader, Record, RecordKind,
-    RunDenial, StartTold, kept_text,
+    AuditEvent, EndEvent, Journal, Ledger, Limits, Memory, NotWrittenEvent, Reader, Record, RecordedHost,
+    RefusalEvent, StartEvent, kept_text,
 };
 use pinfold::consent::{
     Afterwards, Answer, Approver, Asking, Before, By, Choice, Heard, HookCall, HookMoment, Hooks, OnQuestion,
@@ -195,7 +195,7 @@ impl Bed {
             touches: vec![touch],
             connects: None,
         };
-        Self::end(session.decide_call(ToolCall::Process(process), None, None), words);
+        Self::end(session.decide(ToolCall::Process(process)), words);
         let agent = |plan: Plan| Plan {
             principal: Principal::Subagent(words.to_owned()),
             parents: vec![words.to_owned()],
@@ -293,7 +293,7 @@ fn no_secret_is_recorded_whatever_field_it_stands_in() {
             for text in secrets.iter().filter_map(leaks) {
                 kept.entry(kind.clone()).or_default().insert(format!(
                     "{} {}: {text}",
-                    record.kind.word(),
+                    record.event.as_str(),
                     record.tool
                 ));
             }
@@ -316,7 +316,7 @@ fn lines(directory: &Path) -> Vec<(String, Value)> {
     reader
         .each(|read| match read {
             Read::Line(line, text) => {
-                lines.push((line.says.word().to_owned(), serde_json::from_str(text).unwrap()));
+                lines.push((line.event.as_str().to_owned(), serde_json::from_str(text).unwrap()));
                 Ok::<(), std::io::Error>(())
             }
             Read::Damaged(damage) => panic!("{damage}"),
@@ -326,45 +326,45 @@ fn lines(directory: &Path) -> Vec<(String, Value)> {
 }
 
 /// What a run writes, and what rules that could not be written leave.
-fn of_runs(words: &str) -> Vec<RecordKind> {
+fn of_runs(words: &str) -> Vec<AuditEvent> {
     let kept = kept_text(words);
-    let start = |command| StartTold {
+    let start = |command| StartEvent {
         program: kept.clone(),
         command,
         folder: kept.clone(),
-        tier: "full",
-        ..StartTold::default()
+        tier: "full".into(),
+        ..StartEvent::default()
     };
-    let end = EndTold {
-        end: "code",
+    let end = EndEvent {
+        end: "code".into(),
         tier: Some("full".to_owned()),
         exit: Some(-1),
         ms: Some(u64::MAX),
         more: 3,
         left: vec![kept.clone()],
         hosts: vec![
-            HostTold { host: kept.clone(), port: Some(443), outcome: "reached", times: 2 },
-            HostTold { host: kept.clone(), port: None, outcome: "looked-up", times: 1 },
+            RecordedHost { host: kept.clone(), port: Some(443), outcome: "reached".into(), times: 2 },
+            RecordedHost { host: kept.clone(), port: None, outcome: "looked-up".into(), times: 1 },
         ],
         more_hosts: 1,
-        ..EndTold::default()
+        ..EndEvent::default()
     };
     vec![
-        RecordKind::Start(Box::new(start(None))),
-        RecordKind::Start(Box::new(StartTold {
+        AuditEvent::Start(Box::new(start(None))),
+        AuditEvent::Start(Box::new(StartEvent {
             policy: Some(kept.clone()),
             pid: u32::MAX,
             ..start(Some(kept.clone()))
         })),
-        RecordKind::Refusal(Box::new(RunDenial { denial: denial("run-x:k1", words) })),
-        RecordKind::NotWritten(NotWrittenTold { rules: vec![kept.clone()], failed: kept }),
-        RecordKind::End(Box::new(end)),
-        RecordKind::End(Box::new(EndTold {
-            end: "closed",
+        AuditEvent::Refusal(Box::new(RefusalEvent { denial: denial("run-x:k1", words) })),
+        AuditEvent::NotWritten(NotWrittenEvent { rules: vec![kept.clone()], failed: kept }),
+        AuditEvent::End(Box::new(end)),
+        AuditEvent::End(Box::new(EndEvent {
+            end: "closed".into(),
             reason: Some(kept_text(words)),
-            ..EndTold::default()
+            ..EndEvent::default()
         })),
-        RecordKind::End(Box::default()),
+        AuditEvent::End(Box::default()),
     ]
 }
 
@@ -391,7 +391,7 @@ fn every_line_is_as_the_published_schema_says() {
         let current = bed.directory().join("record.jsonl");
         let half = std::fs::read(&current).unwrap();
         std::fs::write(&current, [half.as_slice(), b"{\"v\":2,"].concat()).unwrap();
-        ledger.append(&Record::of_session(&session, &session, RecordKind::End(Box::default()))).unwrap();
+        ledger.append(&Record::of_session(&session, &session, AuditEvent::End(Box::default()))).unwrap();
         for (kind, line) in lines(&bed.directory()) {
             let wrong: Vec<String> =
                 schema.iter_errors(&line).map(|e| format!("{}: {e}", e.instance_path())).collect();

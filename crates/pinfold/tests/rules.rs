@@ -66,7 +66,7 @@ fn bash(command: &str) -> RawCall {
 }
 
 fn decide(session: &Session, raw: &RawCall) -> (Decision, &'static str) {
-    let verdict = session.consider(raw).unwrap().verdict;
+    let verdict = session.check(raw).unwrap().verdict;
     (verdict.decision, verdict.step)
 }
 
@@ -98,7 +98,7 @@ fn a_refusal_names_the_rule_and_where_it_stands() {
     policy.mode = Mode::BypassPermissions;
     let session = bed.session(Mode::Default, &[]);
     session.set_policy(policy);
-    let refusal = session.consider(&bash("echo $(sudo curl http://x)")).unwrap().refusal.unwrap();
+    let refusal = session.check(&bash("echo $(sudo curl http://x)")).unwrap().refusal.unwrap();
     assert_eq!(refusal.rule.as_deref(), Some("Bash(curl *)"));
     assert_eq!(refusal.source.as_deref(), Some("project .pinfold/settings.json:7:5"));
     assert!(refusal.message.contains("`sudo curl http://x`"), "{}", refusal.message);
@@ -179,7 +179,7 @@ fn what_is_considered_is_what_is_ruled() {
                 Ruling::Question(_) => Decision::Ask,
                 Ruling::Refusal(_) => Decision::Deny,
             };
-            assert_eq!(session.consider(raw).unwrap().verdict.decision, answered, "{mode:?} {raw:?}");
+            assert_eq!(session.check(raw).unwrap().verdict.decision, answered, "{mode:?} {raw:?}");
         }
     }
 }

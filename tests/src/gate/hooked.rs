@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use pinfold::Ambient;
-use pinfold::check::Desk;
+use pinfold::check::CheckService;
 use pinfold::consent::Hooks;
 use pinfold::policy::Hook;
 use pinfold_hooks::{Came, Configured, Output, Runner, Surroundings};
@@ -45,7 +45,7 @@ pub fn run(case: &Case) -> Ran {
     let spoken = Arc::new(Spoken { said, silent: AtomicBool::new(false) });
     let runner = Arc::clone(&spoken);
     let folder = world::project(case).to_owned();
-    let mut desk = Desk::new(Ambient::claim(), world::cwd(case).into())
+    let mut desk = CheckService::new(Ambient::claim(), world::cwd(case).into())
         .with_variables(variables)
         .backed_by(Box::new(move |_| Ok(layers.clone())))
         .with_hooks(Box::new(move |merged, plan| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use pinfold::Ambient;
-use pinfold::check::{Answer, Desk};
+use pinfold::check::{Answer, CheckService};
 use pinfold::policy::merge::Layered;
 use pinfold::policy::settings::Flags;
 use pinfold::policy::{Layer, Settings, ToolName};
@@ -40,7 +40,7 @@ pub fn run(case: &Case) -> Ran {
         // Settings that cannot be read stop the start: nothing happens.
         Err(bad) => return compare(case, "deny", &format!("        refused to start: {bad}\n")),
     };
-    let mut desk = Desk::new(Ambient::claim(), world::cwd(case).into())
+    let mut desk = CheckService::new(Ambient::claim(), world::cwd(case).into())
         .with_variables(variables)
         .backed_by(Box::new(move |_| Ok(layers.clone())));
     if case.call.tool == "_list_tools" {
@@ -117,7 +117,7 @@ fn claimed(path: &Value, answer: &Answer) -> Result<(), String> {
 const OTHERS: &[&str] = &["WebSearch", "WebFetch", "LSP", "Agent", "Skill", "CronCreate", "CronList"];
 
 /// The schema filter.
-fn listed(case: &Case, desk: &mut Desk, line: &Value) -> Ran {
+fn listed(case: &Case, desk: &mut CheckService, line: &Value) -> Ran {
     let given = case.setup.get("all_tools").cloned();
     let own =
         || ToolName::ALL.iter().map(|tool| tool.as_str()).chain(OTHERS.iter().copied()).map(str::to_owned);

@@ -9,7 +9,7 @@ use pinfold::audit::Discard;
 use pinfold::policy::rule::{Effect, Rule};
 use pinfold::policy::{Bases, Layer, Policy, Source, SourcedRule};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
-use pinfold_tools::Ended;
+use pinfold_tools::{Ended, Scrubbing};
 use serde_json::Value;
 
 use super::case::{Case, CaseCall};
@@ -55,7 +55,7 @@ fn outcome(case: &Case) -> Result<Came, String> {
     let raw = RawCall::new(&case.call.tool, case.call.input.clone());
     Ok(match session.submit(&raw) {
         Ruling::Permit(permit) => {
-            let reply = pinfold_tools::perform(*permit);
+            let reply = pinfold_tools::perform(*permit, Scrubbing::On);
             Came { decision: "allow", done: reply.ended == Ended::Done }
         }
         Ruling::Question(_) => Came { decision: "ask", done: false },

@@ -9,8 +9,8 @@ use std::process::Stdio;
 use pinfold::paths::Strategy;
 use pinfold::policy::input::{EditInput, ReadInput, WriteInput};
 use pinfold::policy::{Decision, PathText};
-use pinfold::{RawCall, Session, ToolCall};
-use pinfold_tools::{Ended, Reply, call, call_understood};
+use pinfold::{CallRequest, RawCall, Session, ToolCall};
+use pinfold_tools::{Ended, Reply, call};
 use serde_json::{Value, json};
 
 use super::bed::Bed;
@@ -145,7 +145,7 @@ impl Attempt<'_> {
     }
 
     fn verdict(&self) -> Result<Answer, String> {
-        let considered = self.session.consider(&self.raw()).map_err(|bad| bad.to_string())?;
+        let considered = self.session.check(&self.raw()).map_err(|bad| bad.to_string())?;
         Ok(match considered.verdict.decision {
             Decision::Allow => Answer::Allow,
             Decision::Ask => Answer::Approval,
@@ -167,7 +167,10 @@ impl Attempt<'_> {
         };
         // JSON cannot say the name; an embedder can.
         match ToolCall::parse(raw) {
-            Ok(call) => call_understood(self.session, with_path(call, &bytes), raw.cwd.as_ref()),
+            Ok(call) => pinfold_tools::call(
+                self.session,
+                CallRequest::typed(with_path(call, &bytes)).with_cwd(raw.cwd.clone()),
+            ),
             Err(_) => call(self.session, raw),
         }
     }

@@ -1,7 +1,7 @@
 //! What is said on a socket: one JSON object a line. `docs/approvals.md` is its manual.
 
 use jiff::Timestamp;
-use pinfold::consent::{By, Choice, Deed, Lasts, Request, Via};
+use pinfold::consent::{By, Choice, Deed, GrantLifetime, Request, Via};
 use serde::{Deserialize, Serialize};
 
 use crate::over::{NotTaken, Note, Over};
@@ -211,12 +211,12 @@ pub enum LastsShown {
     Calls(u32),
 }
 
-impl std::convert::From<Lasts> for LastsShown {
-    fn from(lasts: Lasts) -> Self {
+impl std::convert::From<GrantLifetime> for LastsShown {
+    fn from(lasts: GrantLifetime) -> Self {
         match lasts {
-            Lasts::Session => Self::Session,
-            Lasts::Until(at) => Self::Until(at),
-            Lasts::Calls(left) => Self::Calls(left),
+            GrantLifetime::Session => Self::Session,
+            GrantLifetime::Until(at) => Self::Until(at),
+            GrantLifetime::Calls(left) => Self::Calls(left),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pinfold::Ambient;
-use pinfold::check::Desk;
+use pinfold::check::CheckService;
 use pinfold::settings::{Locations, load};
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ use crate::exit::Failure;
 use crate::{settings, surroundings};
 
 /// A desk with the settings that were asked for. They are read for the project that a line names.
-pub(crate) fn desk(wanted: &Judging) -> Result<Desk, Failure> {
+pub(crate) fn desk(wanted: &Judging) -> Result<CheckService, Failure> {
     desk_by(wanted, None)
 }
 
 /// The same by one file in place of the person's settings and the project's, where one is named.
-pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<Desk, Failure> {
+pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<CheckService, Failure> {
     let here = surroundings::current_dir()?;
     let home = surroundings::home();
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| here.join(dir)).collect();
@@ -34,7 +34,7 @@ pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<Desk
         load(&Ambient::claim(), &locations, &flags).map(|loaded| loaded.layers).map_err(|bad| bad.to_string())
     };
     let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
-    let desk = Desk::new(Ambient::claim(), folder)
+    let desk = CheckService::new(Ambient::claim(), folder)
         .with_home(home)
         .with_variables(surroundings::variables())
         .with_profile(settings::profile(wanted.settings.profile.as_deref())?);

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-use pinfold::check::{Desk, LONGEST_LINE};
+use pinfold::check::{CheckService, LONGEST_LINE};
 use serde_json::json;
 
 use crate::exit::{DONE, FAILED, Failure};
@@ -13,7 +13,7 @@ use crate::say;
 const CHUNK: usize = 64 << 10;
 
 /// Answers standard input, line by line.
-pub(super) fn answered(desk: &mut Desk) -> Result<ExitCode, Failure> {
+pub(super) fn answered(desk: &mut CheckService) -> Result<ExitCode, Failure> {
     let input = BufReader::with_capacity(CHUNK, io::stdin().lock());
     let output = BufWriter::with_capacity(CHUNK, io::stdout().lock());
     match stream(desk, input, output) {
@@ -27,7 +27,7 @@ pub(super) fn answered(desk: &mut Desk) -> Result<ExitCode, Failure> {
 
 /// Whether any line could not be read.
 pub(crate) fn stream(
-    desk: &mut Desk,
+    desk: &mut CheckService,
     mut input: BufReader<impl Read>,
     mut output: impl Write,
 ) -> io::Result<bool> {
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn answers(input: &[u8]) -> (bool, Vec<Value>) {
-        let mut desk = Desk::new(Ambient::claim(), "/no/such/folder".into());
+        let mut desk = CheckService::new(Ambient::claim(), "/no/such/folder".into());
         let mut out = Vec::new();
         let failed = stream(&mut desk, BufReader::with_capacity(16, input), &mut out).unwrap();
         let lines = String::from_utf8(out).unwrap();

@@ -14,7 +14,7 @@ use pinfold::policy::rule::Effect;
 use pinfold::policy::settings::Flags;
 use pinfold::policy::{FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellHold, WayIn};
 use pinfold::settings::{Locations, Situation, project_root};
-use pinfold::{Ambient, Deeds, OWN_PLACES, Plan, Session, ShellHost};
+use pinfold::{Ambient, ExecutedBy, OWN_PLACES, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};
 use pinfold_tools::Attestation;
 
@@ -124,7 +124,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         interaction: if asks || asking.is_some() { Interaction::Interactive } else { Interaction::Headless },
         shells: Some(Arc::new(Its::new(root, run))),
         asking,
-        deeds: Deeds::Theirs,
+        executed_by: ExecutedBy::Agent,
         ..plan
     };
     let plan = plan.with_settings(&Ambient::claim(), &merged, &situation);

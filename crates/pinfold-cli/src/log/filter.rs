@@ -2,7 +2,8 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
-use pinfold::audit::read::{Call, DecisionRead, Line, RulingRead, Says};
+use pinfold::audit::read::{Call, Line};
+use pinfold::audit::{AuditEvent, DecisionEvent, Ruled};
 
 use crate::args::{Filters, When};
 use crate::exit::{Failure, USAGE};
@@ -55,17 +56,17 @@ impl<'a> Filter<'a> {
         let said = self.said;
         let decision = line.decision();
         let ruling = decision.map(|decision| decision.ruling);
-        let (refused, place) = match &line.says {
-            Says::Refusal(denial) => (true, denial.place.as_deref()),
-            _ => (ruling == Some(RulingRead::Refusal), None),
+        let (refused, place) = match &line.event {
+            AuditEvent::Refusal(refusal) => (true, refusal.denial.place.as_deref()),
+            _ => (ruling == Some(Ruled::Refusal), None),
         };
-        (!self.only_decisions || is_decision(&line.says))
+        (!self.only_decisions || is_decision(&line.event))
             && self.is_of(line.at, &line.session, &line.tool, &line.principal)
             && self.is_decided(decision)
-            && (!said.asked || ruling == Some(RulingRead::Question))
+            && (!said.asked || ruling == Some(Ruled::Question))
             && (!said.refused || refused)
             && self.path.as_ref().is_none_or(|glob| {
-                let places = decision.into_iter().flat_map(DecisionRead::places);
+                let places = decision.into_iter().flat_map(DecisionEvent::places);
                 places.chain(place).any(|place| glob.is_match(place))
             })
     }
@@ -76,7 +77,7 @@ impl<'a> Filter<'a> {
         self.is_of(call.at, &call.session, &call.tool, &call.principal)
             && self.is_decided(Some(&call.judged))
             && (!said.asked || call.asked > 0)
-            && (!said.refused || call.ruling == RulingRead::Refusal)
+            && (!said.refused || call.ruling == Ruled::Refusal)
             && self.path.as_ref().is_none_or(|glob| call.judged.places().any(|place| glob.is_match(place)))
     }
 
@@ -92,21 +93,21 @@ impl<'a> Filter<'a> {
         in_time && is(&said.session, session) && is(&said.tool, tool) && is(&said.agent, principal)
     }
 
-    fn is_decided(&self, decision: Option<&DecisionRead>) -> bool {
-        let is = |wanted: &Option<String>, found: Option<&String>| {
-            wanted.as_ref().is_none_or(|wanted| found == Some(wanted))
+    fn is_decided(&self, decision: Option<&DecisionEvent>) -> bool {
+        let is = |wanted: &Option<String>, found: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
         };
-        is(&self.said.decision, decision.and_then(|decision| decision.decision.as_ref()))
-            && is(&self.said.step, decision.and_then(|decision| decision.step.as_ref()))
+        is(&self.said.decision, decision.and_then(|decision| decision.decision.as_deref()))
+            && is(&self.said.step, decision.and_then(|decision| decision.step.as_deref()))
     }
 }
 
 /// Whether a line says what was allowed or refused.
-fn is_decision(says: &Says) -> bool {
+fn is_decision(says: &AuditEvent) -> bool {
     match says {
-        Says::Decision(_) | Says::Refusal(_) => true,
-        Says::End(end) => !end.hosts.is_empty(),
-        Says::Outcome(outcome) => !outcome.hosts.is_empty(),
+        AuditEvent::Decision(_) | AuditEvent::Refusal(_) => true,
+        AuditEvent::End(end) => !end.hosts.is_empty(),
+        AuditEvent::Outcome(outcome) => !outcome.hosts.is_empty(),
         _ => false,
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use pinfold::audit::read::{Call, Calls, Says};
+use pinfold::audit::AuditEvent;
+use pinfold::audit::read::{Call, Calls};
 use serde::Serialize;
 
 use super::filter::Filter;
@@ -39,9 +40,9 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
     let filter = Filter::new(&asked.filters)?;
     let (mut counts, mut calls) = (Counts::default(), Calls::default());
     record::each_line(&mut record::reader()?, |line, _| {
-        counts.refused_by_the_kernel += match &line.says {
-            Says::Refusal(_) if filter.takes(&line) => 1,
-            Says::Outcome(outcome) if filter.takes(&line) => outcome.denials.len() as u64,
+        counts.refused_by_the_kernel += match &line.event {
+            AuditEvent::Refusal(_) if filter.takes(&line) => 1,
+            AuditEvent::Outcome(outcome) if filter.takes(&line) => outcome.denials.len() as u64,
             _ => 0,
         };
         if let Some(call) = calls.take(line).filter(|call| filter.takes_call(call)) {
@@ -66,7 +67,7 @@ impl Counts {
         };
         self.decisions += 1;
         self.asked += u64::from(call.asked > 0);
-        count(&mut self.rulings, call.ruling.word());
+        count(&mut self.rulings, call.ruling.as_str());
         count(&mut self.tools, &call.tool);
         call.judged.step.iter().for_each(|step| count(&mut self.steps, step));
         call.judged.rule.iter().for_each(|rule| count(&mut self.rules, rule));

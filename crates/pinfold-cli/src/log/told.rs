@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use pinfold::audit::read::{DecisionRead, HostRead, Line, Says};
+use pinfold::audit::read::Line;
+use pinfold::audit::{AuditEvent, DecisionEvent, RecordedHost};
 
 use crate::say::visible;
 
@@ -13,11 +14,11 @@ const LONGEST: usize = 120;
 pub(super) fn told(line: &Line, verbose: bool) -> String {
     let at = line.at.map(moment).unwrap_or_default();
     let mut text = format!("{at}  {:<28}  {}", visible(&name(line)), visible(what(line).trim_end()));
-    let (reason, rule, source) = match &line.says {
-        Says::Decision(decision) => (&decision.reason, &decision.rule, &decision.source),
-        Says::Refusal(denial) => (&None, &denial.rule, &denial.source),
-        Says::Outcome(outcome) => (&outcome.reason, &None, &None),
-        Says::End(end) => (&end.reason, &None, &None),
+    let (reason, rule, source) = match &line.event {
+        AuditEvent::Decision(decision) => (&decision.reason, &decision.rule, &decision.source),
+        AuditEvent::Refusal(refusal) => (&None, &refusal.denial.rule, &refusal.denial.source),
+        AuditEvent::Outcome(outcome) => (&outcome.reason, &None, &None),
+        AuditEvent::End(end) => (&end.reason, &None, &None),
         _ => (&None, &None, &None),
     };
     if let Some(reason) = reason {
@@ -28,9 +29,9 @@ pub(super) fn told(line: &Line, verbose: bool) -> String {
         let _ = write!(text, "  [{}{}]", visible(rule), visible(&source));
     }
     text.push('\n');
-    let (hosts, more_hosts) = match &line.says {
-        Says::End(end) => (end.hosts.as_slice(), end.more_hosts),
-        Says::Outcome(outcome) => (outcome.hosts.as_slice(), outcome.more_hosts),
+    let (hosts, more_hosts) = match &line.event {
+        AuditEvent::End(end) => (end.hosts.as_slice(), end.more_hosts),
+        AuditEvent::Outcome(outcome) => (outcome.hosts.as_slice(), outcome.more_hosts),
         _ => (&[][..], 0),
     };
     for line in host_lines(hosts, more_hosts) {
@@ -42,7 +43,7 @@ pub(super) fn told(line: &Line, verbose: bool) -> String {
             let _ = writeln!(text, "      {}", visible(&words));
         }
         if let Some(input) = decision.input_text() {
-            let _ = writeln!(text, "      {}", visible(input));
+            let _ = writeln!(text, "      {}", visible(&input));
         }
     }
     text
@@ -56,37 +57,42 @@ pub(crate) fn moment(at: jiff::Timestamp) -> String {
 
 /// The name of what it is about, as `pinfold why` takes it.
 fn name(line: &Line) -> String {
-    match &line.says {
-        Says::Refusal(denial) => denial.id.clone(),
+    match &line.event {
+        AuditEvent::Refusal(refusal) => refusal.denial.id.clone(),
         _ => line.call().unwrap_or_else(|| line.session.clone()),
     }
 }
 
 fn what(line: &Line) -> String {
-    match &line.says {
-        Says::Decision(decision) => {
+    match &line.event {
+        AuditEvent::Decision(decision) => {
             let step = decision.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default();
-            format!("{:<8} {} {}{step}", decision.ruling.word(), line.tool, about(decision))
+            format!("{:<8} {} {}{step}", decision.ruling.as_str(), line.tool, about(decision))
         }
-        Says::Refusal(denial) => {
-            format!("refused  {} {} {}", denial.who, denial.what, denial.place.as_deref().unwrap_or_default())
+        AuditEvent::Refusal(refusal) => {
+            format!(
+                "refused  {} {} {}",
+                refusal.denial.who,
+                refusal.denial.what,
+                refusal.denial.place.as_deref().unwrap_or_default()
+            )
         }
-        Says::Answer(answer) => format!("answer   {} by {}", answer.choice, answer.by.via),
-        Says::NotWritten(told) => format!("not written: {}: {}", told.rules.join(", "), told.failed),
-        Says::Outcome(outcome) => format!("{:<8} {} {} ms", outcome.end, line.tool, outcome.ms),
-        Says::Start(start) => format!("start    {}", start.program),
-        Says::End(end) => {
+        AuditEvent::Answer(answer) => format!("answer   {} by {}", answer.choice, answer.by.via),
+        AuditEvent::NotWritten(told) => format!("not written: {}: {}", told.rules.join(", "), told.failed),
+        AuditEvent::Outcome(outcome) => format!("{:<8} {} {} ms", outcome.end, line.tool, outcome.ms),
+        AuditEvent::Start(start) => format!("start    {}", start.program),
+        AuditEvent::End(end) => {
             let exit = end.exit.map(|exit| exit.to_string()).unwrap_or_default();
             format!("end      {} {exit}", end.end)
         }
-        Says::Note(note) => format!("note     {}", note.note),
-        Says::Other(kind) => kind.clone(),
+        AuditEvent::Note(note) => format!("note     {}", note.note),
+        AuditEvent::Other(kind) => kind.clone(),
     }
 }
 
 /// The hosts of a run or of a call, a line for each outcome.
-pub(crate) fn host_lines(hosts: &[HostRead], more: u64) -> Vec<String> {
-    let shown = |host: &HostRead| {
+pub(crate) fn host_lines(hosts: &[RecordedHost], more: u64) -> Vec<String> {
+    let shown = |host: &RecordedHost| {
         let name = if host.host.contains(':') { format!("[{}]", host.host) } else { host.host.clone() };
         let port = host.port.map(|port| format!(":{port}")).unwrap_or_default();
         let often = if host.times > 1 { format!(" ({} times)", host.times) } else { String::new() };
@@ -108,7 +114,7 @@ pub(crate) fn host_lines(hosts: &[HostRead], more: u64) -> Vec<String> {
 }
 
 /// What a call is about: its command, or its first place.
-pub(crate) fn about(decision: &DecisionRead) -> String {
+pub(crate) fn about(decision: &DecisionEvent) -> String {
     let command = decision.input().and_then(|input| Some(input.get("command")?.as_str()?.to_owned()));
     let said = command.or_else(|| decision.shell.clone());
     let said = said.or_else(|| decision.places().next().map(str::to_owned)).unwrap_or_default();

@@ -80,7 +80,7 @@ mod tests {
     use std::sync::Arc;
 
     use pinfold::audit::Memory;
-    use pinfold::consent::{By, Lasts};
+    use pinfold::consent::{By, GrantLifetime};
     use pinfold::policy::{Class, Grant as Granted};
     use pinfold::{Ambient, Plan, Session};
     use pinfold_approvals::Broker;
@@ -94,7 +94,7 @@ mod tests {
         let plan = Plan::for_folder(folder.path());
         let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
         let by = By { via: Via::Terminal, who: Some("alice".to_owned()) };
-        session.grant([Granted::Place("/srv/notes".into(), Class::Write)], &by, Lasts::Calls(3));
+        session.grant([Granted::Place("/srv/notes".into(), Class::Write)], &by, GrantLifetime::Calls(3));
 
         let homes = pinfold_approvals::socket::Homes { runtime: None, state: Some(folder.path().to_owned()) };
         let place = Place::open(&homes).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pinfold::Session;
-use pinfold::audit::{EndTold, Journal, Record, RecordKind, StartTold, kept_text};
+use pinfold::audit::{AuditEvent, EndEvent, Journal, Record, StartEvent, kept_text};
 
 use super::MEND;
 use crate::exit::{FAILED, Failure};
@@ -54,14 +54,14 @@ pub(crate) fn begins(
     folder: &Path,
     pid: u32,
 ) -> io::Result<()> {
-    let told = StartTold {
+    let told = StartEvent {
         program: program.to_owned(),
         folder: folder.to_string_lossy().into_owned(),
-        tier: "none",
+        tier: "none".into(),
         pid,
-        ..StartTold::default()
+        ..StartEvent::default()
     };
-    append(journal, session, RecordKind::Start(Box::new(told)))
+    append(journal, session, AuditEvent::Start(Box::new(told)))
 }
 
 /// Records that a session ends; why, in the words of its agent, and after how long, where that is known.
@@ -73,10 +73,10 @@ pub(crate) fn ends(
 ) -> io::Result<()> {
     let reason = reason.map(|reason| kept_text(&reason.chars().take(LONGEST).collect::<String>()));
     let ms = took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-    let told = EndTold { end: "closed", reason, ms, ..EndTold::default() };
-    append(journal, session, RecordKind::End(Box::new(told)))
+    let told = EndEvent { end: "closed".into(), reason, ms, ..EndEvent::default() };
+    append(journal, session, AuditEvent::End(Box::new(told)))
 }
 
-fn append(journal: &dyn Journal, session: &Arc<str>, kind: RecordKind) -> io::Result<()> {
+fn append(journal: &dyn Journal, session: &Arc<str>, kind: AuditEvent) -> io::Result<()> {
     journal.append(&Record::of_session(session, &Arc::from("main"), kind))
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use pinfold::Ambient;
 use pinfold::audit::{
-    Discard, EndTold, Hash, Journal, Ledger, Limits, Record, RecordKind, RunDenial, StartTold, kept_text,
+    AuditEvent, Discard, EndEvent, Hash, Journal, Ledger, Limits, Record, RefusalEvent, StartEvent, kept_text,
 };
 use pinfold_boundary::{Grant, HostContacts, Refused, RunReport};
 use pinfold_sandbox::{End, Tier};
@@ -90,29 +90,29 @@ impl Recorded {
         let words: Vec<_> = run.command.iter().map(|word| word.to_string_lossy()).collect();
         let command = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         let is_plain = is_plain(words.iter().map(AsRef::as_ref));
-        let told = StartTold {
+        let told = StartEvent {
             program: words.first().filter(|word| is_plain_word(word)).map_or("…", AsRef::as_ref).to_owned(),
             command: is_plain.then(|| command.clone()),
             folder: folder.to_string_lossy().into_owned(),
-            tier,
+            tier: tier.into(),
             pid: std::process::id(),
             policy: grant.map(|grant| policy(grant).to_string()),
         };
         self.unsaid = (!is_plain).then_some(command);
         self.started = Instant::now();
-        self.append(&[RecordKind::Start(Box::new(told))])
+        self.append(&[AuditEvent::Start(Box::new(told))])
             .map_err(|e| Failure::new(NO_WALLS, format!("nothing can be recorded: {e}")).mend(record::MEND))
     }
 
     /// It could not be started after all.
     pub(super) fn not_started(self) {
-        let told = EndTold {
-            end: "not-started",
+        let told = EndEvent {
+            end: "not-started".into(),
             command: self.unsaid(),
             ms: Some(self.took()),
-            ..EndTold::default()
+            ..EndEvent::default()
         };
-        self.tell(&[RecordKind::End(Box::new(told))]);
+        self.tell(&[AuditEvent::End(Box::new(told))]);
     }
 
     /// It has ended. Comes back with the name of the run, where it is in the record.
@@ -122,8 +122,8 @@ impl Recorded {
             Ok(End::TimedOut) => ("time", None),
             Err(_) => ("lost", None),
         };
-        let told = EndTold {
-            end,
+        let told = EndEvent {
+            end: end.into(),
             reason: came.limits.as_deref().map(kept_text),
             command: self.unsaid(),
             tier: Some(came.tier.to_string()),
@@ -138,9 +138,9 @@ impl Recorded {
         };
         let named =
             (1..).zip(came.refused).map(|(n, refused)| denial(format!("{}:k{n}", self.session), refused));
-        let mut kinds: Vec<RecordKind> =
-            named.map(|denial| RecordKind::Refusal(Box::new(RunDenial { denial }))).collect();
-        kinds.push(RecordKind::End(Box::new(told)));
+        let mut kinds: Vec<AuditEvent> =
+            named.map(|denial| AuditEvent::Refusal(Box::new(RefusalEvent { denial }))).collect();
+        kinds.push(AuditEvent::End(Box::new(told)));
         self.tell(&kinds);
         self.name().map(str::to_owned)
     }
@@ -154,15 +154,15 @@ impl Recorded {
     }
 
     /// What has happened has happened, recorded or not: it can only be said.
-    fn tell(&self, kinds: &[RecordKind]) {
+    fn tell(&self, kinds: &[AuditEvent]) {
         if let Err(error) = self.append(kinds) {
             warn(format_args!("how it ended could not be recorded: {error}"));
         }
     }
 
-    fn append(&self, kinds: &[RecordKind]) -> io::Result<()> {
+    fn append(&self, kinds: &[AuditEvent]) -> io::Result<()> {
         let main: Arc<str> = Arc::from("main");
-        let record = |kind: &RecordKind| Record::of_session(&self.session, &main, kind.clone());
+        let record = |kind: &AuditEvent| Record::of_session(&self.session, &main, kind.clone());
         self.journal.append_all(&kinds.iter().map(record).collect::<Vec<_>>())
     }
 }

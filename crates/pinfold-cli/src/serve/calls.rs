@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 
 use pinfold::check::LONGEST_LINE;
 use pinfold::consent::{Approver, Caller};
-use pinfold::{RawCall, Session};
+use pinfold::{CallRequest, RawCall, Session};
 use pinfold_approvals::socket::{Frames, Peer};
-use pinfold_tools::Attended;
+use pinfold_tools::HookedSession;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
@@ -52,7 +52,10 @@ impl House {
                     follow(attended.session());
                     let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
                     let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
-                    json!(attended.call_for(&RawCall::new(&call.tool, call.input), caller))
+                    {
+                        let raw = RawCall::new(&call.tool, call.input);
+                        json!(attended.call(CallRequest::new(&raw).with_caller(caller)))
+                    }
                 }
                 Err(why) => json!({"id": null, "error": why, "line": number}),
             };
@@ -60,7 +63,7 @@ impl House {
         }
     }
 
-    fn session(&self, asks: bool) -> Result<(Attended, impl Fn(&Session), Span), Failure> {
+    fn session(&self, asks: bool) -> Result<(HookedSession, impl Fn(&Session), Span), Failure> {
         let mut asker = None;
         let (opened, span) = session::open_for_an_agent(&self.wish, "serve", |reach| {
             let (known, asking) = for_a_client(reach, asks, self.ask_nobody, self.patience)?;
@@ -72,7 +75,7 @@ impl House {
             let follow = std::sync::Arc::clone(&follow);
             asker.know(&opened, move |session| follow(session));
         }
-        Ok((Attended::begin(opened), move |session: &Session| follow(session), span))
+        Ok((HookedSession::begin(opened), move |session: &Session| follow(session), span))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pinfold::audit::read::DenialRead;
+use pinfold::{Denial, DeniedBy};
 use pinfold_boundary::Standing;
 
 use crate::exit::Failure;
@@ -41,10 +41,10 @@ impl Now {
 }
 
 /// What would come of what was refused, in a run in this folder.
-pub(super) fn now(denial: &DenialRead, folder: &str) -> Now {
+pub(super) fn now(denial: &Denial, folder: &str) -> Now {
     let folder = Path::new(folder);
     let place = denial.place.as_deref().map(Path::new).filter(|place| place.is_absolute());
-    let (true, Some(place)) = (denial.layer == "kernel" && denial.what != "connect", place) else {
+    let (true, Some(place)) = (denial.layer == DeniedBy::Kernel && denial.what != "connect", place) else {
         return Now::Unknown("it is no deed at a place".to_owned());
     };
     if !folder.is_dir() {

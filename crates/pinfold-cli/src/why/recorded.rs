@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use pinfold::audit::read::{Call, DenialRead, Found, Name, NotFound, Ran, RulingRead, Told, last_no};
+use pinfold::Denial;
+use pinfold::audit::Ruled;
+use pinfold::audit::read::{Call, CallHistory, Found, Name, NotFound, RunHistory, last_no};
 use pinfold::policy::{Mode, Offer};
 use pinfold::replay::{Again, Changed, Compared, ModeNow, NotAgain, Replay};
 use pinfold::{Ambient, RawCall};
@@ -91,7 +93,7 @@ pub(crate) fn chosen(judging: &Judging) -> Result<ModeNow, Failure> {
     Ok(ModeNow::Chosen(mode))
 }
 
-fn of_call(judging: &Judging, told: &Told) -> Result<Said, Failure> {
+fn of_call(judging: &Judging, told: &CallHistory) -> Result<Said, Failure> {
     let call = &told.call;
     let changed = Changed {
         mode: chosen(judging)?,
@@ -138,14 +140,14 @@ fn compared(again: &Again) -> String {
 fn ended(call: &Call, again: &Result<(Again, Offer), NotAgain>) -> u8 {
     match (again, call.ruling) {
         (Ok((again, _)), _) => code(again.answer.decision),
-        (Err(_), RulingRead::Permit) => DONE,
-        (Err(_), RulingRead::Question) => ASKED,
-        (Err(_), RulingRead::Refusal) => REFUSED,
-        (Err(_), RulingRead::Other) => FAILED,
+        (Err(_), Ruled::Permit) => DONE,
+        (Err(_), Ruled::Question) => ASKED,
+        (Err(_), Ruled::Refusal) => REFUSED,
+        (Err(_), Ruled::Other) => FAILED,
     }
 }
 
-fn of_kernel(denial: &DenialRead, folder: &str, of: &str) -> Said {
+fn of_kernel(denial: &Denial, folder: &str, of: &str) -> Said {
     let now = held::now(denial, folder);
     let mut text = then::denial_in_words(denial);
     let _ = writeln!(text, "  of {}", say::visible(of));
@@ -155,7 +157,7 @@ fn of_kernel(denial: &DenialRead, folder: &str, of: &str) -> Said {
     Said { text, json, code }
 }
 
-fn of_run(ran: &Ran) -> Said {
+fn of_run(ran: &RunHistory) -> Said {
     let refused: Vec<&str> = ran.refused.iter().map(|denial| denial.id.as_str()).collect();
     let end = ran.end.as_ref();
     let json = json!({"record": {

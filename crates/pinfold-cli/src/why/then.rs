@@ -1,8 +1,11 @@
 //! What the record says about a call, a refusal of the kernel, or a run: as it was then.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use pinfold::audit::read::{AnswerRead, Call, DecisionRead, DenialRead, OutcomeRead, Ran, RulingRead, Told};
+use pinfold::Denial;
+use pinfold::audit::read::{Call, CallHistory, RunHistory};
+use pinfold::audit::{AnswerEvent, DecisionEvent, OutcomeEvent, Ruled};
 use serde_json::{Value, json};
 
 use crate::check::with_source;
@@ -11,13 +14,14 @@ use crate::say::visible;
 
 /// A call on one line.
 pub(super) fn call_line(call: &Call) -> String {
-    let said = call.judged.input_text().or(call.judged.shell.as_deref()).unwrap_or_default();
+    let said = call.judged.input_text().or_else(|| call.judged.shell.as_deref().map(Cow::Borrowed));
+    let said = said.unwrap_or_default();
     format!("{}  {} {said}", call.name, call.tool).trim_end().to_owned()
 }
 
 /// All that the record says about a call.
-pub(super) fn call_in_words(told: &Told) -> String {
-    let Told { call, not_written, outcome } = told;
+pub(super) fn call_in_words(told: &CallHistory) -> String {
+    let CallHistory { call, not_written, outcome } = told;
     let judged = &call.judged;
     let mut text = format!("{}\n", visible(&call_line(call)));
     let at = call.at.map(moment).unwrap_or_default();
@@ -30,7 +34,7 @@ pub(super) fn call_in_words(told: &Told) -> String {
         visible(&mode)
     );
     // Of what a process tried there is no input that would say it.
-    for host in judged.hosts.iter().flatten().filter(|_| judged.process) {
+    for host in judged.hosts.iter().flatten().filter(|_| judged.process.is_some()) {
         let _ = writeln!(text, "  a process would reach {}", visible(host));
     }
     let _ = writeln!(text, "  then: {}", visible(&verdict(judged)));
@@ -59,7 +63,7 @@ pub(super) fn call_in_words(told: &Told) -> String {
 }
 
 /// What was decided, by which step and rule, and where that stands.
-fn verdict(judged: &DecisionRead) -> String {
+fn verdict(judged: &DecisionEvent) -> String {
     let Some(decision) = &judged.decision else {
         return format!("not understood: {}", judged.reason.as_deref().unwrap_or_default());
     };
@@ -70,7 +74,7 @@ fn verdict(judged: &DecisionRead) -> String {
     format!("{decision} ({step}: {reason}){}", rule.unwrap_or_default())
 }
 
-fn answer_in_words(answer: &AnswerRead) -> String {
+fn answer_in_words(answer: &AnswerEvent) -> String {
     let who = answer.by.who.as_ref().map(|who| format!(" ({who})")).unwrap_or_default();
     let lasts = match answer.lasts.as_deref() {
         None => String::new(),
@@ -98,20 +102,18 @@ fn answer_in_words(answer: &AnswerRead) -> String {
     text
 }
 
-fn end_in_words(call: &Call, outcome: Option<&OutcomeRead>) -> String {
+fn end_in_words(call: &Call, outcome: Option<&OutcomeEvent>) -> String {
     let denial = call.settled.as_ref().unwrap_or(&call.judged).denial.as_ref();
     match (call.ruling, outcome, denial) {
-        (RulingRead::Question, ..) => "  nobody has answered\n".to_owned(),
-        (RulingRead::Refusal, _, Some(denial)) => no_in_words(denial),
-        (RulingRead::Refusal, _, None) => "  refused\n".to_owned(),
-        (RulingRead::Permit | RulingRead::Other, Some(outcome), _) => outcome_in_words(outcome),
-        (RulingRead::Permit | RulingRead::Other, None, _) => {
-            "  how it ended is not in the record\n".to_owned()
-        }
+        (Ruled::Question, ..) => "  nobody has answered\n".to_owned(),
+        (Ruled::Refusal, _, Some(denial)) => no_in_words(denial),
+        (Ruled::Refusal, _, None) => "  refused\n".to_owned(),
+        (Ruled::Permit | Ruled::Other, Some(outcome), _) => outcome_in_words(outcome),
+        (Ruled::Permit | Ruled::Other, None, _) => "  how it ended is not in the record\n".to_owned(),
     }
 }
 
-fn outcome_in_words(outcome: &OutcomeRead) -> String {
+fn outcome_in_words(outcome: &OutcomeEvent) -> String {
     let why = outcome.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     let mut text =
         format!("  outcome: {} after {} ms\n", visible(&format!("{}{why}", outcome.end)), outcome.ms);
@@ -124,16 +126,21 @@ fn outcome_in_words(outcome: &OutcomeRead) -> String {
     text
 }
 
-fn denial_line(denial: &DenialRead) -> String {
+fn denial_line(denial: &Denial) -> String {
     let place = denial.place.as_deref().unwrap_or_default();
     let often = if denial.times > 1 { format!(", {} times", denial.times) } else { String::new() };
     format!("{}  {} {place} by {}{often}", denial.id, denial.what, denial.who)
 }
 
 /// A no: which layer said it, why, what could be done, what could be added.
-fn no_in_words(denial: &DenialRead) -> String {
+fn no_in_words(denial: &Denial) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "  refused by the {}: {}", visible(layer(&denial.layer)), visible(&denial.why));
+    let _ = writeln!(
+        text,
+        "  refused by the {}: {}",
+        visible(layer(denial.layer.as_str())),
+        visible(&denial.why)
+    );
     if let Some(rule) = &denial.rule {
         let _ = writeln!(text, "    {}", visible(&with_source(rule, denial.source.as_deref())));
     }
@@ -158,29 +165,29 @@ fn layer(word: &str) -> &str {
 }
 
 /// A refusal of the kernel.
-pub(super) fn denial_in_words(denial: &DenialRead) -> String {
+pub(super) fn denial_in_words(denial: &Denial) -> String {
     format!("{}\n{}", visible(&denial_line(denial)), no_in_words(denial))
 }
 
 /// The command of a run, where it is told.
-pub(super) fn command(ran: &Ran) -> Option<&str> {
+pub(super) fn command(ran: &RunHistory) -> Option<&str> {
     let start = ran.start.as_ref();
     let said = start.and_then(|start| start.command.as_deref());
     said.or_else(|| ran.end.as_ref()?.command.as_deref()).or_else(|| Some(start?.program.as_str()))
 }
 
 /// A run on one line.
-pub(super) fn run_line(ran: &Ran) -> String {
+pub(super) fn run_line(ran: &RunHistory) -> String {
     let folder = ran.start.as_ref().map(|start| start.folder.as_str()).unwrap_or_default();
     format!("{}  `{}` in {folder}", ran.session, command(ran).unwrap_or("…"))
 }
 
 /// All that the record says about a run.
-pub(super) fn run_in_words(ran: &Ran) -> String {
+pub(super) fn run_in_words(ran: &RunHistory) -> String {
     let mut text = format!("{}\n", visible(&run_line(ran)));
     let at = ran.at.map(moment).unwrap_or_default();
     let tier = ran.end.as_ref().and_then(|end| end.tier.as_deref());
-    let tier = tier.or_else(|| Some(ran.start.as_ref()?.tier.as_str())).unwrap_or_default();
+    let tier = tier.or_else(|| Some(&*ran.start.as_ref()?.tier)).unwrap_or_default();
     let _ = match tier {
         "none" => writeln!(text, "  {at}, a session: each call is judged by itself"),
         tier => writeln!(text, "  {at}, held by {}", visible(tier)),
@@ -210,10 +217,10 @@ pub(super) fn run_in_words(ran: &Ran) -> String {
 }
 
 /// All that the record says about a call, for a program.
-pub(super) fn call_as_json(told: &Told) -> Value {
-    let Told { call, not_written, outcome } = told;
+pub(super) fn call_as_json(told: &CallHistory) -> Value {
+    let CallHistory { call, not_written, outcome } = told;
     let judged = &call.judged;
-    let answer = |answer: &AnswerRead| {
+    let answer = |answer: &AnswerEvent| {
         json!({
             "choice": answer.choice, "via": answer.by.via, "who": answer.by.who, "lasts": answer.lasts,
             "until": answer.until.map(|until| until.to_string()), "calls": answer.calls,
@@ -239,7 +246,7 @@ pub(super) fn call_as_json(told: &Told) -> Value {
         "rule": judged.rule,
         "source": judged.source,
         "parts": parts.collect::<Vec<_>>(),
-        "ruling": call.ruling.word(),
+        "ruling": call.ruling.as_str(),
         "hook": judged.hook.as_ref().map(|hook| json!({"decision": hook.decision, "by": hook.by, "reason": hook.reason})),
         "answers": call.answers.iter().map(answer).collect::<Vec<_>>(),
         "not_written": not_written.iter().map(|told| json!({"rules": told.rules, "failed": told.failed})).collect::<Vec<_>>(),

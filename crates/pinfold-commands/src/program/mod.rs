@@ -11,9 +11,9 @@ mod scan;
 mod setting;
 
 pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
-pub(crate) use catalog::{Span, find, starters};
 #[cfg(test)]
 pub(crate) use catalog::all;
+pub(crate) use catalog::{Span, find, starters};
 pub(crate) use scan::{Arg, command, scan, scan_as};
 pub(super) use setting::query_goes_beyond;
 

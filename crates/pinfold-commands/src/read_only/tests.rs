@@ -3,8 +3,8 @@ use std::fmt::Write;
 use pinfold_shell::parse;
 
 use crate::PathClaim;
-use crate::program::{Program, ReadOnly, Takes, all, find};
 use crate::analyze;
+use crate::program::{Program, ReadOnly, Takes, all, find};
 
 /// Whether every command of a line only reads, or does nothing beside one that does.
 fn reads(text: &str) -> bool {

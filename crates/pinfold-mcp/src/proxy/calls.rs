@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pinfold::consent::{Approver, Aside, Caller, Decided, Told};
+use pinfold::consent::{Approver, Aside, Caller, Decided, PermittedCall};
 use pinfold::policy::HookWord;
-use pinfold::{Failure, Outcome, RawCall, Receipt, RefusalCode};
+use pinfold::{CallRequest, Failure, Outcome, RawCall, Receipt, RefusalCode};
+use pinfold_tools::HookNotes;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -56,7 +57,7 @@ pub(crate) struct Call {
 /// A call that was let through and waits for its answer.
 pub(crate) struct Sent {
     receipt: Receipt,
-    told: Option<Told>,
+    permitted: Option<PermittedCall>,
     room: Arc<Room>,
     /// What hooks want the model to read.
     context: Vec<String>,
@@ -209,14 +210,16 @@ impl Call {
         let raw = RawCall::new(rule_name(&shared.name, &self.tool), self.arguments());
         let raw = RawCall { shape, is_method: self.is_method, ..raw };
         let attended = room.now();
-        let decided = attended.session().decide_doubted(&raw, doubt.as_ref().map(word), caller);
-        let Decided { outcome, mut context, stop, retry, told, .. } = decided;
-        context.extend(attended.said());
+        let hint = doubt.as_ref().map(word);
+        let decided = attended.session().decide(CallRequest::new(&raw).with_hint(hint).with_caller(caller));
+        let Decided { outcome, mut context, stop, retry, permitted, .. } = decided;
+        context.extend(attended.take_context());
         let permit = match outcome {
             Ok(permit) => permit,
             Err(refusal) if self.is_method => return self.is_not_passed_on(shared, &refusal.message),
             Err(refusal) => {
-                let no = reply::result(pinfold_tools::refused(&refusal, context, stop, retry), shared.manner);
+                let notes = HookNotes { context, stop, retry };
+                let no = reply::result(notes.reply_to_refusal(&refusal), shared.manner);
                 return self.answer(shared, &waiting, serde_json::to_value(no).unwrap_or_default());
             }
         };
@@ -227,10 +230,11 @@ impl Call {
         }
         let (_, _, receipt) = permit.spend();
         let id = self.id();
-        let written = told.as_ref().map(|told| &told.raw().input).filter(|input| **input != raw.input);
+        let written =
+            permitted.as_ref().map(|permitted| &permitted.raw().input).filter(|input| **input != raw.input);
         let is_method = self.is_method;
         let line = self.into_line(&id, written);
-        let sent = Sent { receipt, told, room, context, stop, is_method };
+        let sent = Sent { receipt, permitted, room, context, stop, is_method };
         match shared.requests.let_through(&id, Box::new(sent)) {
             Err(sent) => sent.ends_with("the client took the call back", "make it again if it is wanted"),
             Ok(()) if shared.to_server.send_for(&waiting, line).is_err() => shared.server_is_gone(),
@@ -318,7 +322,7 @@ fn word(doubt: &Doubt) -> HookWord {
 impl Sent {
     /// Whether programs of the person's have to be told how it ended, which takes its time.
     pub(crate) fn has_hooks(&self) -> bool {
-        self.told.is_some()
+        self.permitted.is_some()
     }
 
     /// The server has answered with a result.
@@ -373,13 +377,13 @@ impl Sent {
 
     /// Records how it ended and tells hooks; what they and we have to say to the model.
     fn closes(self, outcome: &Outcome, answer: &Value) -> Vec<String> {
-        let Self { receipt, told, room, mut context, mut stop, is_method: _ } = self;
+        let Self { receipt, permitted, room, mut context, mut stop, is_method: _ } = self;
         let done = *outcome == Outcome::Done;
         if let Err(error) = receipt.close(outcome) {
             context.push(format!("[the outcome could not be recorded: {error}; tell the person]"));
         }
-        if let Some(told) = told {
-            let said = room.attended().session().after(&told, done, answer);
+        if let Some(permitted) = permitted {
+            let said = room.attended().session().after(&permitted, done, answer);
             context.extend(said.blocked);
             context.extend(said.context);
             stop = stop.or(said.stop);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pinfold::RawCall;
 use pinfold::consent::{Approver, Caller};
 use pinfold::policy::ToolName;
+use pinfold::{CallRequest, RawCall};
 use pinfold_tools::{Content, Ended};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequest, ElicitRequestParams,
@@ -169,7 +169,7 @@ impl OnThread {
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
         let caller =
             Caller { waits: Some(&waits), asks, aside: Some(&|work| tokio::task::block_in_place(work)) };
-        let mut reply = room.now().call_for(&raw, caller);
+        let mut reply = room.now().call(CallRequest::new(&raw).with_caller(caller));
         if nothing_left && reply.ended == Ended::Refused {
             reply.content.push(Content::Text { text: NOTHING_LEFT.to_owned() });
         }

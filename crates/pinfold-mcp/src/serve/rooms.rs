@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold::Session;
-use pinfold_tools::Attended;
+use pinfold_tools::HookedSession;
 
 use super::{Opened, Opener, Wish};
 
@@ -14,7 +14,7 @@ const MOST: usize = 32;
 
 /// An open session.
 pub(crate) struct Room {
-    attended: Attended,
+    attended: HookedSession,
     follow: Box<dyn Fn(&Session) + Send + Sync>,
     /// Dropped last.
     _span: Box<dyn Any + Send + Sync>,
@@ -22,12 +22,12 @@ pub(crate) struct Room {
 
 impl Room {
     /// The session, as it is.
-    pub(crate) fn attended(&self) -> &Attended {
+    pub(crate) fn attended(&self) -> &HookedSession {
         &self.attended
     }
 
     /// The session, with rules as they are now.
-    pub(crate) fn now(&self) -> &Attended {
+    pub(crate) fn now(&self) -> &HookedSession {
         (self.follow)(self.attended.session());
         &self.attended
     }
@@ -60,7 +60,7 @@ impl Rooms {
             return Err(format!("there are {MOST} sessions already: start the server anew"));
         }
         let Opened { session, follow, span } = self.opener.open(folder, &wish)?;
-        let room = Arc::new(Room { attended: Attended::begin(session), follow, _span: span });
+        let room = Arc::new(Room { attended: HookedSession::begin(session), follow, _span: span });
         open.insert((folder, wish), Arc::clone(&room));
         Ok(room)
     }

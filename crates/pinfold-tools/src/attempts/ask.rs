@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use pinfold::consent::{Answer, By, Caller, Choice, Via};
 use pinfold::paths::{Copied, DeedError};
 use pinfold::policy::ProcessCall;
-use pinfold::{Decided, Outcome, Permit, Session, ToolCall};
+use pinfold::{CallRequest, Decided, Outcome, Permit, Session, ToolCall};
 use pinfold_sandbox::{Call, Deed, Held};
 
 use super::answer::answer;
@@ -143,7 +143,8 @@ impl Desk {
         let asks = earlier.map(|earlier| earlier as &dyn pinfold::consent::Approver);
         let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
         let shown = words::process(&held.call().caller);
-        let decided = session.decide_attempt(ToolCall::Process(call), shown, caller);
+        let decided = session
+            .decide(CallRequest::typed(ToolCall::Process(call)).with_process(shown).with_caller(caller));
         if let Some(Choice::No { process: true, .. }) = said_no(decided.answered.as_ref()) {
             self.refuse_all_of(held.call().caller.process);
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pinfold::consent::{Answer, Caller, Choice, ProcessShown};
 use pinfold::policy::ProcessCall;
-use pinfold::{Decided, Outcome, ToolCall};
+use pinfold::{CallRequest, Considered, Decided, Outcome, ToolCall};
 use pinfold_boundary::{Decides, Wish};
 
 use super::denied::ALL_OF_PROCESS;
@@ -22,7 +22,8 @@ impl Decides for Desk {
             return Err(ALL_OF_PROCESS.to_owned());
         }
         let caller = Caller { waits: Some(waits), ..Caller::default() };
-        let Decided { outcome, answered, .. } = session.decide_attempt(call(wish), process(wish), caller);
+        let request = CallRequest::typed(call(wish)).with_process(process(wish)).with_caller(caller);
+        let Decided { outcome, answered, .. } = session.decide(request);
         if let (Some(process), Some(Answer { choice: Choice::No { process: true, .. }, .. })) =
             (process_id, &answered)
         {
@@ -38,7 +39,7 @@ impl Decides for Desk {
 
     fn denies(&self, wish: &Wish) -> Option<String> {
         match self.session() {
-            Some(session) => session.denies(call(wish)),
+            Some(session) => session.check(call(wish)).ok().and_then(Considered::denied_because),
             None => Some("the session is over".to_owned()),
         }
     }

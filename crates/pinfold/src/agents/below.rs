@@ -1,11 +1,11 @@
-//! How a session begins another below it: by narrowing its own, and in no other way.
+//! Sessions below another: made by narrowing it, and in no other way.
 //!
-//! The folder lies within the line of the one above, by the handle that the look at it gave; the mode is no looser; deny
-//! rules, lists of tools, guards, declared scopes, locks and hooks are inherited; rules that allow or ask, and grants,
-//! are not.
+//! The folder lies within the line of the one above, by the handle that the look at it gave; the mode is no looser;
+//! deny rules, lists of tools, guards, declared scopes, locks and hooks are inherited; rules that allow or ask, and
+//! grants, are not.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use pinfold_paths::{Line, NotInside};
 use pinfold_policy::{
@@ -14,21 +14,21 @@ use pinfold_policy::{
 
 use super::definition::Definition;
 use crate::consent::Asking;
-use crate::session::{Deeds, Plan, Session, SessionError, WeakSession};
+use crate::session::{ExecutedBy, Plan, Session, SessionError};
 use crate::shell::ShellHost;
 
-/// What is to begin below a session.
+/// A session that is to begin below another.
 #[derive(Debug, Clone)]
 pub struct Below<'a> {
     /// A name for the record.
     pub id: String,
-    /// What the agent is called.
+    /// The name of the agent.
     pub name: &'a str,
     /// The folder that it writes in; relative to the display root.
     pub folder: &'a Path,
-    /// What it is, where somebody defined it.
+    /// The definition of the agent, where there is one.
     pub definition: Option<&'a Definition>,
-    /// Who answers what would be asked: a judge. Without one, questions are refusals.
+    /// The approver of its questions: a judge. Without one, questions are refusals.
     pub asking: Option<Asking>,
 }
 
@@ -39,14 +39,6 @@ pub struct Narrowed {
     plan: Plan,
     above: Session,
     definition: Option<Definition>,
-}
-
-/// A session that has begun below another, as that one knows it.
-pub(crate) struct Begun {
-    session: WeakSession,
-    definition: Option<Definition>,
-    /// The mode that it began in: it is never in a looser one.
-    mode: Mode,
 }
 
 impl Session {
@@ -64,53 +56,35 @@ impl Session {
         };
         let plan = Plan {
             id: child.id,
-            scope: Scope { root, enforce_write: true, ..shared.scope.clone() },
+            scope: Scope { root, enforce_write: true, ..shared.bounds.scope.clone() },
             also_writable: Vec::new(),
-            folder_choice: shared.folder_choice.clone(),
+            folder_choice: shared.bounds.folder_choice.clone(),
             home: line.home().map(Path::to_owned),
             principal: Principal::Subagent(child.name.to_owned()),
-            access: shared.access,
+            access: shared.bounds.access,
             interaction,
-            guards: shared.guards.clone(),
+            guards: shared.bounds.guards.clone(),
             shells: None,
-            web: shared.web.as_ref().map(|web| web.below()),
+            web: shared.hosts.web.as_ref().map(|web| web.below()),
             policy: self.policy_below(child.definition),
             bases: self.bases().clone(),
             asking: child.asking,
-            hooks: shared.hooks.clone(),
-            parents: shared.lineage.to_vec(),
-            bypass_locked: shared.bypass_locked,
-            rules_locked: shared.rules_locked,
-            headless_hooks: shared.headless_hooks,
-            deeds: Deeds::Ours,
+            hooks: shared.consent.hooks.clone(),
+            parents: shared.identity.lineage.to_vec(),
+            bypass_locked: shared.rules.bypass_locked,
+            rules_locked: shared.rules.rules_locked,
+            headless_hooks: shared.consent.headless_hooks,
+            executed_by: ExecutedBy::Pinfold,
         };
         Ok(Narrowed { line, plan, above: self.clone(), definition: child.definition.cloned() })
     }
 
-    /// Has those that began below be judged by what holds here now: rules or the mode have changed.
-    pub(crate) fn tell_below(&self) {
-        let mut begun = self.shared().below.lock().unwrap_or_else(PoisonError::into_inner);
-        begun.retain(|one| match one.session.upgrade() {
-            Some(session) => {
-                session.set_policy(self.policy_for(one));
-                true
-            }
-            None => false,
-        });
-    }
-
-    fn policy_for(&self, one: &Begun) -> Policy {
-        let mut policy = self.policy_below(one.definition.as_ref());
-        policy.mode = policy.mode.clamped_to(one.mode);
-        policy
-    }
-
-    /// What an agent below this one is judged by.
+    /// Returns the policy of an agent below this one.
     fn policy_below(&self, definition: Option<&Definition>) -> Policy {
         let mut policy = (*self.policy()).clone();
         let inherited = policy.rules(Effect::Deny).rules().iter().map(|rule| (**rule).clone()).collect();
         let own = definition.and_then(|definition| definition.mode);
-        let mode = mode_below(own, Some(policy.mode), self.shared().bypass_locked);
+        let mode = mode_below(own, Some(policy.mode), self.shared().rules.bypass_locked);
         match own {
             Some(_) => policy.choose_mode(mode),
             None => policy.mode = mode,
@@ -124,17 +98,18 @@ impl Session {
     }
 }
 
-/// What the definition of an agent brings along.
+/// The rules that the definition of an agent adds.
 pub(crate) struct Own {
-    /// What it lists; all that it does is held to that.
+    /// The tools that it lists; all that it does is held to them.
     pub(crate) listed: Option<Vec<SourcedRule>>,
-    /// What it denies itself.
+    /// The rules that deny.
     pub(crate) deny: Vec<SourcedRule>,
-    /// What it lists is allowed by that: a person stands behind it, and no organisation keeps rules to itself.
+    /// The listed tools are allowed by that: a person stands behind the list, and no organisation keeps rules to
+    /// itself.
     pub(crate) allows: bool,
 }
 
-/// What an agent is judged by: what it inherits takes away, and it brings its own list.
+/// Returns the policy of an agent: inherited rules take away, and its own list is added.
 pub(crate) fn judged_below(
     mut policy: Policy,
     inherited: Vec<SourcedRule>,
@@ -161,7 +136,7 @@ pub(crate) fn mode_below(own: Option<Mode>, parent: Option<Mode>, bypass_locked:
 }
 
 impl Narrowed {
-    /// What it will be: for whoever makes its shells.
+    /// The plan of the session, from which its shells are made.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -179,14 +154,13 @@ impl Narrowed {
         }
         let Self { line, plan, above, definition } = self;
         let (journal, mode) = (Arc::clone(&above.shared().journal), plan.policy.mode);
-        let session = Session::over(line, Plan { shells, ..plan }, journal, ToolCall::parse);
-        let one = Begun { session: session.downgrade(), definition, mode };
-        // What has changed since it was narrowed holds for it too.
-        let mut begun = above.shared().below.lock().unwrap_or_else(PoisonError::into_inner);
-        session.set_policy(above.policy_for(&one));
-        begun.retain(|one| one.session.upgrade().is_some());
-        begun.push(one);
-        drop(begun);
+        let session = Session::with_line(line, Plan { shells, ..plan }, journal, ToolCall::parse);
+        // It is never in a looser mode than the one that it began in.
+        above.add_child(&session, move |above| {
+            let mut policy = above.policy_below(definition.as_ref());
+            policy.mode = policy.mode.clamped_to(mode);
+            policy
+        });
         Ok(session)
     }
 }

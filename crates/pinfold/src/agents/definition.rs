@@ -12,26 +12,26 @@ use super::forms::{FORMS, listed};
 use super::front::{File, Front};
 use super::limits::AgentLimits;
 
-/// What kind of agent somebody wants: read from a file, in full or not at all.
+/// The definition of a kind of agent: read from a file, in full or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// When it is to be used, for whoever may start it.
+    /// The occasions to use it, for the agent or person that may start it.
     pub description: String,
-    /// What happens when no rule has an opinion; without it, the mode of whoever starts it.
+    /// The mode, which decides when no rule has an opinion; without it, the mode of the session that starts it.
     pub mode: Option<Mode>,
     /// The tools that it may use; without a list nothing is left out.
     pub allow_tools: Option<Vec<SourcedRule>>,
-    /// What it may not do.
+    /// The tools and calls that it may not use.
     pub deny_tools: Vec<SourcedRule>,
     /// The model that it wants.
     pub model: Option<String>,
-    /// How much it may use up.
+    /// The limits of what it may use up.
     pub limits: AgentLimits,
-    /// What it is told to do.
+    /// The instructions.
     pub instructions: String,
-    /// Where it stands.
+    /// The file.
     pub source: Source,
     /// A person stands behind it: it is their own, or they trusted it as it is. What it allows counts only then.
     pub trusted: bool,
@@ -41,7 +41,7 @@ pub struct Definition {
 const FIELDS: &[&str] = &["name", "description", "mode", "allow_tools", "deny_tools", "model", "limits"];
 
 impl Definition {
-    /// Understands a definition. It is not trusted until somebody says so.
+    /// Parses a definition. It is not trusted until the person trusts it.
     ///
     /// # Errors
     /// Each place that cannot be meant, with its line and a mend.
@@ -71,7 +71,8 @@ impl Definition {
         if reading.bad.is_empty() { Ok(definition) } else { Err(file.all(reading.bad)) }
     }
 
-    /// What it would let happen that nobody else let happen, in words: what counts only once it is trusted.
+    /// Lists what the definition allows that nothing else allows, in words: it counts only once the definition is
+    /// trusted.
     pub fn widens(&self) -> Vec<String> {
         let rules = self.allow_tools.iter().flatten().map(|rule| format!("allow {}", rule.rule));
         let model = self.model.iter().map(|model| format!("model {model}"));

@@ -3,7 +3,7 @@
 use pinfold_policy::settings::separate_rules;
 use serde_json::Value;
 
-/// What a list of tools should look like, for an error message.
+/// The expected form of a list of tools, for an error message.
 pub(crate) const FORMS: &str = "a list of rules, or tools each with true or a pattern";
 
 /// The rules of a list, of one text with commas or blanks, or of an object of tools with their patterns. `None`: it is

@@ -1,4 +1,4 @@
-//! Where definitions stand, and whom to believe.
+//! Definitions of agents in their folders, and which of them are trusted.
 //!
 //! A folder of definitions holds `NAME.md` and `NAME/AGENT.md`. Of several with one name the person's own counts: those
 //! that a flag names, then those beside their settings, then those of the project.
@@ -10,26 +10,21 @@ use pinfold_paths::Ambient;
 use pinfold_policy::{BadSetting, BadSettings, Layer, Source};
 
 use super::definition::Definition;
+use super::files::{BELOW_PROJECT, names, project_file};
 use crate::settings::file::{FileTrouble, read, read_within};
 use crate::settings::{Locations, SettingsFile, Trust};
 
 /// The folder of definitions, beside settings.
 const FOLDER: &str = "agents";
 
-/// The name of a definition that has a folder of its own.
-const OWN_FOLDER: &str = "AGENT.md";
-
-/// Definitions in one folder: more than anybody writes, and few enough to be read at each start.
-const MOST: usize = 256;
-
 /// A file that should hold a definition.
 #[derive(Debug, Clone)]
 pub struct AgentFile {
-    /// Where it stands, for messages.
+    /// The file, for messages.
     pub shown: Arc<str>,
-    /// Whose it is.
+    /// The layer that it belongs to.
     pub layer: Layer,
-    /// What it says, or what is wrong in it.
+    /// The definition, or the error in it.
     pub said: Result<Definition, BadSettings>,
     /// Another one of the same name counts instead.
     pub hidden: bool,
@@ -69,7 +64,7 @@ impl Definitions {
         Self { files: finding.files }
     }
 
-    /// Those that count, by their names.
+    /// The definitions that count, by name.
     pub fn all(&self) -> impl Iterator<Item = &Definition> {
         self.files.iter().filter(|file| !file.hidden).filter_map(|file| file.said.as_ref().ok())
     }
@@ -80,26 +75,10 @@ impl Definitions {
         self.all().find(|definition| definition.name == name)
     }
 
-    /// What is wrong, file by file.
+    /// The errors, file by file.
     pub fn bad(&self) -> impl Iterator<Item = &BadSettings> {
         self.files.iter().filter_map(|file| file.said.as_ref().err())
     }
-}
-
-/// Where a project keeps its definitions.
-const BELOW_PROJECT: &str = ".pinfold/agents";
-
-/// The files of a project that should hold definitions, as they are trusted: by name and content.
-pub(crate) fn of_project(locations: &Locations) -> Result<Vec<SettingsFile>, FileTrouble> {
-    let Some(project) = locations.project.as_deref() else { return Ok(Vec::new()) };
-    let names = names(&project.join(BELOW_PROJECT))?;
-    Ok(names.into_iter().map(|name| project_file(project, &name)).collect())
-}
-
-fn project_file(project: &Path, name: &str) -> SettingsFile {
-    let shown = format!("{BELOW_PROJECT}/{name}");
-    let (path, within) = (project.join(&shown), Some(project.to_owned()));
-    SettingsFile { layer: Layer::Project, path, within, shown: shown.into() }
 }
 
 struct Finding<'a> {
@@ -141,7 +120,7 @@ impl Finding<'_> {
         Ok(Definition { trusted, ..definition })
     }
 
-    /// A record that cannot be read trusts nobody.
+    /// A record of trust that cannot be read trusts nothing.
     fn trust(&mut self) -> &Trust {
         let Self { ambient, locations, trust, .. } = self;
         trust.get_or_insert_with(|| Trust::of(ambient, locations).unwrap_or_default())
@@ -151,33 +130,6 @@ impl Finding<'_> {
         self.files.push(AgentFile { shown, layer, said, hidden: false });
     }
 }
-
-/// The names of the files in a folder that should hold definitions, in order. A folder that is not there has none.
-fn names(folder: &Path) -> Result<Vec<String>, FileTrouble> {
-    let entries = match folder.read_dir() {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(FileTrouble { what: format!("it cannot be listed: {e}"), mend: MEND }),
-    };
-    let mut names = Vec::new();
-    for entry in entries.take(MOST + 1) {
-        let entry = entry.map_err(|e| FileTrouble { what: e.to_string(), mend: MEND })?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let own = format!("{name}/{OWN_FOLDER}");
-        if Path::new(&name).extension().is_some_and(|ending| ending == "md") {
-            names.push(name);
-        } else if folder.join(&own).symlink_metadata().is_ok() {
-            names.push(own);
-        }
-    }
-    if names.len() > MOST {
-        return Err(FileTrouble { what: format!("it holds more than {MOST} definitions"), mend: MEND });
-    }
-    names.sort();
-    Ok(names)
-}
-
-const MEND: &str = "make it a folder of definitions, NAME.md each";
 
 fn bad(layer: Layer, shown: &Arc<str>, trouble: FileTrouble) -> BadSettings {
     let source = Source { layer, file: Some(Arc::clone(shown)), at: None };

@@ -41,7 +41,7 @@ impl<'a> Front<'a> {
     }
 }
 
-/// What stands up to the second line of dashes, and what stands behind it.
+/// Splits a text at the second line of dashes.
 fn parted(text: &str) -> Option<(&str, &str)> {
     let is_mark = |line: &str| line.trim_end() == "---";
     let mut at = 0;
@@ -57,7 +57,7 @@ fn parted(text: &str) -> Option<(&str, &str)> {
 }
 
 impl File<'_> {
-    /// Where a text of a field stands: on its own line, where it is found there or below, else where the field begins.
+    /// The position of a field's text: its own line, where it is found there or below, else the line of the field.
     pub(super) fn source_of(&self, field: &Spanned<Value>, part: &str) -> Source {
         let first = line_of(field);
         let lines = self.text.lines().enumerate().skip(first.saturating_sub(1) as usize);
@@ -69,7 +69,7 @@ impl File<'_> {
         Source::in_file(self.layer, Arc::clone(self.shown), line, column)
     }
 
-    /// What is wrong in a field.
+    /// The error in a field.
     pub(super) fn wrong(&self, field: &Spanned<Value>, part: &str, what: String, mend: String) -> BadSetting {
         let source = self.source_of(field, part);
         let span = source.at.map_or(0..0, |(line, _)| self.span(line));

@@ -1,10 +1,10 @@
-//! How much an agent may use up.
+//! Limits of what an agent may use up.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// How much an agent may use up, with all agents below it. What is `None` has no limit of its own.
+/// The limits of an agent, with all agents below it. A field that is `None` is no limit of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AgentLimits {
     /// Answers of the model.

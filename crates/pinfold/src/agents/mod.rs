@@ -2,10 +2,11 @@
 //! another one below it.
 //!
 //! Promise: a session that begins below another may nothing that the one above may not.
-//! Trap: a definition can come with a repository. One that nobody trusts takes away and never gives.
+//! Trap: a definition can come with a repository. One that is not trusted takes away and never gives.
 
 mod below;
 mod definition;
+mod files;
 mod forms;
 mod found;
 mod front;
@@ -16,6 +17,6 @@ pub use definition::Definition;
 pub use found::{AgentFile, Definitions};
 pub use limits::AgentLimits;
 
-pub(crate) use below::{Begun, Own, judged_below, mode_below};
+pub(crate) use below::{Own, judged_below, mode_below};
+pub(crate) use files::of_project;
 pub(crate) use forms::{FORMS, listed};
-pub(crate) use found::of_project;

@@ -1,4 +1,4 @@
-//! Where records go. No record, no deed: a journal that cannot take a decision refuses the call.
+//! Journals, which take records. No record, no permit: a journal that cannot take a decision refuses the call.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -63,7 +63,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What was recorded so far.
+    /// The records so far.
     pub fn records(&self) -> Vec<Record> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! What a record keeps of words that others said: no secrets, and of a long text its beginning and its digest.
+//! Texts of others as a record keeps them: without secrets, and of a long text its beginning and its digest.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use pinfold_scrub::Scrubber;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::record::Cut;
+use super::event::Cut;
 
-/// How much of one text is kept, in bytes: any command that a person would read.
+/// The most bytes of one text that are kept: any command that a person would read.
 const LONGEST_TEXT: usize = 4 << 10;
-/// How much of one input is kept, in bytes.
+/// The most bytes of one input that are kept.
 const LONGEST_INPUT: usize = 48 << 10;
 
-/// How much of a long text is looked through for secrets: one that begins in what is kept ends in here.
+/// The most bytes of a long text that are searched for secrets: one that begins in the kept part ends in here.
 const LOOKED_THROUGH: usize = 4 * LONGEST_TEXT;
-/// How deep an input may be nested: as deep as JSON is read.
+/// The deepest nesting of an input: as deep as JSON is read.
 const DEEPEST: usize = 128;
 
 /// The input of a call, as it is recorded, and what was left out.
@@ -23,31 +23,31 @@ const DEEPEST: usize = 128;
 pub(crate) struct Kept {
     pub(crate) input: Option<Value>,
     pub(crate) cut: Vec<Cut>,
-    /// What of it is secret.
+    /// The secrets in it.
     pub(crate) secrets: Secrets,
 }
 
 impl Kept {
-    pub(crate) fn of(input: &Value) -> Self {
+    pub(crate) fn new(input: &Value) -> Self {
         let mut keep = Keep { left: LONGEST_INPUT, at: String::new(), cuts: Vec::new(), found: false };
         let Some(mut kept) = keep.value(input, DEEPEST) else {
             let cut = vec![cut(String::new(), input.to_string().as_bytes())];
-            return Self { input: None, cut, secrets: Secrets::of(input) };
+            return Self { input: None, cut, secrets: Secrets::find(input) };
         };
         // Once more, now with the names under which texts stand: a value behind `password` is one.
         let by_name = Scrubber::default().scrub_json(&mut kept);
         let found = keep.found || !by_name.is_empty();
-        let secrets = if found { Secrets::of(input) } else { Secrets::default() };
+        let secrets = if found { Secrets::find(input) } else { Secrets::default() };
         Self { input: Some(kept), cut: keep.cuts, secrets }
     }
 }
 
-/// A text of somebody else as it is recorded: without secrets, and cut where it is long.
+/// Prepares a foreign text for the record: without secrets, and cut where it is long.
 pub fn kept_text(text: &str) -> String {
     kept(text, LONGEST_TEXT).0.into_owned()
 }
 
-/// What is kept of a text, and whether there was a secret in it.
+/// The kept part of a text, and whether there was a secret in it.
 fn kept(text: &str, longest: usize) -> (Cow<'_, str>, bool) {
     if text.len() <= LONGEST_TEXT.min(longest) {
         return scrubbed(text);
@@ -66,9 +66,9 @@ fn scrubbed(text: &str) -> (Cow<'_, str>, bool) {
 }
 
 struct Keep {
-    /// How many bytes there is room for.
+    /// The bytes that are left.
     left: usize,
-    /// Where in the input.
+    /// The position in the input, as a JSON Pointer.
     at: String,
     cuts: Vec<Cut>,
     /// There was a secret.
@@ -145,8 +145,8 @@ const SHORTEST: usize = 4;
 const SHORTEST_LINE: usize = 8;
 
 impl Secrets {
-    /// Those of an input.
-    pub(crate) fn of(input: &Value) -> Self {
+    /// Finds the secrets of an input.
+    pub(crate) fn find(input: &Value) -> Self {
         let mut secrets = Self::default();
         // By hand, not by calls: an input may be nested as deep as whoever wrote it liked.
         let mut rest = vec![(None, input)];
@@ -164,8 +164,8 @@ impl Secrets {
         secrets.in_order()
     }
 
-    /// Those of a text.
-    pub(crate) fn of_text(text: &str) -> Self {
+    /// Finds the secrets of a text.
+    pub(crate) fn find_in_text(text: &str) -> Self {
         let mut secrets = Self::default();
         secrets.look_at(None, text);
         secrets.in_order()
@@ -241,14 +241,14 @@ mod tests {
     #[test]
     fn what_is_short_is_kept_as_it_is() {
         let input = json!({"command": "ls", "deep": [{"a~/b": [1, null, true, "ä"]}]});
-        assert_eq!(Kept::of(&input), Kept { input: Some(input), ..Kept::default() });
+        assert_eq!(Kept::new(&input), Kept { input: Some(input), ..Kept::default() });
     }
 
     #[test]
     fn a_long_text_is_cut_at_a_character_and_told_whole() {
         let text = "ä".repeat(LONGEST_TEXT);
         let input = json!({"edits": [{"x": 1}, {"new/string": text}]});
-        let Kept { input: kept, cut: cuts, .. } = Kept::of(&input);
+        let Kept { input: kept, cut: cuts, .. } = Kept::new(&input);
         let kept = kept.unwrap();
         let kept = kept["edits"][1]["new/string"].as_str().unwrap();
         assert!(kept.len() <= LONGEST_TEXT && kept.len() > LONGEST_TEXT - 8 && kept.ends_with("ä…"));
@@ -268,7 +268,7 @@ mod tests {
             (many(json!([])), false),
             (json!({"k".repeat(LONGEST_INPUT): 1}), false),
         ] {
-            let Kept { input: kept, cut: cuts, .. } = Kept::of(&input);
+            let Kept { input: kept, cut: cuts, .. } = Kept::new(&input);
             assert_eq!(kept.is_some(), is_kept);
             let size = kept.map_or(0, |kept| kept.to_string().len());
             assert!(size <= LONGEST_INPUT + 1024 && !cuts.is_empty(), "{size}");
@@ -298,7 +298,7 @@ mod tests {
             json!(secret),
             json!({ secret.clone(): 1 }),
         ] {
-            let kept = Kept::of(&input).input.unwrap().to_string();
+            let kept = Kept::new(&input).input.unwrap().to_string();
             assert!(!kept.contains(&secret[..12]), "{kept}");
         }
         assert!(!kept_text(&format!("no such tool: {secret}")).contains(&secret[..12]));
@@ -319,11 +319,11 @@ mod tests {
                 "MIIEpAIBAAKCAQEA04up8hoqzS1",
             ),
         ] {
-            let secrets = Kept::of(&input).secrets;
+            let secrets = Kept::new(&input).secrets;
             let kept = secrets.kept(told);
             assert!(kept.contains("[REDACTED:"), "{input}: {kept}");
             assert_eq!(secrets.kept("plain words"), "plain words");
         }
-        assert_eq!(Kept::of(&json!({"command": "echo hunter2hunter2"})).secrets, Secrets::default());
+        assert_eq!(Kept::new(&json!({"command": "echo hunter2hunter2"})).secrets, Secrets::default());
     }
 }

@@ -1,5 +1,6 @@
-//! What was decided and how it ended, one line each.
+//! The audit log: each decision and each outcome, one line each.
 
+pub mod event;
 pub mod journal;
 mod keep;
 pub mod ledger;
@@ -10,17 +11,21 @@ pub mod record;
 mod schema;
 pub mod seal;
 pub mod verify;
+pub(crate) mod word;
 
+pub use event::{
+    AnswerEvent, AuditEvent, Cut, DecisionEvent, EndEvent, NotWrittenEvent, NoteEvent, OutcomeEvent,
+    RecordedApprover, RecordedHook, RecordedHost, RecordedInput, RecordedPart, RecordedPath, RefusalEvent,
+    Ruled, Seal, StartEvent,
+};
 pub use journal::{Discard, Journal, JsonLines, Memory};
 pub use keep::kept_text;
 pub use ledger::{Ledger, Limits};
 pub use names::{call_number, session_name};
 pub use read::Reader;
-pub use record::{
-    AnswerTold, Cut, DecisionTold, EndTold, HookTold, HostTold, NotWrittenTold, NoteTold, OutcomeTold,
-    PartTold, Record, RecordKind, RecordedPath, Ruled, RunDenial, Seal, StartTold,
-};
+pub use record::Record;
 pub use seal::Hash;
 pub use verify::{Misfit, Verified, verify};
+pub use word::Word;
 
 pub(crate) use keep::{Kept, Secrets};

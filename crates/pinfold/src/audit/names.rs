@@ -1,4 +1,4 @@
-//! Names that nobody else has: they are random, and need nobody who hands them out.
+//! Unique names of sessions: random, so that no process has to hand them out.
 
 use std::io;
 
@@ -23,7 +23,8 @@ pub fn session_name(kind: &str) -> io::Result<String> {
 }
 
 /// The number of a call that others have a name for: who knows the name finds the number again, so that a process that
-/// is told how a call ended means the same call as the one that was asked about it. Small enough for every reader of JSON.
+/// is told how a call ended means the same call as the one that was asked about it. Small enough for every reader of
+/// JSON.
 pub fn call_number(name: &str) -> u64 {
     let hash: [u8; 32] = Sha256::digest(name.as_bytes()).into();
     hash.iter().take(6).fold(0, |number, byte| number << 8 | u64::from(*byte))

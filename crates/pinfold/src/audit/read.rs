@@ -8,67 +8,41 @@ mod backwards;
 mod calls;
 mod find;
 mod reader;
+mod recorded_call;
 mod time_search;
-mod told;
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::event::{AuditEvent, DecisionEvent};
 use super::record::VERSION;
 
 pub use calls::{Call, Calls};
-pub use find::{Found, Name, NotFound, Ran, Told, last_no};
+pub use find::{CallHistory, Found, Name, NotFound, RunHistory, last_no};
 pub use reader::{Damage, Read, Reader};
-pub use told::{
-    AnswerRead, ByRead, CutRead, DecisionRead, DenialRead, EndRead, HookRead, HostRead, NotWrittenRead,
-    NoteRead, OutcomeRead, PartRead, PathRead, RulingRead, StartRead,
-};
 
 /// A line of the record, as far as it is understood.
 #[derive(Debug, Clone)]
 pub struct Line {
     /// The version of its format.
     pub v: u32,
-    /// When; a line always says it.
+    /// The time; a line always says it.
     pub at: Option<Timestamp>,
     /// Which session.
     pub session: String,
     /// Which call of the session, if it is about one.
     pub id: Option<u64>,
-    /// Who called.
+    /// The principal that called.
     pub principal: String,
     /// The agents from the main loop down to who called; empty where that is the main loop.
     pub agents: Vec<String>,
     /// The tool; empty where it is about no call.
     pub tool: String,
-    /// What it says.
-    pub says: Says,
+    /// The event.
+    pub event: AuditEvent,
 }
 
-/// What a line says.
-#[derive(Debug, Clone)]
-pub enum Says {
-    /// A call was decided about.
-    Decision(Box<DecisionRead>),
-    /// A question was answered.
-    Answer(Box<AnswerRead>),
-    /// Rules that were given could not be written.
-    NotWritten(Box<NotWrittenRead>),
-    /// A permitted deed ended.
-    Outcome(Box<OutcomeRead>),
-    /// A run began.
-    Start(Box<StartRead>),
-    /// Something was refused to a run.
-    Refusal(Box<DenialRead>),
-    /// A run ended.
-    End(Box<EndRead>),
-    /// The journal says something about itself.
-    Note(Box<NoteRead>),
-    /// A kind that this version does not know, by its word.
-    Other(String),
-}
-
-/// What every line has.
+/// The fields of every line.
 #[derive(Deserialize)]
 struct Head {
     v: u32,
@@ -85,12 +59,6 @@ struct Head {
     kind: String,
 }
 
-/// A refusal to a run, as it stands in its line.
-#[derive(Deserialize)]
-struct Refusal {
-    denial: DenialRead,
-}
-
 impl Line {
     /// Reads a line, with or without its line feed.
     ///
@@ -104,12 +72,12 @@ impl Line {
         };
         let Head { v, at, session, id, principal, agents, tool, kind } =
             serde_json::from_slice(line).map_err(bad)?;
-        let says = match Says::parse(&kind, line) {
+        let event = match AuditEvent::parse(&kind, line) {
             // A later version may say more than is understood here.
-            Err(_) if v > VERSION => Says::Other(kind),
-            says => says.map_err(bad)?,
+            Err(_) if v > VERSION => AuditEvent::Other(kind),
+            event => event.map_err(bad)?,
         };
-        Ok(Self { v, at, session, id, principal, agents, tool, says })
+        Ok(Self { v, at, session, id, principal, agents, tool, event })
     }
 
     /// The name of the call that it is about, as `pinfold why` takes it.
@@ -117,43 +85,9 @@ impl Line {
         self.id.map(|id| format!("{}:{id}", self.session))
     }
 
-    /// What was decided, if that is what it says.
-    pub fn decision(&self) -> Option<&DecisionRead> {
-        if let Says::Decision(read) = &self.says { Some(read) } else { None }
-    }
-}
-
-impl Says {
-    fn parse(kind: &str, line: &[u8]) -> serde_json::Result<Self> {
-        fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> serde_json::Result<Box<T>> {
-            serde_json::from_slice(line).map(Box::new)
-        }
-        Ok(match kind {
-            "decision" => Self::Decision(read(line)?),
-            "answer" => Self::Answer(read(line)?),
-            "not-written" => Self::NotWritten(read(line)?),
-            "outcome" => Self::Outcome(read(line)?),
-            "start" => Self::Start(read(line)?),
-            "refusal" => Self::Refusal(Box::new(read::<Refusal>(line)?.denial)),
-            "end" => Self::End(read(line)?),
-            "note" => Self::Note(read(line)?),
-            other => Self::Other(other.to_owned()),
-        })
-    }
-
-    /// The kind in a word, as it stands in the line.
-    pub fn word(&self) -> &str {
-        match self {
-            Self::Decision(_) => "decision",
-            Self::Answer(_) => "answer",
-            Self::NotWritten(_) => "not-written",
-            Self::Outcome(_) => "outcome",
-            Self::Start(_) => "start",
-            Self::Refusal(_) => "refusal",
-            Self::End(_) => "end",
-            Self::Note(_) => "note",
-            Self::Other(word) => word,
-        }
+    /// The decision, if the line is one.
+    pub fn decision(&self) -> Option<&DecisionEvent> {
+        self.event.decision()
     }
 }
 
@@ -164,23 +98,24 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::audit::{Record, RecordKind};
+    use crate::audit::Record;
 
-    /// What this version writes, as it is read.
-    fn written(kind: RecordKind) -> Says {
-        let record = Record::of_session(&Arc::from("s"), &Arc::from("main"), kind);
+    /// Reads what this version writes.
+    fn written(event: AuditEvent) -> AuditEvent {
+        let record = Record::of_session(&Arc::from("s"), &Arc::from("main"), event);
         let line = Line::parse(&serde_json::to_vec(&record).unwrap()).unwrap();
         assert_eq!((line.v, line.session.as_str(), line.at), (VERSION, "s", Some(record.at)));
-        assert_eq!(line.says.word(), record.kind.word());
-        line.says
+        assert_eq!(line.event.as_str(), record.event.as_str());
+        line.event
     }
 
     #[test]
     fn what_is_written_is_read() {
         use crate::audit::{
-            AnswerTold, DecisionTold, EndTold, NotWrittenTold, NoteTold, OutcomeTold, RunDenial, StartTold,
+            AnswerEvent, EndEvent, NotWrittenEvent, NoteEvent, OutcomeEvent, RecordedApprover, RefusalEvent,
+            StartEvent,
         };
-        use crate::consent::{By, Via};
+        use crate::consent::Via;
         use crate::{Denial, DeniedBy, Retry};
 
         let denial = Denial {
@@ -198,12 +133,12 @@ mod tests {
             times: 3,
             to_allow: vec!["pinfold run --allow-write /etc/x".to_owned()],
         };
-        let by = By { via: Via::Terminal, who: Some("ana".to_owned()) };
-        let answer = AnswerTold {
-            choice: "yes",
+        let by = RecordedApprover::new(Via::Terminal, Some("ana".to_owned()));
+        let answer = AnswerEvent {
+            choice: "yes".into(),
             by,
             digest: "d".to_owned(),
-            lasts: Some("call"),
+            lasts: Some("call".into()),
             until: Some(jiff::Timestamp::UNIX_EPOCH),
             calls: Some(3),
             waited_ms: 7,
@@ -211,34 +146,38 @@ mod tests {
             grants: Vec::new(),
             rules: Vec::new(),
         };
-        let decision = DecisionTold {
-            input: Some(json!({"command": "ls"})),
+        let decision = DecisionEvent {
+            input: Some(json!({"command": "ls"}).into()),
             denial: Some(denial.clone()),
-            ..DecisionTold::default()
+            ..DecisionEvent::default()
         };
-        let outcome = OutcomeTold { end: "done", denials: vec![denial.clone()], ..OutcomeTold::default() };
+        let outcome =
+            OutcomeEvent { end: "done".into(), denials: vec![denial.clone()], ..OutcomeEvent::default() };
         for kind in [
-            RecordKind::NotWritten(NotWrittenTold {
+            AuditEvent::NotWritten(NotWrittenEvent {
                 rules: vec!["Edit".to_owned()],
                 failed: "full".to_owned(),
             }),
-            RecordKind::Outcome(outcome),
-            RecordKind::Start(Box::default()),
-            RecordKind::Start(Box::new(StartTold { command: Some("ls".to_owned()), ..StartTold::default() })),
-            RecordKind::End(Box::new(EndTold { exit: Some(-1), ..EndTold::default() })),
-            RecordKind::Note(NoteTold { note: "torn", bytes: 1, after: Some(String::new()) }),
+            AuditEvent::Outcome(outcome),
+            AuditEvent::Start(Box::default()),
+            AuditEvent::Start(Box::new(StartEvent {
+                command: Some("ls".to_owned()),
+                ..StartEvent::default()
+            })),
+            AuditEvent::End(Box::new(EndEvent { exit: Some(-1), ..EndEvent::default() })),
+            AuditEvent::Note(NoteEvent { note: "torn".into(), bytes: 1, after: Some(String::new()) }),
         ] {
             written(kind);
         }
-        let Says::Decision(read) = written(RecordKind::Decision(Box::new(decision))) else { panic!() };
+        let AuditEvent::Decision(read) = written(AuditEvent::Decision(Box::new(decision))) else { panic!() };
         assert_eq!(read.input(), Some(json!({"command": "ls"})));
-        let Says::Answer(read) = written(RecordKind::Answer(Box::new(answer))) else { panic!() };
-        assert_eq!((read.by.via.as_str(), read.waited_ms, read.calls), ("terminal", 7, Some(3)));
+        let AuditEvent::Answer(read) = written(AuditEvent::Answer(Box::new(answer))) else { panic!() };
+        assert_eq!((&*read.by.via, read.waited_ms, read.calls), ("terminal", 7, Some(3)));
         assert_eq!(read.until, Some(Timestamp::UNIX_EPOCH));
-        let refused = RunDenial { denial: denial.clone() };
-        let Says::Refusal(read) = written(RecordKind::Refusal(Box::new(refused))) else { panic!() };
+        let refused = RefusalEvent { denial: denial.clone() };
+        let AuditEvent::Refusal(read) = written(AuditEvent::Refusal(Box::new(refused))) else { panic!() };
         // Every field of it.
-        assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::to_value(&denial).unwrap());
+        assert_eq!(serde_json::to_value(&read.denial).unwrap(), serde_json::to_value(&denial).unwrap());
     }
 
     #[test]
@@ -250,7 +189,7 @@ mod tests {
             (json!({"v": 2, "kind": "musing"}), "musing"),
             (json!({"v": 9, "kind": "decision", "ruling": {"now": "an object"}}), "decision"),
         ] {
-            assert_eq!(Line::parse(line.to_string().as_bytes()).unwrap().says.word(), kind, "{line}");
+            assert_eq!(Line::parse(line.to_string().as_bytes()).unwrap().event.as_str(), kind, "{line}");
         }
     }
 

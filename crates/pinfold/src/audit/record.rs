@@ -10,12 +10,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-mod told;
-
-pub use told::{
-    AnswerTold, Cut, DecisionTold, EndTold, HookTold, HostTold, NotWrittenTold, NoteTold, OutcomeTold,
-    PartTold, RecordedPath, Ruled, RunDenial, Seal, StartTold,
-};
+use super::event::AuditEvent;
 
 /// The version of the format.
 pub const VERSION: u32 = 2;
@@ -26,7 +21,7 @@ pub const VERSION: u32 = 2;
 pub struct Record {
     /// The version of the format.
     pub v: u32,
-    /// When, in UTC.
+    /// The time, in UTC.
     #[serde(serialize_with = "in_words")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub at: jiff::Timestamp,
@@ -37,7 +32,7 @@ pub struct Record {
     /// Which call of the session: all records about one call share it. Absent where it is about no call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// Who called.
+    /// The principal that called.
     #[serde(serialize_with = "in_words")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub principal: Arc<str>,
@@ -48,9 +43,9 @@ pub struct Record {
     /// The tool, as said; absent where it is about no call.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub tool: Cow<'static, str>,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
-    pub kind: RecordKind,
+    pub event: AuditEvent,
 }
 
 fn in_words<T: Display + ?Sized, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
@@ -65,64 +60,9 @@ fn is_alone(agents: &Arc<[String]>) -> bool {
     agents.len() < 2
 }
 
-/// What a record says.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum RecordKind {
-    /// A call was decided about; written before the deed.
-    Decision(Box<DecisionTold>),
-    /// A question was answered, or nobody answered in time.
-    Answer(Box<AnswerTold>),
-    /// Rules that somebody gave were not written to settings. They hold for the session.
-    #[serde(rename = "not-written")]
-    NotWritten(NotWrittenTold),
-    /// A permitted deed ended.
-    Outcome(OutcomeTold),
-    /// A run began, or a session of an agent.
-    Start(Box<StartTold>),
-    /// The kernel, or what stands beside it, refused something to a run.
-    Refusal(Box<RunDenial>),
-    /// A run ended, or a session of an agent.
-    End(Box<EndTold>),
-    /// The journal says something about itself.
-    Note(NoteTold),
-}
-
-impl RecordKind {
-    /// The kind in a word, as it stands in a line.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Decision(_) => "decision",
-            Self::Answer(_) => "answer",
-            Self::NotWritten(_) => "not-written",
-            Self::Outcome(_) => "outcome",
-            Self::Start(_) => "start",
-            Self::Refusal(_) => "refusal",
-            Self::End(_) => "end",
-            Self::Note(_) => "note",
-        }
-    }
-
-    /// What was decided, if that is what it says.
-    pub fn decision(&self) -> Option<&DecisionTold> {
-        if let Self::Decision(told) = self { Some(told) } else { None }
-    }
-
-    /// How a deed ended, if that is what it says.
-    pub fn outcome(&self) -> Option<&OutcomeTold> {
-        if let Self::Outcome(told) = self { Some(told) } else { None }
-    }
-
-    /// What somebody answered, if that is what it says.
-    pub fn answer(&self) -> Option<&AnswerTold> {
-        if let Self::Answer(told) = self { Some(told) } else { None }
-    }
-}
-
 impl Record {
     /// A record about no call, now.
-    pub fn of_session(session: &Arc<str>, principal: &Arc<str>, kind: RecordKind) -> Self {
+    pub fn of_session(session: &Arc<str>, principal: &Arc<str>, event: AuditEvent) -> Self {
         Self {
             v: VERSION,
             at: jiff::Timestamp::now(),
@@ -131,7 +71,7 @@ impl Record {
             principal: Arc::clone(principal),
             agents: Arc::default(),
             tool: Cow::Borrowed(""),
-            kind,
+            event,
         }
     }
 }

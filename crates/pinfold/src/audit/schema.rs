@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::record::{Record, Seal};
+use super::event::Seal;
+use super::record::Record;
 
 /// A line as it stands in a file.
 #[derive(JsonSchema, serde::Serialize)]

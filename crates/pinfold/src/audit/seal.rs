@@ -1,4 +1,4 @@
-//! What ties each line to the one before: a number, and the hash of all that came before.
+//! Seals, which tie each line to the one before: a number, and the hash of all that came before.
 //!
 //! The hash of a line is SHA-256 over its bytes with the line feed, so that `tail -n 1 record.jsonl | sha256sum` says
 //! it. The seal stands last in a line, always in the same form: it can be read without reading the rest.
@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// What stands before the first line of all.
+    /// The hash before the first line of all.
     pub const NONE: Self = Self([0; 32]);
 
     /// The hash of a line, with its line feed.

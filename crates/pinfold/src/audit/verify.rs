@@ -1,7 +1,7 @@
-//! Whether every line still follows the one before.
+//! Verification of the chain: every line still follows the one before.
 //!
 //! What it shows: that a line was changed, taken out, put in or moved, by the first one that does not follow. What it
-//! cannot show by itself: that lines at the end are missing or were changed last, or that somebody made the whole chain
+//! cannot show by itself: that lines at the end are missing or were changed last, or that the whole chain was made
 //! anew. A head that was kept elsewhere shows both: it is the hash of a line, and must be in the chain.
 
 use std::fmt;
@@ -16,11 +16,11 @@ use super::seal::{Hash, read_seal};
 /// A chain that holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Verified {
-    /// How many lines are in the chain.
+    /// The number of lines in the chain.
     pub lines: u64,
-    /// How many lines before it are of version 1, which had no chain.
+    /// The number of lines before it of version 1, which had no chain.
     pub old: u64,
-    /// How many lines were left unfinished by somebody who was stopped, and closed off.
+    /// The number of lines that a killed process left unfinished, and that were closed off.
     pub torn: u64,
     /// The number of the first line in the chain: higher than 1 when older files were taken away.
     pub first: u64,
@@ -42,7 +42,7 @@ pub struct Misfit {
     pub file: PathBuf,
     /// Which line of it, from 1.
     pub line: u64,
-    /// What is wrong, in one clause.
+    /// The error, in one clause.
     pub why: String,
 }
 
@@ -96,7 +96,7 @@ impl State {
     }
 }
 
-/// What a note says, as far as it is needed.
+/// The fields of a note that are needed.
 #[derive(Deserialize)]
 struct Note {
     kind: String,
@@ -227,7 +227,7 @@ impl Walk {
     }
 }
 
-/// Whether a line is a note that the one before it was left unfinished, after a line of this state.
+/// Returns true if a line is a note that the one before it was left unfinished, after a line of this state.
 fn closes(line: &[u8], after: State) -> bool {
     let head = after.head.unwrap_or(Hash::NONE).to_string();
     let note: Option<Note> = serde_json::from_slice(line).ok();

@@ -2,7 +2,7 @@
 
 use pinfold_policy::Mode;
 
-use super::line::BadLine;
+use super::bad_line::BadLine;
 use super::reading::At;
 use crate::agents::{FORMS, listed};
 

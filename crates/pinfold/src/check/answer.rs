@@ -1,19 +1,19 @@
-//! What comes out for a line.
+//! Answers to lines.
 
 use pinfold_policy::{BadCall, Decision, TrailEntry, judge};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::gate::Considered;
+use crate::explain::{self, ClaimsSummary};
+use crate::judgement::Considered;
 use crate::refusal::Refusal;
-use crate::words;
 
 /// The answer to a line. Its fields are a stable interface.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
-    /// What the line called itself; `null` when it did not.
+    /// The identifier of the line; `null` where it has none.
     pub id: Option<Box<RawValue>>,
-    /// What is decided.
+    /// The decision.
     pub decision: Decision,
     /// The step that decided.
     pub step: &'static str,
@@ -21,37 +21,22 @@ pub struct Answer {
     pub reason: String,
     /// The rule, guard or list that decided.
     pub rule: Option<String>,
-    /// Where it stands.
+    /// The source of the rule.
     pub source: Option<String>,
     /// The safeguard that asks, by its stable name.
     pub safeguard: Option<&'static str>,
     /// The no in words, unless it is a yes.
     pub refusal: Option<Refusal>,
-    /// What the call says it will touch.
-    pub claims: ClaimsTold,
-    /// What was said and grants nothing.
+    /// The claims of the call.
+    pub claims: ClaimsSummary,
+    /// Settings and grants of the line that grant nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What the answer was made from, for a trace; `None` for a call that was not understood.
+    /// The basis of the answer, for a trace; `None` for a call that was not understood.
     #[serde(skip)]
     pub considered: Option<Considered>,
     #[serde(skip)]
     ask_rules_in_bypass: bool,
-}
-
-/// What a call says it will touch, in the order of the call.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ClaimsTold {
-    /// Paths that are read, absolute.
-    pub reads: Vec<String>,
-    /// Paths that are written, made, moved or removed, absolute.
-    pub writes: Vec<String>,
-    /// Simple commands, as they stand in the command line.
-    pub commands: Vec<String>,
-    /// Hosts; `null` for one that is known only by running.
-    pub hosts: Vec<Option<String>>,
-    /// What cannot be told before it runs.
-    pub opaque: Vec<String>,
 }
 
 /// One part of a call, and what decided about it.
@@ -59,7 +44,7 @@ pub struct ClaimsTold {
 pub struct PartTold {
     /// The part, in words: ``write `src/a` ``, `` `git push` ``.
     pub part: String,
-    /// What is decided about it alone.
+    /// The decision about it alone.
     pub decision: Decision,
     /// The step that had the first opinion; those before it had none.
     pub step: &'static str,
@@ -67,9 +52,9 @@ pub struct PartTold {
     pub reason: String,
     /// The rule, guard or list.
     pub rule: Option<String>,
-    /// Where it stands.
+    /// The source of the rule.
     pub source: Option<String>,
-    /// Whether it decides the whole call.
+    /// True if it decides the whole call.
     pub decides: bool,
 }
 
@@ -101,16 +86,16 @@ impl Answer {
     fn to_a_call(mut considered: Considered) -> Self {
         let verdict = &considered.verdict;
         let reason = verdict.deciding().map(|entry| &entry.opinion.reason);
-        let (rule, source) = reason.map(words::rule).unwrap_or_default();
+        let (rule, source) = reason.map(explain::rule).unwrap_or_default();
         Self {
             id: None,
             decision: verdict.decision,
             step: verdict.step,
-            reason: reason.map(words::clause).unwrap_or_default(),
+            reason: reason.map(explain::clause).unwrap_or_default(),
             rule,
             source,
-            safeguard: reason.and_then(words::safeguard),
-            claims: words::Said::of(&considered).claims(),
+            safeguard: reason.and_then(explain::safeguard),
+            claims: explain::Explainer::new(&considered).claims(),
             refusal: considered.refusal.take(),
             warnings: Vec::new(),
             considered: Some(considered),
@@ -121,16 +106,16 @@ impl Answer {
     /// Each part of the call, with what decided about it.
     pub fn parts(&self) -> Vec<PartTold> {
         let Some(considered) = &self.considered else { return Vec::new() };
-        let said = words::Said::of(considered);
+        let said = explain::Explainer::new(considered);
         let decided_by = considered.verdict.decided_by;
         let told = |(i, entry): (usize, &TrailEntry)| {
             let reason = &entry.opinion.reason;
-            let (rule, source) = words::rule(reason);
+            let (rule, source) = explain::rule(reason);
             PartTold {
                 part: said.part(entry.part),
                 decision: entry.opinion.decision,
                 step: entry.step,
-                reason: words::clause(reason),
+                reason: explain::clause(reason),
                 rule,
                 source,
                 decides: i == decided_by,
@@ -151,13 +136,13 @@ impl Answer {
         self.parts().into_iter().map(trace).collect()
     }
 
-    /// What would make another decision of it, in one sentence without its full stop.
+    /// The change that would make another decision of it, in one sentence without its full stop.
     pub fn change(&self) -> String {
         let Some(considered) = &self.considered else {
             return "call a tool that is known, with the input that it takes".to_owned();
         };
         match considered.verdict.deciding() {
-            Some(entry) => words::Said::of(considered).change(entry),
+            Some(entry) => explain::Explainer::new(considered).change(entry),
             None => String::new(),
         }
     }
@@ -172,7 +157,7 @@ impl Answer {
             source: None,
             safeguard: None,
             refusal: Some(Refusal::invalid(bad)),
-            claims: ClaimsTold::default(),
+            claims: ClaimsSummary::default(),
             warnings: Vec::new(),
             considered: None,
             ask_rules_in_bypass: false,

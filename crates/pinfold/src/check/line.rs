@@ -7,15 +7,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::bad_line::BadLine;
 use super::reading::no_such;
 
 /// The longest line that is read: more than any tool takes for a verdict.
 pub const LONGEST_LINE: usize = 4 << 20;
-
-/// Why a line has no answer: one clause.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadLine(pub(super) String);
 
 /// The fields of the call itself.
 const ID: usize = 0;
@@ -78,7 +74,7 @@ impl<'a> Line<'a> {
         Ok(Self { id, tool, input, shape, fields })
     }
 
-    /// What the line says beside the call: equal for lines of one setup.
+    /// The fields of the line beside the call: equal for lines of one setup.
     pub(super) fn setup_key(&self, key: &mut String) {
         key.clear();
         for (name, raw) in self.setup() {

@@ -5,11 +5,11 @@
 //! deed, the rest is names ([`pinfold_paths::Line::imagined`]).
 //!
 //! ```
-//! use pinfold::{Ambient, check::Desk};
+//! use pinfold::{Ambient, check::CheckService};
 //!
-//! let mut desk = Desk::new(Ambient::claim(), "/home/u/proj".into());
+//! let mut service = CheckService::new(Ambient::claim(), "/home/u/proj".into());
 //! let line = r#"{"id":"1","tool":"Bash","input":{"command":"git push"},"rules":{"deny":["Bash(git push)"]}}"#;
-//! let answer = desk.answer(line.as_bytes())?;
+//! let answer = service.answer(line.as_bytes())?;
 //! assert_eq!(answer.decision.word(), "deny");
 //! assert_eq!(answer.rule.as_deref(), Some("Bash(git push)"));
 //! # Ok::<(), pinfold::check::BadLine>(())
@@ -20,12 +20,17 @@
 
 mod agent;
 mod answer;
-mod desk;
+mod bad_line;
 mod line;
 mod opened;
 mod reading;
+mod service;
 mod setup;
 
-pub use answer::{Answer, ClaimsTold, PartTold, PartTrace};
-pub use desk::{Backing, Consulted, Desk, MakeHooks};
-pub use line::{BadLine, LONGEST_LINE};
+pub use answer::{Answer, PartTold, PartTrace};
+pub use bad_line::BadLine;
+pub use line::LONGEST_LINE;
+pub use opened::MakeHooks;
+pub use service::{Backing, CheckService, Consulted};
+
+pub use crate::explain::ClaimsSummary;

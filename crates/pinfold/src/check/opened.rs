@@ -8,26 +8,30 @@ use pinfold_paths::{Ambient, Imagined, Line};
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
-    Access, BadCall, Bases, Effect, Grant, Interaction, Layer, Located, PathText, Policy, Principal, RawCall,
-    Rule, Scope, Shape, Source, SourcedRule, ToolCall,
+    Access, BadCall, Bases, Effect, Grant, HookWord, Interaction, Layer, Located, PathText, Policy,
+    Principal, RawCall, Rule, Scope, Shape, Source, SourcedRule, ToolCall,
 };
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::answer::Answer;
-use super::desk::MakeHooks;
-use super::line::BadLine;
+use super::bad_line::BadLine;
 use super::setup::Setup;
 use crate::agents::{Own, judged_below, mode_below};
 use crate::audit::Discard;
-use crate::gate::Considered;
+use crate::call_request::CallRequest;
+use crate::consent::hooks::Hooks;
+use crate::judgement::Considered;
 use crate::profile::Profile;
 use crate::session::{Plan, Session};
 use crate::settings::Situation;
 use crate::shell::{AssumedShells, OWN_PLACES};
 
-/// What lines that do not say otherwise mean.
+/// The hooks of merged settings, for a session of a plan.
+pub type MakeHooks = Box<dyn Fn(&Merged, &Plan) -> Option<Arc<dyn Hooks>> + Send>;
+
+/// The defaults of lines.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
     pub(super) folder: PathBuf,
@@ -44,7 +48,7 @@ pub(super) struct Opened {
     trusted: bool,
     pub(super) project: PathBuf,
     pub(super) layers: Vec<Layered>,
-    /// What was said and grants nothing.
+    /// Settings and grants of the line that grant nothing.
     pub(super) warnings: Vec<String>,
     /// The last burst of lines that it was found to be current for.
     pub(super) burst: u64,
@@ -84,7 +88,19 @@ impl Opened {
         })
     }
 
-    /// The call of a line. What nobody vouches for makes no less of it.
+    /// The call of a line. A shape that is not vouched for only narrows it.
+    /// Checks the call of a line, as if hooks had said `word`.
+    pub(super) fn check(
+        &self,
+        tool: String,
+        input: Value,
+        shape: Option<Shape>,
+        word: Option<HookWord>,
+    ) -> Result<Considered, BadCall> {
+        let call = self.call(tool, input, shape);
+        self.session.check(CallRequest::new(&call).with_hint(word))
+    }
+
     pub(super) fn call(&self, tool: String, input: Value, shape: Option<Shape>) -> RawCall {
         let shape = if self.trusted { shape } else { shape.and_then(Shape::narrowing) };
         RawCall { tool, input, cwd: Some(PathText::new(self.cwd.as_os_str())), shape, is_method: false }
@@ -144,7 +160,7 @@ fn imagined(ambient: &Ambient, path: &Path) -> Result<Imagined, BadLine> {
     Imagined::open(ambient, path).map_err(|error| BadLine(error.to_string()))
 }
 
-/// What a line says, as layers of settings: the caller's word, as strong as flags. What only the person's own settings
+/// The layers of settings that a line adds: the caller's word, as strong as flags. What only the person's own settings
 /// may say stands in a layer of theirs.
 fn layers_of(setup: &Setup, unread: &mut Vec<String>) -> Result<Vec<Layered>, BadLine> {
     let trusted = !setup.not_trusted;
@@ -194,7 +210,7 @@ fn located<T>(value: T) -> Located<T> {
     Located { value, source: Source::plain(Layer::Call) }
 }
 
-/// What a session is opened from.
+/// The parts from which a session is opened.
 struct Opening<'a> {
     ambient: &'a Ambient,
     setup: &'a Setup,
@@ -203,7 +219,7 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Who acts, where, and what settings say about it.
+    /// The principal, the folder, and what settings say about them.
     fn plan(&self, around: &Surroundings) -> Result<Plan, BadLine> {
         let (setup, places) = (self.setup, self.places);
         let subagent = setup.is_subagent();
@@ -252,7 +268,7 @@ impl Opening<'_> {
         variables
     }
 
-    /// What a subagent is judged by: it inherits what takes away, and brings its own list.
+    /// Returns the policy of a subagent: it inherits what takes away, and adds its own list.
     fn policy_of_agent(
         &self,
         mut policy: Policy,
@@ -279,7 +295,7 @@ impl Opening<'_> {
         judged_below(policy, rules, own, bases)
     }
 
-    /// What was granted in the session. A subagent has no part in it.
+    /// The grants of the session. A subagent has no part in them.
     fn grants(&self, warnings: &mut Vec<String>) -> Vec<Grant> {
         if self.setup.is_subagent() {
             return Vec::new();
@@ -293,10 +309,10 @@ impl Opening<'_> {
         let places = self.places;
         let roots = self.roots(plan.scope.enforce_write)?;
         let line = Line::imagined(places.display_root.clone(), places.home.clone(), roots);
-        Ok(Session::over(line, plan, Arc::new(Discard), ToolCall::parse_for_verdict))
+        Ok(Session::with_line(line, plan, Arc::new(Discard), ToolCall::parse_for_verdict))
     }
 
-    /// A shell is off for an agent that nobody watches, unless somebody switched it on.
+    /// A shell is off for an agent that no person watches, unless it was switched on.
     fn allow_bash(&self, subagent: bool) -> bool {
         let unwatched = self.setup.headless && !subagent;
         let switched_on = || self.merged.allows_bash() == Some(true);

@@ -6,7 +6,7 @@ use pinfold_policy::mode::UnknownChoice;
 use pinfold_policy::tool::nearest_name;
 use serde_json::{Map, Value};
 
-use super::line::BadLine;
+use super::bad_line::BadLine;
 
 /// Reads one field; `at` is its name for messages.
 pub(super) struct At<'a>(pub(super) &'a str, pub(super) &'a Value);

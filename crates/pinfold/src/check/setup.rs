@@ -1,4 +1,4 @@
-//! What a line says beside its call, understood: who, where, under which rules.
+//! The setup of a line: principal, folder and rules.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::agent::AgentDefinition;
-use super::line::BadLine;
+use super::bad_line::BadLine;
 use super::reading::At;
 
-/// What a line says beside its call. What it does not say is `None`, or the usual.
+/// The setup of a line. A field that it leaves out is `None`, or the usual.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Setup {
     pub(super) cwd: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub(super) struct ScopeSaid {
     pub(super) allow_bash: Option<bool>,
 }
 
-/// What is said about the sandbox.
+/// The sandbox as the line describes it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SandboxSaid {
     pub(super) mode: Option<SandboxMode>,
@@ -106,7 +106,7 @@ impl Setup {
         named.into_iter().flatten().next().map_or_else(|| folder.to_owned(), Clone::clone)
     }
 
-    /// Whether a subagent makes the call.
+    /// Returns true if a subagent makes the call.
     pub(super) fn is_subagent(&self) -> bool {
         self.agent_def.is_some() || self.agent.as_deref().is_some_and(|name| !is_main(name))
     }

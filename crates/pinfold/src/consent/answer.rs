@@ -1,4 +1,4 @@
-//! What somebody answered.
+//! Answers to approval requests.
 
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use pinfold_policy::Layer;
 use serde::{Deserialize, Serialize};
 
-use super::kept::Lasts;
+use super::grant_lifetime::GrantLifetime;
 
 /// An answer to one request. It counts only for the request with its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,14 +16,14 @@ pub struct Answer {
     pub id: String,
     /// Which request, by what it is about.
     pub digest: String,
-    /// What was chosen.
+    /// The choice.
     pub choice: Choice,
-    /// Who chose. Whoever takes the answer in fills it in: it is never believed from outside.
+    /// The approver. The channel that takes the answer in fills this field: it is never believed from outside.
     #[serde(skip_deserializing, default)]
     pub by: By,
 }
 
-/// What was chosen. What was not offered counts as a no.
+/// The choice of an answer. A choice that was not offered counts as a no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "lowercase", from = "Said")]
 pub enum Choice {
@@ -33,7 +33,7 @@ pub enum Choice {
     Session {
         /// Which of the offered widths.
         width: usize,
-        /// How long, where that is less.
+        /// The duration, where it is less.
         #[serde(skip_serializing_if = "Option::is_none")]
         bound: Option<Bound>,
     },
@@ -41,12 +41,12 @@ pub enum Choice {
     Always {
         /// Which of the offered widths, for each part in its order; the usual one where none is given.
         widths: Vec<usize>,
-        /// Whose settings the rules are written to.
+        /// The settings file that the rules are written to.
         file: RuleFile,
     },
     /// No.
     No {
-        /// What the model is told.
+        /// Text for the model.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// Nor anything else that the process which asks, or one that it starts, tries until it ends.
@@ -91,7 +91,7 @@ impl From<Said> for Choice {
     }
 }
 
-/// How long what is granted for a session holds, where that is less than the session.
+/// The duration of a session grant, where it is less than the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
@@ -112,22 +112,22 @@ impl Choice {
         Self::No { message: None, process: false }
     }
 
-    /// How long what it grants for the session holds.
-    pub(crate) fn lasts(&self, now: Timestamp) -> Lasts {
+    /// The lifetime of the session grants of this choice.
+    pub(crate) fn lasts(&self, now: Timestamp) -> GrantLifetime {
         match self {
             Self::Session { bound: Some(Bound::For(seconds)), .. } => {
                 let after = SignedDuration::from_secs(i64::try_from(seconds.get()).unwrap_or(i64::MAX));
-                Lasts::Until(now.checked_add(after).unwrap_or(Timestamp::MAX))
+                GrantLifetime::Until(now.checked_add(after).unwrap_or(Timestamp::MAX))
             }
-            Self::Session { bound: Some(Bound::Times(calls)), .. } => Lasts::Calls(calls.get()),
+            Self::Session { bound: Some(Bound::Times(calls)), .. } => GrantLifetime::Calls(calls.get()),
             Self::Session { bound: None, .. } | Self::Yes | Self::Always { .. } | Self::No { .. } => {
-                Lasts::Session
+                GrantLifetime::Session
             }
         }
     }
 }
 
-/// Whose settings a rule is written to.
+/// The settings file that a rule is written to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleFile {
@@ -147,13 +147,13 @@ impl From<RuleFile> for Layer {
     }
 }
 
-/// Who answered, and which way.
+/// The approver of an answer, and the channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct By {
     /// Which way the answer came in.
     pub via: Via,
-    /// Who it was, as far as that way knows: a user's name, a hook's command.
+    /// The identity, as far as the channel knows it: a user's name, a hook's command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
 }
@@ -163,7 +163,7 @@ pub struct By {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
-    /// Nobody answered in time.
+    /// There was no answer in time.
     #[default]
     Silence,
     /// The dialog at the terminal of the session.
@@ -186,13 +186,31 @@ pub enum Via {
     Earlier,
 }
 
+impl Via {
+    /// The channel in a word, as records and the protocol have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Silence => "silence",
+            Self::Terminal => "terminal",
+            Self::Socket => "socket",
+            Self::Web => "web",
+            Self::Webhook => "webhook",
+            Self::Client => "client",
+            Self::Hook => "hook",
+            Self::Judge => "judge",
+            Self::Embedder => "embedder",
+            Self::Earlier => "earlier",
+        }
+    }
+}
+
 impl Answer {
-    /// Whether something is let through.
+    /// Returns true if the call is permitted.
     pub fn is_yes(&self) -> bool {
         !matches!(self.choice, Choice::No { .. })
     }
 
-    /// A no because nobody answered.
+    /// Makes the no of a request that was not answered in time.
     pub fn silence(id: &str, digest: &str) -> Self {
         Self { id: id.to_owned(), digest: digest.to_owned(), choice: Choice::no(), by: By::default() }
     }

@@ -1,4 +1,4 @@
-//! The one port through which somebody is asked. What stands behind it (a dialog, a socket, a page) is not the gate's.
+//! The one port to approvers. The dialogs, sockets and pages behind it are not the gate's.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use super::answer::Answer;
 use super::request::Request;
 use crate::settings::Locations;
 
-/// Whoever can be asked.
+/// An approver, or a set of them.
 pub trait Approver: Debug + Send + Sync {
-    /// Shows a request and waits: until somebody answered, its deadline is over, or it need not be asked any more.
+    /// Shows a request and waits: until it is answered, its deadline is over, or it need not be asked any more.
     /// Called by several threads at once.
     ///
     /// `still_asked` says whether the request would still be asked about. It looks at the world, so it is for moments
     /// in which something changed: a grant was given here, settings were written elsewhere.
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard;
 
-    /// Answers without a person: a judge of routine questions, which is asked before anybody else is. `None` leaves the
-    /// question to those who can be asked.
+    /// Answers without a person: a judge of routine questions, which is asked before any other approver. `None` leaves
+    /// the question to those who can be asked.
     fn judged(&self, request: &Request) -> Option<Answer> {
         let _ = request;
         None
     }
 
-    /// Whether a person could answer here. Where none could, and only a judge stands, nothing is held for an answer that
-    /// a judge never gives.
+    /// Returns true if a person could answer here. Where none could, and there is only a judge, nothing is held for an
+    /// answer that a judge never gives.
     fn reaches_a_person(&self) -> bool {
         true
     }
@@ -33,33 +33,33 @@ pub trait Approver: Debug + Send + Sync {
     /// Something was granted, or what is judged by has changed: what waits may not be asked about any more.
     fn granted(&self) {}
 
-    /// Tells whoever answered something that they should know, such as that a rule could not be written.
+    /// Shows a message to the person that answered, such as that a rule could not be written.
     fn tell(&self, request: &Request, text: &str) {
         let _ = (request, text);
     }
 }
 
-/// What came of asking.
+/// The result of asking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// Somebody answered.
+    /// An answer.
     Answer(Answer),
-    /// It need not be asked any more; the call is judged again.
+    /// The request need not be asked any more; the call is judged again.
     NotAsked,
-    /// There is nobody to be asked: why, in one clause.
+    /// No approver could be asked: the reason, in one clause.
     Nobody(String),
 }
 
-/// How a session asks.
+/// The way in which a session asks.
 #[derive(Debug, Clone)]
 pub struct Asking {
-    /// Who is asked.
+    /// The approver.
     pub approver: Arc<dyn Approver>,
-    /// How long an answer is waited for.
+    /// The longest wait for an answer.
     pub patience: Duration,
-    /// Where rules for good are written; without it none are offered.
+    /// The settings files that lasting rules are written to; without them none are offered.
     pub locations: Option<Locations>,
 }
 
-/// How long an answer is waited for where nobody says otherwise: long enough to come back to the desk.
+/// The longest wait for an answer where nothing else is set: long enough to come back to the desk.
 pub const PATIENCE: Duration = Duration::from_mins(10);

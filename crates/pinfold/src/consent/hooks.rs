@@ -11,6 +11,7 @@ use pinfold_policy::{Effect, HookEvent, HookWord, Mode, RawCall, RuleSet};
 use serde_json::Value;
 
 use super::request::Request;
+use crate::parsed_call::ParsedCall;
 use crate::refusal::Refusal;
 
 /// A call, as hooks are told of it.
@@ -30,11 +31,12 @@ pub struct HookCall<'a> {
     pub tool: &'a str,
     /// Its input.
     pub input: &'a Value,
-    /// A hook has written the input. Nobody writes it once more: two that correct each other would never end.
+    /// A hook has written the input. It is not written once more: two hooks that correct each other would never end.
     pub rewritten: bool,
     /// The hook that wrote it, by its [`Before::writer`]: it is not asked about its own words.
     pub except: Option<usize>,
-    /// Whether rules are about the call, as deny rules would be: any part of it, and what is known only by running.
+    /// Returns true if rules are about the call, as deny rules would be: any part of it, and what is known only by
+    /// running.
     pub touches: &'a dyn Fn(&RuleSet) -> bool,
 }
 
@@ -55,13 +57,13 @@ pub struct HookMoment<'a> {
     pub cwd: &'a Path,
     /// The mode that holds.
     pub mode: Mode,
-    /// What happened.
+    /// The event.
     pub event: HookEvent,
     /// More about it, as an object: its fields stand beside those that every event has.
     pub detail: &'a Value,
 }
 
-/// What hooks say before a call is judged.
+/// The reply of hooks before a call is judged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Before {
     /// The strictest word of those that spoke.
@@ -69,7 +71,7 @@ pub struct Before {
     /// The input to judge and perform in place of the one that was said. The other hooks are asked about it then, and a
     /// yes that came with it counts for it alone.
     pub input: Option<Value>,
-    /// Which hook wrote it, as whoever runs them counts them.
+    /// The hook that wrote it, as the runner of hooks counts them.
     pub writer: Option<usize>,
     /// Text for the model, beside the result.
     pub context: Vec<String>,
@@ -77,18 +79,18 @@ pub struct Before {
     pub stop: Option<String>,
 }
 
-/// What hooks answer to a question.
+/// The reply of hooks to a question.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OnQuestion {
-    /// Yes or no; `None`: somebody else is asked.
+    /// Yes or no; `None`: another approver is asked.
     pub yes: Option<bool>,
-    /// What the model is told with a no.
+    /// Text for the model with a no.
     pub message: Option<String>,
     /// The input to judge in place of the one that was said.
     pub input: Option<Value>,
     /// A yes counts only where one of these covers every part that is asked about; without any, for every part.
     pub only: Vec<Arc<RuleSet>>,
-    /// What is granted with a yes.
+    /// The changes that come with a yes.
     pub updates: Vec<Update>,
     /// The agent should stop altogether.
     pub interrupt: bool,
@@ -96,12 +98,12 @@ pub struct OnQuestion {
     pub by: String,
 }
 
-/// What a hook changes with a yes: for the session, and never more than a routine yes could.
+/// A change that a hook makes with a yes: for the session, and never more than a routine yes could.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Update {
     /// More rules.
     AddRules {
-        /// What they do.
+        /// Their effect.
         effect: Effect,
         /// Their texts.
         rules: Vec<String>,
@@ -111,8 +113,8 @@ pub enum Update {
 }
 
 impl Update {
-    /// Whether a hook may set a mode: those that a person asks questions in, and the one that asks none and allows
-    /// none.
+    /// Returns true if a hook may set a mode: those that a person asks questions in, and the one that asks none and
+    /// allows none.
     pub fn may_set(mode: Mode) -> bool {
         match mode {
             Mode::Default | Mode::AcceptEdits | Mode::DontAsk => true,
@@ -121,38 +123,40 @@ impl Update {
     }
 }
 
-/// What hooks say to something that has happened.
+/// The reply of hooks to an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Afterwards {
     /// Text for the model.
     pub context: Vec<String>,
-    /// It should not go on as it is, and why: an agent that wants to stop does not, what a person said is not taken in.
-    /// What has been done stays done; the model is told.
+    /// The reason for which things should not go on as they are: an agent that wants to stop does not, what a person
+    /// said is not taken in. What has been done stays done; the model is told.
     pub blocked: Option<String>,
     /// The agent should stop altogether, and why.
     pub stop: Option<String>,
 }
 
-/// A call as it was let through: with it hooks are told how it ended.
+/// A call as it was permitted: with it the outcome is reported to hooks.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct PermittedCall {
     pub(crate) id: u64,
     pub(crate) raw: RawCall,
+    /// The same call as it was judged; none where it was not understood.
+    pub(crate) parsed: Option<ParsedCall>,
 }
 
-impl Told {
+impl PermittedCall {
     /// The call, with the input that a hook may have written.
     pub fn raw(&self) -> &RawCall {
         &self.raw
     }
 }
 
-/// Whoever runs the hooks of a session.
+/// The runner of a session's hooks.
 pub trait Hooks: fmt::Debug + Send + Sync {
     /// `PreToolUse`: before the call is judged.
     fn before(&self, call: &HookCall<'_>) -> Before;
 
-    /// `PermissionRequest`: before somebody is asked.
+    /// `PermissionRequest`: before an approver is asked.
     fn on_question(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion;
 
     /// `PermissionDenied`: the call was refused in the end. `true` when the agent should try another way at once.

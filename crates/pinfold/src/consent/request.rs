@@ -1,13 +1,11 @@
-//! A question as data: all that somebody needs to see before they answer, and nothing that has to be believed.
+//! A question as data: all that an approver needs to see before the answer, and nothing that has to be believed.
 //!
-//! Texts are as they would be carried out, with secrets taken out; whoever shows them makes control, bidirectional and
-//! invisible characters visible, and never hides the tail.
+//! Texts are as they would be carried out, with secrets taken out; a program that shows them makes control,
+//! bidirectional and invisible characters visible, and never hides the tail.
 
 use jiff::Timestamp;
 use pinfold_policy::Mode;
 use serde::{Deserialize, Serialize};
-
-use crate::words;
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -21,44 +19,45 @@ pub struct Request {
     pub id: String,
     /// A digest of the call and of all that it was judged by. A yes is for this and nothing else.
     pub digest: String,
-    /// When it was asked.
+    /// The time of the question.
     pub asked_at: Timestamp,
-    /// When silence becomes a no.
+    /// The deadline, after which silence is a no.
     pub deadline: Timestamp,
-    /// Who wants it.
+    /// The session and the process that ask.
     pub asker: Asker,
     /// The tool, as said.
     pub tool: String,
-    /// What would be done.
+    /// The operation.
     pub deed: Deed,
     /// The definition of the tool, where it is another one than was said yes to: what was known of it, and what its
     /// server says now. A yes is for this one too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Hunk>,
-    /// Why somebody is asked, for each part of the call that is asked about; the part that decides comes first.
+    /// The reasons, for each part of the call that is asked about; the part that decides comes first.
     pub why: Vec<WhyAsked>,
     /// Only yes and no: nothing standing can be granted.
     pub immune: bool,
-    /// What it does cannot be undone, so that no is the choice at rest.
+    /// The operation cannot be undone, so that no is the default choice.
     pub destructive: bool,
-    /// What can be granted beyond this call.
+    /// The grants beyond this call that can be chosen.
     pub offer: OfferShown,
 }
 
 impl Request {
-    /// The mode that asks, where nothing but a mode does: no rule, guard, safeguard or hook, and the call was understood.
+    /// The mode that asks, where nothing but a mode does: no rule, guard, safeguard or hook, and the call was
+    /// understood.
     pub fn asked_by_mode(&self) -> Option<Mode> {
         const STEP: &str = "mode-default";
         let words: Vec<&str> = self.why.iter().map(|why| why.reason.as_str()).collect();
         let mode = Mode::WORDS.iter().filter_map(|word| Mode::parse(word).ok()).find(|mode| {
-            let asks = words::by_mode(*mode);
+            let asks = mode_clause(*mode);
             !words.is_empty() && words.iter().all(|reason| *reason == asks)
         })?;
         self.why.iter().all(|why| why.step == STEP).then_some(mode)
     }
 }
 
-/// Who wants something.
+/// The session and the process that ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
     /// The session.
@@ -73,7 +72,7 @@ pub struct Asker {
 }
 
 /// A process that waits for the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProcessShown {
     /// Its number, as it is known outside.
@@ -84,7 +83,7 @@ pub struct ProcessShown {
     pub command_line: String,
 }
 
-/// What would be done.
+/// The operation that would be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Deed {
@@ -92,11 +91,11 @@ pub enum Deed {
     Command {
         /// All of it, exactly.
         command: String,
-        /// Where it starts.
+        /// The folder that it starts in.
         cwd: String,
-        /// It goes on in the background.
+        /// True if it goes on in the background.
         background: bool,
-        /// What the caller says about it, which proves nothing.
+        /// The caller's description, which proves nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         says: Option<String>,
     },
@@ -112,10 +111,10 @@ pub enum Deed {
     },
     /// Places are touched in other ways.
     Paths {
-        /// What is done to which.
+        /// The operations, place by place.
         acts: Vec<Act>,
     },
-    /// A tool of somebody else is called.
+    /// A call of a tool that pinfold does not provide.
     Input {
         /// Its input, as JSON.
         input: String,
@@ -127,44 +126,44 @@ pub enum Deed {
 pub struct Change {
     /// The file, as the caller knows it.
     pub path: String,
-    /// Where it really is, when that is somewhere else.
+    /// The real path, where it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real: Option<String>,
-    /// It is not there yet.
+    /// True if the file does not exist yet.
     pub new: bool,
-    /// What goes and what comes.
+    /// The text that goes and the text that comes.
     pub hunks: Vec<Hunk>,
 }
 
 /// A piece of text that gives way to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
-    /// What goes; empty for what is new.
+    /// The text that goes; empty for a new file.
     pub before: String,
-    /// What comes.
+    /// The text that comes.
     pub after: String,
     /// Wherever it occurs.
     #[serde(default)]
     pub all: bool,
 }
 
-/// What is done to one place.
+/// An operation on one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Act {
-    /// What: the word of the operation.
+    /// The word of the operation.
     pub operation: String,
     /// The place, as the caller knows it.
     pub path: String,
-    /// Where it really is, when that is somewhere else.
+    /// The real path, where it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real: Option<String>,
-    /// What goes there and what comes, where a file with content gets the name.
+    /// The text that goes there and the text that comes, where a file with content gets the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hunks: Vec<Hunk>,
-    /// What comes in words, where it is no text.
+    /// A description of the content that comes, where it is no text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// How many files and folders below it go with it.
+    /// The number of files and folders below it that go with it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub below: usize,
     /// The names of the first of them, relative to the place.
@@ -177,7 +176,7 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// Why somebody is asked about one part.
+/// The reason for which one part is asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WhyAsked {
     /// The part, in words.
@@ -189,18 +188,18 @@ pub struct WhyAsked {
     /// The rule, guard or safeguard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where it stands: layer, file, line and column.
+    /// The source of the rule: layer, file, line and column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
-/// What can be granted beyond the call.
+/// The grants beyond the call that can be chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferShown {
-    /// What a plain yes keeps until the session ends, in words: places outside the folder, each asked about once.
+    /// The grants of a plain yes until the session ends, in words: places outside the folder, each asked about once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
-    /// What "all of this kind this session" can mean; the first is meant where nobody chooses. Empty: not offered.
+    /// The meanings of "all of this kind this session"; the first is the default. Empty: not offered.
     pub session: Vec<WidthShown>,
     /// The rules that "always" would write, one for each part. Empty: not offered.
     pub always: Vec<PartShown>,
@@ -222,9 +221,9 @@ impl OfferShown {
 pub struct PartShown {
     /// The part, as it stands in the call.
     pub part: String,
-    /// What the rule can be, from the narrowest to the widest.
+    /// The possible rules, from the narrowest to the widest.
     pub widths: Vec<WidthShown>,
-    /// Which of them is meant where nobody chooses.
+    /// The default among them.
     pub usual: usize,
 }
 
@@ -237,4 +236,9 @@ pub struct WidthShown {
     pub also: Vec<String>,
     /// Calls near by that would still be asked about.
     pub still_asks: Vec<String>,
+}
+
+/// The clause for a decision of nothing but a mode.
+pub(crate) fn mode_clause(mode: Mode) -> String {
+    format!("the mode {} says so", mode.word())
 }

@@ -25,7 +25,7 @@ pub(crate) fn scrubbed(mut request: Request, known: Option<&Secrets>) -> Request
     request
 }
 
-/// Every text that somebody else wrote.
+/// Every text that an agent or a process wrote.
 fn texts(request: &mut Request, scrub: &dyn Fn(&mut String)) {
     let Request { asker, deed, definition, why, offer, .. } = request;
     let Asker { process, .. } = asker;

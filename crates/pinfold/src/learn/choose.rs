@@ -1,25 +1,25 @@
 //! Which of the rules that there could be: as few and as narrow as save what was asked often enough, and none that
-//! lets through what somebody refused.
+//! lets through a call that a person refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinfold_policy::{Decision, Policy, Reason, Rule};
 
-use super::{Left, Seen, Width, Wish, policies, words};
+use super::{Left, SeenCall, WantedRule, Width, describe, policies};
 use crate::session::Session;
 
 /// The rules that are proposed. What was wanted often enough and gets none is told.
 pub(super) fn chosen(
     sessions: &[Session],
-    wanted: &[Wish<'_>],
-    refused: &[Seen<'_>],
+    wanted: &[WantedRule<'_>],
+    refused: &[SeenCall<'_>],
     least: usize,
     left: &mut Vec<Left>,
 ) -> Vec<Rule> {
     let asked = support(wanted.iter());
     let enough = |width: &&Width| asked.get(width.rule.text()).is_some_and(|times| *times >= least);
     // A call is saved when each of its parts is; the narrowest rule that was wanted often enough is taken.
-    let saving = |wish: &Wish<'_>| -> Option<Rules> {
+    let saving = |wish: &WantedRule<'_>| -> Option<Rules> {
         let rule = |part: &Vec<Width>| {
             part.iter().find(enough).map(|width| (width.rule.text().to_owned(), width.rule.clone()))
         };
@@ -52,7 +52,7 @@ type Rules = BTreeMap<String, Rule>;
 
 /// A call with the rules that would save it.
 struct Planned<'a> {
-    wish: &'a Wish<'a>,
+    wish: &'a WantedRule<'a>,
     rules: Rules,
 }
 
@@ -63,7 +63,7 @@ impl Planned<'_> {
 
     fn left(&self) -> Left {
         let why = "a rule for it would let through what was answered with no".to_owned();
-        Left { call: words(&self.wish.seen.call), times: self.wish.names.len(), why }
+        Left { call: describe(&self.wish.seen.call), times: self.wish.names.len(), why }
     }
 }
 
@@ -72,8 +72,8 @@ fn all(plans: &[Planned<'_>]) -> Rules {
     rules.map(|(text, rule)| (text.clone(), rule.clone())).collect()
 }
 
-/// How many questions each rule is about.
-fn support<'a>(wanted: impl Iterator<Item = &'a Wish<'a>>) -> BTreeMap<&'a str, usize> {
+/// The number of questions that each rule is about.
+fn support<'a>(wanted: impl Iterator<Item = &'a WantedRule<'a>>) -> BTreeMap<&'a str, usize> {
     let mut support: BTreeMap<&str, usize> = BTreeMap::new();
     for wish in wanted {
         let texts: BTreeSet<&str> = wish.parts.iter().flatten().map(|width| width.rule.text()).collect();
@@ -85,7 +85,7 @@ fn support<'a>(wanted: impl Iterator<Item = &'a Wish<'a>>) -> BTreeMap<&'a str, 
 }
 
 /// The rules by which a call that was refused would go through; `None` where it would not.
-fn lets_through(seen: &Seen<'_>, with: &[Policy], rules: &Rules) -> Option<BTreeSet<String>> {
+fn lets_through(seen: &SeenCall<'_>, with: &[Policy], rules: &Rules) -> Option<BTreeSet<String>> {
     let verdict = seen.judged_by(with)?;
     if verdict.decision != Decision::Allow {
         return None;

@@ -6,7 +6,8 @@ use std::path::Path;
 use pinfold_policy::RawCall;
 
 use super::{Past, PastAnswer};
-use crate::audit::read::{AnswerRead, DecisionRead, Line, RulingRead, Says};
+use crate::audit::read::Line;
+use crate::audit::{AnswerEvent, AuditEvent, DecisionEvent, Ruled};
 
 /// Questions of the past, put together from lines as they come: those that people answered for calls in one folder, in
 /// the order of their answers, and what hooks refused there.
@@ -35,37 +36,37 @@ impl<'a> Questions<'a> {
     /// Takes the next line.
     pub fn take(&mut self, line: &Line) {
         let Some(name) = line.call() else { return };
-        match &line.says {
-            Says::Decision(decision) => self.decided(name, &line.tool, decision),
-            Says::Answer(answer) => self.answered(name, answer),
+        match &line.event {
+            AuditEvent::Decision(decision) => self.decided(name, &line.tool, decision),
+            AuditEvent::Answer(answer) => self.answered(name, answer),
             _ => {}
         }
     }
 
-    fn decided(&mut self, name: String, tool: &str, decision: &DecisionRead) {
+    fn decided(&mut self, name: String, tool: &str, decision: &DecisionEvent) {
         if !Path::new(&decision.folder).starts_with(self.folder) {
             return;
         }
         let Ok(call) = decision.call(tool) else { return };
         match (decision.ruling, decision.step.as_deref()) {
-            (RulingRead::Question, _) => {
+            (Ruled::Question, _) => {
                 self.asked.insert(name, Question { call, guarded: decision.is_guarded() });
             }
-            (RulingRead::Refusal, Some("hook-deny")) => {
+            (Ruled::Refusal, Some("hook-deny")) => {
                 self.past.push(Past { name, call, answer: PastAnswer::No });
             }
             _ => {}
         }
     }
 
-    fn answered(&mut self, name: String, answer: &AnswerRead) {
+    fn answered(&mut self, name: String, answer: &AnswerEvent) {
         let Some(Question { call, guarded }) = self.asked.remove(&name) else { return };
-        match answer.choice.as_str() {
+        match &*answer.choice {
             "yes" | "session" | "always" if !guarded && is_of_a_person(answer) => {
                 self.past.push(Past { name, call, answer: PastAnswer::Yes });
             }
             "no" => self.past.push(Past { name, call, answer: PastAnswer::No }),
-            // Silence is nobody's word.
+            // Silence is no answer of a person.
             _ => {}
         }
     }
@@ -76,9 +77,10 @@ impl<'a> Questions<'a> {
     }
 }
 
-/// Whether a person chose it: neither a hook nor the judge, which an older record has as a program of that name.
-fn is_of_a_person(answer: &AnswerRead) -> bool {
-    match answer.by.via.as_str() {
+/// Returns true if a person chose it: neither a hook nor the judge, which an older record has as a program of that
+/// name.
+fn is_of_a_person(answer: &AnswerEvent) -> bool {
+    match &*answer.by.via {
         "hook" | "judge" => false,
         "embedder" => answer.by.who.as_deref() != Some("judge"),
         _ => true,

@@ -1,8 +1,7 @@
-//! What the machine's own files say about accounts: where a home is, who is in a group.
+//! Accounts, as the machine's own files describe them: home directories and members of groups.
 //!
-//! Read as text, since a program of one file has no name service. Promise: what is not found there is not known, and what
-//! is not known is nobody's.
-//! [passwd(5)](https://man7.org/linux/man-pages/man5/passwd.5.html),
+//! Read as text, since a program of one file has no name service. Promise: what is not found there is not known, and
+//! what is not known belongs to no user. [passwd(5)](https://man7.org/linux/man-pages/man5/passwd.5.html),
 //! [group(5)](https://man7.org/linux/man-pages/man5/group.5.html)
 
 use std::fs;
@@ -18,7 +17,7 @@ pub fn home_of_account() -> Option<PathBuf> {
     home_in(&fs::read_to_string(PASSWD).ok()?, user)
 }
 
-/// Whether a group has no other member than this user.
+/// Returns true if a group has no other member than this user.
 pub(super) fn is_private_group(group: u32, user: u32) -> bool {
     let read = |file| fs::read_to_string(file).unwrap_or_default();
     is_private_in(&read(PASSWD), &read(GROUP), group, user)

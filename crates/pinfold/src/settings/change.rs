@@ -8,12 +8,12 @@ use super::file::{FileTrouble, Held, read, read_within};
 use super::locations::{Locations, SettingsFile};
 use super::trust::{Trust, TrustError};
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     /// The file.
     pub file: SettingsFile,
-    /// It was not so already.
+    /// The settings were changed.
     pub changed: bool,
 }
 
@@ -34,7 +34,7 @@ pub enum ChangeError {
         /// Why.
         trouble: FileTrouble,
     },
-    /// It is not what was looked at.
+    /// The file is not the one that was looked at.
     #[error("{0} was changed by somebody else meanwhile")]
     Other(String),
     /// The change was written; what follows it for trust was not.
@@ -42,7 +42,7 @@ pub enum ChangeError {
     Trust(#[from] TrustError),
 }
 
-/// New files are nobody else's business; a shared one takes what the umask gives.
+/// New files are private; a shared one takes what the umask gives.
 const OWN_MODE: u32 = 0o600;
 const SHARED_MODE: u32 = 0o666;
 
@@ -75,13 +75,13 @@ pub fn change(
 pub struct Proposal {
     /// The file.
     pub file: SettingsFile,
-    /// What stands there.
+    /// The text that is there.
     pub before: Option<String>,
-    /// What would; `None` when it is so already.
+    /// The text that would be; `None` when nothing changes.
     pub after: Option<String>,
 }
 
-/// What changes would come to. Nothing is written.
+/// Returns the result of changes. Nothing is written.
 ///
 /// # Errors
 /// [`ChangeError`].
@@ -146,7 +146,7 @@ fn replaced(
 enum Failed {
     Bad(BadSettings),
     File(FileTrouble),
-    /// It is not what was looked at.
+    /// The file is not the one that was looked at.
     Other,
 }
 

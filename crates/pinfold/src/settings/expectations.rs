@@ -16,9 +16,9 @@ use crate::shell::AssumedShells;
 /// An expectation that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// Where it stands.
+    /// The source.
     pub source: Source,
-    /// What was expected, and what is so: `Bash(git push)` is expected to be asked about, …
+    /// The expectation and the fact: `Bash(git push)` is expected to be asked about, …
     pub what: String,
 }
 
@@ -60,7 +60,7 @@ fn decision(
         Arc::new(Discard),
     )
     .map_err(|e| e.to_string())?;
-    let considered = session.consider(&raw).map_err(|bad| bad.to_string())?;
+    let considered = session.check(&raw).map_err(|bad| bad.to_string())?;
     Ok((considered.verdict.decision, considered.verdict.step))
 }
 

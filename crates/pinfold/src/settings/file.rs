@@ -16,7 +16,7 @@ use pinfold_paths::{
 use pinfold_policy::settings::LONGEST;
 use rustix::fs::{Mode, OFlags};
 
-/// What was found at the place of a file.
+/// The file at a place.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) bytes: Vec<u8>,
@@ -24,7 +24,7 @@ pub(crate) struct Found {
     pub(super) owner: u32,
     /// The group, by number.
     pub(super) group: u32,
-    /// How many names it has.
+    /// The number of its names.
     pub(super) links: u64,
     /// Permission bits.
     pub(super) mode: u32,
@@ -36,9 +36,9 @@ pub(crate) struct Found {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {mend}")]
 pub struct FileTrouble {
-    /// What stands in the way.
+    /// The obstacle.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub mend: &'static str,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn read_within(
     content(file, place.asked() == place.real()).map(Some)
 }
 
-/// Where a path of a project leads, links followed, as long as that is within the project.
+/// Resolves a path of a project, links followed, as long as it stays within the project.
 fn place_within(ambient: &Ambient, within: &Path, path: &Path) -> Result<Contained, FileTrouble> {
     let workspace = Workspace::open(ambient, within).map_err(|e| {
         trouble(
@@ -165,7 +165,7 @@ impl Held {
 
     /// Replaces the content in one step by what `change` makes of it; of a file that is missing it gets `None`. With
     /// `None` it stays. Writers wait for each other, and one that took no lock is noticed: then `change` is asked
-    /// again, so nothing that somebody else wrote is lost.
+    /// again, so nothing that another process wrote is lost.
     pub(super) fn replace<E: From<FileTrouble>>(
         &self,
         ambient: &Ambient,
@@ -224,9 +224,9 @@ impl Held {
     }
 }
 
-/// How often a change is made anew because somebody else wrote meanwhile.
+/// The number of times that a change is made anew because another process wrote meanwhile.
 const MOST_TRIES: usize = 64;
-/// How long another writer is waited for: far longer than any takes.
+/// The longest wait for another writer: far longer than any takes.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const BETWEEN_TRIES: Duration = Duration::from_millis(2);
 

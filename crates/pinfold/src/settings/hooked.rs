@@ -1,4 +1,5 @@
-//! The files that hooks and the judge of settings run: an agent that could write one would run what it likes outside of every wall.
+//! The files that hooks and the judge of settings run: an agent that could write one would run what it likes outside
+//! of every wall.
 //!
 //! Found are files that a command names, as program or as script; what those read in turn is not known.
 
@@ -23,7 +24,7 @@ pub(super) fn programs(merged: &Merged, folder: &Path, project: &Path) -> Vec<Pa
         HookKind::Command { command, args: Some(args), .. } => {
             std::iter::once(command.clone()).chain(args.iter().cloned()).collect()
         }
-        HookKind::Command { command, args: None, .. } => words(&told(command, project)),
+        HookKind::Command { command, args: None, .. } => known_words(&with_known_variables(command, project)),
         HookKind::Http { .. } => Vec::new(),
     });
     let mut found: Vec<PathBuf> = named.filter_map(|word| program(folder, &word)).collect();
@@ -33,7 +34,7 @@ pub(super) fn programs(merged: &Merged, folder: &Path, project: &Path) -> Vec<Pa
 }
 
 /// A command line as it is for a hook: the variables that it is told are known.
-fn told(command: &str, project: &Path) -> String {
+fn with_known_variables(command: &str, project: &Path) -> String {
     let project = project.to_string_lossy();
     let names = ["PINFOLD_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "PWD"];
     names.iter().fold(command.to_owned(), |command, name| {
@@ -42,7 +43,7 @@ fn told(command: &str, project: &Path) -> String {
 }
 
 /// The words of a command line that are known, through every launcher.
-fn words(command: &str) -> Vec<String> {
+fn known_words(command: &str) -> Vec<String> {
     let raw = RawCall::new("Bash", json!({"command": command}));
     let Ok(call) = ToolCall::parse_for_verdict(&raw) else { return Vec::new() };
     let claims = Claims::of(&call);
@@ -53,7 +54,7 @@ fn words(command: &str) -> Vec<String> {
         .collect()
 }
 
-/// The file, if it is one that is run, or would be if somebody made it.
+/// The file, if it is one that is run, or would be if it were made.
 fn program(folder: &Path, word: &str) -> Option<PathBuf> {
     let path = folder.join(word);
     let Ok(real) = path.canonicalize() else {

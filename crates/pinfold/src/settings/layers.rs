@@ -1,4 +1,4 @@
-//! Reads the settings files that it is pointed at, and says whom to believe.
+//! Reads the settings files of given locations, and decides which of them are trusted.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,7 +17,7 @@ use super::plan::Situation;
 use super::trust::Trust;
 use crate::session::Plan;
 
-/// What the settings of a session say.
+/// The settings of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     /// Each layer that says something, with what is believed of it.
@@ -132,8 +132,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Whether a person stands behind a file. Behind a project's files nobody does who has not said so, for just
-    /// this content; but for the local one when it is plainly the person's own.
+    /// Returns true if a person stands behind a file. Behind a project's files no person does who has not said so, for
+    /// just this content; but for the local one when it is plainly the person's own.
     fn trusted(&mut self, file: &SettingsFile, found: &Found) -> bool {
         let Some(project) = file.within.as_deref().map(Path::canonicalize) else { return true };
         let Ok(project) = project else { return false };
@@ -150,7 +150,7 @@ impl Reading<'_> {
     }
 }
 
-/// What an organisation deployed: nobody else could have written the file, or put another in its place.
+/// The settings that an organisation deployed: no other user could have written the file, or put another in its place.
 fn deployed(locations: &Locations, path: &Path, found: Found) -> Result<Found, FileTrouble> {
     let real = path.canonicalize().map_err(|e| trouble(e.to_string(), MEND_MANAGED))?;
     // Where the name stands and where it leads: in either somebody could put another file.

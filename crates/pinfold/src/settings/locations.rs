@@ -1,4 +1,4 @@
-//! Where settings files stand. Nothing is looked for in the environment: whoever starts a session says.
+//! Locations of settings files. Nothing is looked for in the environment: the caller that starts a session names them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,18 +15,18 @@ const MANAGED: &str = "/Library/Application Support/pinfold/managed-settings.jso
 #[cfg(not(target_os = "macos"))]
 const MANAGED: &str = "/etc/pinfold/managed-settings.json";
 
-/// Where the settings of a session stand. What is `None` is not looked at.
+/// The locations of a session's settings. A field that is `None` is not looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locations {
     /// The file of an organisation.
     pub managed: Option<PathBuf>,
-    /// Who has to own that file and its folder, by number: the superuser, but in tests.
+    /// The user that has to own that file and its folder, by number: the superuser, but in tests.
     pub managed_owner: u32,
     /// The folder of the project, absolute.
     pub project: Option<PathBuf>,
     /// The person's own file.
     pub user: Option<PathBuf>,
-    /// The record of which projects the person trusts; without one nobody is trusted.
+    /// The record of which projects the person trusts; without one no project is trusted.
     pub trust: Option<PathBuf>,
     /// The person's home, to show paths below it as `~/…`.
     pub home: Option<PathBuf>,
@@ -35,9 +35,9 @@ pub struct Locations {
 /// A settings file, whether it exists or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsFile {
-    /// Whose it is.
+    /// The layer that it belongs to.
     pub layer: Layer,
-    /// Where it stands.
+    /// The path.
     pub path: PathBuf,
     /// The folder that it must not lead out of.
     pub within: Option<PathBuf>,

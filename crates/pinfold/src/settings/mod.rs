@@ -1,4 +1,4 @@
-//! The settings files of a session: where they stand, what they say together, whom to believe, how they change.
+//! The settings files of a session: their locations, what they say together, which are trusted, how they change.
 //!
 //! Nothing here decides about a call: [`load`] reads the files that [`Locations`] point at and merges them, by
 //! [`pinfold_policy::merge()`]. A file that is missing says nothing; one that cannot be read in full stops the start.

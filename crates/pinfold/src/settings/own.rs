@@ -1,7 +1,7 @@
-//! What is the person's own: a local file of a project, and the folders of their settings and their trust.
+//! The person's own files: a local file of a project, and the folders of their settings and their trust.
 //!
-//! Promise: nothing that a repository can bring along, or that another account can write, counts as the person's word. What
-//! cannot be told counts as a repository's.
+//! Promise: nothing that a repository can bring along, or that another account can write, counts as the person's word.
+//! What cannot be told counts as a repository's.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -15,8 +15,9 @@ use super::file::{FileTrouble, Found, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
 use super::tracked::is_tracked;
 
-/// A local file of nobody else: named plainly and by one name, written by this person or the superuser alone, as its folder
-/// is. The files of a clone belong to the person who cloned it, so that what a repository may hold is not meant here.
+/// A local file of no other user: named plainly and by one name, written by this person or the superuser alone, as its
+/// folder is. The files of a clone belong to the person who cloned it, so that what a repository may hold is not meant
+/// here.
 pub(super) fn is_own(project: &Path, file: &SettingsFile, found: &Found) -> bool {
     file.layer == Layer::Local && is_own_path(&project.join(&*file.shown), found)
 }
@@ -34,14 +35,14 @@ fn is_written_by_me_alone(metadata: &Metadata) -> bool {
     is_written_by_me(metadata.uid(), metadata.gid(), metadata.mode())
 }
 
-/// Whether only this person and the superuser can write what has this owner, group and mode.
+/// Returns true if only this person and the superuser can write what has this owner, group and mode.
 fn is_written_by_me(owner: u32, group: u32, mode: u32) -> bool {
     let me = rustix::process::geteuid().as_raw();
     (owner == me || owner == 0) && mode & 0o002 == 0 && (mode & 0o020 == 0 || is_private_group(group, me))
 }
 
-/// Whether a file in a project is the person's own by what holds for the local settings file, and has this content. A
-/// program that keeps such a file in the project says nothing about where it came from.
+/// Returns true if a file in a project is the person's own by what holds for the local settings file, and has this
+/// content. A program that keeps such a file in the project says nothing about where it came from.
 #[must_use]
 pub fn is_persons_own(ambient: &Ambient, project: &Path, path: &Path, content: &[u8]) -> bool {
     let (Ok(real), Ok(below)) = (project.canonicalize(), path.strip_prefix(project)) else { return false };
@@ -52,8 +53,8 @@ pub fn is_persons_own(ambient: &Ambient, project: &Path, path: &Path, content: &
     }
 }
 
-/// Whether the local settings file will be the person's own once pinfold has written it: it is, or it is not there and no
-/// repository may hold it.
+/// Returns true if the local settings file will be the person's own once pinfold has written it: it is, or it is not
+/// there and no repository may hold it.
 #[must_use]
 pub fn will_be_own(ambient: &Ambient, project: &Path, path: &Path, before: Option<&[u8]>) -> bool {
     match before {
@@ -63,8 +64,9 @@ pub fn will_be_own(ambient: &Ambient, project: &Path, path: &Path, before: Optio
 }
 
 impl Locations {
-    /// Whether a place lies in the project by its real path, where nothing is the person's own because of its name. What
-    /// holds a home has the person's own beneath it: it is no project, and is not granted unless that is said twice.
+    /// Returns true if a place lies in the project by its real path, where nothing is the person's own because of its
+    /// name. What holds a home has the person's own beneath it: it is no project, and is not granted unless that is
+    /// said twice.
     #[must_use]
     pub fn is_in_project(&self, place: &Path) -> bool {
         let Some(Ok(project)) = self.project.as_deref().map(Path::canonicalize) else { return false };
@@ -73,7 +75,7 @@ impl Locations {
         !homes.any(|home| home.starts_with(&project)) && really(place).starts_with(&project)
     }
 
-    /// That a folder of the person's own is not one of the project's.
+    /// Checks that a folder of the person's own is not one of the project's.
     pub(super) fn hold_apart(&self, file: &Path) -> Result<(), FileTrouble> {
         let Some(folder) = file.parent() else { return Ok(()) };
         // The usual place, under a home that no variable names, may be a link into a project of the person's.
@@ -86,10 +88,10 @@ impl Locations {
     }
 }
 
-/// Where the person's settings stand below home, where no variable says otherwise.
+/// The person's settings folder below home, where no variable names another.
 const USUAL: &str = ".config/pinfold";
 
-/// Where a path leads, with what is missing at its end as it is written.
+/// Resolves a path, with what is missing at its end as it is written.
 fn really(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
     let Some((part, real)) = found else { return path.to_owned() };

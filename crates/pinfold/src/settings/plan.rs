@@ -16,7 +16,7 @@ use crate::declared;
 use crate::profile::Profile;
 use crate::session::Plan;
 
-/// Where a session stands when settings are applied to it.
+/// The situation of a session when settings are applied to it.
 #[derive(Debug, Clone, Default)]
 pub struct Situation {
     /// The root of the project: where `/` in a rule starts.
@@ -33,11 +33,11 @@ pub struct Situation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {what}; {mend}")]
 pub struct NotApplied {
-    /// Where it stands.
+    /// The source.
     pub at: String,
-    /// What is wrong, in one clause.
+    /// The error, in one clause.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub mend: String,
 }
 
@@ -98,15 +98,15 @@ impl Plan {
         })
     }
 
-    /// The plan as [`Plan::for_folder`] means it, as far as nobody chose otherwise: what is in the folder needs no
-    /// question, and neither does a command that is held to it.
+    /// The plan as [`Plan::for_folder`] means it, as far as settings choose nothing else: what is in the folder needs
+    /// no question, and neither does a command that is held to it.
     #[must_use]
     pub fn where_the_folder_is_granted(self, merged: &Merged) -> Self {
         self.entered(WayIn::OwnTools, merged)
     }
 
-    /// Returns the plan with the defaults of a way in for what settings and flags leave open. [`Plan::with_settings`] alone
-    /// decides as [`WayIn::Check`].
+    /// Returns the plan with the defaults of a way in for what settings and flags leave open. [`Plan::with_settings`]
+    /// alone decides as [`WayIn::Check`].
     #[must_use]
     pub fn entered(self, way: WayIn, merged: &Merged) -> Self {
         let policy = entered(self.policy, way, merged, &self.principal);
@@ -164,8 +164,8 @@ fn place_of(text: &str, plan: &Plan, situation: &Situation) -> PathBuf {
     }
 }
 
-/// How much may be written: what settings say about the sandbox holds for file tools as for processes. `off` takes walls
-/// away and nothing else.
+/// The access that settings give: what they say about the sandbox holds for file tools as for processes. `off` takes
+/// walls away and nothing else.
 fn access(merged: &Merged, own: Access) -> Access {
     match (own, merged.sandbox.mode.as_ref().map(|mode| mode.value)) {
         (Access::ReadOnly, _) | (_, Some(SandboxMode::ReadOnly)) => Access::ReadOnly,

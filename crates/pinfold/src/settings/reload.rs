@@ -29,7 +29,7 @@ pub struct Watched<T> {
 
 struct State<T> {
     stamps: Vec<[Option<Stamp>; 2]>,
-    /// What held when all files could be read last.
+    /// The policy of the last time that all files could be read.
     good: Merged,
     made: Arc<T>,
     trouble: Option<Arc<SettingsError>>,
@@ -63,7 +63,7 @@ impl<T> Watched<T> {
         Ok(Self { ambient, locations, files, flags, make: Box::new(make), state: Mutex::new(state) })
     }
 
-    /// What holds now: to be asked for once a decision, and kept for all of it.
+    /// The policy that holds now: to be asked for once a decision, and kept for all of it.
     pub fn now(&self) -> Arc<T> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = stamps(&self.files);

@@ -1,4 +1,4 @@
-//! Whether a repository may hold a file: then it came with the repository, whatever its name says.
+//! Files that a repository may hold: they came with the repository, whatever their names say.
 //!
 //! Promise: `false` only when that is certain; whatever cannot be read or understood counts as tracked, and so does all
 //! that lies in a repository of another kind than git's. The index is read as bytes; no git is started.
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-/// By what repositories are known whose lists of files are not read here: Mercurial, Subversion, Jujutsu, Sapling, Bazaar,
-/// Darcs, Pijul, Fossil, CVS, Perforce, Plastic, Team Foundation, Got, Monotone, `repo`.
+/// By what repositories are known whose lists of files are not read here: Mercurial, Subversion, Jujutsu, Sapling,
+/// Bazaar, Darcs, Pijul, Fossil, CVS, Perforce, Plastic, Team Foundation, Got, Monotone, `repo`.
 const OTHER_REPOSITORIES: [&str; 20] = [
     ".hg",
     ".svn",
@@ -35,7 +35,7 @@ const OTHER_REPOSITORIES: [&str; 20] = [
     ".repo",
 ];
 
-/// Whether a repository may hold `path`, which is canonical. `false` when none does.
+/// Returns true if a repository may hold `path`, which is canonical.
 pub(super) fn is_tracked(path: &Path) -> bool {
     is_in_another_repository(path) || is_tracked_by_git(path)
 }
@@ -71,7 +71,7 @@ fn git_directory(top: &Path) -> Option<PathBuf> {
     Some(top.join(pointer.strip_prefix("gitdir: ")?.trim_end_matches('\n')))
 }
 
-/// Whether the index names a path; `None` when that cannot be told.
+/// Returns true if the index names a path; `None` when that cannot be told.
 fn index_holds(git: &Path, name: &[u8]) -> Option<bool> {
     for entry in fs::read_dir(git).ok()? {
         // The rest of a split index stands in another file.

@@ -1,6 +1,6 @@
 //! Which files of a project a person trusts: by folder and by content.
 //!
-//! Promise: a file that changed by one byte is not trusted any more; a record that cannot be read trusts nobody.
+//! Promise: a file that changed by one byte is not trusted any more; a record that cannot be read trusts nothing.
 //! Trap: the record must lie outside every folder that an agent can write.
 
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub enum TrustError {
         /// Why.
         trouble: FileTrouble,
     },
-    /// A file of the project cannot be understood, so nobody can know what is trusted.
+    /// A file of the project cannot be understood, so that it is not known what is trusted.
     #[error(transparent)]
     Bad(#[from] pinfold_policy::BadSettings),
 }
@@ -62,17 +62,17 @@ pub struct TrustedFolder {
     pub files: Vec<(String, bool)>,
 }
 
-/// What would count of a project's files that does not count now.
+/// The parts of a project's files that would count and do not count now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Widening {
-    /// What each of them would widen, in words: `allow Bash(make)`.
+    /// The effects that each of them would widen, in words: `allow Bash(make)`.
     pub what: Vec<String>,
     /// The files, with the content that was looked at, by which they will be known again.
     seen: Vec<(SettingsFile, String)>,
 }
 
 impl Trust {
-    /// The record of these locations. One that lies in the project is a repository's, and trusts nobody.
+    /// The record of these locations. One that lies in the project is a repository's, and trusts nothing.
     ///
     /// # Errors
     /// As those of [`Trust::read`].
@@ -82,10 +82,10 @@ impl Trust {
         Self::read(ambient, path)
     }
 
-    /// Reads the record. Where there is none nobody is trusted.
+    /// Reads the record. Where there is none nothing is trusted.
     ///
     /// # Errors
-    /// When it cannot be understood, or others could have written it. Nobody is trusted then.
+    /// When it cannot be understood, or other users could have written it. Nothing is trusted then.
     pub fn read(ambient: &Ambient, path: &Path) -> Result<Self, FileTrouble> {
         let Some(found) = read(ambient, path)? else { return Ok(Self::default()) };
         if found.owner != rustix::process::geteuid().as_raw() || found.mode & 0o022 != 0 {
@@ -104,7 +104,7 @@ impl Trust {
         }
     }
 
-    /// Whether a file of this canonical folder is trusted with just this content.
+    /// Returns true if a file of this canonical folder is trusted with just this content.
     #[must_use]
     pub fn covers(&self, project: &Path, file: &SettingsFile, content: &[u8]) -> bool {
         let known = project.to_str().and_then(|project| self.record.projects.get(project));
@@ -233,8 +233,8 @@ impl Widening {
         Ok(widening)
     }
 
-    /// The same for a file of the project that another program reads, where `found` says of its content what would count.
-    /// It is trusted with the rest, by its content.
+    /// The same for a file of the project that another program reads, where `found` says of its content what would
+    /// count. It is trusted with the rest, by its content.
     ///
     /// # Errors
     /// [`TrustError`]: it cannot be read.

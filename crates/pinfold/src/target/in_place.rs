@@ -8,11 +8,11 @@ use pinfold_paths::{Copied, DeedError, Kind, Opening, Owner, SetTime};
 use super::{WriteTarget, failure};
 use crate::outcome::Failure;
 
-/// What keeps its content to one name: a file with others would go on to be changed, or to show, elsewhere.
+/// Checks that the content has one name: a file with others would go on to be changed, or to show, elsewhere.
 const ONE_NAME: Option<u64> = Some(1);
 
 impl WriteTarget {
-    /// Whether the place lies inside the line; else somebody consented to it.
+    /// Returns true if the place lies inside the line; else an approver consented to it.
     pub fn is_inside(&self) -> bool {
         self.inside
     }
@@ -89,7 +89,7 @@ impl WriteTarget {
     }
 
     /// Gives the name `to` to a new file with the content that was read here before, and takes the name here away: so
-    /// that whoever has the file open here does not have that one.
+    /// that a process which has the file open here does not have that one.
     ///
     /// # Errors
     /// As the place answers.

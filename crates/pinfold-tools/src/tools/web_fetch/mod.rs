@@ -114,7 +114,7 @@ impl Fetch<'_> {
             Method::Head => "HEAD",
         };
         let raw = RawCall::new("WebFetch", json!({"url": to.to_string(), "method": method}));
-        let asks = |raw| self.session.consider(raw).map(|found| found.verdict.decision == Decision::Ask);
+        let asks = |raw| self.session.check(raw).map(|found| found.verdict.decision == Decision::Ask);
         if asks(&raw).unwrap_or(true) {
             return Err(told("a person has to be asked about it"));
         }

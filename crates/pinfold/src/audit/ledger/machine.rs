@@ -14,7 +14,7 @@ pub const NAME: &str = "machine";
 /// More than a name takes.
 const LONGEST: u64 = 64;
 
-/// The name of this machine. Made by whoever needs it first.
+/// The name of this machine. The first process that needs it makes it.
 pub(super) fn name(directory: &Directory) -> io::Result<String> {
     if let Some(known) = known(directory)? {
         return Ok(known);

@@ -1,13 +1,15 @@
 //! The journal of a machine: one chain of lines, written by many processes and threads at once.
 //!
 //! An append takes an advisory lock on the file, makes sure that it still knows its end (by size and identity; it
-//! looks when somebody else has written), seals the line to the one before and writes it by one write. A line that could
-//! not be written whole is taken back before the lock is let go: a full disk refuses a call, it does not break the
-//! chain. What somebody left unfinished who was killed is closed off and noted, never merged with what comes next.
+//! looks when another process has written), seals the line to the one before and writes it by one write. A line that
+//! could not be written whole is taken back before the lock is let go: a full disk refuses a call, it does not break
+//! the chain. The unfinished line of a process that was killed is closed off and noted, never merged with what comes
+//! next.
 //!
-//! Traps: nothing is flushed to the disk line by line, only at rotation: a machine that loses its power may lose the last
-//! lines, and with them nothing says that they were there. And a chain shows that lines were changed, not by whom:
-//! whoever can write the file can make a new chain, which only a head that is kept elsewhere tells from the old one.
+//! Traps: nothing is flushed to the disk line by line, only at rotation: a machine that loses its power may lose the
+//! last lines, and with them nothing says that they were there. And a chain shows that lines were changed, not by
+//! which user: a user who can write the file can make a new chain, which only a head that is kept elsewhere tells from
+//! the old one.
 
 mod machine;
 mod place;
@@ -25,21 +27,22 @@ use std::time::{Duration, Instant};
 use pinfold_paths::Ambient;
 use pinfold_policy::settings::RecordSettings;
 
-use self::place::{Directory, Identity};
+use self::place::{Directory, FileIdentity};
 use self::tail::Tail;
+use super::event::{AuditEvent, NoteEvent};
 use super::journal::Journal;
-use super::record::{NoteTold, Record, RecordKind};
+use super::record::Record;
 use super::seal::{Hash, seal};
 
 pub use self::machine::NAME as MACHINE;
 pub use self::place::{RECORD, files, opened};
 
-/// How large the record may grow.
+/// The limits of the record's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// A file is put aside before it is larger than this, in bytes. A single line may be longer.
     pub max_size: u64,
-    /// How many files are kept beside the one that is written.
+    /// The number of files that are kept beside the one that is written.
     pub keep: u32,
 }
 
@@ -60,14 +63,14 @@ impl From<&RecordSettings> for Limits {
     }
 }
 
-/// How long the lock is waited for. It is held for microseconds, and for some milliseconds at rotation: whoever holds it
-/// longer has been stopped in the middle.
+/// The longest wait for the lock. It is held for microseconds, and for some milliseconds at rotation: a process that
+/// holds it longer has been stopped in the middle.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a file that does not grow is believed to be the one that is written.
+/// The time for which a file that does not grow is taken for the one that is written.
 const SEEN_FOR: Duration = Duration::from_millis(50);
 
-/// How often the file may turn out to be another one before something is wrong.
+/// The number of times that the file may turn out to be another one before something is wrong.
 const MOST_TRIES: usize = 100;
 
 /// The journal of a machine. May be shared by threads; processes share its files.
@@ -84,13 +87,13 @@ struct Open {
     directory: Directory,
     machine: String,
     file: File,
-    identity: Identity,
-    /// When it was last seen to be the one that is written.
+    identity: FileIdentity,
+    /// The last time that it was seen to be the one that is written.
     seen: Instant,
     end: End,
 }
 
-/// Where a file ends, and the chain with it.
+/// The end of a file, and of the chain with it.
 #[derive(Debug, Clone, Copy)]
 struct End {
     size: u64,
@@ -99,11 +102,11 @@ struct End {
 }
 
 impl Ledger {
-    /// The journal in `directory`, which is made if it is missing. Opened at once, so that what is wrong with it is told
-    /// before anything else happens.
+    /// The journal in `directory`, which is made if it is missing. Opened at once, so that what is wrong with it is
+    /// told before anything else happens.
     ///
     /// # Errors
-    /// When the directory or the file cannot be used: it belongs to somebody else, or is a link.
+    /// When the directory or the file cannot be used: it belongs to another user, or is a link.
     pub fn open(ambient: &Ambient, directory: impl Into<PathBuf>, limits: Limits) -> io::Result<Self> {
         let ledger = Self::at(ambient, directory, limits);
         *ledger.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(Open::new(&ledger.directory)?);
@@ -115,7 +118,7 @@ impl Ledger {
         Self { directory: directory.into(), limits, state: Mutex::new(None) }
     }
 
-    /// Where it is kept.
+    /// The file.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -158,7 +161,7 @@ impl Journal for Ledger {
 }
 
 fn object(record: &Record) -> io::Result<Vec<u8>> {
-    /// What most lines take.
+    /// The usual length of a line.
     const USUAL: usize = 1024;
     let mut object = Vec::with_capacity(USUAL);
     serde_json::to_writer(&mut object, record)?;
@@ -213,8 +216,8 @@ impl Open {
         let longer: usize = objects.iter().map(|object| object.len() + SEAL).sum();
         let longer = u64::try_from(longer + NOTE).unwrap_or(u64::MAX);
         if end.size > 0 && end.size.saturating_add(longer) > limits.max_size {
-            let told = NoteTold { note: "aside", bytes: end.size, after: None };
-            *end = end.append(file, machine, &mut [note(told)?])?;
+            let event = NoteEvent { note: "aside".into(), bytes: end.size, after: None };
+            *end = end.append(file, machine, &mut [note(event)?])?;
             directory.put_aside(file, limits.keep)?;
             return Ok(Put::Elsewhere);
         }
@@ -233,8 +236,8 @@ impl End {
         };
         let end = Self { size, head, seq };
         let Some(torn) = torn else { return Ok(end) };
-        let told = NoteTold { note: "torn", bytes: torn.bytes, after: Some(head.to_string()) };
-        let mut line = note(told)?;
+        let event = NoteEvent { note: "torn".into(), bytes: torn.bytes, after: Some(head.to_string()) };
+        let mut line = note(event)?;
         let closed = Self { head: torn.hash, ..end }.sealed(&mut line, machine);
         line.insert(0, b'\n');
         write_all(file, end.size, &line)?;
@@ -281,10 +284,10 @@ fn length(text: &[u8]) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX)
 }
 
-/// What the journal says about itself.
-fn note(told: NoteTold) -> io::Result<Vec<u8>> {
+/// An event of the journal itself.
+fn note(event: NoteEvent) -> io::Result<Vec<u8>> {
     let (journal, pinfold) = (Arc::from("journal"), Arc::from("pinfold"));
-    object(&Record::of_session(&journal, &pinfold, RecordKind::Note(told)))
+    object(&Record::of_session(&journal, &pinfold, AuditEvent::Note(event)))
 }
 
 /// The most that a seal adds to a line.

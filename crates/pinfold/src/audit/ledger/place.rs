@@ -20,10 +20,10 @@ const ENDING: &str = ".jsonl";
 
 /// Which file it is, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity(u64, u64);
+pub(super) struct FileIdentity(u64, u64);
 
-impl Identity {
-    fn of(stat: &Stat) -> Self {
+impl FileIdentity {
+    fn new(stat: &Stat) -> Self {
         Self(stat.st_dev, stat.st_ino)
     }
 }
@@ -52,10 +52,10 @@ impl Directory {
     }
 
     /// The file that is written, for appending and reading. Made if it is missing.
-    pub(super) fn record(&self) -> io::Result<(File, Identity)> {
+    pub(super) fn record(&self) -> io::Result<(File, FileIdentity)> {
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
         let (file, stat) = self.file(OsStr::new(RECORD), flags)?;
-        Ok((file, Identity::of(&stat)))
+        Ok((file, FileIdentity::new(&stat)))
     }
 
     /// Opens a file of the directory, if it is a plain one of this user's, under this name alone.
@@ -92,10 +92,10 @@ impl Directory {
         }
     }
 
-    /// Whether that file is still the one that is written.
-    pub(super) fn is_written(&self, identity: Identity) -> io::Result<bool> {
+    /// Returns true if that file is still the one that is written.
+    pub(super) fn is_written(&self, identity: FileIdentity) -> io::Result<bool> {
         match rustix::fs::statat(&self.0, RECORD, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Identity::of(&stat) == identity),
+            Ok(stat) => Ok(FileIdentity::new(&stat) == identity),
             Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(errno.into()),
         }
@@ -162,7 +162,7 @@ fn number(name: &str) -> Option<u64> {
 /// The files of the record in `directory`, in the order of the chain. None when nothing was recorded yet.
 ///
 /// # Errors
-/// When the directory cannot be read, or belongs to somebody else.
+/// When the directory cannot be read, or belongs to another user.
 pub fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut current = None;

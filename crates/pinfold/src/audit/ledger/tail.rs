@@ -11,7 +11,7 @@ use super::super::seal::{Hash, read_seal};
 pub(super) struct Tail {
     /// The last whole line.
     pub(super) last: Option<Last>,
-    /// What stands behind it.
+    /// The rest behind it.
     pub(super) torn: Option<Torn>,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Tail {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Last {
     pub(super) hash: Hash,
-    /// Its number; 0 for one that was not sealed: of version 1, or of somebody else.
+    /// Its number; 0 for one that was not sealed: of version 1, or of another program.
     pub(super) seq: u64,
 }
 

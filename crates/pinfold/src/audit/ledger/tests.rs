@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
-use super::super::record::{OutcomeTold, RecordKind};
+use super::super::event::{AuditEvent, OutcomeEvent};
 use super::super::verify::{Verified, verify};
 use super::*;
 
@@ -38,7 +38,7 @@ impl Bed {
 }
 
 fn some(ms: u64) -> Record {
-    let kind = RecordKind::Outcome(OutcomeTold { end: "done", ms, ..OutcomeTold::default() });
+    let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
     Record::of_session(&Arc::from("s"), &Arc::from("main"), kind)
 }
 

@@ -16,9 +16,9 @@ pub(super) type Found = (u64, Option<Vec<u8>>);
 /// The whole lines of a file that were not handed out yet, the last one first.
 pub(super) struct Backwards<'a> {
     file: &'a File,
-    /// Where the last of them ends: behind its line feed.
+    /// The end of the last of them: behind its line feed.
     end: u64,
-    /// What was read last, and where that begins.
+    /// The block that was read last, and where it begins.
     block: Vec<u8>,
     at: u64,
 }
@@ -31,7 +31,7 @@ impl<'a> Backwards<'a> {
         Ok(lines)
     }
 
-    /// Where the whole lines end that were not handed out.
+    /// The end of the whole lines that were not handed out.
     pub(super) fn end(&self) -> u64 {
         self.end
     }

@@ -5,36 +5,37 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::{AnswerRead, DecisionRead, Line, RulingRead, Says};
+use super::Line;
+use crate::audit::event::{AnswerEvent, AuditEvent, DecisionEvent, Ruled};
 
 /// A call that was decided about.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// Its name: `SESSION:ID`.
     pub name: String,
-    /// When it was first decided about.
+    /// The time of the first decision about it.
     pub at: Option<Timestamp>,
     /// Which session.
     pub session: String,
-    /// Who called.
+    /// The principal that called.
     pub principal: String,
     /// The agents from the main loop down to who called; empty where that is the main loop.
     pub agents: Vec<String>,
     /// The tool.
     pub tool: String,
-    /// How it was judged, with all its parts: as it was last asked about, or as it was let through or refused without.
-    pub judged: DecisionRead,
-    /// What the gate answered in the end. A question: nobody has answered it.
-    pub ruling: RulingRead,
+    /// The judgement with all its parts: of the last question, or of the decision where it was not asked about.
+    pub judged: DecisionEvent,
+    /// The last ruling of the gate. A question: it is not answered.
+    pub ruling: Ruled,
     /// The line that settled the question, where there was one and it was settled.
-    pub settled: Option<DecisionRead>,
-    /// How often it was asked about: more than once where it changed while somebody thought.
+    pub settled: Option<DecisionEvent>,
+    /// The number of questions: more than one where the call changed while an approver decided.
     pub asked: u64,
-    /// What was answered.
-    pub answers: Vec<AnswerRead>,
+    /// The answer.
+    pub answers: Vec<AnswerEvent>,
 }
 
-/// What the lines about a call have in common.
+/// The fields that the lines about a call have in common.
 struct About {
     at: Option<Timestamp>,
     session: String,
@@ -44,24 +45,24 @@ struct About {
 }
 
 impl Call {
-    fn of(name: String, about: About, judged: DecisionRead) -> Self {
+    fn of(name: String, about: About, judged: DecisionEvent) -> Self {
         let About { at, session, principal, agents, tool } = about;
-        let (ruling, asked) = (judged.ruling, u64::from(judged.ruling == RulingRead::Question));
+        let (ruling, asked) = (judged.ruling, u64::from(judged.ruling == Ruled::Question));
         let (settled, answers) = (None, Vec::new());
         Self { name, at, session, principal, agents, tool, judged, ruling, settled, asked, answers }
     }
 
     /// One more decision about what was asked about.
-    fn decided(&mut self, decision: DecisionRead) {
+    fn decided(&mut self, decision: DecisionEvent) {
         self.ruling = decision.ruling;
-        if decision.ruling == RulingRead::Question {
+        if decision.ruling == Ruled::Question {
             self.asked += 1;
             self.judged = decision;
             return;
         }
         // Rules changed while somebody thought: it was judged anew. What a yes grants lets the call itself through too, and
         // changes nothing of its having been asked about.
-        let by_answer = decision.ruling == RulingRead::Permit && !self.answers.is_empty();
+        let by_answer = decision.ruling == Ruled::Permit && !self.answers.is_empty();
         if decision.decision != self.judged.decision && !by_answer {
             self.judged = decision.clone();
         }
@@ -72,7 +73,7 @@ impl Call {
 /// Puts the lines about a call together, as they come.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// Those that are asked about, in the order in which they were.
+    /// The calls that are asked about, in the order of the questions.
     open: HashMap<String, (u64, Call)>,
     next: u64,
 }
@@ -81,26 +82,26 @@ impl Calls {
     /// Takes the next line. Comes back with a call that is decided for good.
     pub fn take(&mut self, line: Line) -> Option<Call> {
         let name = line.call();
-        let Line { at, session, principal, agents, tool, says, .. } = line;
-        match says {
-            Says::Decision(decision) => {
+        let Line { at, session, principal, agents, tool, event, .. } = line;
+        match event {
+            AuditEvent::Decision(decision) => {
                 self.decided(name, About { at, session, principal, agents, tool }, *decision)
             }
-            Says::Answer(answer) => {
+            AuditEvent::Answer(answer) => {
                 let (_, call) = self.open.get_mut(&name?)?;
                 call.answers.push(*answer);
                 None
             }
             // An agent that asks in a dialog of its own tells no answer: that it went on is one.
-            Says::Outcome(_) => {
+            AuditEvent::Outcome(_) => {
                 let (_, call) = self.open.remove(&name?)?;
-                Some(Call { ruling: RulingRead::Permit, ..call })
+                Some(Call { ruling: Ruled::Permit, ..call })
             }
             _ => None,
         }
     }
 
-    fn decided(&mut self, name: Option<String>, about: About, decision: DecisionRead) -> Option<Call> {
+    fn decided(&mut self, name: Option<String>, about: About, decision: DecisionEvent) -> Option<Call> {
         let known = name.as_ref().and_then(|name| self.open.remove(name));
         let (at, call) = if let Some((at, mut call)) = known {
             call.decided(decision);
@@ -111,7 +112,7 @@ impl Calls {
             (self.next, Call::of(called, about, decision))
         };
         match name {
-            Some(name) if call.ruling == RulingRead::Question => {
+            Some(name) if call.ruling == Ruled::Question => {
                 self.open.insert(name, (at, call));
                 None
             }
@@ -119,7 +120,7 @@ impl Calls {
         }
     }
 
-    /// The calls that were asked about and never decided: nobody has answered, or not yet.
+    /// The calls that were asked about and never decided: there was no answer, or not yet.
     pub fn open(self) -> Vec<Call> {
         let mut open: Vec<(u64, Call)> = self.open.into_values().collect();
         open.sort_unstable_by_key(|(at, _)| *at);
@@ -148,7 +149,7 @@ mod tests {
     }
 
     /// Name, ruling, rule, how often asked and answered, of each call in the order in which they are settled.
-    fn told(lines: &[Line]) -> Vec<(String, RulingRead, String, u64, usize)> {
+    fn told(lines: &[Line]) -> Vec<(String, Ruled, String, u64, usize)> {
         let mut calls = Calls::default();
         let mut all: Vec<Call> = lines.iter().filter_map(|line| calls.take(line.clone())).collect();
         all.extend(calls.open());
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_call_is_one_however_many_lines_it_has() {
-        use RulingRead::{Permit, Question, Refusal};
+        use Ruled::{Permit, Question, Refusal};
         let lines = [
             decision(1, "ask", "question", "a"),
             decision(2, "allow", "permit", "b"),

@@ -1,4 +1,4 @@
-//! What a name means that was printed somewhere: a call, what the kernel refused, a run.
+//! Names of calls, kernel refusals and runs, looked up in the record.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -6,10 +6,9 @@ use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 
-use super::{
-    Call, Calls, DenialRead, EndRead, Line, NotWrittenRead, OutcomeRead, Read, Reader, RulingRead, Says,
-    StartRead,
-};
+use super::{Call, Calls, Line, Read, Reader};
+use crate::audit::event::{AuditEvent, EndEvent, NotWrittenEvent, OutcomeEvent, Ruled, StartEvent};
+use crate::denial::Denial;
 
 /// A name, taken apart. The name of the session can be shortened as long as it fits one alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub struct Name {
     of: Of,
 }
 
-/// What of the session.
+/// The part of the session that a name means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     /// `SESSION`: a run, or a session of an agent.
@@ -35,51 +34,51 @@ enum Of {
     WayOut(u64),
 }
 
-/// What has a name.
+/// The thing that has a name.
 #[derive(Debug, Clone)]
 pub enum Found {
     /// A call, and all that was recorded about it.
-    Call(Box<Told>),
-    /// What the kernel refused to the shell of a call.
-    OfCall(Box<DenialRead>, Box<Told>),
-    /// What it refused to a run.
-    OfRun(Box<DenialRead>, Box<Ran>),
+    Call(Box<CallHistory>),
+    /// A refusal of the kernel to the shell of a call.
+    OfCall(Box<Denial>, Box<CallHistory>),
+    /// A refusal of the kernel to a run.
+    OfRun(Box<Denial>, Box<RunHistory>),
     /// A run.
-    Run(Box<Ran>),
+    Run(Box<RunHistory>),
 }
 
 /// A call, and all that was recorded about it.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct CallHistory {
     /// The call.
     pub call: Call,
     /// Rules that were given for good and not written.
-    pub not_written: Vec<NotWrittenRead>,
-    /// How its deed ended.
-    pub outcome: Option<OutcomeRead>,
+    pub not_written: Vec<NotWrittenEvent>,
+    /// The end of its operation.
+    pub outcome: Option<OutcomeEvent>,
 }
 
 /// A run, and all that was recorded about it.
 #[derive(Debug, Clone, Default)]
-pub struct Ran {
+pub struct RunHistory {
     /// Its name.
     pub session: String,
-    /// When it began.
+    /// The time of its start.
     pub at: Option<Timestamp>,
-    /// How it began.
-    pub start: Option<StartRead>,
-    /// What was refused to it.
-    pub refused: Vec<DenialRead>,
+    /// Its start.
+    pub start: Option<StartEvent>,
+    /// The refusals to it.
+    pub refused: Vec<Denial>,
     /// The calls that its processes made, by name.
     pub calls: Vec<String>,
-    /// How it ended; none while it runs.
-    pub end: Option<EndRead>,
+    /// Its end; none while it runs.
+    pub end: Option<EndEvent>,
 }
 
 /// Why a name means nothing, or too much.
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
-    /// It is no name.
+    /// The text is no name.
     #[error("`{0}` is no name of the record")]
     NoName(String),
     /// Nothing has that name.
@@ -98,7 +97,7 @@ pub enum NotFound {
     Unreadable(#[from] io::Error),
 }
 
-/// How many names are told that a beginning fits.
+/// The most names that are listed for one beginning.
 const MOST_NAMES: usize = 8;
 
 impl Name {
@@ -128,7 +127,7 @@ impl Name {
         }
     }
 
-    /// Whether the text is certainly a name, and neither a host with a port nor a program: sessions are called
+    /// Returns true if the text is certainly a name, and neither a host with a port nor a program: sessions are called
     /// `KIND-NAME`, and one that stands alone has to be a whole name of ours.
     pub fn is_plain(&self) -> bool {
         const RANDOM: usize = 12;
@@ -138,7 +137,7 @@ impl Name {
         plain(kind) && plain(name) && (ours || self.of != Of::Session)
     }
 
-    /// What it means in a record. `reader`: makes a reader that begins at the beginning.
+    /// Looks the name up in a record. `reader`: makes a reader that begins at the beginning.
     ///
     /// # Errors
     /// [`NotFound`].
@@ -175,25 +174,25 @@ impl Name {
         }
     }
 
-    /// Whether a line of a fitting session is about what is meant.
+    /// Returns true if a line of a fitting session is about the part that is meant.
     fn is_meant(&self, line: &Line) -> bool {
-        match (self.of, &line.says) {
-            (Of::Session, Says::Start(_) | Says::End(_)) => true,
-            (Of::Call(id), Says::Decision(_)) => line.id == Some(id),
-            (Of::Shell(id, n), Says::Outcome(outcome)) => {
+        match (self.of, &line.event) {
+            (Of::Session, AuditEvent::Start(_) | AuditEvent::End(_)) => true,
+            (Of::Call(id), AuditEvent::Decision(_)) => line.id == Some(id),
+            (Of::Shell(id, n), AuditEvent::Outcome(outcome)) => {
                 line.id == Some(id) && outcome.denials.iter().any(|denial| is_nth(denial, ':', n))
             }
-            (Of::ShellWayOut(id, n), Says::Outcome(outcome)) => {
+            (Of::ShellWayOut(id, n), AuditEvent::Outcome(outcome)) => {
                 line.id == Some(id) && outcome.denials.iter().any(|denial| is_nth(denial, 'n', n))
             }
-            (Of::Run(n), Says::Refusal(denial)) => is_nth(denial, 'k', n),
-            (Of::WayOut(n), Says::Refusal(denial)) => is_nth(denial, 'n', n),
+            (Of::Run(n), AuditEvent::Refusal(refusal)) => is_nth(&refusal.denial, 'k', n),
+            (Of::WayOut(n), AuditEvent::Refusal(refusal)) => is_nth(&refusal.denial, 'n', n),
             _ => false,
         }
     }
 }
 
-fn is_nth(denial: &DenialRead, before: char, n: u64) -> bool {
+fn is_nth(denial: &Denial, before: char, n: u64) -> bool {
     denial.id.strip_suffix(&n.to_string()).is_some_and(|rest| rest.ends_with(before))
 }
 
@@ -206,7 +205,7 @@ fn each(reader: &mut Reader, mut take: impl FnMut(Line)) -> io::Result<()> {
     })
 }
 
-/// The name of the last no: a refusal of the gate or the kernel, or a question that nobody has answered. `None` where
+/// The name of the last denial: a refusal of the gate or the kernel, or a question without an answer. `None` where
 /// there is none.
 ///
 /// # Errors
@@ -226,16 +225,16 @@ pub fn last_no(reader: &mut Reader) -> io::Result<Option<String>> {
 /// The no that a line says, if it says one and no later line of the same call takes it back.
 fn no(line: Line, settled: &mut HashSet<String>) -> Option<String> {
     let call = line.call();
-    match line.says {
-        Says::Refusal(denial) => Some(denial.id),
-        Says::Outcome(outcome) => {
+    match line.event {
+        AuditEvent::Refusal(refusal) => Some(refusal.denial.id),
+        AuditEvent::Outcome(outcome) => {
             settled.extend(call);
             outcome.denials.last().map(|denial| denial.id.clone())
         }
-        Says::Decision(decision) => match decision.ruling {
-            RulingRead::Refusal => call.or(Some(line.session)),
-            RulingRead::Question => call.filter(|call| !settled.contains(call)),
-            RulingRead::Permit | RulingRead::Other => {
+        AuditEvent::Decision(decision) => match decision.ruling {
+            Ruled::Refusal => call.or(Some(line.session)),
+            Ruled::Question => call.filter(|call| !settled.contains(call)),
+            Ruled::Permit | Ruled::Other => {
                 settled.extend(call);
                 None
             }
@@ -249,14 +248,14 @@ struct About<'a> {
     session: &'a str,
     calls: Calls,
     call: Option<Call>,
-    not_written: Vec<NotWrittenRead>,
-    outcome: Option<OutcomeRead>,
-    ran: Ran,
+    not_written: Vec<NotWrittenEvent>,
+    outcome: Option<OutcomeEvent>,
+    ran: RunHistory,
 }
 
 impl<'a> About<'a> {
     fn new(session: &'a str) -> Self {
-        let ran = Ran { session: session.to_owned(), ..Ran::default() };
+        let ran = RunHistory { session: session.to_owned(), ..RunHistory::default() };
         Self { session, calls: Calls::default(), call: None, not_written: Vec::new(), outcome: None, ran }
     }
 
@@ -274,10 +273,10 @@ impl<'a> About<'a> {
     }
 
     fn of_call(&mut self, line: Line) {
-        match line.says {
-            Says::NotWritten(told) => self.not_written.push(*told),
-            Says::Outcome(ref outcome) => {
-                self.outcome = Some(OutcomeRead::clone(outcome));
+        match line.event {
+            AuditEvent::NotWritten(told) => self.not_written.push(told),
+            AuditEvent::Outcome(ref outcome) => {
+                self.outcome = Some(OutcomeEvent::clone(outcome));
                 self.call = self.calls.take(line).or(self.call.take());
             }
             _ => self.call = self.calls.take(line).or(self.call.take()),
@@ -286,14 +285,14 @@ impl<'a> About<'a> {
 
     fn of_run(&mut self, line: Line) {
         let (at, name) = (line.at, line.call());
-        match line.says {
-            Says::Start(start) => {
+        match line.event {
+            AuditEvent::Start(start) => {
                 self.ran.at = at;
                 self.ran.start = Some(*start);
             }
-            Says::End(end) => self.ran.end = Some(*end),
-            Says::Refusal(denial) => self.ran.refused.push(*denial),
-            Says::Decision(_) => {
+            AuditEvent::End(end) => self.ran.end = Some(*end),
+            AuditEvent::Refusal(refusal) => self.ran.refused.push(refusal.denial),
+            AuditEvent::Decision(_) => {
                 self.ran.calls.extend(name.filter(|name| self.ran.calls.last() != Some(name)));
             }
             _ => {}
@@ -304,7 +303,7 @@ impl<'a> About<'a> {
         let Self { calls, call, not_written, outcome, ran, .. } = self;
         let told = || {
             let call = call.or_else(|| calls.open().pop())?;
-            Some(Box::new(Told { call, not_written, outcome: outcome.clone() }))
+            Some(Box::new(CallHistory { call, not_written, outcome: outcome.clone() }))
         };
         Some(match of {
             Of::Call(_) => Found::Call(told()?),
@@ -414,7 +413,7 @@ mod tests {
     fn each_kind_of_name_is_found_in_every_file() {
         let bed = record();
         let Ok(Found::Call(told)) = found(&bed, "call-abc:1") else { panic!() };
-        assert_eq!((told.call.ruling, told.call.answers.len()), (RulingRead::Refusal, 1));
+        assert_eq!((told.call.ruling, told.call.answers.len()), (Ruled::Refusal, 1));
         assert_eq!(told.call.judged.rule.as_deref(), Some("R"));
         let Ok(Found::OfCall(denial, told)) = found(&bed, "call-abd:2:1") else { panic!() };
         assert_eq!((denial.id.as_str(), told.call.name.as_str()), ("call-abd:2:1", "call-abd:2"));

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use pinfold_paths::Ambient;
 
+use super::Line;
 use super::backwards::Backwards;
 use super::time_search::TimeSearch;
-use super::{Line, Says};
+use crate::audit::event::AuditEvent;
 use crate::audit::ledger;
 
 /// Reads what is there, and goes on from where it ended when it is asked again. Files that are put aside meanwhile are
@@ -21,13 +22,13 @@ use crate::audit::ledger;
 #[derive(Debug)]
 pub struct Reader {
     of: Of,
-    /// How far each file was read, by its device and inode: it keeps them when it is put aside.
+    /// The position in each file, by its device and inode: it keeps them when it is put aside.
     read: HashMap<(u64, u64), Position>,
     /// Bytes at the end that were no whole line when it was read last.
     unfinished: u64,
 }
 
-/// What is read.
+/// The source.
 #[derive(Debug)]
 enum Of {
     /// A record with all its files.
@@ -49,12 +50,12 @@ impl Default for Position {
     }
 }
 
-/// What comes of a line.
+/// A line, read.
 #[derive(Debug)]
 pub enum Read<'a> {
-    /// What it says, and how it stands there.
+    /// The line as it is understood, and as it stands there.
     Line(Line, &'a str),
-    /// It cannot be what a journal wrote.
+    /// A line that no journal wrote.
     Damaged(Damage),
 }
 
@@ -65,7 +66,7 @@ pub struct Damage {
     pub file: PathBuf,
     /// Which line of it, from 1. `None` where the file was read from its end.
     pub line: Option<u64>,
-    /// Where the line begins: so many bytes stand before it.
+    /// The position of the line, in bytes from the beginning.
     pub byte: u64,
     /// Why, in one clause.
     pub why: String,
@@ -96,8 +97,8 @@ impl Reader {
         Self { of, read: HashMap::new(), unfinished: 0 }
     }
 
-    /// How many bytes at the end of the record were no whole line when it was read last: they were being written, or are what
-    /// was left of a line that was cut.
+    /// The bytes at the end of the record that were no whole line when it was read last: they were being written, or
+    /// are what was left of a line that was cut.
     pub fn unfinished(&self) -> u64 {
         self.unfinished
     }
@@ -109,8 +110,8 @@ impl Reader {
         }
     }
 
-    /// Hands on whole lines from the end, the last one first, until `take` has enough. It costs what is read, however large
-    /// the record is. All that is there counts as read then: [`Self::each`] goes on with what is written later.
+    /// Hands on whole lines from the end, the last one first, until `take` has enough. It costs what is read, however
+    /// large the record is. All that is there counts as read then: [`Self::each`] goes on with what is written later.
     ///
     /// # Errors
     /// When a file cannot be read, or what `take` says.
@@ -245,7 +246,7 @@ fn parsed(line: &[u8]) -> Result<(Line, &str), String> {
 }
 
 fn closes_off(line: &Line) -> bool {
-    matches!(&line.says, Says::Note(note) if note.note == "torn")
+    matches!(&line.event, AuditEvent::Note(note) if note.note == "torn")
 }
 
 #[cfg(test)]
@@ -255,11 +256,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::audit::record::{NoteTold, OutcomeTold, Record, RecordKind};
+    use crate::audit::{AuditEvent, NoteEvent, OutcomeEvent, Record};
     use crate::audit::{Journal as _, Ledger, Limits};
 
     fn some(ms: u64) -> Record {
-        let kind = RecordKind::Outcome(OutcomeTold { end: "done", ms, ..OutcomeTold::default() });
+        let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
         Record { id: Some(ms), ..Record::of_session(&Arc::from("s"), &Arc::from("main"), kind) }
     }
 
@@ -306,8 +307,8 @@ mod tests {
     fn what_is_damaged_is_told_and_hides_nothing() {
         let bed = tempfile::tempdir().unwrap();
         let line = |ms| serde_json::to_string(&some(ms)).unwrap();
-        let torn = NoteTold { note: "torn", bytes: 7, after: None };
-        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), RecordKind::Note(torn));
+        let torn = NoteEvent { note: "torn".into(), bytes: 7, after: None };
+        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
         let lines = [
             line(1),
             "{\"v\":2,\"kind".to_owned(),
@@ -426,8 +427,8 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let path = bed.path().join("r.jsonl");
         let line = |ms| serde_json::to_string(&some(ms)).unwrap() + "\n";
-        let torn = NoteTold { note: "torn", bytes: 7, after: None };
-        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), RecordKind::Note(torn));
+        let torn = NoteEvent { note: "torn".into(), bytes: 7, after: None };
+        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
         let torn = serde_json::to_string(&torn).unwrap() + "\n";
         let text = [line(1), "{\"v\":2,\n".into(), torn, "nonsense\n".into(), "\n".into(), line(9)].concat();
         fs::write(&path, [text.as_bytes(), b"\xff\n{\"v\":2,\"ki"].concat()).unwrap();

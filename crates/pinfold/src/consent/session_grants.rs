@@ -1,4 +1,4 @@
-//! What was granted in a session, how long it holds, and how often it was used.
+//! The grants of a session: how long each holds, and how often it was used.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,48 +6,36 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use pinfold_policy::{Bases, Grant, Grants, Reason, Verdict};
-use serde::Serialize;
 
 use super::answer::By;
-
-/// How long a grant holds, at most until its session ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lasts {
-    /// As long as the session.
-    Session,
-    /// Until this moment.
-    Until(Timestamp),
-    /// For this many calls more.
-    Calls(u32),
-}
+use super::grant_lifetime::GrantLifetime;
 
 /// A grant of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct SessionGrant {
     /// Its number in the session, for taking it back.
     pub number: u64,
-    /// What it covers.
+    /// The calls that it covers.
     pub grant: Grant,
-    /// Who gave it.
+    /// The approver that gave it.
     pub by: By,
-    /// When.
+    /// The time at which it was given.
     pub given_at: Timestamp,
-    /// How long it holds.
-    pub lasts: Lasts,
-    /// How many calls it let through.
+    /// Its lifetime.
+    pub lasts: GrantLifetime,
+    /// The number of calls that it let through.
     pub used: u64,
 }
 
 /// Keeps the grants of one session.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct SessionGrants {
     bases: Bases,
     clock: Clock,
     state: Mutex<State>,
 }
 
-/// What says the time.
+/// The source of the time.
 struct Clock(Box<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl std::fmt::Debug for Clock {
@@ -59,8 +47,8 @@ impl std::fmt::Debug for Clock {
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    kept: Vec<Kept>,
-    /// When those for a time are over, by a clock that nobody sets.
+    kept: Vec<SessionGrant>,
+    /// The ends of those with an end, by a clock that cannot be set.
     ends: HashMap<u64, Instant>,
     compiled: Arc<Grants>,
 }
@@ -72,15 +60,15 @@ impl State {
 
     /// Drops what is over.
     fn prune(&mut self, bases: &Bases, clock: &Clock) {
-        let timed = self.kept.iter().any(|kept| matches!(kept.lasts, Lasts::Until(_)));
+        let timed = self.kept.iter().any(|kept| matches!(kept.lasts, GrantLifetime::Until(_)));
         let now = timed.then(|| (clock.0(), Instant::now()));
         // By either clock: one is set back, and the other stands still while the machine sleeps.
-        let over = |kept: &Kept| match kept.lasts {
-            Lasts::Session => false,
-            Lasts::Until(end) => now.is_some_and(|(wall, now)| {
+        let over = |kept: &SessionGrant| match kept.lasts {
+            GrantLifetime::Session => false,
+            GrantLifetime::Until(end) => now.is_some_and(|(wall, now)| {
                 end <= wall || self.ends.get(&kept.number).is_some_and(|end| *end <= now)
             }),
-            Lasts::Calls(left) => left == 0,
+            GrantLifetime::Calls(left) => left == 0,
         };
         let before = self.kept.len();
         self.kept.retain(|kept| !over(kept));
@@ -90,29 +78,35 @@ impl State {
         }
     }
 
-    fn add(&mut self, grants: impl IntoIterator<Item = Grant>, by: &By, given_at: Timestamp, lasts: Lasts) {
+    fn add(
+        &mut self,
+        grants: impl IntoIterator<Item = Grant>,
+        by: &By,
+        given_at: Timestamp,
+        lasts: GrantLifetime,
+    ) {
         for grant in grants {
             if self.kept.iter().any(|kept| kept.grant == grant && kept.lasts == lasts) {
                 continue;
             }
             self.next += 1;
             let number = self.next;
-            if let Lasts::Until(end) = lasts {
+            if let GrantLifetime::Until(end) = lasts {
                 let left = end.duration_since(given_at).try_into().unwrap_or_default();
                 self.ends.extend(Instant::now().checked_add(left).map(|end| (number, end)));
             }
-            self.kept.push(Kept { number, grant, by: by.clone(), given_at, lasts, used: 0 });
+            self.kept.push(SessionGrant { number, grant, by: by.clone(), given_at, lasts, used: 0 });
         }
     }
 }
 
-impl Keeper {
+impl SessionGrants {
     /// Keeps grants whose patterns are measured from `bases`.
     pub(crate) fn new(bases: Bases) -> Self {
-        Self::by_clock(bases, Timestamp::now)
+        Self::with_clock(bases, Timestamp::now)
     }
 
-    fn by_clock(bases: Bases, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+    fn with_clock(bases: Bases, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { bases, clock: Clock(Box::new(clock)), state: Mutex::default() }
     }
 
@@ -125,7 +119,7 @@ impl Keeper {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What holds now.
+    /// The grants that hold now.
     pub(crate) fn grants(&self) -> Arc<Grants> {
         let mut state = self.state();
         state.prune(&self.bases, &self.clock);
@@ -133,7 +127,7 @@ impl Keeper {
     }
 
     /// From now on this holds too. One that holds already is not kept twice.
-    pub(crate) fn give(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: Lasts) {
+    pub(crate) fn give(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: GrantLifetime) {
         let mut state = self.state();
         state.add(grants, by, self.clock.0(), lasts);
         state.compile(&self.bases);
@@ -143,7 +137,7 @@ impl Keeper {
     pub(crate) fn replace(&self, grants: impl IntoIterator<Item = Grant>, by: &By) {
         let mut state = self.state();
         state.kept.clear();
-        state.add(grants, by, self.clock.0(), Lasts::Session);
+        state.add(grants, by, self.clock.0(), GrantLifetime::Session);
         state.compile(&self.bases);
     }
 
@@ -159,7 +153,7 @@ impl Keeper {
         revoked
     }
 
-    pub(crate) fn list(&self) -> Vec<Kept> {
+    pub(crate) fn list(&self) -> Vec<SessionGrant> {
         let mut state = self.state();
         state.prune(&self.bases, &self.clock);
         state.kept.clone()
@@ -188,7 +182,7 @@ impl Keeper {
         for grant in spent {
             if let Some(kept) = state.kept.iter_mut().find(|kept| kept.grant == *grant) {
                 kept.used += 1;
-                if let Lasts::Calls(left) = &mut kept.lasts {
+                if let GrantLifetime::Calls(left) = &mut kept.lasts {
                     *left = left.saturating_sub(1);
                 }
             }
@@ -222,89 +216,92 @@ mod tests {
         Verdict { decision: Decision::Allow, step: "session-grant", trail, decided_by: 0 }
     }
 
-    fn holds(keeper: &Keeper, name: &str) -> bool {
-        keeper.grants().place(name.as_ref(), Class::Write).is_some()
+    fn holds(session: &SessionGrants, name: &str) -> bool {
+        session.grants().place(name.as_ref(), Class::Write).is_some()
     }
 
     #[test]
     fn a_grant_ends_with_its_time_whoever_looks_first() {
         let second = Arc::new(AtomicI64::new(100));
         let seen = Arc::clone(&second);
-        let keeper = Keeper::by_clock(Bases::default(), move || {
+        let session = SessionGrants::with_clock(Bases::default(), move || {
             Timestamp::UNIX_EPOCH + Duration::from_secs(seen.load(Ordering::Relaxed).unsigned_abs())
         });
         let end = Timestamp::UNIX_EPOCH + Duration::from_secs(160);
-        keeper.give([place("/a")], &By::default(), Lasts::Until(end));
-        keeper.give([place("/b")], &By::default(), Lasts::Session);
+        session.give([place("/a")], &By::default(), GrantLifetime::Until(end));
+        session.give([place("/b")], &By::default(), GrantLifetime::Session);
         second.store(159, Ordering::Relaxed);
-        assert!(holds(&keeper, "/a") && keeper.spend(&verdict(&[place("/a")])));
+        assert!(holds(&session, "/a") && session.spend(&verdict(&[place("/a")])));
         second.store(160, Ordering::Relaxed);
         // What was judged a moment before its end is not let through behind it.
-        assert!(!keeper.spend(&verdict(&[place("/a"), place("/b")])));
-        assert!(!holds(&keeper, "/a") && holds(&keeper, "/b"));
-        assert_eq!(keeper.list().len(), 1);
+        assert!(!session.spend(&verdict(&[place("/a"), place("/b")])));
+        assert!(!holds(&session, "/a") && holds(&session, "/b"));
+        assert_eq!(session.list().len(), 1);
         // A clock that is set back does not bring it back.
         second.store(100, Ordering::Relaxed);
-        assert!(!holds(&keeper, "/a"));
+        assert!(!holds(&session, "/a"));
     }
 
     #[test]
     fn a_clock_that_is_set_back_prolongs_nothing() {
-        let keeper = Keeper::by_clock(Bases::default(), || Timestamp::UNIX_EPOCH);
+        let session = SessionGrants::with_clock(Bases::default(), || Timestamp::UNIX_EPOCH);
         let end = Timestamp::UNIX_EPOCH + Duration::from_millis(30);
-        keeper.give([place("/a")], &By::default(), Lasts::Until(end));
-        assert!(holds(&keeper, "/a"));
+        session.give([place("/a")], &By::default(), GrantLifetime::Until(end));
+        assert!(holds(&session, "/a"));
         std::thread::sleep(Duration::from_millis(40));
-        assert!(!holds(&keeper, "/a") && !keeper.spend(&verdict(&[place("/a")])));
+        assert!(!holds(&session, "/a") && !session.spend(&verdict(&[place("/a")])));
     }
 
     #[test]
     fn a_grant_for_so_many_calls_ends_with_the_last() {
-        let keeper = Keeper::new(Bases::default());
-        keeper.give([place("/a")], &By::default(), Lasts::Calls(2));
+        let session = SessionGrants::new(Bases::default());
+        session.give([place("/a")], &By::default(), GrantLifetime::Calls(2));
         // Two parts of one call are one use.
-        assert!(keeper.spend(&verdict(&[place("/a"), place("/a")])));
-        assert_eq!(keeper.list().first().map(|kept| (kept.lasts, kept.used)), Some((Lasts::Calls(1), 1)));
-        assert!(keeper.spend(&verdict(&[place("/a")])));
-        assert!(!holds(&keeper, "/a") && !keeper.spend(&verdict(&[place("/a")])));
+        assert!(session.spend(&verdict(&[place("/a"), place("/a")])));
+        assert_eq!(
+            session.list().first().map(|kept| (kept.lasts, kept.used)),
+            Some((GrantLifetime::Calls(1), 1))
+        );
+        assert!(session.spend(&verdict(&[place("/a")])));
+        assert!(!holds(&session, "/a") && !session.spend(&verdict(&[place("/a")])));
     }
 
     #[test]
     fn a_call_that_one_of_its_grants_is_missing_for_spends_none() {
-        let keeper = Keeper::new(Bases::default());
-        keeper.give([place("/a")], &By::default(), Lasts::Calls(1));
-        assert!(!keeper.spend(&verdict(&[place("/a"), place("/b")])));
-        assert!(holds(&keeper, "/a"));
+        let session = SessionGrants::new(Bases::default());
+        session.give([place("/a")], &By::default(), GrantLifetime::Calls(1));
+        assert!(!session.spend(&verdict(&[place("/a"), place("/b")])));
+        assert!(holds(&session, "/a"));
     }
 
     #[test]
     fn what_is_taken_back_holds_no_more() {
-        let keeper = Keeper::new(Bases::default());
-        keeper.give([place("/a"), place("/b"), place("/a")], &By::default(), Lasts::Session);
-        let kept = keeper.list();
+        let session = SessionGrants::new(Bases::default());
+        session.give([place("/a"), place("/b"), place("/a")], &By::default(), GrantLifetime::Session);
+        let kept = session.list();
         assert_eq!(kept.iter().map(|kept| kept.number).collect::<Vec<_>>(), [1, 2]);
-        assert!(keeper.revoke(1) && !keeper.revoke(1) && !keeper.revoke(9));
-        assert!(!holds(&keeper, "/a") && !keeper.spend(&verdict(&[place("/a")])) && holds(&keeper, "/b"));
-        keeper.replace([place("/c")], &By::default());
-        assert!(!holds(&keeper, "/b") && holds(&keeper, "/c"));
+        assert!(session.revoke(1) && !session.revoke(1) && !session.revoke(9));
+        assert!(!holds(&session, "/a") && !session.spend(&verdict(&[place("/a")])) && holds(&session, "/b"));
+        session.replace([place("/c")], &By::default());
+        assert!(!holds(&session, "/b") && holds(&session, "/c"));
         // A number is never given twice.
-        assert_eq!(keeper.list().first().map(|kept| kept.number), Some(3));
+        assert_eq!(session.list().first().map(|kept| kept.number), Some(3));
     }
 
     #[test]
     fn many_at_once_are_let_through_as_often_as_was_granted() {
         for calls in [1, 7, 64] {
-            let keeper = Keeper::new(Bases::default());
-            keeper.give([place("/a")], &By::default(), Lasts::Calls(calls));
+            let session = SessionGrants::new(Bases::default());
+            session.give([place("/a")], &By::default(), GrantLifetime::Calls(calls));
             let let_through = AtomicUsize::new(0);
             std::thread::scope(|scope| {
                 for _ in 0..8 {
                     scope.spawn(|| {
                         for _ in 0..50 {
                             // As the gate does: judged by what holds, then counted.
-                            let judged = keeper.grants();
+                            let judged = session.grants();
                             let granted = judged.place("/a".as_ref(), Class::Write).is_some();
-                            if granted && keeper.spend(&verdict(&[place("/a")])) {
+                            if granted && session.spend(&verdict(&[place("/a")])) {
                                 let_through.fetch_add(1, Ordering::Relaxed);
                             }
                         }

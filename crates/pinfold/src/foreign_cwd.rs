@@ -1,5 +1,5 @@
-//! What a look at the world says about commands beyond what they claim: those that work in another folder than the
-//! session's take something from there that may have been put there by anybody, and those that name a place outside may do
+//! Facts about commands beyond their claims: a command that works in another folder than the
+//! session's takes something from there that any program may have put there, and one that names a place outside may do
 //! anything with it. A rule for the command is not meant for either.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::accounts;
 use crate::guarded;
 use crate::session::Shared;
 
-/// What is found about each command. `start`: the folder that shells start in.
+/// The facts about each command. `start`: the folder that shells start in.
 pub(crate) fn commands(shared: &Shared, start: &Path, claims: &Claims) -> Vec<CommandFact> {
     if claims.commands.iter().all(|claim| claim.works_in.is_empty() && claim.named.is_empty()) {
         return Vec::new();
@@ -26,7 +26,7 @@ fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
     for place in &claim.named {
         let resolution = resolve(shared, start, place.path.as_os_str().as_ref());
         fact.named.push(named(start, place, &resolution));
-        fact.bars.extend(beyond(shared, place, &resolution));
+        fact.bars.extend(bar_for_place(shared, place, &resolution));
     }
     fact
 }
@@ -35,7 +35,7 @@ fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
 pub(crate) fn resolve(shared: &Shared, start: &Path, path: &Path) -> Resolution {
     let expanded = accounts::expanded(path);
     let claim = PathClaim::new(expanded.as_deref().unwrap_or(path));
-    shared.line.resolve(start, &claim, LastLink::Follow)
+    shared.bounds.line.resolve(start, &claim, LastLink::Follow)
 }
 
 fn named(start: &Path, place: &NamedPlace, resolution: &Resolution) -> NamedFact {
@@ -56,9 +56,9 @@ fn named(start: &Path, place: &NamedPlace, resolution: &Resolution) -> NamedFact
 }
 
 /// Why a rule has to name a place that a command names, if it has to.
-fn beyond(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<NotAllowlistable> {
+fn bar_for_place(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<NotAllowlistable> {
     let shown = &named.word;
-    let guarded = |place: &Place| guarded::of_place(shared, place, Operation::Read);
+    let guarded = |place: &Place| guarded::find_at(shared, place, Operation::Read);
     let why = match resolution {
         _ if !named.is_path => return None,
         Resolution::Outside(place) => match guarded(place) {
@@ -80,20 +80,21 @@ fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllow
         return None;
     }
     let shown = || folder.path.as_os_str().display();
-    let why = match shared.line.resolve(start, &PathClaim::new(folder.path.as_os_str()), LastLink::Follow) {
-        Resolution::Contained(_) => return None,
-        Resolution::Outside(place) => match folder.takes {
-            FolderUse::Nothing => return None,
-            // Reading a repository runs what its settings name, so it counts who can write them.
-            FolderUse::Repository if !anybody_writes(place.real()) => return None,
-            FolderUse::Repository => format!("{} is a place where anybody can put a repository", shown()),
-            FolderUse::ChangesRepository => {
-                format!("it changes another repository than this folder's: {}", shown())
-            }
-            FolderUse::Code => format!("it runs what stands in another folder: {}", shown()),
-        },
-        Resolution::Unresolved(_) => format!("it is not known which folder {} is", shown()),
-    };
+    let why =
+        match shared.bounds.line.resolve(start, &PathClaim::new(folder.path.as_os_str()), LastLink::Follow) {
+            Resolution::Contained(_) => return None,
+            Resolution::Outside(place) => match folder.takes {
+                FolderUse::Nothing => return None,
+                // Reading a repository runs what its settings name, so it counts who can write them.
+                FolderUse::Repository if !anybody_writes(place.real()) => return None,
+                FolderUse::Repository => format!("{} is a place where anybody can put a repository", shown()),
+                FolderUse::ChangesRepository => {
+                    format!("it changes another repository than this folder's: {}", shown())
+                }
+                FolderUse::Code => format!("it runs what stands in another folder: {}", shown()),
+            },
+            Resolution::Unresolved(_) => format!("it is not known which folder {} is", shown()),
+        };
     Some(NotAllowlistable { id: "other-folder", why, lifted_by: None })
 }
 

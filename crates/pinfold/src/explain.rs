@@ -1,17 +1,14 @@
 //! A verdict in words: why, by which rule, about which part.
 
 use pinfold_policy::{
-    Claims, Decision, Disguise, Facts, ForeignCall, Grant, Mode, PartId, PathFact, Reason, ShellClaim,
-    SourcedRule, ToolCall, TrailEntry,
+    Claims, Decision, Disguise, Facts, ForeignCall, Grant, PartId, PathFact, Reason, ShellClaim, SourcedRule,
+    ToolCall, TrailEntry,
 };
 
-use crate::check::ClaimsTold;
-use crate::gate::{Considered, shortened};
+use serde::Serialize;
 
-/// That nothing but a mode decided.
-pub(crate) fn by_mode(mode: Mode) -> String {
-    format!("the mode {} says so", mode.word())
-}
+use crate::consent::request::mode_clause;
+use crate::judgement::Considered;
 
 /// Why, in one clause.
 pub(crate) fn clause(reason: &Reason) -> String {
@@ -31,7 +28,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
             return hit.why.clone();
         }
         Reason::Barred(bar) => return bar.why.clone(),
-        Reason::Mode(mode) => return by_mode(*mode),
+        Reason::Mode(mode) => return mode_clause(*mode),
         Reason::OnlyReads => "the command does nothing but read",
         Reason::HeldByTheKernel => "the kernel holds what it does",
         Reason::DecidedElsewhere => "another part of the call decides about it",
@@ -98,16 +95,31 @@ pub(crate) fn safeguard(reason: &Reason) -> Option<&'static str> {
 /// The name of the one safeguard that is about places.
 const SENSITIVE: &str = "sensitive-path";
 
+/// The claims of a call, in the order of the call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ClaimsSummary {
+    /// Paths that are read, absolute.
+    pub reads: Vec<String>,
+    /// Paths that are written, made, moved or removed, absolute.
+    pub writes: Vec<String>,
+    /// Simple commands, as they stand in the command line.
+    pub commands: Vec<String>,
+    /// Hosts; `null` for one that is known only by running.
+    pub hosts: Vec<Option<String>>,
+    /// Reasons for which it is not known what runs.
+    pub opaque: Vec<String>,
+}
+
 /// A call with what was found about it.
-pub(crate) struct Said<'a> {
+pub(crate) struct Explainer<'a> {
     pub(crate) call: &'a ToolCall,
     pub(crate) claims: &'a Claims,
     pub(crate) facts: &'a Facts,
 }
 
-impl<'a> Said<'a> {
-    /// What was considered.
-    pub(crate) fn of(considered: &'a Considered) -> Self {
+impl<'a> Explainer<'a> {
+    /// The explainer of a considered call.
+    pub(crate) fn new(considered: &'a Considered) -> Self {
         Self { call: &considered.call, claims: &considered.claims, facts: &considered.facts }
     }
 
@@ -134,7 +146,7 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// What would make another decision of a part.
+    /// The change that would make another decision of a part.
     pub(crate) fn change(&self, entry: &TrailEntry) -> String {
         match &entry.opinion.reason {
             Reason::DenyRule(rule) | Reason::AskRule(rule) | Reason::AllowRule(rule) => {
@@ -217,7 +229,7 @@ impl<'a> Said<'a> {
         )
     }
 
-    /// Whether the tool reaches hosts that its calls do not name.
+    /// Returns true if the tool reaches hosts that its calls do not name.
     fn is_unsaid(&self, i: usize) -> bool {
         self.claims.hosts.get(i).is_some_and(|claim| claim.of_tool && claim.host.is_none())
     }
@@ -231,9 +243,9 @@ impl<'a> Said<'a> {
         self.text().get(span)
     }
 
-    /// What the call says it will touch.
-    pub(crate) fn claims(&self) -> ClaimsTold {
-        let mut told = ClaimsTold::default();
+    /// The claims of the call.
+    pub(crate) fn claims(&self) -> ClaimsSummary {
+        let mut told = ClaimsSummary::default();
         for fact in &self.facts.paths {
             let list = if fact.operation.writes() { &mut told.writes } else { &mut told.reads };
             list.push(path(fact));
@@ -252,4 +264,14 @@ impl<'a> Said<'a> {
 /// A path as it was asked for, absolute.
 fn path(fact: &PathFact) -> String {
     fact.asked.display().to_string()
+}
+
+/// Text short enough for a message, with nothing in it that a terminal or reader would take for something else.
+pub(crate) fn shortened(text: &str) -> String {
+    const SHOWN: usize = 200;
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown.replace("\\'", "'").replace("\\\"", "\"")
 }

@@ -1,63 +1,59 @@
-//! Where lines are answered, one after the other.
+//! The service that answers lines, one after the other.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pinfold_paths::Ambient;
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::{Decision, HookWord, Offer, is_visible};
 
 use super::answer::Answer;
-use super::line::{BadLine, Line};
-use super::opened::{Opened, Surroundings};
+use super::bad_line::BadLine;
+use super::line::Line;
+use super::opened::{MakeHooks, Opened, Surroundings};
 use super::setup::Setup;
-use crate::consent::{Decided, Hooks};
+use crate::pipeline::Decided;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
-use crate::session::Plan;
 
 /// The settings behind the lines of a project: asked for each line, so that a file that changes counts at once. The
 /// error is what is wrong in them; no line is then answered.
 pub type Backing = Box<dyn Fn(&Path) -> Result<Vec<Layered>, String> + Send>;
 
-/// The hooks of merged settings, for a session of a plan.
-pub type MakeHooks = Box<dyn Fn(&Merged, &Plan) -> Option<Arc<dyn Hooks>> + Send>;
-
-/// What comes of a line when hooks are asked too.
+/// The answer to a line where hooks are asked too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Consulted {
-    /// What is decided. Ask: hooks have left it to a person.
+    /// The decision. Ask: hooks have left it to a person.
     pub decision: Decision,
     /// The no in words, unless it is a yes.
     pub refusal: Option<Refusal>,
-    /// What hooks want the model to read.
+    /// Text of hooks for the model.
     pub context: Vec<String>,
     /// A hook wants the agent to stop, and why.
     pub stop: Option<String>,
 }
 
 /// Answers lines, and keeps what it opened for the next ones of the same setup.
-pub struct Desk {
+pub struct CheckService {
     ambient: Ambient,
     surroundings: Surroundings,
     backing: Option<Backing>,
     hooks: Option<MakeHooks>,
     kept: HashMap<String, Opened>,
-    /// How much text their setups are.
+    /// The bytes of their setups.
     kept_bytes: usize,
     /// Counts the lines that were waited for: what was looked at for one of them holds for those that came with it.
     burst: u64,
     key: String,
 }
 
-/// How many setups are kept open: each holds a few folders.
+/// The most setups that are kept open: each holds a few folders.
 const MOST_KEPT: usize = 32;
-/// How much text they may be together: each is kept as text and compiled.
+/// The most bytes of their setups together: each is kept as text and compiled.
 const MOST_KEPT_BYTES: usize = 8 << 20;
 
-impl Desk {
-    /// A desk for lines that are all there is. A line that names no folder means `folder`.
+impl CheckService {
+    /// A service for lines that are all there is. A line that names no folder means `folder`.
     pub fn new(ambient: Ambient, folder: PathBuf) -> Self {
         let surroundings = Surroundings { folder, home: None, variables: BTreeMap::new(), profile: None };
         Self {
@@ -100,8 +96,8 @@ impl Desk {
         self
     }
 
-    /// With hooks of the settings behind the lines. A line that is answered asks none of them: they are programs that do
-    /// something. [`Desk::consult`] asks them.
+    /// With hooks of the settings behind the lines. A line that is answered asks none of them: they are programs that
+    /// do something. [`CheckService::consult`] asks them.
     #[must_use]
     pub fn with_hooks(mut self, make: MakeHooks) -> Self {
         self.hooks = Some(make);
@@ -112,7 +108,7 @@ impl Desk {
     /// the next line of the same setup.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn consult(&mut self, line: &[u8]) -> Result<Consulted, BadLine> {
         self.burst += 1;
         let line = Line::read(line)?;
@@ -141,7 +137,7 @@ impl Desk {
     /// still the same is not asked again.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn answer_with_last(&mut self, line: &[u8]) -> Result<Answer, BadLine> {
         self.answer_after(line, None)
     }
@@ -149,18 +145,18 @@ impl Desk {
     /// The same as if hooks had spoken.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn answer_after(&mut self, line: &[u8], word: Option<HookWord>) -> Result<Answer, BadLine> {
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
-        let considered = opened.session.consider_after(&opened.call(line.tool, line.input, line.shape), word);
+        let considered = opened.check(line.tool, line.input, line.shape, word);
         Ok(opened.answer(line.id, considered))
     }
 
     /// Answers one line as if hooks had spoken, and says what a person could grant for its call.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn answer_with_offer(
         &mut self,
         line: &[u8],
@@ -169,7 +165,7 @@ impl Desk {
         self.burst += 1;
         let line = Line::read(line)?;
         let opened = self.open(&line)?;
-        let considered = opened.session.consider_after(&opened.call(line.tool, line.input, line.shape), word);
+        let considered = opened.check(line.tool, line.input, line.shape, word);
         let offer = considered.as_ref().map(|considered| opened.session.offer(considered));
         let offer = offer.unwrap_or_default();
         Ok((opened.answer(line.id, considered), offer))
@@ -186,7 +182,7 @@ impl Desk {
     /// Which of `all` tools the agent of a line is shown.
     ///
     /// # Errors
-    /// As [`Desk::answer`].
+    /// As [`CheckService::answer`].
     pub fn visible_tools(&mut self, line: &[u8], all: &[String]) -> Result<Vec<String>, BadLine> {
         self.burst += 1;
         let session = &self.open(&Line::read(line)?)?.session;
@@ -233,8 +229,8 @@ impl Desk {
     }
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for CheckService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk").field("surroundings", &self.surroundings).finish_non_exhaustive()
+        f.debug_struct("CheckService").field("surroundings", &self.surroundings).finish_non_exhaustive()
     }
 }

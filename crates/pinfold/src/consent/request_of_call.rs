@@ -1,67 +1,30 @@
-//! From a judged call to a request, and from an answer to a ruling.
+//! The approval request that a judged call becomes.
 
-use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    BashMode, Case, Claims, Connection, Decision, HookWord, Interaction, Kind, Mode, Offer, Operation,
-    Origin, PathClaim, PathFact, PathText, Preview, ProcessCall, Reason, Standing, ToolCall, TrailEntry,
-    Verdict, Width,
+    Case, Connection, Decision, HookWord, Kind, Offer, Operation, Origin, PathClaim, PathFact, Preview,
+    ProcessCall, Reason, Standing, ToolCall, TrailEntry, Verdict, Width,
 };
 use serde_json::Value;
 
 use super::request::{
-    Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, VERSION, WhyAsked,
-    WidthShown,
+    Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, Request, VERSION, WhyAsked, WidthShown,
 };
 use super::scrubbed::scrubbed;
-use crate::audit::Secrets;
-use crate::gate;
-use crate::session::{Deeds, Shared};
-use crate::survey::Survey;
-use crate::words::{self, Said};
+use crate::explain::{self, Explainer};
+use crate::judgement::Judgement;
+use crate::session::{ExecutedBy, Shared};
 
-/// A call that was looked at and judged.
-pub(crate) struct Judged<'a> {
-    pub(crate) id: u64,
-    pub(crate) call: ToolCall,
-    pub(crate) cwd: Option<PathText>,
-    /// The input as it came in; none where an embedder made the call itself.
-    pub(crate) input: Option<&'a Value>,
-    /// What hooks said before.
-    pub(crate) word: Option<HookWord>,
-    /// Whether somebody could answer a question.
-    pub(crate) interaction: Interaction,
-    /// The process of a shell that tried it, where it was no call.
-    pub(crate) process: Option<ProcessShown>,
-    /// The mode that it was judged in.
-    pub(crate) mode: Mode,
-    /// Which commands needed no question.
-    pub(crate) bash: BashMode,
-    pub(crate) claims: Claims,
-    pub(crate) survey: Survey,
-    pub(crate) verdict: Verdict,
-    /// The secrets of the call, once it was put into words.
-    pub(crate) secrets: OnceCell<Secrets>,
-}
-
-impl<'a> Judged<'a> {
-    /// The call, to be judged once more.
-    pub(crate) fn again(self) -> gate::Said<'a> {
-        let Self { id, call, cwd, input, word, interaction, process, .. } = self;
-        gate::Said { id, call, cwd, input, word, interaction, process }
-    }
-}
-
-/// What can be granted, typed; the request shows the same as text.
+/// Returns the grants that can be chosen, typed; the request shows the same as text.
 pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offer {
-    let mut offer = Offer::of(case, verdict, shared.keeper.bases());
-    if shared.asking.as_ref().is_none_or(|asking| asking.locations.is_none()) {
+    let mut offer = Offer::of(case, verdict, shared.rules.grants.bases());
+    if shared.consent.asking.as_ref().is_none_or(|asking| asking.locations.is_none()) {
         offer.always.clear();
     }
-    if shared.deeds == Deeds::Theirs {
+    if shared.executed_by == ExecutedBy::Agent {
         // The next call of an agent's own is judged by another process, which knows nothing of this one.
         offer.session.clear();
     }
@@ -69,29 +32,27 @@ pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offe
 }
 
 /// The request that a judged call becomes.
-pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer: &Offer) -> Request {
-    let said = Said { call: &judged.call, claims: &judged.claims, facts: &judged.survey.facts };
+pub(crate) fn request(shared: &Shared, judged: &Judgement<'_>, digest: &str, offer: &Offer) -> Request {
+    let said = Explainer { call: judged.call(), claims: &judged.claims, facts: &judged.survey.facts };
     let now = Timestamp::now();
-    let patience = shared.asking.as_ref().map_or(super::approver::PATIENCE, |asking| asking.patience);
+    let patience = shared.consent.asking.as_ref().map_or(super::approver::PATIENCE, |asking| asking.patience);
     let deadline = now.checked_add(patience).unwrap_or(Timestamp::MAX);
     let request = Request {
         v: VERSION,
-        id: format!("{}:{}", shared.id, judged.id),
+        id: format!("{}:{}", shared.identity.id, judged.submission.id),
         digest: digest.to_owned(),
         asked_at: now,
         deadline,
         asker: Asker {
-            session: shared.id.to_string(),
-            agents: shared.lineage.to_vec(),
-            folder: shared.line.display_path().display().to_string(),
-            process: judged.process.clone(),
+            session: shared.identity.id.to_string(),
+            agents: shared.identity.lineage.to_vec(),
+            folder: shared.bounds.line.display_path().display().to_string(),
+            process: judged.submission.process.clone(),
         },
-        tool: judged.call.name().to_owned(),
+        tool: judged.call().name().to_owned(),
         deed: deed(shared, judged),
-        definition: judged.word.as_ref().and_then(HookWord::definition).map(|definition| Hunk {
-            before: definition.before.clone(),
-            after: definition.after.clone(),
-            all: false,
+        definition: judged.submission.hook_word.as_ref().and_then(HookWord::definition).map(|definition| {
+            Hunk { before: definition.before.clone(), after: definition.after.clone(), all: false }
         }),
         why: why(&said, &judged.verdict),
         immune: is_immune(&judged.verdict),
@@ -102,32 +63,33 @@ pub(crate) fn request(shared: &Shared, judged: &Judged<'_>, digest: &str, offer:
 }
 
 /// The parts that are asked about, the one that decides first.
-fn why(said: &Said<'_>, verdict: &Verdict) -> Vec<WhyAsked> {
+fn why(said: &Explainer<'_>, verdict: &Verdict) -> Vec<WhyAsked> {
     let asked = |entry: &&TrailEntry| entry.opinion.decision == Decision::Ask;
     let deciding = verdict.deciding();
     let rest =
         verdict.trail.iter().filter(|entry| deciding.is_none_or(|deciding| !std::ptr::eq(*entry, deciding)));
     let told = |entry: &TrailEntry| {
-        let (rule, source) = words::rule(&entry.opinion.reason);
+        let (rule, source) = explain::rule(&entry.opinion.reason);
         WhyAsked {
             part: said.part(entry.part),
             step: entry.step.to_owned(),
-            reason: words::clause(&entry.opinion.reason),
-            rule: rule.or_else(|| words::safeguard(&entry.opinion.reason).map(str::to_owned)),
+            reason: explain::clause(&entry.opinion.reason),
+            rule: rule.or_else(|| explain::safeguard(&entry.opinion.reason).map(str::to_owned)),
             source,
         }
     };
     deciding.into_iter().chain(rest).filter(asked).map(told).collect()
 }
 
-/// Whether what it does cannot be undone: a safeguard says so, or something outside goes away or is written over.
-fn is_destructive(judged: &Judged<'_>) -> bool {
+/// Returns true if the operation cannot be undone: a safeguard says so, or something outside goes away or is written
+/// over.
+fn is_destructive(judged: &Judgement<'_>) -> bool {
     let guarded = |entry: &TrailEntry| matches!(entry.opinion.reason, Reason::Safeguard(_));
     let paths = judged.claims.paths.iter().zip(&judged.survey.facts.paths);
     judged.verdict.trail.iter().any(guarded) || paths.into_iter().any(|(claim, fact)| loses(claim, fact))
 }
 
-/// Whether content outside is lost by what is done to a place. What a command line does there is for safeguards to say.
+/// Returns true if content outside is lost at a place. The operations of a command line are for safeguards to judge.
 fn loses(claim: &PathClaim, fact: &PathFact) -> bool {
     let named = matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process);
     let is_outside = matches!(fact.standing, Standing::Outside { .. });
@@ -163,7 +125,7 @@ fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
         usual: part.usual,
     };
     let file = |layer| {
-        let locations = shared.asking.as_ref()?.locations.as_ref()?;
+        let locations = shared.consent.asking.as_ref()?.locations.as_ref()?;
         Some(locations.file(layer)?.shown.to_string())
     };
     let files = [pinfold_policy::Layer::Local, pinfold_policy::Layer::User].into_iter().filter_map(file);
@@ -175,8 +137,9 @@ fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
     }
 }
 
-/// What would be done, as it would be carried out.
-fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
+/// The operation, as it would be carried out.
+fn deed(shared: &Shared, judged: &Judgement<'_>) -> Deed {
+    let input = judged.submission.input.as_deref();
     let path = |i: usize| {
         let fact = judged.survey.facts.paths.get(i);
         let shown = fact.map(|fact| fact.shown.clone()).unwrap_or_default();
@@ -194,10 +157,9 @@ fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
         after: after.to_owned(),
         all: all.unwrap_or(false),
     };
-    let text = |name: &str| {
-        judged.input.and_then(|input| input.get(name)).and_then(Value::as_str).map(str::to_owned)
-    };
-    match &judged.call {
+    let text =
+        |name: &str| input.and_then(|input| input.get(name)).and_then(Value::as_str).map(str::to_owned);
+    match judged.call() {
         ToolCall::Bash(input) => Deed::Command {
             command: input.command.as_str().to_owned(),
             cwd: shell_folder(shared).display().to_string(),
@@ -224,7 +186,7 @@ fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
                 None => acts(judged, &path),
             }
         }
-        ToolCall::Mcp(_) | ToolCall::Foreign(_) | ToolCall::WebFetch(_) => match judged.input {
+        ToolCall::Mcp(_) | ToolCall::Foreign(_) | ToolCall::WebFetch(_) => match input {
             Some(input) => Deed::Input { input: serde_json::to_string_pretty(input).unwrap_or_default() },
             None => acts(judged, &path),
         },
@@ -245,7 +207,7 @@ fn deed(shared: &Shared, judged: &Judged<'_>) -> Deed {
     }
 }
 
-fn acts(judged: &Judged<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -> Deed {
+fn acts(judged: &Judgement<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -> Deed {
     let act = |(i, fact): (usize, &pinfold_policy::PathFact)| {
         let (shown, real) = path(i);
         Act { operation: fact.operation.word().to_owned(), path: shown, real, ..Act::default() }
@@ -254,7 +216,7 @@ fn acts(judged: &Judged<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -
 }
 
 fn touches(
-    judged: &Judged<'_>,
+    judged: &Judgement<'_>,
     call: &ProcessCall,
     path: &dyn Fn(usize) -> (String, Option<String>),
 ) -> impl Iterator<Item = Act> {
@@ -280,5 +242,9 @@ fn connects(to: &Connection) -> Act {
 }
 
 fn shell_folder(shared: &Shared) -> PathBuf {
-    shared.shells.as_ref().map_or_else(|| shared.scope.root.clone(), |shells| shells.folder().to_owned())
+    shared
+        .hosts
+        .shells
+        .as_ref()
+        .map_or_else(|| shared.bounds.scope.root.clone(), |shells| shells.folder().to_owned())
 }

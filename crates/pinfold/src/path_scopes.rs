@@ -6,15 +6,15 @@ use pinfold_paths::{self as paths, LastLink, Resolution};
 use pinfold_policy::declared::{ScopedTool, terminal};
 use pinfold_policy::{
     Claims, DeclaredHit, DeclaredNo, ForeignCall, McpCall, Operation, Origin, PathClaim, PathText, Policy,
-    ShellClaim, ToolCall, ToolName,
+    ToolCall, ToolName,
 };
 
 use crate::declared::{path_no, words_no};
 use crate::session::Shared;
-use crate::supposed::{counts_in_a_scope, of_own_home};
+use crate::supposed::{counts_in_a_scope, expand_own_home};
 
-/// What declared scopes are asked about.
-pub(crate) struct Asked<'a> {
+/// A call that declared scopes are asked about.
+pub(crate) struct ScopeCheck<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) policy: &'a Policy,
     pub(crate) call: &'a ToolCall,
@@ -22,7 +22,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) start: &'a Path,
 }
 
-impl Asked<'_> {
+impl ScopeCheck<'_> {
     /// The no to a path that the call itself names; a command's paths are audited as words.
     pub(crate) fn path(&self, operation: Operation, resolution: &Resolution) -> Option<DeclaredNo> {
         let tool = match self.call {
@@ -49,9 +49,8 @@ impl Asked<'_> {
                 self.text(ScopedTool::CodeExecution, || terminal::audit_code(code, self.start, around))
             }
             _ => {
-                let said = claims.shell.as_ref().and_then(ShellClaim::said)?;
-                let script = || pinfold_policy::shell::parse(said);
-                self.text(ScopedTool::Terminal, || terminal::audit(&script(), self.start, around))
+                let script = claims.script.as_ref()?;
+                self.text(ScopedTool::Terminal, || terminal::audit(script, self.start, around))
             }
         }
     }
@@ -63,7 +62,7 @@ impl Asked<'_> {
         }
         let no = declared.tool_no(tool).map(DeclaredHit::of_all);
         no.or_else(|| {
-            let (no, word) = words_no(declared, tool, &audit(), &self.shared.line)?;
+            let (no, word) = words_no(declared, tool, &audit(), &self.shared.bounds.line)?;
             Some(DeclaredHit { no, word })
         })
     }
@@ -93,11 +92,11 @@ impl Asked<'_> {
     }
 
     fn resolve(&self, claim: &PathClaim) -> Resolution {
-        let own = claim.path.as_ref().zip(self.shared.line.home());
-        let own = own.and_then(|(path, home)| of_own_home(path, home));
+        let own = claim.path.as_ref().zip(self.shared.bounds.line.home());
+        let own = own.and_then(|(path, home)| expand_own_home(path, home));
         let words = own.as_ref().or(claim.path.as_ref());
         let words = words.map_or(self.start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
-        self.shared.line.resolve(self.start, &paths::PathClaim::new(words), last)
+        self.shared.bounds.line.resolve(self.start, &paths::PathClaim::new(words), last)
     }
 }

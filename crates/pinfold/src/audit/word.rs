@@ -1,0 +1,6 @@
+//! Words of the record's format.
+
+use std::borrow::Cow;
+
+/// A word of the format: a known one is written, any is read.
+pub type Word = Cow<'static, str>;
