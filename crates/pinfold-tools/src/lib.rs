@@ -22,7 +22,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`Attended`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`], [`Attempts`],
+//! [`call`], [`Attended`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`], [`SandboxEscalations`],
 //! [`Attestation`].
 //!
 //! # Invariants
@@ -35,10 +35,10 @@
 //! # What this does not stop
 //! What the words of a file or page make a model do.
 
-mod attempts;
 mod attended;
 mod attestation;
 mod denial;
+mod escalations;
 mod notebook;
 mod registry;
 mod reply;
@@ -57,14 +57,14 @@ use pinfold::{Decided, Failure, Outcome, Permit, RawCall, Receipt, Refusal, Sess
 use reply::Done;
 use serde_json::Value;
 
-pub use attempts::{Attempts, LetThrough, Tried};
 pub use attended::Attended;
 pub use attestation::Attestation;
 pub use denial::{denial, quoted};
+pub use escalations::SandboxEscalations;
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use secrets::Scrubbing;
-pub use shell::{Shells, ShellsError, Surroundings};
+pub use shell::{ShellOptions, Shells, ShellsError};
 pub use temporary::{Purpose, TemporaryDirectory};
 pub use web::Web;
 pub use within::within;
@@ -76,7 +76,7 @@ pub fn call(session: &Session, raw: &RawCall) -> Reply {
 }
 
 /// The same, for a session whose owner says whether secrets are taken out. Shells have the same switch in their
-/// [`Surroundings`].
+/// [`ShellOptions`].
 pub fn call_with(session: &Session, raw: &RawCall, scrubbing: Scrubbing) -> Reply {
     call_for(session, raw, scrubbing, Caller::default())
 }

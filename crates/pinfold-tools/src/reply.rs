@@ -118,7 +118,7 @@ impl Done {
     }
 
     pub(crate) fn with_refused(self, ending: &Ending) -> Self {
-        Self { refused: ending.refused.clone(), ..self }
+        Self { refused: ending.run.tried.refused.clone(), ..self }
     }
 
     pub(crate) fn text(text: impl Into<String>, structured: Value) -> Self {
