@@ -42,7 +42,9 @@ use pinfold::policy::{
     Bases, Decision, DeniedPaths, Effect, Guards, Layer, Policy, Rule, Source, SourcedRule,
 };
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_boundary::{Boundary, CacheChoice, Grant, Private, SandboxMode, Standing, Witness};
+use pinfold_boundary::{
+    Boundary, CacheChoice, DenialObserver, Private, SandboxMode, SandboxRequest, Standing,
+};
 use pinfold_sandbox::{Command, End, Signalling, Strength, Tier, probe, start, strongest};
 use pinfold_tests::ground::new_place;
 use pinfold_tests::missing::left_out;
@@ -322,33 +324,26 @@ impl Bed {
         put.expect("the name is free");
     }
 
-    fn grant(&self, world: &World) -> Grant {
+    fn request(&self, world: &World) -> SandboxRequest {
         let named = |list: &[usize], of: &[&str]| -> Vec<PathBuf> {
             list.iter().filter_map(|n| of.get(*n)).map(|p| self.at(p)).filter(|p| p.exists()).collect()
         };
-        Grant {
-            folder: self.folder.clone(),
-            mode: world.mode,
-            add: world.add.then(|| self.at("added")).into_iter().collect(),
-            allow_write: named(&world.allow_write, &OPENED),
-            deny_read: named(&world.deny_read, &DENIED),
-            allow_read: world.allow_read.then(|| self.at("home/.aws")).into_iter().collect(),
-            denied: self.policy(world, Policy::default()).denied_paths(),
-            home: Some(self.at("home")),
-            private: Private::existing(&self.private),
-            // The process inside is this program, wherever it was built.
-            visible: std::env::current_exe()
-                .ok()
-                .and_then(|exe| Some(exe.parent()?.to_owned()))
-                .into_iter()
-                .collect(),
-            caches: CacheChoice::None,
-            environment: vec![
-                ("PATH".into(), "/usr/bin:/bin".into()),
-                ("HOME".into(), self.at("home").into()),
-            ],
-            ..Grant::default()
-        }
+        let mut request = SandboxRequest::new(self.folder.clone());
+        request.mode = world.mode;
+        request.add = world.add.then(|| self.at("added")).into_iter().collect();
+        request.allow_write = named(&world.allow_write, &OPENED);
+        request.deny_read = named(&world.deny_read, &DENIED);
+        request.allow_read = world.allow_read.then(|| self.at("home/.aws")).into_iter().collect();
+        request.denied = self.policy(world, Policy::default()).denied_paths();
+        request.home = Some(self.at("home"));
+        request.private = Private::existing(&self.private);
+        // The process inside is this program, wherever it was built.
+        request.visible =
+            std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned())).into_iter().collect();
+        request.caches = CacheChoice::None;
+        request.environment =
+            vec![("PATH".into(), "/usr/bin:/bin".into()), ("HOME".into(), self.at("home").into())];
+        request
     }
 
     fn policy(&self, world: &World, policy: Policy) -> Policy {
@@ -443,7 +438,7 @@ fn tried_inside(boundary: &Boundary, tier: Tier, list: &[(Act, PathBuf)]) -> Vec
         )
         .stdio([None, out(), out()]);
     let confined = start(&profile, command, tier, Signalling::Own, true).expect("the walls can be built");
-    let ended = confined.supervise(&mut Witness::new(boundary, tier));
+    let ended = confined.supervise(&mut DenialObserver::new(boundary, tier));
     let mut text = String::new();
     printed.seek(SeekFrom::Start(0)).and_then(|_| printed.read_to_string(&mut text)).expect("the answers");
     assert!(matches!(ended, Ok(End::Code(0))), "{ended:?}: {text}");
@@ -511,12 +506,12 @@ fn exception(
 
 fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
     let bed = Bed::build(world);
-    let grant = bed.grant(world);
+    let request = bed.request(world);
     let strength = Strength { mediated: world.mediated && Strength::from(tier).mediated, tier };
-    let boundary = Boundary::compile(&grant, &Guards::default(), strength).expect("the grant compiles");
+    let boundary = Boundary::compile(&request, &Guards::default(), strength).expect("the grant compiles");
     let plan = Plan { home: Some(bed.at("home")), ..Plan::for_folder(&bed.folder) };
     let plan = Plan { policy: bed.policy(world, plan.policy.clone()), ..plan };
-    let denied = &grant.denied;
+    let denied = &request.denied;
     let session =
         Session::open(&Ambient::claim(), within(plan, &boundary), Arc::new(Discard)).expect("a session");
     let mut asked = bed.asked(world);
@@ -540,7 +535,7 @@ fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
         let unread = act.changes() && denied.reading(&real).is_some();
         let above = !strength.mediated
             && matches!(standing, Standing::ReadOnly(_))
-            && grant.denied.read_patterns().chain(grant.denied.write_patterns()).any(|pattern| {
+            && request.denied.read_patterns().chain(request.denied.write_patterns()).any(|pattern| {
                 pattern.place().starts_with(&real) && pattern.place().symlink_metadata().is_err()
             });
         let renamed = |rule: fn(&DeniedPaths, &Path) -> bool| rule(denied, path) && !rule(denied, &real);

@@ -99,7 +99,7 @@ fn a_yes_is_for_the_program_that_waits_and_a_no_is_said_in_words(who: Who) {
         answer(world, &["approve", &id, "--yes"]);
         let (text, report) = said(child);
         assert_eq!(text.matches("other.test: 1 x HTTP/1.1 200 OK hello from outside").count(), 2, "{text}");
-        let through = &report["let_through"][0];
+        let through = &report["approved_outside"][0];
         let program = through["program"].as_str().expect("a program");
         assert_eq!(through["did"], json!("reach"), "{report:#}");
         assert!(program.starts_with("python3") && program.ends_with("(ask.py)"), "{report:#}");

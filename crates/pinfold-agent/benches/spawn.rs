@@ -11,7 +11,7 @@ use pinfold::agents::{Below, Definition};
 use pinfold::audit::Discard;
 use pinfold::policy::Layer;
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_tools::{Ended, Shells, Surroundings, call};
+use pinfold_tools::{Ended, ShellOptions, Shells, call};
 use serde_json::json;
 
 fn main() {
@@ -56,7 +56,7 @@ fn held(above: &Session, private: &Path) -> Session {
     let folder = Path::new("a");
     let below = Below { id: "bench".into(), name: "worker", folder, definition: None, asking: None };
     let narrowed = above.below(below).unwrap();
-    let shells = Shells::of_plan(narrowed.plan(), Surroundings::new(private.to_owned())).unwrap();
+    let shells = Shells::of_plan(narrowed.plan(), ShellOptions::new(private.to_owned())).unwrap();
     narrowed.begin(Some(Arc::new(shells))).unwrap()
 }
 

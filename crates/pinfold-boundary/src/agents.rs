@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::grant::{EnvironmentWish, Grant};
+use crate::request::{EnvOverride, SandboxRequest};
 
 pub(crate) use state::States;
 pub use table::AGENTS;
@@ -150,9 +150,9 @@ impl State {
 
 /// The logins and settings that the agent of a grant reads, as far as they are there: keys stand in both. None through a
 /// link, nor in a place that runs can write as it is: somebody else may have chosen where it leads.
-pub(crate) fn logins(grant: &Grant, home: Option<&Path>, granted: &[PathBuf]) -> Vec<PathBuf> {
-    let (Some(agent), Some(home)) = (grant.agent, home) else { return Vec::new() };
-    let places = agent.state.iter().map(|state| (state.at(home, &grant.environment), state));
+pub(crate) fn logins(request: &SandboxRequest, home: Option<&Path>, granted: &[PathBuf]) -> Vec<PathBuf> {
+    let (Some(agent), Some(home)) = (request.agent, home) else { return Vec::new() };
+    let places = agent.state.iter().map(|state| (state.at(home, &request.environment), state));
     let apart = places.filter(|(at, _)| !granted.iter().any(|granted| at.starts_with(granted)));
     let of_state = |(at, state): (PathBuf, &'static State)| {
         state
@@ -168,10 +168,10 @@ pub(crate) fn logins(grant: &Grant, home: Option<&Path>, granted: &[PathBuf]) ->
 }
 
 /// Logins of agents whose state the person has moved away from its usual place, where no list of places knows them.
-pub(crate) fn moved_logins(grant: &Grant, home: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn moved_logins(request: &SandboxRequest, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(home) = home else { return Vec::new() };
     let states = AGENTS.iter().flat_map(|agent| agent.state);
-    let moved = states.map(|state| (state.at(home, &grant.environment), state));
+    let moved = states.map(|state| (state.at(home, &request.environment), state));
     let moved = moved.filter(|(at, state)| *at != home.join(state.usual));
     let secrets = moved.flat_map(|(at, state)| state.secrets().map(move |name| at.join(name)));
     secrets.filter_map(|secret| fs::canonicalize(secret).ok()).collect()
@@ -179,14 +179,14 @@ pub(crate) fn moved_logins(grant: &Grant, home: Option<&Path>) -> Vec<PathBuf> {
 
 /// What is said about single variables: the keys of the agent are passed on, and what it is told is set, unless a person
 /// says otherwise.
-pub(crate) fn wishes(grant: &Grant, folder: &Path) -> Vec<EnvironmentWish> {
-    let is_set = |variable: &str| grant.environment.iter().any(|(name, _)| name == variable);
-    let told = grant.agent.into_iter().flat_map(|agent| agent.told);
+pub(crate) fn wishes(request: &SandboxRequest, folder: &Path) -> Vec<EnvOverride> {
+    let is_set = |variable: &str| request.environment.iter().any(|(name, _)| name == variable);
+    let told = request.agent.into_iter().flat_map(|agent| agent.told);
     let told = told.filter(|told| !is_set(told.variable) && !folder.join(told.unless).exists());
-    let told = told.map(|told| EnvironmentWish::Set(told.variable.into(), told.value.into()));
-    let keys = grant.agent.into_iter().flat_map(|agent| agent.keys_in(&grant.environment));
-    let passed = keys.map(|key| EnvironmentWish::Pass(key.variable.into()));
-    told.chain(passed).chain(grant.environment_wishes.iter().cloned()).collect()
+    let told = told.map(|told| EnvOverride::Set(told.variable.into(), told.value.into()));
+    let keys = request.agent.into_iter().flat_map(|agent| agent.keys_in(&request.environment));
+    let passed = keys.map(|key| EnvOverride::Pass(key.variable.into()));
+    told.chain(passed).chain(request.env_overrides.iter().cloned()).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use pinfold_sandbox::Layer;
 
 use crate::agents::{AgentProfile, States};
-use crate::grant::CacheChoice;
+use crate::request::CacheChoice;
 
 /// One tool's cache.
 struct CacheProfile {

@@ -1,7 +1,7 @@
 //! Deny rules about paths, drawn for the kernel: what they match now is hidden or held where it stands.
 //!
 //! What appears later under a name that they match is refused when it is made, and looked at when it is read: by the
-//! [`Witness`](crate::Witness). Patterns with wildcards are searched for, in the folder first; a note tells of a search that
+//! [`DenialObserver`](crate::DenialObserver). Patterns with wildcards are searched for, in the folder first; a note tells of a search that
 //! ends early.
 
 use std::collections::VecDeque;
@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::{DeniedPaths, DeniedPattern, Guard, GuardKind, Guards, SourcedRule};
 
-use crate::boundary::{CompileError, Drawing};
+use crate::builder::BoundaryBuilder;
+use crate::compile_error::CompileError;
 use crate::git::protect;
-use crate::grant::Grant;
 use crate::place::{Hold, Standing};
+use crate::request::SandboxRequest;
 use crate::scan::is_skipped;
 
 /// Places that are hidden or held one by one; each is a mount. More are left to the supervisor.
@@ -27,29 +28,29 @@ const MOST_LOOKED_AT: usize = 200_000;
 /// # Errors
 /// When a rule leaves nothing to work in.
 pub(crate) fn apply(
-    grant: &Grant,
+    request: &SandboxRequest,
     guards: &Guards,
     home: Option<&Path>,
     cwd: &Path,
-    drawing: &mut Drawing,
+    builder: &mut BoundaryBuilder,
 ) -> Result<(), CompileError> {
-    let denied = &grant.denied;
+    let denied = &request.denied;
     if let Some(rule) = denied.reads_nowhere() {
         let note =
             format!("{} binds tools and words alone: processes read what no path rule denies", named(rule));
-        drawing.findings.notes.push(note);
+        builder.findings.notes.push(note);
     }
     let guarded = guards.read_list().iter().any(is_wild).then_some(Guarded { guards, home });
     if denied.is_empty() && guarded.is_none() {
         return Ok(());
     }
     for pattern in denied.read_patterns().filter(DeniedPattern::is_whole) {
-        hide(&pattern.place(), cwd, pattern.rule(), drawing)?;
+        hide(&pattern.place(), cwd, pattern.rule(), builder)?;
     }
     for pattern in denied.write_patterns().filter(DeniedPattern::is_whole) {
-        hold(&pattern.place(), pattern.rule(), drawing);
+        hold(&pattern.place(), pattern.rule(), builder);
     }
-    search(denied, guarded, cwd, drawing)
+    search(denied, guarded, cwd, builder)
 }
 
 /// Patterns of settings (`sandbox.denyRead`, `guards.read`) that count at any depth. The others are looked up by their names.
@@ -74,37 +75,47 @@ pub(crate) fn named(rule: &SourcedRule) -> String {
     format!("the rule `{}` ({})", rule.rule, rule.source)
 }
 
-fn hide(place: &Path, cwd: &Path, rule: &SourcedRule, drawing: &mut Drawing) -> Result<(), CompileError> {
+fn hide(
+    place: &Path,
+    cwd: &Path,
+    rule: &SourcedRule,
+    builder: &mut BoundaryBuilder,
+) -> Result<(), CompileError> {
     let why = format!("{} denies reading it", named(rule));
     if let Ok(real) = fs::canonicalize(place) {
-        return hide_real(real, cwd, why, drawing);
+        return hide_real(real, cwd, why, builder);
     }
-    refuse_to_make(place, why, drawing);
+    refuse_to_make(place, why, builder);
     Ok(())
 }
 
-fn hide_real(real: PathBuf, cwd: &Path, why: String, drawing: &mut Drawing) -> Result<(), CompileError> {
+fn hide_real(
+    real: PathBuf,
+    cwd: &Path,
+    why: String,
+    builder: &mut BoundaryBuilder,
+) -> Result<(), CompileError> {
     if cwd.starts_with(&real) {
         return Err(CompileError::OutOfScope { path: cwd.to_owned(), why });
     }
-    drawing.findings.denied.insert(real.clone());
-    drawing.places.add(real, Hold::Hidden, why);
+    builder.findings.denied.insert(real.clone());
+    builder.places.add(real, Hold::Hidden, why);
     Ok(())
 }
 
-fn hold(place: &Path, rule: &SourcedRule, drawing: &mut Drawing) {
+fn hold(place: &Path, rule: &SourcedRule, builder: &mut BoundaryBuilder) {
     let why = format!("{} denies changing it", named(rule));
-    let Ok(real) = fs::canonicalize(place) else { return refuse_to_make(place, why, drawing) };
-    drawing.places.close(&real, &why);
-    if drawing.places.standing(&real) != Standing::Outside {
-        pin_above(&real, drawing);
-        drawing.places.add(real, Hold::ReadOnly, why);
+    let Ok(real) = fs::canonicalize(place) else { return refuse_to_make(place, why, builder) };
+    builder.places.close(&real, &why);
+    if builder.places.standing(&real) != Standing::Outside {
+        pin_above(&real, builder);
+        builder.places.add(real, Hold::ReadOnly, why);
     }
 }
 
 /// Where calls are not judged by name, the first missing directory on the way cannot be made.
-fn refuse_to_make(place: &Path, why: String, drawing: &mut Drawing) {
-    if drawing.mediated {
+fn refuse_to_make(place: &Path, why: String, builder: &mut BoundaryBuilder) {
+    if builder.mediated {
         return;
     }
     let missing = place.ancestors().take_while(|at| at.symlink_metadata().is_err()).last();
@@ -113,15 +124,15 @@ fn refuse_to_make(place: &Path, why: String, drawing: &mut Drawing) {
         Some(above.join(first.file_name()?))
     };
     if let Some(first) = missing.and_then(real)
-        && drawing.places.standing(&first) == Standing::Writable
+        && builder.places.standing(&first) == Standing::Writable
     {
-        drawing.places.add(first, Hold::Absent, why);
+        builder.places.add(first, Hold::Absent, why);
     }
 }
 
-fn pin_above(place: &Path, drawing: &mut Drawing) {
-    for folder in drawing.granted().into_iter().filter(|folder| place.starts_with(folder)) {
-        protect::pin_between(&folder, place, &mut drawing.places);
+fn pin_above(place: &Path, builder: &mut BoundaryBuilder) {
+    for folder in builder.granted().into_iter().filter(|folder| place.starts_with(folder)) {
+        protect::pin_between(&folder, place, &mut builder.places);
     }
 }
 
@@ -130,31 +141,31 @@ fn search(
     denied: &DeniedPaths,
     guarded: Option<Guarded<'_>>,
     cwd: &Path,
-    drawing: &mut Drawing,
+    builder: &mut BoundaryBuilder,
 ) -> Result<(), CompileError> {
     let reading: Vec<_> = denied.read_patterns().filter(|pattern| !pattern.is_whole()).collect();
     let writing: Vec<_> = denied.write_patterns().filter(|pattern| !pattern.is_whole()).collect();
     // The supervisor judges every change by the rules themselves; of a pattern that begins at a link it knows no real path.
-    let is_searched = |pattern: &DeniedPattern<'_>| !drawing.mediated || is_linked(&pattern.place());
+    let is_searched = |pattern: &DeniedPattern<'_>| !builder.mediated || is_linked(&pattern.place());
     let writing: Vec<_> = writing.into_iter().filter(is_searched).collect();
-    let places = places_of_search(reading.iter().chain(&writing), guarded.is_some(), drawing);
-    let readable = drawing.readable().to_vec();
+    let places = places_of_search(reading.iter().chain(&writing), guarded.is_some(), builder);
+    let readable = builder.readable().to_vec();
     let mut search = Search { denied, guarded, readable, reading, writing, found: Vec::new(), looked_at: 0 };
     for place in places {
         if !search.below(&place) {
-            drawing.findings.notes.push(format!(
+            builder.findings.notes.push(format!(
                 "`{}` was searched in part for what deny rules match; the rest is looked at when it is opened",
                 place.display()
             ));
         }
     }
     for (place, hold, why) in search.found {
-        if drawing.places.standing(&place) == Standing::Writable {
-            pin_above(&place, drawing);
+        if builder.places.standing(&place) == Standing::Writable {
+            pin_above(&place, builder);
         }
         match hold {
-            Hold::Hidden => hide_real(place, cwd, why, drawing)?,
-            hold => drawing.places.add(place, hold, why),
+            Hold::Hidden => hide_real(place, cwd, why, builder)?,
+            hold => builder.places.add(place, hold, why),
         }
     }
     Ok(())
@@ -248,9 +259,9 @@ impl Search<'_> {
 fn places_of_search<'p>(
     patterns: impl Iterator<Item = &'p DeniedPattern<'p>>,
     anywhere: bool,
-    drawing: &Drawing,
+    builder: &BoundaryBuilder,
 ) -> Vec<PathBuf> {
-    let granted = drawing.granted();
+    let granted = builder.granted();
     let mut all: Vec<PathBuf> = if anywhere { granted.clone() } else { Vec::new() };
     for pattern in patterns {
         let place = pattern.place();

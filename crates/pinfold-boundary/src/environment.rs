@@ -6,7 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::grant::EnvironmentWish;
+use crate::request::EnvOverride;
 
 /// Words that make a name a secret, wherever they stand between underscores.
 const SECRET_WORDS: [&str; 22] = [
@@ -128,11 +128,11 @@ pub(crate) struct Filtered {
 pub(crate) fn filter(
     outside: &[(OsString, OsString)],
     added: Vec<(OsString, OsString)>,
-    wishes: &[EnvironmentWish],
+    wishes: &[EnvOverride],
 ) -> Filtered {
     let mut filtered = Filtered::default();
     for (name, value) in outside {
-        let passed = wishes.iter().any(|w| matches!(w, EnvironmentWish::Pass(n) if n == name));
+        let passed = wishes.iter().any(|w| matches!(w, EnvOverride::Pass(n) if n == name));
         if passed || !is_dangerous(name, value) {
             filtered.kept.push((name.clone(), value.clone()));
         } else {
@@ -148,9 +148,9 @@ pub(crate) fn filter(
     }
     for wish in wishes {
         match wish {
-            EnvironmentWish::Pass(_) => {}
-            EnvironmentWish::Unset(name) => set(&mut filtered.kept, name, None),
-            EnvironmentWish::Set(name, value) => set(&mut filtered.kept, name, Some(value)),
+            EnvOverride::Pass(_) => {}
+            EnvOverride::Unset(name) => set(&mut filtered.kept, name, None),
+            EnvOverride::Set(name, value) => set(&mut filtered.kept, name, Some(value)),
         }
     }
     filtered.removed.sort();
@@ -266,9 +266,9 @@ mod tests {
     #[test]
     fn the_person_has_the_last_word() {
         let wishes = [
-            EnvironmentWish::Pass("API_TOKEN".into()),
-            EnvironmentWish::Set("TMPDIR".into(), "/w/tmp".into()),
-            EnvironmentWish::Unset("EDITOR".into()),
+            EnvOverride::Pass("API_TOKEN".into()),
+            EnvOverride::Set("TMPDIR".into(), "/w/tmp".into()),
+            EnvOverride::Unset("EDITOR".into()),
         ];
         let outside = vars(&[("API_TOKEN", "t"), ("OTHER_TOKEN", "t"), ("EDITOR", "vi"), ("TMP", "/x")]);
         let filtered = filter(&outside, vars(&[("GOCACHE", "/c")]), &wishes);

@@ -9,23 +9,23 @@ use pinfold_host::Name;
 use pinfold_policy::hosts::Hosts;
 use pinfold_sandbox::Profile;
 
-use crate::boundary::Drawing;
-use crate::grant::Grant;
+use crate::builder::BoundaryBuilder;
 use crate::place::Hold;
+use crate::request::SandboxRequest;
 
 /// [hosts(5)](https://man7.org/linux/man-pages/man5/hosts.5.html)
 const FILE: &str = "/etc/hosts";
 
-impl Drawing {
+impl BoundaryBuilder {
     /// Leads whoever reads the file to one without the names that are allowed, where it has some: those are asked for then
     /// like others. Outside, they lead where the file says.
-    pub(crate) fn hosts_file(&mut self, grant: &Grant, hosts: &Hosts, profile: &mut Profile) {
+    pub(crate) fn hosts_file(&mut self, request: &SandboxRequest, hosts: &Hosts, profile: &mut Profile) {
         let own = rustix::system::uname();
         let own = own.nodename().to_string_lossy();
         let Some(text) = fs::read_to_string(FILE).ok().and_then(|text| without(&text, hosts, &own)) else {
             return;
         };
-        match write(grant, &text) {
+        match write(request, &text) {
             Ok(file) => {
                 profile.visible.push(file.clone());
                 let why = "allowed names that stand in it are looked up by the relay";
@@ -40,8 +40,8 @@ impl Drawing {
     }
 }
 
-fn write(grant: &Grant, text: &str) -> io::Result<PathBuf> {
-    let file = fs::canonicalize(grant.private.path()?)?.join("hosts");
+fn write(request: &SandboxRequest, text: &str) -> io::Result<PathBuf> {
+    let file = fs::canonicalize(request.private.path()?)?.join("hosts");
     fs::write(&file, text)?;
     Ok(file)
 }

@@ -1,12 +1,12 @@
 //! What a folder grant means: which places a confined process can write, which are held, which are hidden.
 //!
-//! A [`Grant`] is what a person wishes; [`Boundary::compile`] meets it with the file system (git layouts, autorun
+//! A [`SandboxRequest`] is what a person wishes; [`Boundary::compile`] meets it with the file system (git layouts, autorun
 //! files, credentials, caches, the environment) and gives one [`Boundary`]. Its profile goes to the kernel, its
 //! standing answers the file tools, and after the run it says what a person should look at. Nothing of a
 //! repository is run, and no git command is started.
 //!
 //! # Vocabulary
-//! [`Grant`], [`Boundary`], [`Place`], [`Standing`], [`RunReport`].
+//! [`SandboxRequest`], [`Boundary`], [`Place`], [`Standing`], [`RunReport`].
 //!
 //! # Invariants
 //! 1. Kernel and file tools are told the same: both answers are read off one list of places.
@@ -23,40 +23,50 @@
 
 mod agents;
 mod boundary;
+mod builder;
 mod caches;
+mod compile;
+mod compile_error;
 mod credentials;
 mod denied;
+mod egress;
 mod environment;
 mod folder;
 mod git;
-mod grant;
+mod granted;
 mod guarded_links;
 mod hosts;
 mod hosts_file;
 mod limits_reached;
 mod lists;
 mod mediation;
+mod observer;
+mod outcome;
 mod place;
 mod private;
+mod profile_parts;
 mod report;
+mod request;
+mod run;
 mod scan;
 mod secrets;
+mod settle;
 mod snapshot;
-mod start;
-mod way_out;
-mod witness;
 
 pub use agents::{AGENTS, AgentProfile, Fixed, Key, Missing, State, Told};
-pub use boundary::{Boundary, CompileError};
+pub use boundary::Boundary;
+pub use compile_error::CompileError;
+pub use egress::{EgressOptions, HostApprover, HostContact, HostContacts, HostOutcome, HostRequest};
 pub use environment::MARKER;
 pub use git::settle::ConfigOutcome;
-pub use grant::{CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
+pub use granted::Granted;
 pub use hosts::HostList;
-pub use limits_reached::{Amount, LimitKind, LimitReached, limits_reached};
+pub use limits_reached::{Amount, LimitKind, LimitReached};
+pub use observer::{DenialObserver, INSTEAD_OUTSIDE, Observer, TO_ALLOW_OUTSIDE, observe_denials, word};
+pub use outcome::{Approved, EscalationOutcome, LimitMet, Refused};
 pub use pinfold_egress::Published;
 pub use place::{Place, Standing};
 pub use private::Private;
-pub use report::RunReport;
-pub use start::{NotStarted, Started};
-pub use way_out::{Decides, HostContact, HostContacts, HostOutcome, Means, WayOut, Wish};
-pub use witness::{Changed, INSTEAD_OUTSIDE, LimitMet, Refused, TO_ALLOW_OUTSIDE, Witness, word};
+pub use report::{AutorunChanges, RunReport};
+pub use request::{CacheChoice, EnvOverride, Network, SandboxMode, SandboxRequest};
+pub use run::{Egress, NotStarted, Run, RunListener, RunResult};

@@ -10,7 +10,7 @@ use pinfold_sandbox::{End, Limit, Limits};
 use rustix::process::{Resource, getrlimit};
 use serde::{Serialize, Serializer};
 
-use crate::witness::LimitMet;
+use crate::outcome::LimitMet;
 
 /// Something of which a run has only so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -144,7 +144,7 @@ impl LimitReached {
 }
 
 /// All limits that a run reached: those that processes were seen to meet, and the one that ended the command.
-pub fn limits_reached(limits: &Limits, seen: &[LimitMet], end: Option<End>) -> Vec<LimitReached> {
+pub(crate) fn limits_reached(limits: &Limits, seen: &[LimitMet], end: Option<End>) -> Vec<LimitReached> {
     let seen = seen.iter().filter_map(|LimitMet { limit, program, times }| {
         let value = value_of(limits, *limit)?;
         Some(LimitReached { limit: (*limit).into(), value, program: Some(program.clone()), times: *times })

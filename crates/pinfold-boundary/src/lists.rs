@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::declared::KernelLists;
 
-use crate::boundary::{CompileError, Drawing};
-use crate::grant::Grant;
+use crate::builder::BoundaryBuilder;
+use crate::compile_error::CompileError;
 use crate::place::{Hold, Standing};
+use crate::request::SandboxRequest;
 
 /// What belongs to the system, and what has a private part of the run over it: programs cannot do without.
 const SYSTEM: [&str; 18] = [
@@ -65,22 +66,22 @@ pub(crate) fn folders(lists: &KernelLists) -> Vec<PathBuf> {
 
 /// Narrows a boundary that is drawn. `visible` is what was to be seen of covered directories.
 pub(crate) fn apply(
-    grant: &Grant,
+    request: &SandboxRequest,
     home: Option<&Path>,
     cwd: &Path,
     visible: &mut Vec<PathBuf>,
-    drawing: &mut Drawing,
+    builder: &mut BoundaryBuilder,
 ) -> Result<(), CompileError> {
-    let denied = &grant.lists.denied;
+    let denied = &request.lists.denied;
     if let Some(place) = denied.iter().find(|place| cwd.starts_with(place)) {
         let why = format!("the denied `{}` holds it", place.display());
         return Err(CompileError::OutOfScope { path: cwd.to_owned(), why });
     }
-    if let Some(only) = only(&grant.lists) {
+    if let Some(only) = only(&request.lists) {
         let there: Vec<PathBuf> = only.iter().filter(|at| at.symlink_metadata().is_ok()).cloned().collect();
-        drawing.places.narrow(&there, grant.private.path().ok());
+        builder.places.narrow(&there, request.private.path().ok());
         visible.retain(|place| only.iter().any(|allowed| place.starts_with(allowed)));
-        cover(grant, home, &only, drawing);
+        cover(request, home, &only, builder);
         let seen = only.iter().any(|place| cwd.starts_with(place) || place.starts_with(cwd));
         if !seen && !is_system(cwd) {
             let why = "no allowed path of the terminal holds it, or lies in it".to_owned();
@@ -89,7 +90,7 @@ pub(crate) fn apply(
     }
     visible.retain(|place| !denied.iter().any(|cover| place.starts_with(cover)));
     for place in denied {
-        deny(place, drawing);
+        deny(place, builder);
     }
     Ok(())
 }
@@ -111,27 +112,27 @@ fn both(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Covers everything but the system, and lets through what is allowed and what programs are made of.
-fn cover(grant: &Grant, home: Option<&Path>, only: &[PathBuf], drawing: &mut Drawing) {
+fn cover(request: &SandboxRequest, home: Option<&Path>, only: &[PathBuf], builder: &mut BoundaryBuilder) {
     let covers = covers(home);
     for place in &covers {
         // An allowed place above needs no cover.
         if !only.iter().any(|allowed| place.starts_with(allowed)) {
-            drawing.places.add(place.clone(), Hold::Covered, "no allowed path of the terminal holds it");
+            builder.places.add(place.clone(), Hold::Covered, "no allowed path of the terminal holds it");
         }
     }
     let is_covered = |place: &Path| covers.iter().any(|cover| place.starts_with(cover) && place != cover);
     for place in only.iter().filter(|place| is_covered(place)) {
         match place.symlink_metadata() {
-            Ok(_) => drawing.places.add(place.clone(), Hold::Visible, "it is allowed"),
+            Ok(_) => builder.places.add(place.clone(), Hold::Visible, "it is allowed"),
             Err(_) => {
-                drawing.findings.notes.push(format!("the allowed `{}` does not exist", place.display()));
+                builder.findings.notes.push(format!("the allowed `{}` does not exist", place.display()));
             }
         }
     }
-    for place in installed(grant, home) {
+    for place in installed(request, home) {
         // Never home itself, or what holds it.
         if is_covered(&place) && !home.is_some_and(|home| home.starts_with(&place)) {
-            drawing.places.add(place, Hold::Visible, "programs are installed there");
+            builder.places.add(place, Hold::Visible, "programs are installed there");
         }
     }
 }
@@ -156,9 +157,9 @@ fn is_system(place: &Path) -> bool {
 }
 
 /// Where programs are installed outside of the system, as far as the environment and habit say.
-fn installed(grant: &Grant, home: Option<&Path>) -> Vec<PathBuf> {
+fn installed(request: &SandboxRequest, home: Option<&Path>) -> Vec<PathBuf> {
     let value = |wanted: &str| {
-        let found = grant.environment.iter().find(|(name, _)| name == wanted);
+        let found = request.environment.iter().find(|(name, _)| name == wanted);
         found.map(|(_, value)| value.as_os_str())
     };
     let path = value("PATH").unwrap_or_default().as_bytes().split(|&b| b == b':');
@@ -173,15 +174,15 @@ fn installed(grant: &Grant, home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// Hides a denied place. One that does not exist yet cannot be made where something inside could make it.
-fn deny(place: &Path, drawing: &mut Drawing) {
+fn deny(place: &Path, builder: &mut BoundaryBuilder) {
     const WHY: &str = "it is denied";
     let missing = place.ancestors().take_while(|at| at.symlink_metadata().is_err()).last();
     let Some(first) = missing else {
-        return drawing.places.add(place.to_owned(), Hold::Hidden, WHY);
+        return builder.places.add(place.to_owned(), Hold::Hidden, WHY);
     };
-    match drawing.places.standing(first) {
-        Standing::Writable => drawing.places.add(first.to_owned(), Hold::Absent, WHY),
-        Standing::Outside => drawing.findings.notes.push(format!(
+    match builder.places.standing(first) {
+        Standing::Writable => builder.places.add(first.to_owned(), Hold::Absent, WHY),
+        Standing::Outside => builder.findings.notes.push(format!(
             "the denied `{}` does not exist; should it be made outside during the run, it can be read",
             place.display()
         )),

@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::git::settle::ConfigOutcome;
+use crate::mediation::Changes;
+
+/// What a mediated run changed that runs or is acted on later, for [`Boundary::settle`].
+#[derive(Debug)]
+pub struct AutorunChanges(pub(crate) Changes);
 
 /// The findings of one run, as data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -17,10 +17,10 @@ use pinfold_policy::settings::{SecretFrom, SecretSetting};
 use pinfold_sandbox::{self as sandbox, Profile};
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::boundary::Drawing;
-use crate::grant::Grant;
+use crate::builder::BoundaryBuilder;
+use crate::egress::network;
 use crate::place::Hold;
-use crate::way_out;
+use crate::request::SandboxRequest;
 
 /// The variables by which programs are told whom to believe.
 /// Where one takes the place of the system's file, the system's authorities are in the file that it names.
@@ -68,27 +68,27 @@ struct Standing {
     placeholder: String,
 }
 
-impl Drawing {
+impl BoundaryBuilder {
     /// Puts placeholders where the secrets would be. Only where the way out can put these in: else they are not there at
     /// all.
     pub(crate) fn secrets(
         &mut self,
-        grant: &Grant,
+        request: &SandboxRequest,
         profile: &mut Profile,
         added: &mut Vec<(OsString, OsString)>,
     ) -> Option<Kept> {
-        self.hide_sources(grant);
-        if grant.secrets.0.is_empty()
+        self.hide_sources(request);
+        if request.secrets.0.is_empty()
             || profile.network == sandbox::Network::Host
-            || !way_out::reaches_hosts(&profile.network)
+            || !network::reaches_hosts(&profile.network)
         {
-            if !grant.secrets.0.is_empty() {
+            if !request.secrets.0.is_empty() {
                 let note = "the secrets of `network.secrets` are not used: no host can be reached here";
                 self.findings.notes.push(note.to_owned());
             }
             return None;
         }
-        match kept(grant) {
+        match kept(request) {
             Ok(kept) => {
                 let told =
                     kept.all.iter().map(|one| (one.name.clone().into(), one.placeholder.clone().into()));
@@ -105,10 +105,10 @@ impl Drawing {
     }
 
     /// A file with a secret cannot be read inside.
-    fn hide_sources(&mut self, grant: &Grant) {
-        for setting in grant.secrets.0.values() {
+    fn hide_sources(&mut self, request: &SandboxRequest) {
+        for setting in request.secrets.0.values() {
             if let SecretFrom::File(path) = &setting.from
-                && let Ok(real) = fs::canonicalize(at_home(path, grant.home.as_deref()))
+                && let Ok(real) = fs::canonicalize(at_home(path, request.home.as_deref()))
             {
                 self.places.add(real, Hold::Hidden, "a secret of `network.secrets` is in it");
             }
@@ -117,30 +117,30 @@ impl Drawing {
 }
 
 /// The environment without the variables that secrets are in, whatever they are called.
-pub(crate) fn without_sources(grant: &Grant) -> Cow<'_, [(OsString, OsString)]> {
-    if grant.secrets.0.is_empty() {
-        return Cow::Borrowed(&grant.environment);
+pub(crate) fn without_sources(request: &SandboxRequest) -> Cow<'_, [(OsString, OsString)]> {
+    if request.secrets.0.is_empty() {
+        return Cow::Borrowed(&request.environment);
     }
     let is_source = |name: &OsString| {
-        grant.secrets.0.iter().any(|(own, setting)| match &setting.from {
+        request.secrets.0.iter().any(|(own, setting)| match &setting.from {
             SecretFrom::Env(source) => name == source.as_str() || name == own.as_str(),
             SecretFrom::File(_) => name == own.as_str(),
         })
     };
-    grant.environment.iter().filter(|(name, _)| !is_source(name)).cloned().collect()
+    request.environment.iter().filter(|(name, _)| !is_source(name)).cloned().collect()
 }
 
 /// The placeholders, and the file with all authorities that are believed inside.
-fn kept(grant: &Grant) -> io::Result<Kept> {
-    let all = grant.secrets.0.iter().map(|(name, setting)| {
+fn kept(request: &SandboxRequest) -> io::Result<Kept> {
+    let all = request.secrets.0.iter().map(|(name, setting)| {
         let placeholder = format!("pinfold_{}_{}", name.to_ascii_lowercase(), random()?);
         Ok(Standing { name: name.clone(), setting: setting.clone(), placeholder })
     });
     let all = all.collect::<io::Result<Vec<_>>>()?;
     let authority = Authority::new(all.iter().map(|one| &one.setting.host.name)).map_err(io::Error::other)?;
-    let bundle = fs::canonicalize(grant.private.path()?)?.join(format!("authorities-{}.pem", random()?));
+    let bundle = fs::canonicalize(request.private.path()?)?.join(format!("authorities-{}.pem", random()?));
     fs::write(&bundle, pinfold_tls::bundle(authority.pem()))?;
-    Ok(Kept { authority: Arc::new(authority), all, home: grant.home.clone(), bundle })
+    Ok(Kept { authority: Arc::new(authority), all, home: request.home.clone(), bundle })
 }
 
 fn random() -> io::Result<String> {

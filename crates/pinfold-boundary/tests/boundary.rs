@@ -6,7 +6,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, Private, SandboxMode, Standing, Witness};
+use pinfold_boundary::{
+    Boundary, CacheChoice, CompileError, DenialObserver, Private, SandboxMode, SandboxRequest, Standing,
+};
 use pinfold_policy::Guards;
 use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Temp, Tier, Watcher, Writes};
 use proptest::prelude::*;
@@ -52,23 +54,21 @@ impl Bed {
         self.file(&format!("{path}/config"), "[core]\n\tbare = false\n");
     }
 
-    fn grant(&self) -> Grant {
+    fn request(&self) -> SandboxRequest {
         let private = self.at("private").join(fs::read_dir(self.at("private")).unwrap().count().to_string());
         fs::create_dir(&private).unwrap();
-        Grant {
-            folder: self.at("w"),
-            home: Some(self.at("home")),
-            private: Private::existing(private),
-            cache_home: Some(self.at("cache")),
-            caches: CacheChoice::None,
-            ..Grant::default()
-        }
+        let mut request = SandboxRequest::new(self.at("w"));
+        request.home = Some(self.at("home"));
+        request.private = Private::existing(private);
+        request.cache_home = Some(self.at("cache"));
+        request.caches = CacheChoice::None;
+        request
     }
 
-    fn compile(&self, change: impl FnOnce(&mut Grant)) -> Boundary {
-        let mut grant = self.grant();
-        change(&mut grant);
-        Boundary::compile(&grant, &Guards::default(), WALLS).unwrap()
+    fn compile(&self, change: impl FnOnce(&mut SandboxRequest)) -> Boundary {
+        let mut request = self.request();
+        change(&mut request);
+        Boundary::compile(&request, &Guards::default(), WALLS).unwrap()
     }
 
     fn standing(&self, boundary: &Boundary, path: &str) -> &'static str {
@@ -146,7 +146,7 @@ proptest! {
             };
         }
         let mode = [SandboxMode::ReadOnly, SandboxMode::WorkspaceWrite, SandboxMode::DefaultWrite][mode];
-        let boundary = bed.compile(|grant| grant.mode = mode);
+        let boundary = bed.compile(|request| request.mode = mode);
         for names in &asked {
             let real = bed.at(&path(names));
             prop_assert_eq!(word(boundary.standing(&real)), by_profile(boundary.profile(), &real), "{:?}", real);
@@ -382,9 +382,9 @@ fn credentials_are_hidden_unless_they_are_named() {
         assert_eq!(bed.standing(&boundary, seen), "outside", "{seen}");
     }
     bed.file("home/.npmrc", "//r.example/:_authToken=x\n");
-    let named = bed.compile(|grant| {
-        grant.allow_read = vec![bed.at("home/.aws")];
-        grant.deny_read = vec![bed.at("home/notes")];
+    let named = bed.compile(|request| {
+        request.allow_read = vec![bed.at("home/.aws")];
+        request.deny_read = vec![bed.at("home/notes")];
     });
     assert_eq!(bed.standing(&named, "home/.aws/credentials"), "outside");
     assert_eq!(bed.standing(&named, "home/notes"), "hidden");
@@ -396,7 +396,7 @@ fn a_folder_within_a_credential_store_stays_usable() {
     let bed = Bed::new();
     bed.file("home/.aws/tool/f", "");
     bed.file("home/.aws/credentials", "");
-    let boundary = bed.compile(|grant| grant.folder = bed.at("home/.aws/tool"));
+    let boundary = bed.compile(|request| request.folder = bed.at("home/.aws/tool"));
     assert_eq!(bed.standing(&boundary, "home/.aws/tool/f"), "writable");
     assert_eq!(bed.standing(&boundary, "home/.aws/credentials"), "hidden");
 }
@@ -406,7 +406,8 @@ fn a_guarded_place_opens_by_name_and_only_that_one() {
     let bed = Bed::new();
     bed.dir("w/.vscode");
     bed.dir("home/.claude");
-    let opened = bed.compile(|grant| grant.allow_write = vec![bed.at("w/.vscode"), bed.at("home/.claude")]);
+    let opened =
+        bed.compile(|request| request.allow_write = vec![bed.at("w/.vscode"), bed.at("home/.claude")]);
     for writable in ["w/.vscode/tasks.json", "home/.claude/x"] {
         assert_eq!(bed.standing(&opened, writable), "writable", "{writable}");
     }
@@ -418,9 +419,9 @@ fn a_guarded_place_opens_by_name_and_only_that_one() {
 fn modes_say_how_far_writing_goes() {
     let bed = Bed::new();
     bed.file("home/.bashrc", "");
-    let read_only = bed.compile(|grant| grant.mode = SandboxMode::ReadOnly);
+    let read_only = bed.compile(|request| request.mode = SandboxMode::ReadOnly);
     assert_eq!(bed.standing(&read_only, "w/f"), "outside");
-    let anywhere = bed.compile(|grant| grant.mode = SandboxMode::DefaultWrite);
+    let anywhere = bed.compile(|request| request.mode = SandboxMode::DefaultWrite);
     assert_eq!(bed.standing(&anywhere, "elsewhere/f"), "writable");
     assert_eq!(bed.standing(&anywhere, "home/.bashrc"), "held");
     assert_eq!(bed.standing(&anywhere, "w/.mcp.json"), "held");
@@ -430,11 +431,11 @@ fn modes_say_how_far_writing_goes() {
 fn where_everything_can_be_written_guarded_places_do_not_appear() {
     let bed = Bed::new();
     bed.file("home/.bashrc", "");
-    let boundary = bed.compile(|grant| grant.mode = SandboxMode::DefaultWrite);
+    let boundary = bed.compile(|request| request.mode = SandboxMode::DefaultWrite);
     for tier in [Tier::Full, Tier::Landlock] {
-        let mut witness = Witness::new(&boundary, tier);
+        let mut observer = DenialObserver::new(&boundary, tier);
         let mut ask = |path: &str, intent| {
-            witness.attempt(&Attempt { pid: 1, intent, place: bed.at(path), detail: Detail::None })
+            observer.attempt(&Attempt { pid: 1, intent, place: bed.at(path), detail: Detail::None })
                 == Reply::Refuse
         };
         for (path, intent) in [
@@ -460,8 +461,9 @@ fn what_is_no_folder_is_refused() {
     let bed = Bed::new();
     bed.file("w/f", "");
     let refused = |folder: PathBuf| {
-        let grant = Grant { folder, ..bed.grant() };
-        Boundary::compile(&grant, &Guards::default(), Tier::Full).unwrap_err()
+        let mut request = bed.request();
+        request.folder = folder;
+        Boundary::compile(&request, &Guards::default(), Tier::Full).unwrap_err()
     };
     assert!(matches!(refused(bed.at("w/f")), CompileError::NotADirectory { .. }));
     assert!(matches!(refused(bed.at("none")), CompileError::Unresolved { .. }));
@@ -499,8 +501,8 @@ fn the_end_of_a_run_says_what_appeared() {
 /// Judged by name, as where the calls of a run are mediated.
 const JUDGED: Strength = Strength { tier: Tier::Full, mediated: true };
 
-fn reply(witness: &mut Witness<'_>, intent: Intent, place: PathBuf, detail: Detail) -> Reply {
-    witness.attempt(&Attempt { pid: 1, intent, place, detail })
+fn reply(observer: &mut DenialObserver<'_>, intent: Intent, place: PathBuf, detail: Detail) -> Reply {
+    observer.attempt(&Attempt { pid: 1, intent, place, detail })
 }
 
 /// A folder whose guarded names lead elsewhere in it.
@@ -538,7 +540,7 @@ const LED_TO: [&str; 6] = [
 fn what_guarded_names_lead_to_is_held_like_the_names() {
     let bed = linked();
     for strength in [WALLS, JUDGED] {
-        let boundary = Boundary::compile(&bed.grant(), &Guards::default(), strength).unwrap();
+        let boundary = Boundary::compile(&bed.request(), &Guards::default(), strength).unwrap();
         for held in LED_TO {
             assert_eq!(bed.standing(&boundary, held), "held", "{held} {strength:?}");
             let guards = boundary.guards();
@@ -550,15 +552,15 @@ fn what_guarded_names_lead_to_is_held_like_the_names() {
             assert_eq!(bed.standing(&boundary, free), "writable", "{free} {strength:?}");
         }
     }
-    let opened = bed.compile(|grant| grant.allow_write = vec![bed.at("w/config/envrc")]);
+    let opened = bed.compile(|request| request.allow_write = vec![bed.at("w/config/envrc")]);
     assert_eq!(bed.standing(&opened, "w/config/envrc"), "writable", "what a person names is theirs to open");
 }
 
 #[test]
 fn what_guarded_names_lead_to_is_not_replaced_by_way_of_what_is_above() {
     let bed = linked();
-    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
-    let mut witness = Witness::new(&boundary, Tier::Full);
+    let boundary = Boundary::compile(&bed.request(), &Guards::default(), JUDGED).unwrap();
+    let mut observer = DenialObserver::new(&boundary, Tier::Full);
     let to = |path: &str| Detail::To(bed.at(path));
     for (intent, place, detail) in [
         (Intent::MoveFrom, "w/config", to("w/c")),
@@ -569,7 +571,7 @@ fn what_guarded_names_lead_to_is_not_replaced_by_way_of_what_is_above() {
         (Intent::Symlink, "w/.config", Detail::LinkText("scripts".into())),
         (Intent::MoveTo, "w/.config", Detail::From(bed.at("w/app/docs"))),
     ] {
-        let said = reply(&mut witness, intent, bed.at(place), detail);
+        let said = reply(&mut observer, intent, bed.at(place), detail);
         assert_eq!(said, Reply::Refuse, "{intent:?} {place}");
     }
     for (intent, place, detail) in [
@@ -578,7 +580,7 @@ fn what_guarded_names_lead_to_is_not_replaced_by_way_of_what_is_above() {
         (Intent::Symlink, "w/other", Detail::LinkText("scripts".into())),
         (Intent::MoveFrom, "w/scripts", to("w/s")),
     ] {
-        let said = reply(&mut witness, intent, bed.at(place), detail);
+        let said = reply(&mut observer, intent, bed.at(place), detail);
         assert_eq!(said, Reply::CarryOut, "{intent:?} {place}");
     }
 }
@@ -589,8 +591,8 @@ fn a_guarded_link_is_found_where_no_search_reaches() {
     let deep = format!("w/{}", "d/".repeat(12));
     bed.dir(&deep);
     symlink("envrc", bed.at(&deep).join(".envrc")).unwrap();
-    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
-    let mut witness = Witness::new(&boundary, Tier::Full);
+    let boundary = Boundary::compile(&bed.request(), &Guards::default(), JUDGED).unwrap();
+    let mut observer = DenialObserver::new(&boundary, Tier::Full);
     // What the person makes after the start is found too.
     symlink("settings/mcp.json", bed.at("w/.mcp.json")).unwrap();
     bed.dir("w/settings");
@@ -600,7 +602,7 @@ fn a_guarded_link_is_found_where_no_search_reaches() {
         (bed.at("w/settings/mcp.json"), Reply::Refuse),
         (bed.at("w/settings/other"), Reply::CarryOut),
     ] {
-        assert_eq!(reply(&mut witness, Intent::Create, place.clone(), Detail::None), expected, "{place:?}");
+        assert_eq!(reply(&mut observer, Intent::Create, place.clone(), Detail::None), expected, "{place:?}");
     }
 }
 
@@ -608,28 +610,29 @@ fn a_guarded_link_is_found_where_no_search_reaches() {
 fn no_file_gets_a_set_id_bit_wherever_it_lies() {
     let bed = Bed::new();
     bed.file("w/f", "");
-    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
-    let mut witness = Witness::new(&boundary, Tier::Full).negotiating();
+    let boundary = Boundary::compile(&bed.request(), &Guards::default(), JUDGED).unwrap();
+    let mut observer = DenialObserver::new(&boundary, Tier::Full).negotiating();
     for place in [bed.at("w/f"), bed.at("elsewhere"), "/tmp/own".into(), "pipe:[1]".into()] {
-        let said = reply(&mut witness, Intent::Metadata, place.clone(), Detail::SetId(0o4755));
+        let said = reply(&mut observer, Intent::Metadata, place.clone(), Detail::SetId(0o4755));
         assert_eq!(said, Reply::Refuse, "{place:?}");
     }
-    let (refused, ..) = witness.finish();
+    let (refused, ..) = observer.finish();
     assert!(refused.iter().all(|refused| refused.why.contains("rights of its owner")), "{refused:?}");
-    let mut witness = Witness::new(&boundary, Tier::Full);
-    assert_eq!(reply(&mut witness, Intent::Metadata, bed.at("w/f"), Detail::Mode(0o755)), Reply::CarryOut);
+    let mut observer = DenialObserver::new(&boundary, Tier::Full);
+    assert_eq!(reply(&mut observer, Intent::Metadata, bed.at("w/f"), Detail::Mode(0o755)), Reply::CarryOut);
 }
 
 #[test]
 fn turns_are_taken_for_what_another_run_could_exchange() {
     let bed = Bed::new();
     let state = bed.at("home/state/pinfold");
-    let grant = Grant { state_home: Some(state.clone()), ..bed.grant() };
-    let boundary = Boundary::compile(&grant, &Guards::default(), JUDGED).unwrap();
+    let mut request = bed.request();
+    request.state_home = Some(state.clone());
+    let boundary = Boundary::compile(&request, &Guards::default(), JUDGED).unwrap();
     assert!(!state.exists(), "nothing is made to ask");
-    let mut witness = Witness::new(&boundary, Tier::Full);
+    let mut observer = DenialObserver::new(&boundary, Tier::Full);
     let mut takes = |intent, place: PathBuf| {
-        witness.turn(&[Attempt { pid: 1, intent, place, detail: Detail::None }]).unwrap().is_some()
+        observer.turn(&[Attempt { pid: 1, intent, place, detail: Detail::None }]).unwrap().is_some()
     };
     for (intent, place, expected) in [
         (Intent::MoveFrom, "w/src", true),
@@ -656,10 +659,11 @@ fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
     let bed = Bed::new();
     bed.dir("temporary");
     bed.file("w/notes", "");
-    let grant = Grant { temp: Temp::Directory(bed.at("temporary")), ..bed.grant() };
+    let mut request = bed.request();
+    request.temp = Temp::Directory(bed.at("temporary"));
     let strength = Strength { tier: Tier::Landlock, mediated: true };
-    let boundary = Boundary::compile(&grant, &Guards::default(), strength).unwrap();
-    let mut witness = Witness::new(&boundary, Tier::Landlock);
+    let boundary = Boundary::compile(&request, &Guards::default(), strength).unwrap();
+    let mut observer = DenialObserver::new(&boundary, Tier::Landlock);
     let (own, inside) = (bed.at("temporary/f"), bed.at("w/g"));
     for (intent, place, detail, expected) in [
         (Intent::MoveTo, "w/f", Detail::From(own.clone()), Reply::Apart),
@@ -669,7 +673,7 @@ fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
         (Intent::MoveTo, "w/f", Detail::From(inside), Reply::CarryOut),
         (Intent::MoveFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::CarryOut),
     ] {
-        let said = reply(&mut witness, intent, bed.at(place), detail.clone());
+        let said = reply(&mut observer, intent, bed.at(place), detail.clone());
         assert_eq!(said, expected, "{intent:?} {place} {detail:?}");
     }
 }
@@ -679,8 +683,8 @@ fn no_link_is_made_in_a_git_directory() {
     let bed = Bed::new();
     bed.git_dir("w/.git");
     symlink("elsewhere", bed.at("w/link")).unwrap();
-    let boundary = Boundary::compile(&bed.grant(), &Guards::default(), JUDGED).unwrap();
-    let mut witness = Witness::new(&boundary, Tier::Full);
+    let boundary = Boundary::compile(&bed.request(), &Guards::default(), JUDGED).unwrap();
+    let mut observer = DenialObserver::new(&boundary, Tier::Full);
     let text = |text: &str| Detail::LinkText(text.into());
     let moved = || Detail::From(bed.at("w/link"));
     for (intent, place, detail, expected) in [
@@ -696,7 +700,7 @@ fn no_link_is_made_in_a_git_directory() {
         (Intent::Symlink, "w/x", text("y"), Reply::CarryOut),
     ] {
         assert_eq!(
-            reply(&mut witness, intent, bed.at(place), detail.clone()),
+            reply(&mut observer, intent, bed.at(place), detail.clone()),
             expected,
             "{place} {detail:?}"
         );

@@ -8,7 +8,9 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use pinfold_boundary::{Boundary, CacheChoice, CompileError, Grant, Private, SandboxMode, Standing, Witness};
+use pinfold_boundary::{
+    Boundary, CacheChoice, CompileError, DenialObserver, Private, SandboxMode, SandboxRequest, Standing,
+};
 use pinfold_policy::Guards;
 use pinfold_policy::declared::KernelLists;
 use pinfold_sandbox::{Command, Signalling, Tier, start};
@@ -48,23 +50,21 @@ impl Bed {
         KernelLists { allowed: allowed.iter().map(|list| places(list)).collect(), denied: places(denied) }
     }
 
-    fn grant(&self, lists: KernelLists) -> Grant {
-        Grant {
-            folder: self.at("home/proj"),
-            home: Some(self.at("home")),
-            private: Private::existing(self.at("private")),
-            caches: CacheChoice::None,
-            environment: vec![
-                ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
-                ("HOME".into(), self.at("home").into()),
-            ],
-            lists,
-            ..Grant::default()
-        }
+    fn request(&self, lists: KernelLists) -> SandboxRequest {
+        let mut request = SandboxRequest::new(self.at("home/proj"));
+        request.home = Some(self.at("home"));
+        request.private = Private::existing(self.at("private"));
+        request.caches = CacheChoice::None;
+        request.environment = vec![
+            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+            ("HOME".into(), self.at("home").into()),
+        ];
+        request.lists = lists;
+        request
     }
 
     fn compile(&self, lists: KernelLists, tier: Tier) -> Result<Boundary, CompileError> {
-        Boundary::compile(&self.grant(lists), &Guards::default(), tier)
+        Boundary::compile(&self.request(lists), &Guards::default(), tier)
     }
 
     /// Which of the places a confined script can read and write, as `r`, `w`, `rw` or `-`.
@@ -81,7 +81,7 @@ impl Bed {
         let args: [OsString; 2] = ["-c".into(), script.into()];
         let command = Command::new("sh").args(args).stdio([None, Some(write.into()), Some(error)]);
         let confined = start(&profile, command, tier, Signalling::Own, true).unwrap();
-        confined.supervise(&mut Witness::new(boundary, tier)).unwrap();
+        confined.supervise(&mut DenialObserver::new(boundary, tier)).unwrap();
         let mut said = String::new();
         read.read_to_string(&mut said).unwrap();
         said.lines().map(str::to_owned).collect()
@@ -149,9 +149,9 @@ fn the_same_boundary_answers_for_tools() {
 fn everywhere_becomes_what_the_lists_allow() {
     for tier in TIERS {
         let bed = Bed::new();
-        let mut grant = bed.grant(bed.lists(&[&["home/proj", "home/notes"]], &[]));
-        grant.mode = SandboxMode::DefaultWrite;
-        let boundary = Boundary::compile(&grant, &Guards::default(), tier).unwrap();
+        let mut request = bed.request(bed.lists(&[&["home/proj", "home/notes"]], &[]));
+        request.mode = SandboxMode::DefaultWrite;
+        let boundary = Boundary::compile(&request, &Guards::default(), tier).unwrap();
         assert_eq!(bed.reach(&boundary, tier, &PLACES), ["rw", "rw", "rw", "rw", "-", "w"], "{tier:?}");
     }
 }

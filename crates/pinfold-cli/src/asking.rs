@@ -15,7 +15,7 @@ use pinfold::policy::settings::ApprovalSettings;
 use pinfold::policy::source::{Layer, Source};
 use pinfold::settings::Locations;
 use pinfold_approvals::{Closure, Desk, DeskError, How, Showing, Wanted};
-use pinfold_boundary::EnvironmentWish;
+use pinfold_boundary::EnvOverride;
 use pinfold_terminal::DialogSurface;
 use pinfold_terminal::dialog::{DialogOutcome, DialogStyle, ExternalState, show};
 
@@ -180,9 +180,9 @@ fn cannot(e: &DeskError) -> Failure {
 }
 
 /// What no command may have, whatever it is called: the secret of the webhook.
-pub(crate) fn own_secret(settings: &ApprovalSettings) -> Option<EnvironmentWish> {
+pub(crate) fn own_secret(settings: &ApprovalSettings) -> Option<EnvOverride> {
     let name = settings.webhook.as_ref()?.value.secret_env.as_ref()?;
-    Some(EnvironmentWish::Unset(name.into()))
+    Some(EnvOverride::Unset(name.into()))
 }
 
 /// Rules that close the places where others answer to every tool, in every mode: none reads the secret of a socket, or

@@ -12,9 +12,9 @@ use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, is_vis
 use pinfold::settings::{Locations, NotApplied, Situation, Watched};
 use pinfold::{Ambient, Plan, Session, SessionError};
 use pinfold_agent::{Judge, Judged};
-use pinfold_boundary::{Boundary, CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
+use pinfold_boundary::{Boundary, CacheChoice, EnvOverride, Network, SandboxMode, SandboxRequest};
 use pinfold_sandbox::{Temp, Tier};
-use pinfold_tools::{Shells, Surroundings, Web};
+use pinfold_tools::{ShellOptions, Shells, Web};
 
 use crate::args::SessionFlags;
 use crate::asking::{self, Reach};
@@ -268,7 +268,7 @@ struct Settled {
 pub(crate) struct ShellMaker {
     allow_degraded: bool,
     /// What no command gets of the environment.
-    without: Option<EnvironmentWish>,
+    without: Option<EnvOverride>,
     /// What shells can reach.
     network: Network,
     /// Secrets that are put in on the way.
@@ -319,24 +319,21 @@ fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, N
 
 /// What a shell of this session could do, so that no tool does more.
 fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
-    let grant = Grant {
-        folder: plan.scope.root.clone(),
-        folder_choice: plan.folder_choice.clone(),
-        cwd: plan.scope.root.clone(),
-        mode: match plan.access {
-            Access::ReadOnly => SandboxMode::ReadOnly,
-            Access::ReadWrite => SandboxMode::WorkspaceWrite,
-            Access::DefaultWrite => SandboxMode::DefaultWrite,
-        },
-        add: plan.also_writable.clone(),
-        deny_read: surroundings::hidden(),
-        home: plan.home.clone(),
-        caches: CacheChoice::None,
-        // No process is started with it, so nothing private is made.
-        temp: Temp::Directory(plan.scope.root.clone()),
-        ..Grant::default()
+    let mut request = SandboxRequest::new(plan.scope.root.clone());
+    request.folder_choice = plan.folder_choice.clone();
+    request.cwd.clone_from(&plan.scope.root);
+    request.mode = match plan.access {
+        Access::ReadOnly => SandboxMode::ReadOnly,
+        Access::ReadWrite => SandboxMode::WorkspaceWrite,
+        Access::DefaultWrite => SandboxMode::DefaultWrite,
     };
-    Boundary::compile(&grant, &plan.guards, Tier::Landlock).map_err(|e| Failure::new(USAGE, e.to_string()))
+    request.add.clone_from(&plan.also_writable);
+    request.deny_read = surroundings::hidden();
+    request.home.clone_from(&plan.home);
+    request.caches = CacheChoice::None;
+    // No process is started with it, so nothing private is made.
+    request.temp = Temp::Directory(plan.scope.root.clone());
+    Boundary::compile(&request, &plan.guards, Tier::Landlock).map_err(|e| Failure::new(USAGE, e.to_string()))
 }
 
 impl ShellMaker {
@@ -344,23 +341,19 @@ impl ShellMaker {
     pub(crate) fn shells(&self, plan: &Plan) -> Result<Shells, Failure> {
         // Inside another run the outer line holds what this one cannot build a second time.
         let nested = surroundings::is_inside_another();
-        let surroundings = Surroundings {
-            grant: Grant {
-                deny_read: record::places().into_iter().chain(surroundings::hidden()).collect(),
-                environment: std::env::vars_os().collect(),
-                environment_wishes: self.without.iter().cloned().collect(),
-                cache_home: surroundings::cache_home(),
-                state_home: surroundings::state_home(),
-                network: self.network.clone(),
-                secrets: self.secrets.clone(),
-                sockets: self.sockets.clone(),
-                ..Grant::default()
-            },
-            weakest: if self.allow_degraded || nested { Tier::Landlock } else { Tier::Full },
-            strongest: if nested { Tier::Landlock } else { Tier::Full },
-            ..Surroundings::new(surroundings::private_base())
-        };
-        Shells::of_plan(plan, surroundings).map_err(|e| {
+        let mut options = ShellOptions::new(surroundings::private_base());
+        options.weakest = if self.allow_degraded || nested { Tier::Landlock } else { Tier::Full };
+        options.strongest = if nested { Tier::Landlock } else { Tier::Full };
+        let request = &mut options.request;
+        request.deny_read = record::places().into_iter().chain(surroundings::hidden()).collect();
+        request.environment = std::env::vars_os().collect();
+        request.env_overrides = self.without.iter().cloned().collect();
+        request.cache_home = surroundings::cache_home();
+        request.state_home = surroundings::state_home();
+        request.network = self.network.clone();
+        request.secrets = self.secrets.clone();
+        request.sockets.clone_from(&self.sockets);
+        Shells::of_plan(plan, options).map_err(|e| {
             Failure::new(USAGE, e.to_string())
                 .mend("name an existing folder, and set TMPDIR to one you can write")
         })

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use pinfold_host::{Host, HostRule, Leads, Map, Name};
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use crate::rule::{Covers, Effect, SourcedRule};
 use crate::settings::NetworkSettings;
@@ -46,6 +47,25 @@ pub enum Reach<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("hosts are allowed at {0} ports\nname at most {MOST_PORTS}")]
 pub struct TooManyPorts(usize);
+
+/// The rules as they are written, without where they stand.
+impl Serialize for Hosts {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self { allow, ask, deny, ports, pins } = self;
+        let rules = |list: &[Located<HostRule>]| -> Vec<String> {
+            list.iter().map(|rule| rule.value.to_string()).collect()
+        };
+        let pins: BTreeMap<String, &Vec<IpAddr>> =
+            pins.iter().map(|(name, addresses)| (name.to_string(), addresses)).collect();
+        let mut form = to.serialize_struct("Hosts", 5)?;
+        form.serialize_field("allow", &rules(allow))?;
+        form.serialize_field("ask", &rules(ask))?;
+        form.serialize_field("deny", &rules(deny))?;
+        form.serialize_field("ports", ports)?;
+        form.serialize_field("pins", &pins)?;
+        form.end()
+    }
+}
 
 impl Default for Hosts {
     /// Nothing is said about any host.

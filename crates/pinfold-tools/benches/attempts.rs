@@ -12,9 +12,9 @@ use divan::Bencher;
 use pinfold::audit::Discard;
 use pinfold::policy::{Bases, Effect, Guards, Layer, Policy, Rule, Source, SourcedRule};
 use pinfold::{Ambient, Plan, Session};
-use pinfold_boundary::{Boundary, Grant, Private};
+use pinfold_boundary::{Boundary, Private, SandboxRequest};
 use pinfold_sandbox::{Command, Signalling, Tier, start};
-use pinfold_tools::Attempts;
+use pinfold_tools::SandboxEscalations;
 
 fn main() {
     divan::main();
@@ -86,18 +86,15 @@ impl Bed {
     }
 
     fn run(&self, tier: Tier, session: Option<&Session>, script: &str, at: &std::path::Path) {
-        let grant = Grant {
-            folder: self.folder.clone(),
-            private: Private::existing(self.temp.path()),
-            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-            negotiable: session.is_some(),
-            ..Grant::default()
-        };
-        let boundary = Boundary::compile(&grant, &Guards::default(), tier).unwrap();
+        let mut request = SandboxRequest::new(self.folder.clone());
+        request.private = Private::existing(self.temp.path());
+        request.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
+        request.negotiable = session.is_some();
+        let boundary = Boundary::compile(&request, &Guards::default(), tier).unwrap();
         let args: [OsString; 3] = ["-e".into(), script.into(), at.into()];
         let command = Command::new("perl").args(args);
         let confined = start(boundary.profile(), command, tier, Signalling::Own, true).unwrap();
-        let mut attempts = Attempts::new(&boundary, tier, session.map(Session::downgrade));
+        let mut attempts = SandboxEscalations::new(&boundary, tier, session.map(Session::downgrade));
         let ended = confined.supervise(&mut attempts).unwrap();
         assert_eq!(ended, pinfold_sandbox::End::Code(0), "{:?}", attempts.finish());
     }

@@ -9,7 +9,7 @@ use divan::Bencher;
 use pinfold::audit::Discard;
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_sandbox::{Command, Profile, Signalling, Tier, Watcher, Writes};
-use pinfold_tools::{Ended, Shells, Surroundings, call};
+use pinfold_tools::{Ended, ShellOptions, Shells, call};
 use serde_json::json;
 
 fn main() {
@@ -31,9 +31,9 @@ fn bash_true(bencher: Bencher) {
     let root = temp.path().join("root");
     fs::create_dir(&root).unwrap();
     let mut plan = Plan::for_folder(root.canonicalize().unwrap());
-    let mut surroundings = Surroundings::new(temp.path());
-    surroundings.grant.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
-    plan.shells = Some(Arc::new(Shells::of_plan(&plan, surroundings).unwrap()));
+    let mut options = ShellOptions::new(temp.path());
+    options.request.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
+    plan.shells = Some(Arc::new(Shells::of_plan(&plan, options).unwrap()));
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap();
     let raw = RawCall::new("Bash", json!({"command": "true"}));
     bencher.bench_local(|| assert_eq!(call(&session, &raw).ended, Ended::Done));

@@ -22,7 +22,8 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`call`], [`ToolRequest`], [`HookedSession`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`], [`Attempts`],
+//! [`call`], [`ToolRequest`], [`HookedSession`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`],
+//! [`SandboxEscalations`],
 //! [`Attestation`].
 //!
 //! # Invariants
@@ -35,9 +36,9 @@
 //! # What this does not stop
 //! What the words of a file or page make a model do.
 
-mod attempts;
 mod attestation;
 mod denial;
+mod escalations;
 mod hooked_session;
 mod notebook;
 mod registry;
@@ -56,14 +57,14 @@ use pinfold::{CallRequest, Decided, Failure, Outcome, Permit, Receipt, Refusal, 
 use reply::Done;
 use serde_json::Value;
 
-pub use attempts::{Attempts, LetThrough, Tried};
 pub use attestation::Attestation;
 pub use denial::{denial, quoted, recorded_hosts};
+pub use escalations::SandboxEscalations;
 pub use hooked_session::HookedSession;
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use secrets::Scrubbing;
-pub use shell::{Shells, ShellsError, Surroundings};
+pub use shell::{ShellOptions, Shells, ShellsError};
 pub use temporary::{Purpose, TemporaryDirectory};
 pub use web::Web;
 pub use within::within;
@@ -84,7 +85,7 @@ impl<'a> ToolRequest<'a> {
         Self { request: request.into(), scrubbing: Scrubbing::On }
     }
 
-    /// Sets whether secrets are taken out of the reply. Shells have the same switch in their [`Surroundings`].
+    /// Sets whether secrets are taken out of the reply. Shells have the same switch in their [`ShellOptions`].
     pub fn with_scrubbing(self, scrubbing: Scrubbing) -> Self {
         Self { scrubbing, ..self }
     }

@@ -121,7 +121,7 @@ impl Done {
 
     /// Adds what the shell of the call met, for the record.
     pub(crate) fn with_ending(self, ending: &Ending) -> Self {
-        Self { refused: ending.refused.clone(), hosts: ending.hosts.clone(), ..self }
+        Self { refused: ending.run.tried.refused.clone(), hosts: ending.run.hosts.clone(), ..self }
     }
 
     pub(crate) fn text(text: impl Into<String>, structured: Value) -> Self {

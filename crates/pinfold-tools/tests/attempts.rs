@@ -30,7 +30,7 @@ fn yes_does_it_and_no_is_permission_denied() {
         let ran = bed.run(tier, script, yes);
         assert_eq!(ran.said, "one\n", "{tier}");
         assert_eq!(ran.acts(), ["create f"]);
-        let [done] = ran.tried.let_through.as_slice() else { panic!("{:?}", ran.tried) };
+        let [done] = ran.tried.approved.as_slice() else { panic!("{:?}", ran.tried) };
         assert_eq!((done.did, &done.place, done.times), ("create", &bed.outside.join("f"), 1));
         assert!(ran.tried.refused.is_empty(), "{:?}", ran.tried.refused);
         let process = ran.asked[0].asker.process.as_ref().unwrap();

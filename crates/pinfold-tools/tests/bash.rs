@@ -14,7 +14,7 @@ use pinfold::consent::Caller;
 use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
 use pinfold::{Ambient, CallRequest, Plan, RawCall, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
-use pinfold_tools::{Ended, Shells, Surroundings, call};
+use pinfold_tools::{Ended, ShellOptions, Shells, call};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -261,9 +261,9 @@ fn secrets_and_what_bash_would_run_first_are_not_in_the_environment() {
         ("BASH_FUNC_echo%%", "() { builtin echo pwned; }"),
     ];
     let command = "echo \"[$GITHUB_TOKEN] [$PLAIN]\"";
-    let mut surroundings = bed.surroundings();
-    surroundings.grant.environment.extend(set.map(|(n, v)| (n.into(), v.into())));
-    let reply = bash(&bed.open(bed.plan(), surroundings), command);
+    let mut options = bed.options();
+    options.request.environment.extend(set.map(|(n, v)| (n.into(), v.into())));
+    let reply = bash(&bed.open(bed.plan(), options), command);
     assert_eq!(reply.structured["output"], "[] [seen]\n");
     let free = Command::new("bash").args(["-c", command]).envs(set).output().unwrap();
     let free = String::from_utf8(free.stdout).unwrap();
@@ -316,9 +316,9 @@ fn a_session_that_only_reads_has_shells_that_only_read() {
 fn a_grant_of_the_person_does_not_widen_an_armed_scope() {
     let bed = ShellBed::new();
     let wide = || {
-        let mut surroundings = bed.surroundings();
-        surroundings.grant.allow_write = vec![bed.workspace.join("other")];
-        surroundings
+        let mut options = bed.options();
+        options.request.allow_write = vec![bed.workspace.join("other")];
+        options
     };
     let command = &bed.unread("echo x > ../other/made");
     assert_eq!(bash(&bed.open(bed.plan(), wide()), command).structured["exit_code"], 1);
@@ -345,7 +345,7 @@ fn less_than_the_full_tier_only_where_it_was_accepted() {
     drop(session);
     assert!(!bed.is_locked());
 
-    let unaccepted = Surroundings { strongest: Tier::Landlock, ..bed.surroundings() };
+    let unaccepted = ShellOptions { strongest: Tier::Landlock, ..bed.options() };
     let refused = ask(&bed.open(bed.plan(), unaccepted), "Bash", json!({"command": "true"}));
     assert_eq!((refused.ended, &refused.structured["error"]), (Ended::Refused, &json!("NotHeld")));
 }
@@ -355,7 +355,7 @@ fn without_a_word_of_the_person_there_is_no_shell() {
     let bed = ShellBed::new();
     let mut plan = bed.plan();
     plan.scope.allow_bash = false;
-    let session = bed.open(plan, bed.surroundings());
+    let session = bed.open(plan, bed.options());
     for (tool, input) in [
         ("Bash", json!({"command": "touch made"})),
         ("BashOutput", json!({"bash_id": "bash_1"})),
@@ -399,7 +399,7 @@ fn no_argument_of_a_call_says_where_it_runs_or_what_holds_it() {
 #[test]
 fn shells_of_another_folder_are_not_taken() {
     let (bed, other) = (ShellBed::new(), ShellBed::new());
-    let shells = Arc::new(Shells::of_plan(&other.plan(), other.surroundings()).unwrap());
+    let shells = Arc::new(Shells::of_plan(&other.plan(), other.options()).unwrap());
     let plan = Plan { shells: Some(shells), ..bed.plan() };
     let opened = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()));
     assert!(matches!(opened, Err(SessionError::ShellsElsewhere(folder)) if folder == other.root));
@@ -452,7 +452,7 @@ fn what_is_said_to_a_shell_is_recorded_before_and_how_it_ended_after() {
     assert_eq!(decision.id, outcome.id);
     let mut plan = bed.plan();
     plan.scope.allow_bash = false;
-    ask(&bed.open(plan, bed.surroundings()), "Bash", json!({"command": "ls"}));
+    ask(&bed.open(plan, bed.options()), "Bash", json!({"command": "ls"}));
     let last = bed.journal.records().pop().unwrap();
     let refused = last.event.decision().unwrap();
     assert_eq!(refused.code.as_deref(), Some(RefusalCode::BashNotAllowed.as_str()));
@@ -477,7 +477,7 @@ fn a_declared_scope_holds_the_words_and_what_they_hide() {
     let mut plan = bed.plan();
     plan.policy.declared = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();
     plan.policy.around = around;
-    let held = bed.open(plan, bed.surroundings());
+    let held = bed.open(plan, bed.options());
     let free = bed.session();
 
     // In words, refused before anything runs.

@@ -12,9 +12,9 @@ use pinfold_tools::{Ended, Reply};
 use serde_json::{Value, json};
 
 fn limited(bed: &ShellBed, limits: Limits) -> Session {
-    let mut surroundings = bed.surroundings();
-    surroundings.grant.limits = limits;
-    bed.open(bed.plan(), surroundings)
+    let mut options = bed.options();
+    options.request.limits = limits;
+    bed.open(bed.plan(), options)
 }
 
 /// What `command` is told: in words, and the limits as data.

@@ -5,7 +5,7 @@
 use crate::kit::Bed;
 use crate::shells::{ShellBed, ask, bash, begin, until};
 use pinfold::RawCall;
-use pinfold_tools::{Ended, Scrubbing, Surroundings, ToolRequest, call};
+use pinfold_tools::{Ended, Scrubbing, ShellOptions, ToolRequest, call};
 use serde_json::{Value, json};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -107,7 +107,7 @@ fn a_secret_in_two_pieces_is_none_in_either() {
 #[test]
 fn a_shell_with_the_switch_off_says_what_it_says() {
     let bed = ShellBed::new();
-    let session = bed.open(bed.plan(), Surroundings { scrubbing: Scrubbing::Off, ..bed.surroundings() });
+    let session = bed.open(bed.plan(), ShellOptions { scrubbing: Scrubbing::Off, ..bed.options() });
     let raw = RawCall::new("Bash", json!({"command": bed.unread(&format!("echo {TOKEN}"))}));
     let reply = call(&session, ToolRequest::new(&raw).with_scrubbing(Scrubbing::Off));
     assert_eq!(reply.text(), TOKEN);

@@ -9,7 +9,7 @@ mod key {
     pub(super) const REFUSED: &str = "refused";
     pub(super) const PLACE: &str = "place";
     pub(super) const PROGRAM: &str = "program";
-    pub(super) const MORE: &str = "more";
+    pub(super) const MORE: &str = "omitted_count";
     pub(super) const WATCHED: &str = "watched";
     pub(super) const NEW_REPOSITORIES: &str = "new_repositories";
     pub(super) const CHANGED: &str = "changed_autorun";
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_report_is_read() {
         let line = r#"{"tier":"full","watched":true,"refused":[{"id":"a:k1","tried":"write","place":"/w/.envrc","program":"sh"}],
-            "more":2,"new_repositories":["/w/n/.git"],"changed_autorun":["/w/Makefile"],"unfinished":[],"notes":["`/w` is large: x"]}"#;
+            "omitted_count":2,"new_repositories":["/w/n/.git"],"changed_autorun":["/w/Makefile"],"unfinished":[],"notes":["`/w` is large: x"]}"#;
         let report = Report::read(&format!("note\n{}\n", line.replace('\n', ""))).unwrap();
         assert!(report.watched && report.is_bounded && report.more == 2);
         assert!(report.lists_refusal(Path::new("/w/.envrc")));

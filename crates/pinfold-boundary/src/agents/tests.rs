@@ -51,9 +51,15 @@ fn every_login_and_key_of_an_agent_is_closed_to_other_runs() {
 fn logins_of_a_state_that_was_moved_are_found_where_they_are() {
     let bed = Bed::new(&[("work/codex/auth.json", "token"), (".gemini/oauth_creds.json", "token")]);
     let moved = bed.home.join("work/codex");
-    let grant = Grant { environment: vec![("CODEX_HOME".into(), moved.clone().into())], ..Grant::default() };
-    assert_eq!(moved_logins(&grant, Some(&bed.home)), [moved.join("auth.json")]);
-    assert!(moved_logins(&Grant::default(), Some(&bed.home)).is_empty(), "the usual places are in the list");
+    let request = SandboxRequest {
+        environment: vec![("CODEX_HOME".into(), moved.clone().into())],
+        ..SandboxRequest::default()
+    };
+    assert_eq!(moved_logins(&request, Some(&bed.home)), [moved.join("auth.json")]);
+    assert!(
+        moved_logins(&SandboxRequest::default(), Some(&bed.home)).is_empty(),
+        "the usual places are in the list"
+    );
 }
 
 fn environment(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
@@ -176,8 +182,8 @@ fn a_person_who_moved_the_state_finds_it_there() {
 fn a_login_is_read_where_it_stands_and_not_where_somebody_led_it() {
     let bed = Bed::new(&[(".codex/auth.json", "mine"), (".ssh/id", "key"), ("work/codex/x", "")]);
     let (folder, codex) = (bed.home.join("work"), AgentProfile::named("codex"));
-    let grant = |environment| Grant { agent: codex, environment, ..Grant::default() };
-    let read = |environment| logins(&grant(environment), Some(&bed.home), std::slice::from_ref(&folder));
+    let request = |environment| SandboxRequest { agent: codex, environment, ..SandboxRequest::default() };
+    let read = |environment| logins(&request(environment), Some(&bed.home), std::slice::from_ref(&folder));
     assert_eq!(read(Vec::new()), [bed.home.join(".codex/auth.json")]);
     let moved = || vec![("CODEX_HOME".into(), folder.join("codex").into())];
     std::os::unix::fs::symlink(bed.home.join(".ssh/id"), folder.join("codex/auth.json")).unwrap();

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use pinfold::policy::hosts::Reach;
-use pinfold_boundary::{AgentProfile, Grant, Network, State};
+use pinfold_boundary::{AgentProfile, Network, SandboxRequest, State};
 use pinfold_host::Name;
 use serde::Serialize;
 
@@ -95,7 +95,7 @@ fn is_apart(program: &Path, writable: &[PathBuf]) -> bool {
 
 /// What an agent is given, in words and as data.
 #[derive(Serialize)]
-pub(super) struct Given {
+pub(super) struct AgentAccess {
     name: &'static str,
     state: Vec<PathBuf>,
     logins: Vec<PathBuf>,
@@ -103,22 +103,22 @@ pub(super) struct Given {
     hosts: Vec<&'static str>,
 }
 
-impl Given {
-    pub(super) fn of(grant: &Grant) -> Option<Self> {
-        let agent = grant.agent?;
-        let home = grant.home.as_deref().unwrap_or(Path::new("/"));
-        let at = |state: &State| state.at(home, &grant.environment);
+impl AgentAccess {
+    pub(super) fn of(request: &SandboxRequest) -> Option<Self> {
+        let agent = request.agent?;
+        let home = request.home.as_deref().unwrap_or(Path::new("/"));
+        let at = |state: &State| state.at(home, &request.environment);
         let logins =
             agent.state.iter().flat_map(|state| state.logins.iter().map(move |login| at(state).join(login)));
         Some(Self {
             name: agent.name,
             state: agent.state.iter().map(at).collect(),
             logins: logins.filter(|at| at.exists()).collect(),
-            keys: agent.keys_in(&grant.environment).map(|key| key.variable).collect(),
+            keys: agent.keys_in(&request.environment).map(|key| key.variable).collect(),
             hosts: agent
-                .hosts_in(&grant.environment)
+                .hosts_in(&request.environment)
                 .into_iter()
-                .filter(|host| reaches(grant, host))
+                .filter(|host| reaches(request, host))
                 .collect(),
         })
     }
@@ -144,9 +144,9 @@ impl Given {
 }
 
 /// Whether a host of the profile is reached in the end: settings may say no to it.
-fn reaches(grant: &Grant, host: &str) -> bool {
+fn reaches(request: &SandboxRequest, host: &str) -> bool {
     const HTTPS: u16 = 443;
-    match &grant.network {
+    match &request.network {
         Network::Off => false,
         Network::Host => true,
         Network::Hosts(hosts) => {

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pinfold_boundary::{Amount, LimitKind, LimitMet, LimitReached, limits_reached};
-use pinfold_sandbox::End;
+use pinfold_boundary::{Amount, LimitKind, LimitReached};
 use serde::Serialize;
 
-use super::wish;
 use crate::args;
 
 /// A limit that was met, as data.
@@ -49,12 +47,11 @@ impl Met {
     }
 }
 
-/// All limits that were met: those that processes were seen to meet, and the one that ended the command.
-pub(super) fn met(limits: &args::Limits, seen: &[LimitMet], end: Option<End>, too_much: bool) -> Vec<Met> {
-    let printed = limits.max_output.filter(|_| too_much);
+/// Returns all limits that were met: those of the run, and that of its output.
+pub(super) fn met(limits: &args::Limits, reached: &[LimitReached], too_much_output: bool) -> Vec<Met> {
+    let printed = limits.max_output.filter(|_| too_much_output);
     let printed = printed.map(|bytes| LimitReached::once(LimitKind::Output, Amount::Bytes(bytes)));
-    let reached = limits_reached(&wish::limits(limits), seen, end).into_iter().chain(printed);
-    reached.map(|reached| Met::new(limits, reached)).collect()
+    reached.iter().cloned().chain(printed).map(|reached| Met::new(limits, reached)).collect()
 }
 
 /// All of them in words, each once.

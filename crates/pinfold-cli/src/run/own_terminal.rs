@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
-use pinfold_sandbox::{Attendant, Confined, Tier};
+use pinfold_boundary::Run as SandboxedRun;
+use pinfold_sandbox::{Attendant, Tier};
 use pinfold_terminal::{Own, PtyHandle, PtySession, TtyReach};
 
 use crate::args::{Ask, Run};
@@ -32,17 +33,17 @@ pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(PtySession, Own)>, F
 
 /// Whether a command can open our terminal by its name: where it has mounts of its own it sees only terminals of its
 /// own.
-fn reach(confined: &Confined) -> TtyReach {
-    match confined.tier() {
+fn reach(run: &SandboxedRun) -> TtyReach {
+    match run.tier() {
         Tier::Full => TtyReach::Apart,
-        Tier::Landlock => TtyReach::ByName { first: confined.pid() },
+        Tier::Landlock => TtyReach::ByName { first: run.pid() },
     }
 }
 
 /// Begins to pass bytes on, for a command that was given the terminal.
-pub(super) fn start(beside: &mut PtySession, confined: &mut Confined) -> io::Result<()> {
-    confined.attended_by(Box::new(Attending(beside.handle())));
-    beside.start(reach(confined))
+pub(super) fn start(beside: &mut PtySession, run: &mut SandboxedRun) -> io::Result<()> {
+    run.attended_by(Box::new(Attending(beside.handle())));
+    beside.start(reach(run))
 }
 
 /// Tells the one who passes bytes on what the supervisor notices.

@@ -6,16 +6,17 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use pinfold_boundary::{Refused, RunReport};
+use pinfold_boundary::{Approved, EscalationOutcome, Refused, RunReport, SandboxRequest};
 use pinfold_sandbox::Tier;
-use pinfold_tools::{LetThrough, Tried};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
-use super::agent::Given;
+use super::agent::AgentAccess;
 use super::limits::Met;
 use crate::args::Run;
+use crate::exit::{Failure, USAGE};
 use crate::say::warn;
+use crate::surroundings;
 
 /// The end of a run, as data.
 #[derive(Serialize)]
@@ -25,12 +26,12 @@ pub(super) struct Report {
     watched: bool,
     /// What the agent that was run was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<Given>,
+    agent: Option<AgentAccess>,
     refused: Vec<Named>,
     /// What somebody let through, and was done.
-    let_through: Vec<LetThrough>,
+    approved_outside: Vec<Approved>,
     /// Refusals that are not in the list.
-    more: u64,
+    omitted_count: u64,
     /// Limits that processes met, or that ended the command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limits: Vec<Met>,
@@ -47,11 +48,23 @@ struct Named {
     refused: Refused,
 }
 
+/// Opens the file that `--report` names, where it names one.
+pub(super) fn file(run: &Run, request: &SandboxRequest) -> Result<Option<File>, Failure> {
+    let Some(file) = &run.report else { return Ok(None) };
+    let granted = [&request.folder].into_iter().chain(&request.add).chain(&request.allow_write);
+    let folders: Vec<_> = granted.cloned().collect();
+    let opened = open(&surroundings::current_dir()?.join(file), &folders);
+    opened.map(Some).map_err(|e| {
+        Failure::new(USAGE, format!("the report cannot be written to `{}`: {e}", file.display()))
+            .mend("name a file in an existing directory that you can write")
+    })
+}
+
 /// Opens the file for the report. Before anything runs: at the end a name in the folder may lead elsewhere.
 ///
 /// `folders` are what is granted. A link that leads out of them, which an earlier run may have put there, is not
 /// followed, and a pipe that nobody reads is not waited for.
-pub(super) fn open(file: &Path, folders: &[PathBuf]) -> io::Result<File> {
+fn open(file: &Path, folders: &[PathBuf]) -> io::Result<File> {
     let (Some(parent), Some(name)) = (file.parent(), file.file_name()) else {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     };
@@ -87,8 +100,14 @@ const SHOWN: usize = 20;
 
 impl Report {
     /// `run` is its name in the record.
-    pub(super) fn new(run: Option<&str>, tier: Tier, watched: bool, tried: Tried, left: RunReport) -> Self {
-        let Tried { refused, let_through, more, limits: _ } = tried;
+    pub(super) fn new(
+        run: Option<&str>,
+        tier: Tier,
+        watched: bool,
+        tried: EscalationOutcome,
+        left: RunReport,
+    ) -> Self {
+        let EscalationOutcome { refused, approved, omitted_count, limits: _ } = tried;
         let id = |n: u64| run.map(|run| format!("{run}:k{n}"));
         let refused = (1..)
             .zip(refused)
@@ -99,8 +118,8 @@ impl Report {
             watched,
             agent: None,
             refused,
-            let_through,
-            more,
+            approved_outside: approved,
+            omitted_count,
             limits: Vec::new(),
             left,
         }
@@ -111,7 +130,7 @@ impl Report {
         Self { limits, ..self }
     }
 
-    pub(super) fn with_agent(self, agent: Option<Given>) -> Self {
+    pub(super) fn with_agent(self, agent: Option<AgentAccess>) -> Self {
         Self { agent, ..self }
     }
 
@@ -140,7 +159,7 @@ impl Report {
 
     fn is_quiet(&self) -> bool {
         self.refused.is_empty()
-            && self.let_through.is_empty()
+            && self.approved_outside.is_empty()
             && self.limits.is_empty()
             && self.left.is_quiet()
     }
@@ -159,17 +178,17 @@ impl Report {
         if let Some(id) = self.refused.first().and_then(|first| first.id.as_deref()) {
             let _ = writeln!(text, "  more: pinfold why {id}");
         }
-        if !self.let_through.is_empty() {
-            text.push_str("let through:\n");
+        if !self.approved_outside.is_empty() {
+            text.push_str("approved outside the folder:\n");
         }
-        for LetThrough { did, place, program, times } in self.let_through.iter().take(SHOWN) {
+        for Approved { did, place, program, times } in self.approved_outside.iter().take(SHOWN) {
             let place = place.to_string_lossy().escape_debug().to_string();
             let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
             let _ = writeln!(text, "  {program}: {did} {place}{often}");
         }
         let unlisted =
-            self.refused.len().saturating_sub(SHOWN) + self.let_through.len().saturating_sub(SHOWN);
-        let more = unlisted as u64 + self.more;
+            self.refused.len().saturating_sub(SHOWN) + self.approved_outside.len().saturating_sub(SHOWN);
+        let more = unlisted as u64 + self.omitted_count;
         if more > 0 {
             let _ = writeln!(text, "  and {more} more (--json lists them)");
         }

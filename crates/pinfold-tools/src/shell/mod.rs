@@ -4,9 +4,10 @@
 //! next. Temporary files are shared by all shells of a session and go with it.
 
 mod capture;
+mod options;
 mod running;
 mod scratch;
-mod surroundings;
+
 pub(crate) mod told;
 
 use std::collections::BTreeMap;
@@ -22,15 +23,15 @@ use std::time::Duration;
 use pinfold::consent::Caller;
 use pinfold::policy::{Access, Guards, ShellHold};
 use pinfold::{Failure, OWN_PLACES, Plan, RefusalCode, ShellHost, WeakSession};
-use pinfold_boundary::{EnvironmentWish, Grant, Network, Private, SandboxMode};
+use pinfold_boundary::{EnvOverride, Network, Private, SandboxMode, SandboxRequest};
 use pinfold_sandbox::{Temp, Tier, probe, strongest};
 
 use crate::secrets::Scrubbing;
 pub(crate) use capture::Output;
+pub use options::ShellOptions;
 pub(crate) use running::Ending;
 use running::{Order, Running};
-use scratch::Scratch;
-pub use surroundings::Surroundings;
+use scratch::{RunScratch, Scratch};
 
 /// Background shells at one time, with those that have ended and were not read to the end.
 const MOST_BACKGROUND: usize = 32;
@@ -52,7 +53,7 @@ pub struct ShellsError {
 /// Runs the shells of one session inside the kernel's line.
 pub struct Shells {
     /// What is granted to every shell, but for what one run has of its own.
-    grant: Grant,
+    request: SandboxRequest,
     guards: Guards,
     /// The folder as it was when the session began: device and inode.
     identity: (u64, u64),
@@ -80,46 +81,41 @@ impl Shells {
     ///
     /// # Errors
     /// When a folder of the plan, or the private directory, cannot be used.
-    pub fn of_plan(plan: &Plan, surroundings: Surroundings) -> Result<Self, ShellsError> {
+    pub fn of_plan(plan: &Plan, options: ShellOptions) -> Result<Self, ShellsError> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |error| ShellsError { path, error }
         };
         let resolve = |path: &Path| fs::canonicalize(path).map_err(at(path));
-        let Surroundings { grant, private, weakest, strongest, scrubbing } = surroundings;
+        let ShellOptions { mut request, private, weakest, strongest, scrubbing } = options;
         let folder = resolve(&plan.scope.root)?;
         let identity = identity(&folder).map_err(at(&folder))?;
         let scratch = resolve(&private).and_then(|base| Scratch::new(&base).map_err(at(&base)))?;
-        let mut environment_wishes = grant.environment_wishes;
-        environment_wishes.extend(without_start_files(&grant.environment));
-        // Whoever is armed stays in the folder, whatever the person granted to others.
+        // A restricted subagent stays in the folder, whatever the user granted to others.
         let (mode, allow_write) = match (plan.access, plan.scope.enforce_write) {
             (Access::ReadOnly, _) => (SandboxMode::ReadOnly, Vec::new()),
             (Access::ReadWrite | Access::DefaultWrite, true) => {
-                (SandboxMode::WorkspaceWrite.min(grant.mode), Vec::new())
+                (SandboxMode::WorkspaceWrite.min(request.mode), Vec::new())
             }
-            (Access::ReadWrite, false) => (grant.mode, grant.allow_write),
-            (Access::DefaultWrite, false) => (SandboxMode::DefaultWrite, grant.allow_write),
+            (Access::ReadWrite, false) => (request.mode, request.allow_write),
+            (Access::DefaultWrite, false) => (SandboxMode::DefaultWrite, request.allow_write),
         };
         let (files, add): (Vec<_>, Vec<_>) = plan.also_writable.iter().cloned().partition(|p| p.is_file());
         let allow_write = allow_write.into_iter().chain(files).collect();
-        let grant = Grant {
-            cwd: folder.clone(),
-            folder,
-            folder_choice: plan.folder_choice.clone(),
-            mode,
-            allow_write,
-            add,
-            visible: vec![resolve(&plan.scope.display_root)?],
-            home: plan.home.clone(),
-            temp: Temp::Directory(scratch.temp()),
-            lists: plan.policy.declared.kernel_lists(),
-            denied: plan.policy.denied_paths(),
-            environment_wishes,
-            ..grant
-        };
+        request.visible = vec![resolve(&plan.scope.display_root)?];
+        request.cwd.clone_from(&folder);
+        request.folder = folder;
+        request.folder_choice = plan.folder_choice.clone();
+        request.mode = mode;
+        request.allow_write = allow_write;
+        request.add = add;
+        request.home.clone_from(&plan.home);
+        request.temp = Temp::Directory(scratch.temp());
+        request.lists = plan.policy.declared.kernel_lists();
+        request.denied = plan.policy.denied_paths();
+        request.env_overrides.extend(without_start_files(&request.environment));
         Ok(Self {
-            grant,
+            request,
             guards: plan.guards.clone(),
             identity,
             tiers: (weakest, strongest),
@@ -227,8 +223,8 @@ impl Shells {
         };
         let tier = self.tier().ok_or_else(|| not_held("nothing holds a shell here".to_owned()))?;
         // The boundary goes by the name of the folder; it has to be the folder that the session holds.
-        if identity(&self.grant.folder).ok() != Some(self.identity) {
-            let folder = self.grant.folder.display();
+        if identity(&self.request.folder).ok() != Some(self.identity) {
+            let folder = self.request.folder.display();
             return Err(not_held(format!(
                 "`{folder}` is not the folder any more that the session began with"
             )));
@@ -236,21 +232,28 @@ impl Shells {
         let scratch = self.scratch.run().map_err(|error| {
             not_held(format!("no private directory could be made for the shell: {error}"))
         })?;
-        let mut grant = self.grant.clone();
-        if let Network::Hosts(list) = &mut grant.network {
-            list.renew();
-        }
-        grant.private = Private::existing(scratch.path());
-        grant.limits.wall_time = [grant.limits.wall_time, limit].into_iter().flatten().min();
-        if let Some(session) = session.upgrade() {
-            // Rules may have come since.
-            grant.denied = session.policy().denied_paths();
-            grant.negotiable = session.may_let_processes_out();
-            grant.asks_about_hosts = session.may_let_processes_reach();
-        }
+        let request = self.request_now(&scratch, limit, session);
         let (guards, command, session) = (self.guards.clone(), command.to_owned(), session.clone());
         let scrubbing = self.scrubbing;
-        Ok(Order { grant, guards, tier, command, input, scratch, session, scrubbing, names: None })
+        Ok(Order { request, guards, tier, command, input, scratch, session, scrubbing, names: None })
+    }
+
+    /// Returns the request for one command, by the rules as they are now.
+    fn request_now(
+        &self,
+        scratch: &RunScratch,
+        limit: Option<Duration>,
+        session: &WeakSession,
+    ) -> SandboxRequest {
+        let mut request = self.request.clone();
+        request.private = Private::existing(scratch.path());
+        request.limits.wall_time = [request.limits.wall_time, limit].into_iter().flatten().min();
+        if let Network::Hosts(list) = &mut request.network {
+            list.renew();
+        }
+        let Some(session) = session.upgrade() else { return request };
+        request.denied = session.policy().denied_paths();
+        request.with_escalations(session.may_let_processes_out(), session.may_let_processes_reach())
     }
 
     /// The tier in which shells are held. Found out once, by trying.
@@ -299,7 +302,7 @@ impl ShellHost for Shells {
 
     fn opens_network(&self) -> bool {
         // With a list of hosts the relay holds each connection to it.
-        self.grant.network == Network::Host
+        self.request.network == Network::Host
     }
 
     fn private(&self) -> &[PathBuf] {
@@ -311,7 +314,7 @@ impl ShellHost for Shells {
     }
 
     fn folder(&self) -> &Path {
-        &self.grant.folder
+        &self.request.folder
     }
 }
 
@@ -337,7 +340,7 @@ impl Drop for Shells {
 /// The environment is the person's own and stays out of every log.
 impl fmt::Debug for Shells {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shells").field("folder", &self.grant.folder).finish_non_exhaustive()
+        f.debug_struct("Shells").field("folder", &self.request.folder).finish_non_exhaustive()
     }
 }
 
@@ -350,10 +353,10 @@ fn identity(folder: &Path) -> io::Result<(u64, u64)> {
 }
 
 /// What runs is the command that was judged, and nothing before it.
-fn without_start_files(environment: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<EnvironmentWish> {
+fn without_start_files(environment: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<EnvOverride> {
     use std::os::unix::ffi::OsStrExt;
     let functions =
         environment.iter().map(|(name, _)| name).filter(|n| n.as_bytes().starts_with(BASH_FUNCTION));
     let fixed = BASH_STARTS.iter().map(std::ffi::OsString::from);
-    fixed.chain(functions.cloned()).map(EnvironmentWish::Unset).collect()
+    fixed.chain(functions.cloned()).map(EnvOverride::Unset).collect()
 }

@@ -14,16 +14,13 @@ use std::time::{Duration, Instant};
 use pinfold::consent::Caller;
 use pinfold::policy::Guards;
 use pinfold::{Failure, RefusalCode, WeakSession};
-use pinfold_boundary::{
-    Boundary, Grant, HostContacts, LimitReached, Means, NotStarted, Refused, RunReport, Started, WayOut,
-    limits_reached,
-};
+use pinfold_boundary::{Egress, EgressOptions, NotStarted, Run, RunListener, RunResult, SandboxRequest};
 use pinfold_sandbox::{Command, End, Remote, Signalling, StartError, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::capture::{Capture, Output};
 use super::scratch::RunScratch;
-use crate::attempts::{Attempts, LetThrough, Tried};
+use crate::escalations::SandboxEscalations;
 use crate::secrets::Scrubbing;
 
 /// How long a shell that was asked to end has for it.
@@ -47,7 +44,7 @@ const TERM: i32 = 15;
 
 /// What is to be started.
 pub(crate) struct Order {
-    pub(crate) grant: Grant,
+    pub(crate) request: SandboxRequest,
     pub(crate) guards: Guards,
     pub(crate) tier: Tier,
     /// The command, every byte as it was judged.
@@ -88,24 +85,11 @@ enum Stage {
     NotStarted(Failure),
 }
 
-/// How a shell ended, and what it met.
+/// The end of a shell, and the result of its run.
 #[derive(Debug)]
 pub(crate) struct Ending {
     pub(crate) how: How,
-    pub(crate) refused: Vec<Refused>,
-    /// What was let through outside the folder.
-    pub(crate) let_through: Vec<LetThrough>,
-    /// What is in neither list.
-    pub(crate) more: u64,
-    /// The hosts that it or its processes looked up, connected to, or were refused.
-    pub(crate) hosts: HostContacts,
-    /// Limits that it or its processes reached.
-    pub(crate) limits: Vec<LimitReached>,
-    pub(crate) left: RunReport,
-    pub(crate) tier: Tier,
-    /// False when what was refused could not be seen.
-    pub(crate) watched: bool,
-    pub(crate) took: Duration,
+    pub(crate) run: RunResult,
 }
 
 /// How a shell ended.
@@ -117,17 +101,6 @@ pub(crate) enum How {
     TimedOut,
     /// It was ended by request.
     Killed,
-}
-
-impl How {
-    /// The end that the shell came to by itself or by a limit.
-    fn end(self) -> Option<End> {
-        match self {
-            Self::Code(code) => Some(End::Code(code)),
-            Self::TimedOut => Some(End::TimedOut),
-            Self::Killed => None,
-        }
-    }
 }
 
 impl Running {
@@ -156,63 +129,46 @@ impl Running {
         Ok((running, thread.map_err(|error| not_started(&error))?))
     }
 
+    /// Runs the command and observes it to its end, while another thread reads its output.
     fn accompany(
         &self,
         order: Order,
         stdio: [OwnedFd; 3],
         mut output: PipeReader,
     ) -> Result<Ending, Failure> {
-        let Order { grant, guards, tier, command, scratch, session, names, .. } = order;
-        let started = Instant::now();
+        let Order { request, guards, tier, command, scratch, session, names, .. } = order;
         let prepare = || -> io::Result<Command> {
             let [input, out, error] = &stdio;
             let stdio = [input.try_clone()?, out.try_clone()?, error.try_clone()?];
             Ok(bash(command.clone()).new_session().stdio(stdio.map(Some)))
         };
-        let begun = Boundary::start(&grant, &guards, tier, Signalling::Own, prepare);
-        let Started { boundary, mut confined } = begun.map_err(not_begun)?;
+        let run = Run::start(&request, &guards, tier, Signalling::Own, prepare).map_err(not_begun)?;
         // Its ends of the streams are its own now.
         drop(stdio);
-        let watched = confined.is_watched();
-        let mut attempts = Attempts::new(&boundary, tier, Some(session));
-        let means = Means { names, decides: attempts.about_hosts(), published: Vec::new() };
-        let opened = WayOut::open(&boundary, &mut confined, means);
-        let mut way_out = None;
-        let remote = confined.remote().map_err(|error| not_started(&error))?;
+        let remote = run.remote().map_err(|error| not_started(&error))?;
         let (done, over) = io::pipe().map_err(|error| not_started(&error))?;
-        let ended = thread::scope(|scope| {
+        let result = thread::scope(|scope| {
             let reader = thread::Builder::new().name("pinfold-output".into());
             let reader = reader.spawn_scoped(scope, || self.listen(&mut output, &done));
-            let ended = match reader.map(drop).and(opened) {
-                Ok(opened) => {
-                    self.runs(remote);
-                    way_out = opened;
-                    confined.supervise(&mut attempts)
-                }
-                // Dropped here, it would go on with nobody to watch it.
-                Err(error) => remote.kill().and_then(|()| confined.supervise(&mut attempts)).and(Err(error)),
-            };
-            drop(over);
-            ended
+            let mut course = Course { running: self, remote: Some(remote), over: Some(over) };
+            if reader.is_err() {
+                // Nothing reads what it says, which it would wait for.
+                course.kill();
+            }
+            let options = EgressOptions { names, published: Vec::new() };
+            let escalations = SandboxEscalations::of_session(Some(session));
+            let result = run.observe(options, escalations, &mut course);
+            reader.map(|_| result)
         });
-        let took = started.elapsed();
-        // Nothing of it lives any more, so nobody is left to read.
-        drop(self.input().take());
-        let (tried, changed) = attempts.finish();
-        let left = boundary.settle(changed.as_ref());
         drop(scratch);
-        let how = match ended {
+        let run = result.map_err(|error| lost(&error))?;
+        let how = match &run.ended {
             Ok(End::TimedOut) => How::TimedOut,
             Ok(End::Code(_)) if self.state().killed => How::Killed,
-            Ok(End::Code(code)) => How::Code(code),
-            Err(error) => return Err(lost(&error)),
+            Ok(End::Code(code)) => How::Code(*code),
+            Err(error) => return Err(lost(error)),
         };
-        let Tried { mut refused, let_through, mut more, limits: met } = tried;
-        let limits = limits_reached(&grant.limits, &met, how.end());
-        let closed = way_out.map(|way_out| way_out.close(&mut refused, &mut more));
-        let mut hosts = closed.unwrap_or_default();
-        hosts.add_refused(&refused);
-        Ok(Ending { how, refused, let_through, more, hosts, limits, left, tier, watched, took })
+        Ok(Ending { how, run })
     }
 
     /// Reads what is said until everything has ended.
@@ -387,6 +343,35 @@ impl Running {
 impl State {
     fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Ended(_) | Stage::NotStarted(_))
+    }
+}
+
+/// The course of a shell, for those who wait for it.
+struct Course<'a> {
+    running: &'a Running,
+    remote: Option<Remote>,
+    /// Closed when nothing more is said.
+    over: Option<PipeWriter>,
+}
+
+impl Course<'_> {
+    fn kill(&self) {
+        // It has ended already when this fails.
+        self.remote.iter().for_each(|remote| drop(remote.kill()));
+    }
+}
+
+impl RunListener for Course<'_> {
+    fn observed(&mut self, _egress: Egress) {
+        if let Some(remote) = self.remote.take() {
+            self.running.runs(remote);
+        }
+    }
+
+    fn ended(&mut self) {
+        drop(self.over.take());
+        // No process of it is left to read.
+        drop(self.running.input().take());
     }
 }
 

@@ -3,12 +3,11 @@
 use std::fmt::Write;
 
 use pinfold::paths::show;
-use pinfold_boundary::{LimitReached, Refused};
+use pinfold_boundary::{Approved, LimitReached, Refused};
 use serde_json::{Map, Value, json};
 
 use super::capture::Output;
 use super::running::{Ending, How};
-use crate::attempts::LetThrough;
 
 /// Refusals that a model reads one by one; the rest is in the data.
 const SHOWN: usize = 10;
@@ -22,20 +21,21 @@ pub(crate) fn text(output: &Output, ending: &Ending) -> String {
     let end = match ending.how {
         How::Code(0) => None,
         How::Code(code) => Some(format!("[exit code {code}]")),
-        How::TimedOut => {
-            Some(format!("[timed out after {} ms; everything it started was ended]", ending.took.as_millis()))
-        }
+        How::TimedOut => Some(format!(
+            "[timed out after {} ms; everything it started was ended]",
+            ending.run.took.as_millis()
+        )),
         How::Killed => Some("[ended by request, with everything it started]".to_owned()),
     };
     if let Some(end) = end {
         line(&mut text, &end);
     }
-    ending.limits.iter().for_each(|reached| limit(&mut text, reached));
+    ending.run.limits.iter().for_each(|reached| limit(&mut text, reached));
     refused(&mut text, ending);
-    let_through(&mut text, ending);
-    listed(&mut text, "made a new repository", ending.left.new_repositories.iter());
-    listed(&mut text, "changed what runs or is acted on later", ending.left.changed_autorun.iter());
-    for config in &ending.left.git_config {
+    approved(&mut text, ending);
+    listed(&mut text, "made a new repository", ending.run.left.new_repositories.iter());
+    listed(&mut text, "changed what runs or is acted on later", ending.run.left.changed_autorun.iter());
+    for config in &ending.run.left.git_config {
         if !config.left_out.is_empty() {
             let keys = config.left_out.join(", ");
             line(
@@ -74,7 +74,7 @@ pub(crate) fn line(text: &mut String, line: &str) {
 
 /// Where, which line, what instead.
 fn refused(text: &mut String, ending: &Ending) {
-    let all = &ending.refused;
+    let all = &ending.run.tried.refused;
     if all.is_empty() {
         return;
     }
@@ -85,7 +85,7 @@ fn refused(text: &mut String, ending: &Ending) {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n  {program}: {tried} {place}{often}: {why}; {instead}");
     }
-    let more = all.len().saturating_sub(SHOWN) as u64 + ending.more;
+    let more = all.len().saturating_sub(SHOWN) as u64 + ending.run.tried.omitted_count;
     if more > 0 {
         let _ = write!(text, "\n  and {more} more");
     }
@@ -93,13 +93,13 @@ fn refused(text: &mut String, ending: &Ending) {
 }
 
 /// What was done outside, so that nobody takes it for something that failed.
-fn let_through(text: &mut String, ending: &Ending) {
-    let told = |done: &LetThrough| format!("{} {}", done.did, show(done.place.as_os_str()));
-    let names: Vec<String> = ending.let_through.iter().take(SHOWN).map(told).collect();
+fn approved(text: &mut String, ending: &Ending) {
+    let told = |done: &Approved| format!("{} {}", done.did, show(done.place.as_os_str()));
+    let names: Vec<String> = ending.run.tried.approved.iter().take(SHOWN).map(told).collect();
     if !names.is_empty() {
-        let more = ending.let_through.len() - names.len();
+        let more = ending.run.tried.approved.len() - names.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        line(text, &format!("[let through outside the folder: {}{more}]", names.join(", ")));
+        line(text, &format!("[approved outside the folder: {}{more}]", names.join(", ")));
     }
 }
 
@@ -145,14 +145,17 @@ pub(crate) fn ending_data(data: &mut Map<String, Value>, ending: &Ending) {
     data.insert("exit_code".into(), code);
     data.insert("timed_out".into(), (ending.how == How::TimedOut).into());
     data.insert("killed".into(), (ending.how == How::Killed).into());
-    data.insert("duration_ms".into(), u64::try_from(ending.took.as_millis()).unwrap_or(u64::MAX).into());
-    data.insert("refused".into(), ending.refused.iter().map(refused).collect());
-    data.insert("more_refused".into(), ending.more.into());
-    data.insert("let_through".into(), serde_json::to_value(&ending.let_through).unwrap_or_default());
+    data.insert("duration_ms".into(), u64::try_from(ending.run.took.as_millis()).unwrap_or(u64::MAX).into());
+    data.insert("refused".into(), ending.run.tried.refused.iter().map(refused).collect());
+    data.insert("omitted_count".into(), ending.run.tried.omitted_count.into());
+    data.insert(
+        "approved_outside".into(),
+        serde_json::to_value(&ending.run.tried.approved).unwrap_or_default(),
+    );
     if let Some(limits) = data.get_mut("limits").and_then(Value::as_array_mut) {
-        limits.extend(ending.limits.iter().map(limit_data));
+        limits.extend(ending.run.limits.iter().map(limit_data));
     }
-    data.insert("held_by".into(), ending.tier.to_string().into());
-    data.insert("watched".into(), ending.watched.into());
-    data.insert("left".into(), serde_json::to_value(&ending.left).unwrap_or_default());
+    data.insert("held_by".into(), ending.run.tier.to_string().into());
+    data.insert("watched".into(), ending.run.watched.into());
+    data.insert("leftovers".into(), serde_json::to_value(&ending.run.left).unwrap_or_default());
 }

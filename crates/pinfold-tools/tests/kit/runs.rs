@@ -14,9 +14,9 @@ use pinfold::audit::Memory;
 use pinfold::consent::{Act, Answer, Approver, Asking, By, Choice, Deed, Heard, Request, Via};
 use pinfold::policy::Guards;
 use pinfold::{Ambient, Plan, Session};
-use pinfold_boundary::{Boundary, Grant};
+use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
 use pinfold_sandbox::{Command, Signalling, Tier, start};
-use pinfold_tools::{Attempts, Tried, within};
+use pinfold_tools::{SandboxEscalations, within};
 
 pub(crate) const TIERS: [Tier; 2] = [Tier::Full, Tier::Landlock];
 
@@ -43,7 +43,7 @@ pub(crate) struct RunBed {
 /// What came of a run.
 pub(crate) struct Ran {
     pub(crate) said: String,
-    pub(crate) tried: Tried,
+    pub(crate) tried: EscalationOutcome,
     pub(crate) asked: Vec<Request>,
 }
 
@@ -111,22 +111,19 @@ impl RunBed {
             Arc::new(Person { answers: Box::new(person), waits: self.waits, asked: Mutex::default() });
         let asking = Asking { approver: person.clone(), patience: Duration::from_mins(5), locations: None };
         let plan = Plan { asking: Some(asking), ..plan };
-        let grant = Grant {
-            folder: self.folder.clone(),
-            home: plan.home.clone(),
-            private: pinfold_boundary::Private::existing(self.private.path()),
-            environment: vec![
-                ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
-                ("OUT".into(), self.outside.clone().into()),
-                ("HOME".into(), self.home.clone().into()),
-                ("LC_ALL".into(), "C".into()),
-                // Without it bash would ask the name service.
-                ("SHELL".into(), "/bin/bash".into()),
-            ],
-            negotiable: true,
-            ..Grant::default()
-        };
-        let boundary = Boundary::compile(&grant, &Guards::default(), tier).unwrap();
+        let mut request = SandboxRequest::new(self.folder.clone());
+        request.home = plan.home.clone();
+        request.private = pinfold_boundary::Private::existing(self.private.path());
+        request.environment = vec![
+            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+            ("OUT".into(), self.outside.clone().into()),
+            ("HOME".into(), self.home.clone().into()),
+            ("LC_ALL".into(), "C".into()),
+            // Without it bash would ask the name service.
+            ("SHELL".into(), "/bin/bash".into()),
+        ];
+        request.negotiable = true;
+        let boundary = Boundary::compile(&request, &Guards::default(), tier).unwrap();
         let session =
             Session::open(&Ambient::claim(), within(plan, &boundary), self.journal.clone()).unwrap();
         assert!(session.may_let_processes_out());
@@ -135,7 +132,7 @@ impl RunBed {
         let args: [OsString; 2] = ["-c".into(), script.into()];
         let command = Command::new("bash").args(args).stdio([None, Some(write.into()), Some(error)]);
         let confined = start(boundary.profile(), command, tier, Signalling::Own, true).unwrap();
-        let mut attempts = Attempts::new(&boundary, tier, Some(session.downgrade()));
+        let mut attempts = SandboxEscalations::new(&boundary, tier, Some(session.downgrade()));
         let reader = std::thread::spawn(move || {
             let mut said = Vec::new();
             read.read_to_end(&mut said).unwrap();

@@ -12,7 +12,7 @@ use pinfold::policy::{Access, Principal, Scope};
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_boundary::Network;
 use pinfold_sandbox::Tier;
-use pinfold_tools::{Ended, Reply, Shells, Surroundings, call};
+use pinfold_tools::{Ended, Reply, ShellOptions, Shells, call};
 use serde_json::{Value, json};
 
 pub(crate) struct ShellBed {
@@ -57,41 +57,40 @@ impl ShellBed {
         }
     }
 
-    pub(crate) fn surroundings(&self) -> Surroundings {
-        let mut surroundings = Surroundings::new(&self.private);
+    pub(crate) fn options(&self) -> ShellOptions {
+        let mut options = ShellOptions::new(&self.private);
         let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
         // Without home and shell bash would ask the name service for them.
-        surroundings.grant.environment = vec![
+        options.request.environment = vec![
             ("PATH".into(), path),
             ("HOME".into(), "/proc/nowhere".into()),
             ("SHELL".into(), "/bin/bash".into()),
         ];
-        surroundings
+        options
     }
 
-    pub(crate) fn open(&self, mut plan: Plan, surroundings: Surroundings) -> Session {
-        plan.shells = Some(Arc::new(Shells::of_plan(&plan, surroundings).unwrap()));
+    pub(crate) fn open(&self, mut plan: Plan, options: ShellOptions) -> Session {
+        plan.shells = Some(Arc::new(Shells::of_plan(&plan, options).unwrap()));
         Session::open(&Ambient::claim(), plan, self.journal.clone()).unwrap()
     }
 
     pub(crate) fn session(&self) -> Session {
-        self.open(self.plan(), self.surroundings())
+        self.open(self.plan(), self.options())
     }
 
     pub(crate) fn reading(&self) -> Session {
-        self.open(Plan { access: Access::ReadOnly, ..self.plan() }, self.surroundings())
+        self.open(Plan { access: Access::ReadOnly, ..self.plan() }, self.options())
     }
 
     pub(crate) fn degraded(&self) -> Session {
-        let tiers =
-            Surroundings { weakest: Tier::Landlock, strongest: Tier::Landlock, ..self.surroundings() };
+        let tiers = ShellOptions { weakest: Tier::Landlock, strongest: Tier::Landlock, ..self.options() };
         self.open(self.plan(), tiers)
     }
 
     pub(crate) fn networked(&self) -> Session {
-        let mut surroundings = self.surroundings();
-        surroundings.grant.network = Network::Host;
-        self.open(self.plan(), surroundings)
+        let mut options = self.options();
+        options.request.network = Network::Host;
+        self.open(self.plan(), options)
     }
 
     /// The same command, in a script that the gate does not read: what it does is left to the kernel.

@@ -5,20 +5,10 @@ use std::collections::BTreeMap;
 use pinfold_sandbox::Limit;
 
 use super::refusal::program;
+use crate::outcome::LimitMet;
 
 /// How many different ones are remembered.
 const MOST: usize = 100;
-
-/// A limit that a program met.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LimitMet {
-    /// Which.
-    pub limit: Limit,
-    /// The program, by its executable.
-    pub program: String,
-    /// How often.
-    pub times: u64,
-}
 
 /// The limits that were met so far.
 #[derive(Debug, Default)]

@@ -10,10 +10,12 @@ mod sockets;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fmt::Debug;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pinfold_policy::{GuardKind, Held, SourcedRule};
 use pinfold_sandbox::{
@@ -22,19 +24,29 @@ use pinfold_sandbox::{
 };
 
 use crate::boundary::Boundary;
+use crate::egress::{HostApprover, is_listened_on};
 use crate::git::layout;
-use crate::mediation::{Changes, Mediator, ReadNames, takes_turns};
+use crate::mediation::{Mediator, ReadNames, takes_turns};
+use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
 use crate::place::{Place, Standing};
-use crate::way_out::is_listened_on;
-pub use limits::LimitMet;
+use crate::report::AutorunChanges;
 use limits::LimitsMet;
 use refusal::{CHANGE_THE_RULE, No, OF_THE_KERNEL, program};
-pub use refusal::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE, word};
-pub(crate) use refusal::{MOST, shown_program};
+pub use refusal::{INSTEAD_OUTSIDE, TO_ALLOW_OUTSIDE, word};
+
+/// An observer of one run: judges what the run tries, and keeps what was refused and what was approved.
+pub trait Observer: Watcher + Debug {
+    /// Returns the approver of hosts that no rule allows, where the run asks about them.
+    fn host_approver(&self) -> Option<Arc<dyn HostApprover>>;
+
+    /// Returns what was tried, once no process of the run lives any more. Beside it: changes of files that run later, where
+    /// every change was observed.
+    fn finish(self: Box<Self>) -> (EscalationOutcome, Option<AutorunChanges>);
+}
 
 /// Watches one run.
 #[derive(Debug)]
-pub struct Witness<'a> {
+pub struct DenialObserver<'a> {
     boundary: &'a Boundary,
     tier: Tier,
     /// What lies outside is held for somebody to decide.
@@ -52,14 +64,14 @@ pub struct Witness<'a> {
     limits: LimitsMet,
 }
 
-impl<'a> Witness<'a> {
-    /// A witness for a run within `boundary`, held by `tier`.
+impl<'a> DenialObserver<'a> {
+    /// A observer for a run within `boundary`, held by `tier`.
     pub fn new(boundary: &'a Boundary, tier: Tier) -> Self {
         let mediated = boundary.profile().mediated.is_some();
         let opens_for_reading = mediated && tier == Tier::Landlock && boundary.hides_within_granted();
         let reads = match boundary.profile().watches_reading {
-            true if opens_for_reading => boundary.read_names().all(),
-            true => boundary.read_names(),
+            true if opens_for_reading => read_names(boundary).all(),
+            true => read_names(boundary),
             false => ReadNames::default(),
         };
         Self {
@@ -89,11 +101,11 @@ impl<'a> Witness<'a> {
     }
 
     /// What was refused, how many further ones are not in the list, and what was changed.
-    pub fn finish(self) -> (Vec<Refused>, u64, Option<Changed>) {
+    pub fn finish(self) -> (Vec<Refused>, u64, Option<AutorunChanges>) {
         (
             self.refused.into_values().collect(),
             self.more,
-            self.mediator.map(|mediator| Changed(mediator.into_changes())),
+            self.mediator.map(|mediator| AutorunChanges(mediator.into_changes())),
         )
     }
 
@@ -103,7 +115,7 @@ impl<'a> Witness<'a> {
         let key = (attempt.intent, attempt.place.clone(), program.clone());
         if let Some(known) = self.refused.get_mut(&key) {
             known.times += 1;
-        } else if self.refused.len() >= MOST {
+        } else if self.refused.len() >= MOST_REMEMBERED {
             self.more += 1;
         } else {
             let refused = Refused {
@@ -342,11 +354,31 @@ enum Ruling {
     Refused(No),
 }
 
-/// What a mediated run changed that runs or is acted on later, for [`Boundary::settle`].
-#[derive(Debug)]
-pub struct Changed(pub(crate) Changes);
+/// Returns the names by which a path is looked at that is opened for reading.
+fn read_names(boundary: &Boundary) -> ReadNames {
+    let denied = boundary.denied_paths();
+    ReadNames::new(boundary.guards_by_name(), boundary.hidden(), denied.read_patterns())
+}
 
-impl Watcher for Witness<'_> {
+/// Makes the observer of a run about which no approver is asked, for [`Run::observe`](crate::Run::observe).
+pub fn observe_denials<'b>(boundary: &'b Boundary, tier: Tier) -> Box<dyn Observer + 'b> {
+    Box::new(DenialObserver::new(boundary, tier))
+}
+
+/// An observer of a run about which no approver is asked.
+impl Observer for DenialObserver<'_> {
+    fn host_approver(&self) -> Option<Arc<dyn HostApprover>> {
+        None
+    }
+
+    fn finish(self: Box<Self>) -> (EscalationOutcome, Option<AutorunChanges>) {
+        let limits = self.limits_met();
+        let (refused, omitted_count, changed) = Self::finish(*self);
+        (EscalationOutcome { refused, approved: Vec::new(), omitted_count, limits }, changed)
+    }
+}
+
+impl Watcher for DenialObserver<'_> {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
         let Some(turns) = &self.turns else { return Ok(None) };
         let minds = attempts.iter().any(|attempt| takes_turns(self.boundary, attempt));

@@ -1,43 +1,12 @@
 //! Refusals of what a run tried: why, what can be done inside instead, and how the person could let it pass.
 
 use std::borrow::Cow;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pinfold_policy::SourcedRule;
 use pinfold_sandbox::{Intent, program_of};
-use serde::Serialize;
 
-/// How many different refusals are remembered; more are only counted.
-pub(crate) const MOST: usize = 1000;
-
-/// Something that was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refused {
-    /// Its name in the record, where it has one already. Others are numbered at the end.
-    #[serde(skip)]
-    pub id: Option<String>,
-    /// What was tried: `write`, `create`, `remove`, `connect`, `reach`, …
-    pub tried: &'static str,
-    /// Where.
-    pub place: PathBuf,
-    /// By which program, if it could be seen.
-    pub program: String,
-    /// How often.
-    pub times: u64,
-    /// Why not: one clause.
-    pub why: String,
-    /// The rule that says so, if one does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-    /// Where it stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// What whoever runs inside can do instead. Never how the line is widened: that is not theirs to say.
-    pub instead: &'static str,
-    /// How the person who drew the line could let it pass.
-    pub to_allow: Cow<'static, str>,
-}
+use crate::outcome::shown_program;
 
 /// What whoever runs inside can do instead of writing outside.
 pub const INSTEAD_OUTSIDE: &str =
@@ -229,11 +198,6 @@ pub fn word(intent: Intent) -> &'static str {
 }
 
 /// The name of the program that a process runs, in characters that can be shown.
-pub(crate) fn program(pid: i32) -> String {
+pub(super) fn program(pid: i32) -> String {
     shown_program(&program_of(pid))
-}
-
-/// The name of a program in characters that can be shown.
-pub(crate) fn shown_program(name: &OsStr) -> String {
-    name.to_string_lossy().escape_debug().to_string()
 }

@@ -1,4 +1,4 @@
-//! What the record says about a run: that it began, each different thing that was refused to it, and how it ended.
+//! The audit events of a run: that it began, each different thing that was refused to it, and how it ended.
 //!
 //! One write before the command starts and one after it has ended: it stands before every command of an agent. What
 //! processes were asked about in between is recorded as the calls that they are.
@@ -12,8 +12,8 @@ use pinfold::Ambient;
 use pinfold::audit::{
     AuditEvent, Discard, EndEvent, Hash, Journal, Ledger, Limits, Record, RefusalEvent, StartEvent, kept_text,
 };
-use pinfold_boundary::{Grant, HostContacts, Refused, RunReport};
-use pinfold_sandbox::{End, Tier};
+use pinfold_boundary::{RunReport, RunResult, SandboxRequest};
+use pinfold_sandbox::End;
 use pinfold_tools::{denial, quoted, recorded_hosts};
 
 use crate::args::Run;
@@ -23,7 +23,7 @@ use crate::say::warn;
 use crate::surroundings;
 
 /// The record of one run.
-pub(super) struct Recorded {
+pub(super) struct RunRecord {
     journal: Arc<dyn Journal>,
     is_kept: bool,
     session: Arc<str>,
@@ -32,20 +32,7 @@ pub(super) struct Recorded {
     unsaid: Option<String>,
 }
 
-/// What came of a run.
-pub(super) struct Came<'a> {
-    pub(super) tier: Tier,
-    pub(super) watched: bool,
-    pub(super) refused: &'a [Refused],
-    pub(super) more: u64,
-    pub(super) left: &'a RunReport,
-    pub(super) hosts: &'a HostContacts,
-    /// The limits that were reached, in words.
-    pub(super) limits: Option<String>,
-    pub(super) ended: &'a io::Result<End>,
-}
-
-impl Recorded {
+impl RunRecord {
     /// Nothing is written yet, and no file opened.
     pub(super) fn new(run: &Run, limits: Limits) -> Result<Self, Failure> {
         // Inside another run nothing can be written where the record is; the outer one has its own.
@@ -69,8 +56,13 @@ impl Recorded {
         record::place().filter(|_| self.is_kept)
     }
 
+    /// Returns what the names begin with of what is refused to it on its way out.
+    pub(super) fn refusal_names(&self) -> Option<String> {
+        self.name().map(|run| format!("{run}:n"))
+    }
+
     /// The name of the run, where it is in the record.
-    pub(super) fn name(&self) -> Option<&str> {
+    fn name(&self) -> Option<&str> {
         self.is_kept.then_some(&*self.session)
     }
 
@@ -79,14 +71,21 @@ impl Recorded {
         &self.session
     }
 
-    /// No record, no run.
+    /// Records that the run begins. `request`: `None` where the sandbox is off.
+    ///
+    /// # Errors
+    /// When nothing can be recorded: the command must not start then.
     pub(super) fn start(
         &mut self,
         run: &Run,
         folder: &Path,
-        tier: &'static str,
-        grant: Option<&Grant>,
+        request: Option<&SandboxRequest>,
     ) -> Result<(), Failure> {
+        let tier = match request {
+            None => "off",
+            Some(_) if run.landlock_only || surroundings::is_inside_another() => "landlock",
+            Some(_) => "full",
+        };
         let words: Vec<_> = run.command.iter().map(|word| word.to_string_lossy()).collect();
         let command = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         let is_plain = is_plain(words.iter().map(AsRef::as_ref));
@@ -96,7 +95,7 @@ impl Recorded {
             folder: folder.to_string_lossy().into_owned(),
             tier: tier.into(),
             pid: std::process::id(),
-            policy: grant.map(|grant| policy(grant).to_string()),
+            policy: request.and_then(digest),
         };
         self.unsaid = (!is_plain).then_some(command);
         self.started = Instant::now();
@@ -104,8 +103,8 @@ impl Recorded {
             .map_err(|e| Failure::new(NO_WALLS, format!("nothing can be recorded: {e}")).mend(record::MEND))
     }
 
-    /// It could not be started after all.
-    pub(super) fn not_started(self) {
+    /// Records that it could not be started after all.
+    pub(super) fn not_started(&self) {
         let told = EndEvent {
             end: "not-started".into(),
             command: self.unsaid(),
@@ -115,29 +114,30 @@ impl Recorded {
         self.tell(&[AuditEvent::End(Box::new(told))]);
     }
 
-    /// It has ended. Comes back with the name of the run, where it is in the record.
-    pub(super) fn end(self, came: &Came<'_>) -> Option<String> {
-        let (end, exit) = match came.ended {
+    /// Records how it ended. `limits`: those that were reached, in words. Returns the name of the run, where it is recorded.
+    pub(super) fn end(self, result: &RunResult, limits: Option<String>) -> Option<String> {
+        let RunResult { tried, .. } = result;
+        let (end, exit) = match &result.ended {
             Ok(End::Code(code)) => ("code", Some(*code)),
             Ok(End::TimedOut) => ("time", None),
             Err(_) => ("lost", None),
         };
         let told = EndEvent {
             end: end.into(),
-            reason: came.limits.as_deref().map(kept_text),
+            reason: limits.as_deref().map(kept_text),
             command: self.unsaid(),
-            tier: Some(came.tier.to_string()),
-            watched: came.watched,
+            tier: Some(result.tier.to_string()),
+            watched: result.watched,
             exit,
             ms: Some(self.took()),
-            refused: came.refused.len() as u64 + came.more,
-            more: came.more,
-            left: left(came.left),
-            hosts: recorded_hosts(came.hosts),
-            more_hosts: came.hosts.more(),
+            refused: tried.refused.len() as u64 + tried.omitted_count,
+            more: tried.omitted_count,
+            left: left(&result.left),
+            hosts: recorded_hosts(&result.hosts),
+            more_hosts: result.hosts.more(),
         };
         let named =
-            (1..).zip(came.refused).map(|(n, refused)| denial(format!("{}:k{n}", self.session), refused));
+            (1..).zip(&tried.refused).map(|(n, refused)| denial(format!("{}:k{n}", self.session), refused));
         let mut kinds: Vec<AuditEvent> =
             named.map(|denial| AuditEvent::Refusal(Box::new(RefusalEvent { denial }))).collect();
         kinds.push(AuditEvent::End(Box::new(told)));
@@ -167,15 +167,10 @@ impl Recorded {
     }
 }
 
-/// What was granted, in a number. The environment is left out: it changes from one terminal to the next.
-fn policy(grant: &Grant) -> Hash {
-    let Grant { folder, cwd, mode, add, allow_write, allow_read, visible, deny_read, .. } = grant;
-    let Grant { lists, caches, agent, network, openings, limits, .. } = grant;
-    let Grant { negotiable, asks_about_hosts, publishes, sockets, .. } = grant;
-    let agent = agent.map_or("", |agent| agent.name);
-    let places = (folder, cwd, mode, add, allow_write, allow_read, visible, deny_read);
-    let rest = (lists, caches, network, openings, limits, negotiable, asks_about_hosts, publishes, sockets);
-    Hash::of(format!("{places:?}{rest:?}{agent}").as_bytes())
+/// Returns the digest of what was granted. Two runs with the same one were granted the same.
+fn digest(request: &SandboxRequest) -> Option<String> {
+    let form = serde_json::to_vec(&request.granted()).ok()?;
+    Some(Hash::of(&form).to_string())
 }
 
 /// What a person should look at, one by one.

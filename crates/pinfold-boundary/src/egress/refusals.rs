@@ -11,7 +11,7 @@ use pinfold_policy::source::Located;
 use pinfold_sandbox::UNSEEN_PROGRAM;
 
 use super::program::Who;
-use crate::witness::{MOST, Refused};
+use crate::outcome::{MOST_REMEMBERED, Refused};
 
 /// What whoever runs inside can do instead.
 const INSTEAD: &str = "do without it, and tell the person which host is needed and for what";
@@ -66,7 +66,7 @@ impl Refusals {
     /// Whether no further one is remembered; then it is counted.
     fn is_full(&self) -> bool {
         let mut told = self.lock();
-        let is_full = told.refused.len() >= MOST;
+        let is_full = told.refused.len() >= MOST_REMEMBERED;
         told.more += u64::from(is_full);
         is_full
     }

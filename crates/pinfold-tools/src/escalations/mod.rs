@@ -31,60 +31,44 @@ use std::io;
 use std::sync::Arc;
 
 use pinfold::WeakSession;
-use pinfold_boundary::{Boundary, Changed, Decides, LimitMet, Refused, Witness};
+use pinfold_boundary::{AutorunChanges, Boundary, DenialObserver, EscalationOutcome, HostApprover, Observer};
 use pinfold_sandbox::{Attempt, Done, Held, Limit, Reply, Tier, Turn, Watcher};
 
 use attest::Attester;
-pub use told::LetThrough;
 use waiting::Desk;
 
 /// Watches one run; what lies outside and could be let through waits until it is decided.
 #[derive(Debug)]
-pub struct Attempts<'a> {
-    witness: Witness<'a>,
+pub struct SandboxEscalations<'a> {
+    observer: DenialObserver<'a>,
     desk: Option<Arc<Desk>>,
     /// Whether hosts are asked about.
     asks: bool,
     attester: Attester,
 }
 
-/// What a run tried outside its line.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tried {
-    /// What was refused.
-    pub refused: Vec<Refused>,
-    /// What was let through, and done.
-    pub let_through: Vec<LetThrough>,
-    /// How many further ones are in neither list.
-    pub more: u64,
-    /// Limits that were met.
-    pub limits: Vec<LimitMet>,
-}
-
-impl<'a> Attempts<'a> {
+impl<'a> SandboxEscalations<'a> {
     /// For a run within `boundary`, held by `tier`. What lies outside is decided by `session`, where the boundary was
-    /// compiled for that ([`Grant::negotiable`](pinfold_boundary::Grant::negotiable)); else it is refused.
+    /// compiled for that ([`SandboxRequest::negotiable`](pinfold_boundary::SandboxRequest::negotiable)); else it is refused.
     pub fn new(boundary: &'a Boundary, tier: Tier, session: Option<WeakSession>) -> Self {
-        let witness = Witness::new(boundary, tier);
+        let observer = DenialObserver::new(boundary, tier);
         let negotiable = boundary.profile().negotiable;
         let asks = boundary.asks_about_hosts();
         let desk = session.filter(|_| negotiable || asks).map(|session| Arc::new(Desk::new(session, tier)));
-        let witness = if negotiable && desk.is_some() { witness.negotiating() } else { witness };
-        Self { witness, desk, asks, attester: Attester::of(boundary, tier) }
+        let observer = if negotiable && desk.is_some() { observer.negotiating() } else { observer };
+        Self { observer, desk, asks, attester: Attester::of(boundary, tier) }
     }
 
-    /// What decides about hosts that no rule allows, where the boundary was compiled for that
-    /// ([`Grant::asks_about_hosts`](pinfold_boundary::Grant::asks_about_hosts)).
-    pub fn about_hosts(&self) -> Option<Arc<dyn Decides>> {
-        let desk = self.desk.as_ref().filter(|_| self.asks)?;
-        Some(Arc::clone(desk) as Arc<dyn Decides>)
+    /// Returns what makes the observer of a run, for [`Run::observe`](pinfold_boundary::Run::observe).
+    pub fn of_session(
+        session: Option<WeakSession>,
+    ) -> impl for<'b> FnOnce(&'b Boundary, Tier) -> Box<dyn Observer + 'b> {
+        move |boundary, tier| Box::new(SandboxEscalations::new(boundary, tier, session))
     }
 
-    /// What was tried, once the run is over; and what was changed, for [`Boundary::settle`].
-    pub fn finish(self) -> (Tried, Option<Changed>) {
-        let limits = self.witness.limits_met();
-        let (refused, more, changed) = self.witness.finish();
-        let mut tried = Tried { refused, let_through: Vec::new(), more, limits };
+    /// Returns what was tried, once the run is over; and what was changed, for [`Boundary::settle`].
+    pub fn finish(self) -> (EscalationOutcome, Option<AutorunChanges>) {
+        let (mut tried, changed) = Observer::finish(Box::new(self.observer));
         if let Some(desk) = self.desk {
             desk.told().add_to(&mut tried);
         }
@@ -92,46 +76,57 @@ impl<'a> Attempts<'a> {
     }
 }
 
-impl Watcher for Attempts<'_> {
+impl Observer for SandboxEscalations<'_> {
+    fn host_approver(&self) -> Option<Arc<dyn HostApprover>> {
+        let desk = self.desk.as_ref().filter(|_| self.asks)?;
+        Some(Arc::clone(desk) as Arc<dyn HostApprover>)
+    }
+
+    fn finish(self: Box<Self>) -> (EscalationOutcome, Option<AutorunChanges>) {
+        Self::finish(*self)
+    }
+}
+
+impl Watcher for SandboxEscalations<'_> {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
-        self.witness.turn(attempts)
+        self.observer.turn(attempts)
     }
 
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
-        if Attester::is_asked(attempt) { Reply::Hold } else { self.witness.attempt(attempt) }
+        if Attester::is_asked(attempt) { Reply::Hold } else { self.observer.attempt(attempt) }
     }
 
     fn looks_at_reading(&self, path: &OsStr) -> bool {
-        self.witness.looks_at_reading(path)
+        self.observer.looks_at_reading(path)
     }
 
     fn unfound(&mut self, attempt: &Attempt) {
-        self.witness.unfound(attempt);
+        self.observer.unfound(attempt);
     }
 
     fn limit_met(&mut self, limit: Limit, pid: i32) {
-        self.witness.limit_met(limit, pid);
+        self.observer.limit_met(limit, pid);
     }
 
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
-        self.witness.content_for(attempts)
+        self.observer.content_for(attempts)
     }
 
     fn carried_out(&mut self, done: &Done) {
-        self.witness.carried_out(done);
+        self.observer.carried_out(done);
     }
 
     fn hold(&mut self, held: Held) {
         let Some(held) = self.attester.answer(held) else { return };
         match &self.desk {
             Some(desk) => Desk::take(desk, held),
-            // The witness held nothing.
+            // The observer held nothing.
             None => drop(held),
         }
     }
 
     fn not_held(&mut self, attempt: &Attempt) -> Reply {
         // Without an answer the kernel says that there is no such file.
-        if Attester::is_asked(attempt) { Reply::GoOn } else { self.witness.not_held(attempt) }
+        if Attester::is_asked(attempt) { Reply::GoOn } else { self.observer.not_held(attempt) }
     }
 }

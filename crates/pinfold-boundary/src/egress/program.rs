@@ -5,7 +5,7 @@ use std::fs;
 
 use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
 
-use crate::witness::shown_program;
+use crate::outcome::shown_program;
 
 /// The tables of sockets, of both versions.
 const CONNECTIONS: [&str; 2] = ["tcp", "tcp6"];

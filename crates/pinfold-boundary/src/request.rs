@@ -1,4 +1,4 @@
-//! What a person grants, as data: the wish before it meets the file system.
+//! A sandbox request: what a run may do, as data, before it meets the file system.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub enum Network {
 
 /// What a person says about one environment variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EnvironmentWish {
+pub enum EnvOverride {
     /// Pass it on although its name or value looks secret.
     Pass(OsString),
     /// Take it away.
@@ -59,9 +59,12 @@ pub enum EnvironmentWish {
     Set(OsString, OsString),
 }
 
-/// One grant. Paths may be relative to `cwd` and may hold links; compiling resolves them.
+/// A request for a sandbox. Paths may be relative to `cwd` and may hold links; compiling resolves them.
+///
+/// [`SandboxRequest::new`] asks for the least; fields are set one by one.
 #[derive(Clone, Debug, Default)]
-pub struct Grant {
+#[non_exhaustive]
+pub struct SandboxRequest {
     /// The folder.
     pub folder: PathBuf,
     /// Which folders are no project, beside [`Self::home`], and whether the person means one all the same.
@@ -101,13 +104,13 @@ pub struct Grant {
     /// The environment before it is filtered.
     pub environment: Vec<(OsString, OsString)>,
     /// What the person says about single variables; a later wish wins.
-    pub environment_wishes: Vec<EnvironmentWish>,
+    pub env_overrides: Vec<EnvOverride>,
     /// What can be reached over the network.
     pub network: Network,
     /// Somebody decides about hosts of which the list says nothing, while the command waits: see
-    /// [`WayOut::open`](crate::WayOut::open).
+    /// [`EgressProxy::open`](crate::EgressProxy::open).
     pub asks_about_hosts: bool,
-    /// Ports inside are published on this machine: see [`Means::published`](crate::Means::published).
+    /// Ports inside are published on this machine: see [`EgressOptions::published`](crate::EgressOptions::published).
     pub publishes: bool,
     /// Sockets of programs on this machine that can be connected to, or directories of such. Those that do not exist are
     /// told of and left out.
@@ -120,8 +123,30 @@ pub struct Grant {
     pub limits: Limits,
     /// Where temporary files go.
     pub temp: Temp,
-    /// Somebody decides about writes that lie outside, while the command waits: see [`Witness::negotiating`].
+    /// Somebody decides about writes that lie outside, while the command waits: see [`DenialObserver::negotiating`].
     ///
-    /// [`Witness::negotiating`]: crate::Witness::negotiating
+    /// [`DenialObserver::negotiating`]: crate::DenialObserver::negotiating
     pub negotiable: bool,
+}
+
+impl SandboxRequest {
+    /// Returns a request for a folder that can be written, and nothing else: an empty environment, no network, no private
+    /// directory.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), ..Self::default() }
+    }
+
+    /// Returns the request with further places that cannot be read.
+    #[must_use]
+    pub fn and_deny_read(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.deny_read.extend(places);
+        self
+    }
+
+    /// Returns the request with decisions of an approver about writes that lie outside (`paths`) and about hosts of which
+    /// the list says nothing (`hosts`), while the command waits.
+    #[must_use]
+    pub fn with_escalations(self, paths: bool, hosts: bool) -> Self {
+        Self { negotiable: paths, asks_about_hosts: hosts, ..self }
+    }
 }

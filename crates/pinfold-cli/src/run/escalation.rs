@@ -1,39 +1,39 @@
-//! Questions of a run: what a process tries outside is a call, judged by the settings of the folder and asked about at
-//! the terminal that the run was started on.
+//! Escalations of a run to its approver: what a process tries outside is a call, judged by the settings of the folder and
+//! asked about at the terminal that the run was started on.
 
 use pinfold::policy::{Access, Interaction};
 use pinfold::{Ambient, Plan, Session, WeakSession};
-use pinfold_boundary::{Grant, Network, SandboxMode};
+use pinfold_boundary::{Network, SandboxMode, SandboxRequest};
 use pinfold_terminal::PtySession;
 
-use super::recorded::Recorded;
-use super::wish::Judged;
+use super::options::Judged;
+use super::run_record::RunRecord;
 use crate::args::Run;
 use crate::asking::{Asker, Reach, Tell};
 use crate::exit::{Failure, USAGE};
 
-/// Who decides what processes may do outside.
-pub(super) struct Questions {
+/// The approver of a run, and the session by which its calls are judged.
+pub(super) struct Escalation {
     session: Session,
     asker: Option<Asker>,
 }
 
-impl Questions {
+impl Escalation {
     pub(super) fn new(
         run: &Run,
-        grant: &Grant,
+        request: &SandboxRequest,
         judged: Judged,
-        recorded: &Recorded,
+        record: &RunRecord,
     ) -> Result<Self, Failure> {
         let Judged { plan, rules_to, approvals, .. } = judged;
-        let reach = Reach { settings: &approvals, name: recorded.session(), rules_to };
+        let reach = Reach { settings: &approvals, name: record.session(), rules_to };
         let asker = Asker::new(&run.asking, reach)?;
         let there = |place: &&std::path::PathBuf| place.exists();
         let plan = Plan {
-            id: recorded.session().to_owned(),
+            id: record.session().to_owned(),
             // What the kernel lets them write anyway is inside.
-            also_writable: grant.add.iter().chain(&grant.allow_write).filter(there).cloned().collect(),
-            access: match grant.mode {
+            also_writable: request.add.iter().chain(&request.allow_write).filter(there).cloned().collect(),
+            access: match request.mode {
                 SandboxMode::ReadOnly => Access::ReadOnly,
                 SandboxMode::WorkspaceWrite | SandboxMode::DefaultWrite => Access::ReadWrite,
             },
@@ -41,7 +41,7 @@ impl Questions {
             asking: asker.as_ref().map(Asker::asking),
             ..plan
         };
-        let session = Session::open(&Ambient::claim(), plan, recorded.journal())
+        let session = Session::open(&Ambient::claim(), plan, record.journal())
             .map_err(|e| Failure::new(USAGE, e.to_string()).mend("choose another with --folder"))?;
         if let Some(asker) = &asker {
             // What a run is held to stays as it was at its start.
@@ -50,24 +50,20 @@ impl Questions {
         Ok(Self { session, asker })
     }
 
-    /// Whether anything outside could be let through.
-    pub(super) fn may_let_processes_out(&self) -> bool {
-        self.session.may_let_processes_out()
+    /// Returns the request with what could be approved while the command waits.
+    pub(super) fn extend(&self, request: SandboxRequest) -> SandboxRequest {
+        let hosts = matches!(request.network, Network::Hosts(_)) && self.session.may_let_processes_reach();
+        request.with_escalations(self.session.may_let_processes_out(), hosts)
     }
 
-    /// Whether somebody is asked about hosts that are not in the list.
-    pub(super) fn may_let_processes_reach(&self, network: &Network) -> bool {
-        matches!(network, Network::Hosts(_)) && self.session.may_let_processes_reach()
-    }
-
-    /// Whether somebody is asked at the terminal about anything that a run with this grant could try.
-    pub(super) fn are_asked(&self, grant: &Grant) -> bool {
+    /// Returns whether an approver is asked at the terminal about anything that a run with this request could try.
+    pub(super) fn asks_at_terminal(&self, request: &SandboxRequest) -> bool {
         let at_terminal = self.asker.as_ref().is_some_and(Asker::is_at_terminal);
-        at_terminal && (grant.negotiable || grant.asks_about_hosts)
+        at_terminal && (request.negotiable || request.asks_about_hosts)
     }
 
     /// Asks at the terminal that the command believes to be its own.
-    pub(super) fn at(&self, beside: &PtySession) -> Result<(), Failure> {
+    pub(super) fn ask_at(&self, beside: &PtySession) -> Result<(), Failure> {
         let Some(asker) = &self.asker else { return Ok(()) };
         let handle = beside.handle();
         asker.at(move || handle.pause(), Tell::Later)

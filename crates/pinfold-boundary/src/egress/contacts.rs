@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pinfold_host::{Host, Name};
 use serde::Serialize;
 
-use crate::witness::Refused;
+use crate::outcome::Refused;
 
 /// Different ones that are kept; others are counted.
 const MOST: usize = 256;

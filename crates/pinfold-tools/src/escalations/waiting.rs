@@ -110,8 +110,8 @@ impl Desk {
     }
 
     /// Remembers what was let through.
-    pub(super) fn let_through(&self, did: told::Key) {
-        self.state().told.let_through(did);
+    pub(super) fn approved(&self, did: told::Key) {
+        self.state().told.approved(did);
     }
 
     /// Whether all that a process tries is refused.
@@ -124,7 +124,7 @@ impl Desk {
         self.state().denied.deny_all_of(process);
     }
 
-    /// Decides calls about one place until none waits.
+    /// HostApprover calls about one place until none waits.
     fn decide_all(&self, aim: &Aim) {
         let _leaving = Leaving { desk: self, aim };
         let mut verdict = Verdict::None;

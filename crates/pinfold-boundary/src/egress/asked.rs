@@ -20,27 +20,27 @@ use pinfold_sandbox::Caller;
 use super::program::{self, Who};
 
 /// Whoever decides about hosts that the list leaves open.
-pub trait Decides: Debug + Send + Sync {
+pub trait HostApprover: Debug + Send + Sync {
     /// Whether a process may connect. Waits for an answer as long as `waits` says that somebody still wants it.
     ///
     /// # Errors
     /// Why not: one clause.
-    fn may_connect(&self, wish: &Wish, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String>;
+    fn may_connect(&self, request: &HostRequest, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String>;
 
     /// Whether what once was let through may not any more.
-    fn denies(&self, wish: &Wish) -> Option<String>;
+    fn denies(&self, request: &HostRequest) -> Option<String>;
 }
 
 /// A connection that somebody is asked about.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct HostRequest {
     /// The host.
     pub to: Connection,
     /// Who wants it, where that can be seen.
     pub caller: Option<Caller>,
 }
 
-impl Wish {
+impl HostRequest {
     /// The program, by its executable.
     pub fn program(&self) -> String {
         program::name(self.caller.as_ref())
@@ -62,7 +62,7 @@ type Process = (i32, u64);
 /// Those who wait, and what has been answered.
 #[derive(Debug)]
 pub(super) struct Asked {
-    decides: Arc<dyn Decides>,
+    decides: Arc<dyn HostApprover>,
     /// The first process inside.
     init: i32,
     state: Mutex<State>,
@@ -85,7 +85,7 @@ struct Waiter {
 pub(super) type Refuse = dyn Fn(&str, Who<'_>) -> No + Send + Sync;
 
 impl Asked {
-    pub(super) fn new(decides: Arc<dyn Decides>, init: i32) -> Self {
+    pub(super) fn new(decides: Arc<dyn HostApprover>, init: i32) -> Self {
         Self { decides, init, state: Mutex::default() }
     }
 
@@ -132,24 +132,24 @@ impl Asked {
         later
     }
 
-    /// Decides for all that wait for a host, until none does.
+    /// HostApprover for all that wait for a host, until none does.
     fn decide_all(&self, key: &str, to: &Connection, refuse: &Refuse) {
         let _leaving = Leaving { asked: self, key };
         while let Some(from) = self.first(key) {
-            let wish = Wish { to: to.clone(), caller: program::caller(self.init, from) };
-            let (said, all_left) = self.decide(key, &wish);
-            self.answer(key, (from, all_left), &wish, &said, refuse);
+            let request = HostRequest { to: to.clone(), caller: program::caller(self.init, from) };
+            let (said, all_left) = self.decide(key, &request);
+            self.answer(key, (from, all_left), &request, &said, refuse);
         }
     }
 
     /// What is said to a wish, and whether everybody had given up: then nobody has answered, and whoever tries again is asked
     /// about again, even while the question is being taken back.
-    fn decide(&self, key: &str, wish: &Wish) -> (Result<(), String>, bool) {
-        let process = wish.caller.as_ref().and_then(process);
+    fn decide(&self, key: &str, request: &HostRequest) -> (Result<(), String>, bool) {
+        let process = request.caller.as_ref().and_then(process);
         let before =
             process.and_then(|process| self.state().answered.get(&(process, key.to_owned())).cloned());
         match before {
-            Some(Ok(())) => return (self.decides.denies(wish).map_or(Ok(()), Err), false),
+            Some(Ok(())) => return (self.decides.denies(request).map_or(Ok(()), Err), false),
             Some(Err(why)) => return (Err(why), false),
             None => {}
         }
@@ -159,7 +159,7 @@ impl Asked {
             given_up.fetch_or(!awaited, Ordering::Relaxed);
             awaited
         };
-        let said = self.decides.may_connect(wish, &waits);
+        let said = self.decides.may_connect(request, &waits);
         if said.is_err() && given_up.into_inner() {
             return (said, true);
         }
@@ -179,7 +179,7 @@ impl Asked {
         &self,
         key: &str,
         (from, all_left): (u16, bool),
-        wish: &Wish,
+        request: &HostRequest,
         said: &Result<(), String>,
         refuse: &Refuse,
     ) {
@@ -190,7 +190,7 @@ impl Asked {
             }
             waiter.from == from
                 || program::caller(self.init, waiter.from).map(|caller| caller.program)
-                    == wish.caller.as_ref().map(|caller| caller.program.clone())
+                    == request.caller.as_ref().map(|caller| caller.program.clone())
         };
         // Looked at without the lock: connections that come are taken meanwhile.
         let all = self.state().waiting.get_mut(key).map(std::mem::take).unwrap_or_default();
@@ -198,7 +198,7 @@ impl Asked {
         if let Some(waiting) = self.state().waiting.get_mut(key) {
             waiting.splice(0..0, others);
         }
-        let program = wish.program();
+        let program = request.program();
         for Waiter { answer, .. } in theirs {
             answer.give(said.as_ref().copied().map_err(|why| refuse(why, Who::Program(&program))));
         }

@@ -10,14 +10,14 @@ use pinfold_policy::Connection;
 use pinfold_policy::hosts::{Hosts, Reach};
 use pinfold_policy::source::Located;
 
-use super::asked::{Asked, Decides, Refuse};
+use super::asked::{Asked, HostApprover, Refuse};
 use super::contacts::{Contacts, HostContacts};
 use super::program::Who;
 use super::refusals::{Refusals, Unreached};
 use crate::hosts::HostList;
-use crate::witness::Refused;
+use crate::outcome::Refused;
 
-/// Decides by the list, and has somebody asked where the list says nothing.
+/// HostApprover by the list, and has somebody asked where the list says nothing.
 #[derive(Debug)]
 pub(super) struct Keeper {
     hosts: HostList,
@@ -63,7 +63,7 @@ impl Keeper {
     }
 
     /// The same, which has somebody asked.
-    pub(super) fn asking(self, decides: Arc<dyn Decides>) -> Self {
+    pub(super) fn asking(self, decides: Arc<dyn HostApprover>) -> Self {
         Self { asked: Some(Arc::new(Asked::new(decides, self.init))), ..self }
     }
 

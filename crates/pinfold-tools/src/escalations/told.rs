@@ -4,27 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pinfold::paths::show;
-use pinfold_boundary::{INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE};
+use pinfold_boundary::{Approved, EscalationOutcome, INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE};
 use pinfold_sandbox::Call;
-use serde::Serialize;
 
-use super::{Tried, words};
+use super::words;
 
 /// How many different ones are remembered; more are only counted.
 const MOST: usize = 1000;
-
-/// Something outside that was let through and done, or a host that was let through.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LetThrough {
-    /// What was done: `write`, `create`, `remove`, `reach`, …
-    pub did: &'static str,
-    /// Where.
-    pub place: PathBuf,
-    /// For which program.
-    pub program: String,
-    /// How often.
-    pub times: u64,
-}
 
 pub(super) type Key = (&'static str, PathBuf, String);
 
@@ -32,7 +18,7 @@ pub(super) type Key = (&'static str, PathBuf, String);
 #[derive(Debug, Default)]
 pub(super) struct Told {
     refused: BTreeMap<(Key, String), u64>,
-    let_through: BTreeMap<Key, u64>,
+    approved: BTreeMap<Key, u64>,
     more: u64,
 }
 
@@ -42,13 +28,13 @@ impl Told {
         count(&mut self.refused, (key(call), why.to_owned()), &mut self.more);
     }
 
-    /// It was let through and done.
-    pub(super) fn let_through(&mut self, did: Key) {
-        count(&mut self.let_through, did, &mut self.more);
+    /// Counts a deed that was approved and done.
+    pub(super) fn approved(&mut self, did: Key) {
+        count(&mut self.approved, did, &mut self.more);
     }
 
     /// Adds all of it to what else was tried.
-    pub(super) fn add_to(&self, tried: &mut Tried) {
+    pub(super) fn add_to(&self, tried: &mut EscalationOutcome) {
         let refused = |(((tried, place, program), why), times): (&(Key, String), &u64)| Refused {
             id: None,
             tried,
@@ -61,15 +47,15 @@ impl Told {
             instead: INSTEAD_OUTSIDE,
             to_allow: TO_ALLOW_OUTSIDE.into(),
         };
-        let done = |((did, place, program), times): (&Key, &u64)| LetThrough {
+        let done = |((did, place, program), times): (&Key, &u64)| Approved {
             did,
             place: place.clone(),
             program: program.clone(),
             times: *times,
         };
         tried.refused.extend(self.refused.iter().map(refused));
-        tried.let_through.extend(self.let_through.iter().map(done));
-        tried.more += self.more;
+        tried.approved.extend(self.approved.iter().map(done));
+        tried.omitted_count += self.more;
     }
 }
 

@@ -12,7 +12,7 @@ use pinfold::policy::settings::{self, ApprovalSettings, Flags, Secrets};
 use pinfold::policy::{DeniedPaths, Guards, Layer, Located};
 use pinfold::settings::{Locations, Situation};
 use pinfold::{Ambient, Plan};
-use pinfold_boundary::{CacheChoice, EnvironmentWish, Grant, Network, Private, SandboxMode};
+use pinfold_boundary::{CacheChoice, EnvOverride, Network, Private, SandboxMode, SandboxRequest};
 use pinfold_sandbox::Openings;
 use pinfold_tools::{Purpose, TemporaryDirectory};
 
@@ -21,13 +21,14 @@ use crate::args::{self, Door, Run, Sandbox};
 use crate::asking;
 use crate::exit::{Failure, USAGE};
 use crate::network;
+use crate::say::warn;
 use crate::settings as in_files;
 use crate::surroundings;
 
-/// What is asked for: by flags, and by settings where no flag says otherwise.
-pub(super) struct Wish {
-    /// `None` when somebody said that nothing is to be held.
-    pub(super) grant: Option<Grant>,
+/// Options of a run: of flags, and of settings where no flag says otherwise.
+pub(super) struct RunOptions {
+    /// `None` where the sandbox is off.
+    pub(super) request: Option<SandboxRequest>,
     pub(super) guards: Guards,
     /// What a call of one of its processes is judged by.
     pub(super) judged: Judged,
@@ -44,8 +45,8 @@ pub(super) struct Judged {
     pub(super) limits: Limits,
 }
 
-/// The wish.
-pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
+/// Resolves the options of a run.
+pub(super) fn resolve(run: &Run) -> Result<RunOptions, Failure> {
     let here = surroundings::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
@@ -65,40 +66,40 @@ pub(super) fn wish(run: &Run) -> Result<Wish, Failure> {
     }
     let Some(mode) = mode(run, sandbox) else {
         let held = declared.kernel_lists() != KernelLists::default();
-        let wish = Wish { grant: None, guards: plan.guards.clone(), judged };
-        return if held { Err(not_held()) } else { Ok(wish) };
+        let options = RunOptions { request: None, guards: plan.guards.clone(), judged };
+        return if held { Err(not_held()) } else { Ok(options) };
     };
     let (files, folders): (Vec<_>, Vec<_>) =
         plan.also_writable.iter().cloned().partition(|place| place.is_file());
     let (deny_read, to_come): (Vec<_>, Vec<_>) =
         from_here(&run.deny_read).into_iter().partition(|place| place.exists());
-    let grant = Grant {
-        cwd: folder.clone(),
-        folder,
-        folder_choice: plan.folder_choice.clone(),
-        mode,
-        add: from_here(&run.add_dir).into_iter().chain(folders).collect(),
-        allow_write: from_here(&run.allow_write).into_iter().chain(files).collect(),
-        allow_read: from_here(&run.allow_read),
-        deny_read: deny_read.into_iter().chain(surroundings::hidden()).collect(),
-        home: surroundings::home(),
-        private: private(),
-        cache_home: surroundings::cache_home(),
-        state_home: surroundings::state_home(),
-        caches: caches(&run.cache),
-        agent: choice.map(Choice::agent),
-        environment: std::env::vars_os().collect(),
-        environment_wishes: asking::own_secret(&judged.approvals).into_iter().chain(wishes(run)?).collect(),
-        network,
-        secrets,
-        sockets: from_here(&run.allow_socket).into_iter().chain(sockets).collect(),
-        lists: plan.policy.declared.kernel_lists(),
-        denied: denied(plan, &to_come)?,
-        openings: openings(&run.open),
-        limits: self::limits(&run.limits),
-        ..Grant::default()
-    };
-    Ok(Wish { grant: Some(grant), guards: plan.guards.clone(), judged })
+    let mut request = SandboxRequest::new(folder.clone());
+    request.cwd = folder;
+    request.folder_choice = plan.folder_choice.clone();
+    request.mode = mode;
+    request.add = from_here(&run.add_dir).into_iter().chain(folders).collect();
+    request.allow_write = from_here(&run.allow_write).into_iter().chain(files).collect();
+    request.allow_read = from_here(&run.allow_read);
+    request.deny_read = deny_read.into_iter().chain(surroundings::hidden()).collect();
+    request.home = surroundings::home();
+    request.private = private();
+    // Inside another run the caches are private already, and no further layers can be made.
+    request.cache_home = surroundings::cache_home().filter(|_| !surroundings::is_inside_another());
+    request.state_home = surroundings::state_home();
+    request.caches = caches(&run.cache);
+    request.agent = choice.map(Choice::agent);
+    request.environment = std::env::vars_os().collect();
+    request.env_overrides =
+        asking::own_secret(&judged.approvals).into_iter().chain(env_overrides(run)?).collect();
+    request.network = network;
+    request.publishes = !run.listen.is_empty();
+    request.secrets = secrets;
+    request.sockets = from_here(&run.allow_socket).into_iter().chain(sockets).collect();
+    request.lists = plan.policy.declared.kernel_lists();
+    request.denied = denied(plan, &to_come)?;
+    request.openings = openings(&run.open);
+    request.limits = self::limits(&run.limits);
+    Ok(RunOptions { request: Some(request), guards: plan.guards.clone(), judged })
 }
 
 /// What deny rules close, and what `--deny-read` names that is not there yet.
@@ -204,8 +205,8 @@ fn caches(names: &[String]) -> CacheChoice {
     }
 }
 
-fn wishes(run: &Run) -> Result<Vec<EnvironmentWish>, Failure> {
-    let unset = run.unset_env.iter().map(|name| Ok(EnvironmentWish::Unset(name.clone())));
+fn env_overrides(run: &Run) -> Result<Vec<EnvOverride>, Failure> {
+    let unset = run.unset_env.iter().map(|name| Ok(EnvOverride::Unset(name.clone())));
     let given = run.env.iter().map(|text| match text.as_bytes().iter().position(|b| *b == b'=') {
         Some(0) => {
             Err(Failure::new(USAGE, "--env has no name before the `=`").mend("write --env NAME=VALUE"))
@@ -214,9 +215,9 @@ fn wishes(run: &Run) -> Result<Vec<EnvironmentWish>, Failure> {
             let mut name = text.clone().into_vec();
             let value = name.split_off(at + 1);
             name.truncate(at);
-            Ok(EnvironmentWish::Set(OsString::from_vec(name), OsString::from_vec(value)))
+            Ok(EnvOverride::Set(OsString::from_vec(name), OsString::from_vec(value)))
         }
-        None => Ok(EnvironmentWish::Pass(text.clone())),
+        None => Ok(EnvOverride::Pass(text.clone())),
     });
     unset.chain(given).collect()
 }
@@ -232,8 +233,14 @@ fn openings(doors: &[Door]) -> Openings {
     }
 }
 
+/// Warns of what flags expose: kernel features and sockets.
+pub(super) fn warn_of_exposure(run: &Run) {
+    run.open.iter().for_each(|door| warn(warning(*door)));
+    run.allow_socket.iter().for_each(|socket| warn(socket_warning(socket)));
+}
+
 /// What opening a door means.
-pub(super) fn warning(door: Door) -> &'static str {
+fn warning(door: Door) -> &'static str {
     match door {
         Door::UnixSockets => {
             "--open unix-sockets: any program that listens on a socket it can see may act outside for it"
@@ -260,7 +267,7 @@ const AS_GOOD_AS_ROOT: [&str; 7] = [
 ];
 
 /// What reaching a socket means.
-pub(super) fn socket_warning(socket: &Path) -> String {
+fn socket_warning(socket: &Path) -> String {
     let place = socket.display();
     if socket.file_name().is_some_and(|name| AS_GOOD_AS_ROOT.iter().any(|known| name == *known)) {
         return format!(
@@ -270,7 +277,7 @@ pub(super) fn socket_warning(socket: &Path) -> String {
     format!("--allow-socket {place}: the program behind it acts outside for whoever asks it to")
 }
 
-pub(super) fn limits(limits: &args::Limits) -> pinfold_sandbox::Limits {
+fn limits(limits: &args::Limits) -> pinfold_sandbox::Limits {
     pinfold_sandbox::Limits {
         memory: limits.max_memory,
         processes: limits.max_processes,

@@ -1,0 +1,176 @@
+//! A boundary while it is compiled: the places, findings and grants that are collected for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::{Guards, Held};
+use pinfold_sandbox::Tier;
+
+use crate::agents;
+use crate::compile_error::resolve;
+use crate::credentials;
+use crate::folder::{Findings, Holder};
+use crate::git::person::Person;
+use crate::guarded_links;
+use crate::place::{Hold, Places};
+use crate::request::{SandboxMode, SandboxRequest};
+use crate::scan::Reach;
+
+const MOVED_LOGIN: &str = "it holds the tokens with which an agent speaks for this person";
+
+fn with_real_parent(path: PathBuf) -> PathBuf {
+    let parent = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
+    parent.zip(path.file_name()).map(|(parent, name)| parent.join(name)).unwrap_or(path)
+}
+
+/// A boundary while it is drawn.
+pub(crate) struct BoundaryBuilder {
+    pub(crate) places: Places,
+    pub(crate) findings: Findings,
+    pub(crate) granted: Vec<PathBuf>,
+    /// Guarded places and files that the person opened by name.
+    pub(crate) opened: Vec<PathBuf>,
+    /// Guarded places that may be read.
+    pub(crate) readable: Vec<PathBuf>,
+    /// What lies inside is judged when it is named: nothing is searched for.
+    pub(crate) mediated: bool,
+}
+
+impl BoundaryBuilder {
+    pub(crate) fn granted(&self) -> Vec<PathBuf> {
+        self.granted.clone()
+    }
+
+    pub(crate) fn readable(&self) -> &[PathBuf] {
+        &self.readable
+    }
+
+    /// A guarded place is opened as it is; any other directory is treated like the folder.
+    pub(crate) fn allow_write(&mut self, path: PathBuf, guards: &Guards, home: Option<&Path>) {
+        if guards.write(&path, home, false).is_some() || !path.is_dir() {
+            self.opened.push(path);
+        } else {
+            self.granted.push(path);
+        }
+    }
+
+    pub(crate) fn writable(
+        &mut self,
+        request: &SandboxRequest,
+        guards: &Guards,
+        home: Option<&Path>,
+        tier: Tier,
+    ) {
+        let granted = self.granted.clone();
+        for folder in &granted {
+            self.places.add(folder.clone(), Hold::Writable, "it was granted");
+        }
+        if request.mode == SandboxMode::DefaultWrite {
+            self.hold_everywhere(guards, home);
+        }
+        let private = (tier == Tier::Full).then_some(&request.private);
+        let person = Person::read(home);
+        let mediated = self.mediated;
+        let holder =
+            Holder { guards, home, folds_case: false, private, granted: &granted, person: &person, mediated };
+        for folder in &granted {
+            if mediated {
+                holder.hold_top(folder, &mut self.places, &mut self.findings);
+            } else {
+                holder.hold(folder, &mut self.places, &mut self.findings);
+            }
+        }
+        self.follow_guarded_names(guards, home);
+        for path in &self.opened {
+            self.places.open(path);
+        }
+    }
+
+    /// Finds what guarded names lead to, and holds it where walls do. What the person opened by name is not held.
+    fn follow_guarded_names(&mut self, guards: &Guards, home: Option<&Path>) {
+        let mut look = guarded_links::Look::new(guards, home);
+        // Below a folder that is itself guarded the grant speaks.
+        let folders = self.granted.iter().filter(|folder| guards.write(folder, home, true).is_none());
+        folders.for_each(|folder| look.around(folder));
+        // Those of the folder that lie elsewhere too.
+        self.findings.git.git_dirs.iter().for_each(|git_dir| look.git_directory(git_dir));
+        let (found, reach) = look.finish();
+        self.findings.linked.extend(found);
+        let opened = &self.opened;
+        self.findings.linked.retain(|linked| !opened.iter().any(|open| linked.place.starts_with(open)));
+        if !self.mediated {
+            guarded_links::wall(&self.findings.linked, &self.granted, &mut self.places);
+        } else if reach == Reach::Bounded {
+            let note = "the folder is large: what links with guarded names lead to is held as far as the upper part of the folder \
+                        was searched, and beyond that for what lies beside or below them";
+            self.findings.notes.push(note.to_owned());
+        }
+    }
+
+    /// Where everything can be written, guarded places of the person and of the system are held.
+    fn hold_everywhere(&mut self, guards: &Guards, home: Option<&Path>) {
+        for guard in guards.write_list().iter().filter(|g| g.held() != Held::Asked) {
+            let pattern = guard.pattern();
+            let below = pattern.strip_prefix("**/").or_else(|| pattern.strip_prefix("~/"));
+            let path = match (below, home) {
+                (Some(below), Some(home)) => home.join(below),
+                (Some(_), None) => continue,
+                (None, _) => PathBuf::from(pattern),
+            };
+            self.findings.linked.extend(guarded_links::on_the_way(&path, guard));
+            match fs::canonicalize(&path) {
+                Ok(real) => self.places.add(real, Hold::ReadOnly, guard.why().to_owned()),
+                Err(_) => drop(self.findings.missing.insert(with_real_parent(path))),
+            }
+        }
+    }
+
+    pub(crate) fn hide(
+        &mut self,
+        request: &SandboxRequest,
+        guards: &Guards,
+        home: Option<&Path>,
+        cwd: &Path,
+        readable: Vec<PathBuf>,
+    ) {
+        let mut open = readable;
+        open.extend(self.granted.iter().cloned());
+        let moved = agents::moved_logins(request, home).into_iter().map(|at| (at, MOVED_LOGIN.to_owned()));
+        for (cover, why) in credentials::existing(guards, home).into_iter().chain(moved) {
+            if self.granted.iter().any(|g| g != &cover && g.starts_with(&cover)) {
+                self.findings.notes.push(format!(
+                    "`{}` holds the granted folder; only its other parts are hidden",
+                    cover.display()
+                ));
+            }
+            // What lies in a granted folder is hidden like elsewhere; only what the person names is not.
+            let open: Vec<PathBuf> = open
+                .iter()
+                .filter(|o| !cover.starts_with(o) || grant_names(o, &self.granted))
+                .cloned()
+                .collect();
+            for part in credentials::around(&cover, &open) {
+                self.places.add(part, Hold::Hidden, why.clone());
+            }
+        }
+        for path in &request.deny_read {
+            match resolve(cwd, path) {
+                Ok(real) if self.places.grants_beneath(&real) => {
+                    for part in credentials::around(&real, &self.granted) {
+                        self.places.add(part, Hold::Hidden, "reading it was denied");
+                    }
+                }
+                Ok(real) => self.places.add(real, Hold::Hidden, "reading it was denied"),
+                Err(_) => self
+                    .findings
+                    .notes
+                    .push(format!("`{}` is denied for reading but does not exist", path.display())),
+            }
+        }
+    }
+}
+
+/// Whether `open` was named for reading and is not merely a granted folder.
+fn grant_names(open: &Path, granted: &[PathBuf]) -> bool {
+    !granted.iter().any(|g| g == open)
+}

@@ -1,0 +1,214 @@
+//! Compilation of a sandbox request into a boundary, and of its parts into the profile for the kernel.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pinfold_policy::Guards;
+use pinfold_sandbox::{self as sandbox, Mediation, Profile, Strength, Temp, Tier};
+
+use crate::agents;
+use crate::boundary::Boundary;
+use crate::builder::BoundaryBuilder;
+use crate::caches;
+use crate::compile_error::{CompileError, resolve, resolve_folder};
+use crate::denied;
+use crate::egress::network;
+use crate::environment::{self, Filtered};
+use crate::folder::Findings;
+use crate::guarded_links;
+use crate::lists;
+use crate::place::{Hold, Places};
+use crate::private::Private;
+use crate::request::{CacheChoice, Network, SandboxMode, SandboxRequest};
+use crate::secrets;
+use crate::settle::unfinished;
+
+impl Boundary {
+    /// Resolves and compiles a grant for a machine of this strength. Looks at the places that it speaks of and
+    /// makes private directories, `grant.private` and below `grant.cache_home`; changes nothing else.
+    ///
+    /// # Errors
+    /// When a place that is granted for writing does not exist or is not a folder to work in.
+    pub fn compile(
+        request: &SandboxRequest,
+        guards: &Guards,
+        strength: impl Into<Strength>,
+    ) -> Result<Self, CompileError> {
+        if request.denied.writes_nowhere().is_some() && request.mode != SandboxMode::ReadOnly {
+            let reads_only = SandboxRequest { mode: SandboxMode::ReadOnly, ..request.clone() };
+            return Self::compile(&reads_only, guards, strength);
+        }
+        let Strength { tier, mediated } = strength.into();
+        let mediated = mediated && request.openings.allow_mediation();
+        known_caches(&request.caches)?;
+        let home = request.home.as_deref().and_then(|h| fs::canonicalize(h).ok());
+        let choice = request.folder_choice.clone().with_home(home.as_deref());
+        let folder = resolve_folder(&choice, &request.cwd, &request.folder)?;
+        let same = request.cwd.as_os_str().is_empty()
+            || (request.cwd.is_absolute() && request.cwd == request.folder);
+        let cwd = if same { folder.clone() } else { resolve(&folder, &request.cwd)? };
+        let mut builder = BoundaryBuilder {
+            places: Places::new(request.mode == SandboxMode::DefaultWrite),
+            findings: Findings::default(),
+            granted: vec![folder.clone()],
+            opened: Vec::new(),
+            readable: Vec::new(),
+            mediated,
+        };
+        for path in &request.add {
+            builder.granted.push(resolve_folder(&choice, &cwd, path)?);
+        }
+        for path in &request.allow_write {
+            builder.allow_write(resolve(&cwd, path)?, guards, home.as_deref());
+        }
+        let mut readable: Vec<PathBuf> =
+            request.allow_read.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
+        readable.extend(agents::logins(request, home.as_deref(), &builder.granted));
+        if request.mode == SandboxMode::DefaultWrite {
+            builder.granted.extend(lists::folders(&request.lists));
+        }
+        if request.mode != SandboxMode::ReadOnly {
+            builder.writable(request, guards, home.as_deref(), tier);
+        }
+        builder.hide(request, guards, home.as_deref(), &cwd, readable.clone());
+        builder.readable = readable;
+        let mut visible: Vec<PathBuf> =
+            request.visible.iter().map(|p| resolve(&cwd, p)).collect::<Result<_, _>>()?;
+        let sockets = builder.sockets(request, &cwd, tier);
+        // `/run` is covered, where most of them lie.
+        visible.extend(sockets.iter().cloned());
+        visible.extend(builder.granted.iter().chain([&cwd]).cloned());
+        lists::apply(request, home.as_deref(), &cwd, &mut visible, &mut builder)?;
+        denied::apply(request, guards, home.as_deref(), &cwd, &mut builder)?;
+        Ok(builder.finish(request, guards.clone(), home, cwd, Seen { visible, sockets }, tier))
+    }
+}
+
+/// What of this machine stays in sight.
+struct Seen {
+    visible: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
+}
+
+impl BoundaryBuilder {
+    fn finish(
+        mut self,
+        request: &SandboxRequest,
+        guards: Guards,
+        home: Option<PathBuf>,
+        cwd: PathBuf,
+        seen: Seen,
+        tier: Tier,
+    ) -> Boundary {
+        let caches = self.caches(request, home.as_deref(), tier);
+        // Caches of our own may just have been made.
+        self.findings.missing.retain(|path| fs::symlink_metadata(path).is_err());
+        let (network_mode, hosts) = self.network(request, tier);
+        let mut profile = Profile {
+            visible: seen.visible,
+            sockets: seen.sockets,
+            cwd,
+            temp: self.temporary(request, tier),
+            layers: caches.layers.clone(),
+            spare: request.cache_home.as_ref().map(|home| home.join("spare")),
+            network: network_mode,
+            openings: request.openings,
+            limits: request.limits,
+            negotiable: request.negotiable,
+            ..Profile::default()
+        };
+        // A guard on the whole of it would stand over the layer.
+        for layer in &profile.layers {
+            self.places.forget(&layer.shared);
+        }
+        for fixed in caches.fixed {
+            self.places.add(fixed, Hold::ReadOnly, "it is run or read outside too");
+        }
+        for (link, to) in caches.links {
+            self.places.add(link, Hold::Detour(to), "it is read and acted on outside too");
+        }
+        let mut own = self.findings.git.copies();
+        own.extend(caches.writable.iter().cloned());
+        own.extend(caches.layers.iter().map(|layer| layer.shared.clone()));
+        for place in caches.writable {
+            self.places.add(place, Hold::Writable, "it is a private cache");
+        }
+        let mut added = caches.variables;
+        let variables = network::proxy_variables(&profile.network);
+        added.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        if let (sandbox::Network::Relayed(_), Some(hosts)) = (&profile.network, &hosts) {
+            self.hosts_file(request, &Arc::clone(hosts.said()), &mut profile);
+        }
+        let secrets = self.secrets(request, &mut profile, &mut added);
+        if let (Temp::Directory(directory), Tier::Landlock) = (&profile.temp, tier) {
+            added.push(("TMPDIR".into(), directory.into()));
+        }
+        self.findings.notes.extend(caches.notes);
+        let top = self.granted.first().cloned().unwrap_or_default();
+        let Filtered { kept, removed } =
+            environment::filter(&secrets::without_sources(request), added, &agents::wishes(request, &top));
+        profile.environment = kept;
+        self.places.prune();
+        self.places.enter(&mut profile);
+        if self.mediated {
+            // Held by judgement: nothing stands in their place.
+            self.places.unpin();
+            profile.pinned.clear();
+            profile.absent.clear();
+            profile.stand_ins.clear();
+            profile.mediated = Some(Mediation { own: own.clone() });
+            profile.watches_reading = true;
+            guarded_links::judge(&self.findings.linked, &own, &mut self.places);
+        }
+        let unfinished = unfinished(&self.findings.git.git_dirs);
+        Boundary {
+            profile,
+            places: self.places,
+            guards,
+            denied: request.denied.clone(),
+            home,
+            granted: self.granted,
+            read_only: request.mode == SandboxMode::ReadOnly,
+            named: self.opened,
+            readable: self.readable,
+            own,
+            network_is_off: request.network == Network::Off,
+            asks_about_hosts: request.asks_about_hosts && hosts.is_some() && request.network != Network::Off,
+            hosts,
+            secrets,
+            findings: self.findings,
+            unfinished,
+            removed,
+            mediates: self.mediated.then(|| Box::new((for_asking(request), tier))),
+            state_home: request.state_home.clone(),
+            _caches: caches.lock,
+            _private: request.private.clone(),
+        }
+    }
+}
+
+/// The same grant, with nothing made for it.
+fn for_asking(request: &SandboxRequest) -> SandboxRequest {
+    SandboxRequest {
+        private: Private::default(),
+        cache_home: None,
+        state_home: None,
+        caches: CacheChoice::None,
+        temp: Temp::Directory(request.folder.clone()),
+        secrets: pinfold_policy::settings::Secrets::default(),
+        ..request.clone()
+    }
+}
+
+fn known_caches(choice: &CacheChoice) -> Result<(), CompileError> {
+    let CacheChoice::Only(names) = choice else { return Ok(()) };
+    match names.iter().find(|name| !caches::names().any(|known| known == *name)) {
+        None => Ok(()),
+        Some(name) => {
+            let mut known: Vec<&str> = caches::names().collect();
+            known.dedup();
+            Err(CompileError::UnknownCache { name: name.clone(), known: known.join(", ") })
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The way out of a run that may reach some hosts and no others: what the list says is carried out here, and what was
+//! refused is remembered.
+
+mod asked;
+mod contacts;
+mod keeper;
+pub(crate) mod network;
+mod program;
+mod refusals;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pinfold_egress::{Doors, Inward, Limits, Published, Relay, hand_over};
+use pinfold_sandbox::Confined;
+
+use crate::boundary::Boundary;
+use crate::outcome::Refused;
+use crate::secrets::Kept;
+pub use asked::{HostApprover, HostRequest};
+pub use contacts::{HostContact, HostContacts, HostOutcome};
+use keeper::Keeper;
+pub(crate) use program::is_listened_on;
+
+/// Options of an egress proxy.
+#[derive(Debug, Default)]
+pub struct EgressOptions {
+    /// What the names of its refusals begin with; without it they have none.
+    pub names: Option<String>,
+    /// Ports inside that are published on this machine.
+    pub published: Vec<Published>,
+}
+
+/// The egress proxy of one run, for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct EgressProxy {
+    relay: Relay,
+    keeper: Arc<Keeper>,
+}
+
+impl EgressProxy {
+    /// Opens the egress proxy of a run. `None` where no host is wanted, or where this machine cannot hold the run to some.
+    /// `approver` is asked about hosts of which no rule says anything; without it such hosts are refused.
+    ///
+    /// # Errors
+    /// When the relay cannot start. Then nothing gets out.
+    pub(crate) fn open(
+        boundary: &Boundary,
+        confined: &mut Confined,
+        options: EgressOptions,
+        approver: Option<Arc<dyn HostApprover>>,
+    ) -> io::Result<Option<Self>> {
+        let Some(hosts) = boundary.hosts() else { return Ok(None) };
+        let limits = Limits::default();
+        let Some(doors) = doors(confined, options.published, limits) else { return Ok(None) };
+        let keeper = Keeper::new(hosts.clone(), boundary.network_is_off(), confined.pid(), options.names);
+        let keeper = Arc::new(match approver {
+            Some(approver) => keeper.asking(approver),
+            None => keeper,
+        });
+        if !boundary.reaches_hosts() && doors.inward.published.is_empty() {
+            let relay = Relay::start_when_asked(doors, Arc::clone(&keeper) as Arc<_>, limits)?;
+            return Ok(Some(Self { relay, keeper }));
+        }
+        // Read only now: the command was forked from this process, and has none of it.
+        let vault = boundary.secrets().map(Kept::open).transpose()?;
+        let relay = Relay::start_with(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
+        Ok(Some(Self { relay, keeper }))
+    }
+
+    /// Closes it. What was refused on it is added to what else was refused, where addresses that stood for names become
+    /// names. Comes back with the hosts that were let pass.
+    pub(crate) fn close(self, refused: &mut Vec<Refused>, more: &mut u64) -> HostContacts {
+        for one in refused.iter_mut() {
+            if let Some((address, port)) = connected_to(one)
+                && let Some(name) = self.relay.name(address)
+            {
+                one.place = PathBuf::from(format!("{name}:{port}"));
+                one.to_allow = format!("start with --allow-host {name}:{port}").into();
+            }
+        }
+        drop(self.relay);
+        self.keeper.told(refused, more);
+        self.keeper.contacts()
+    }
+}
+
+/// Where what is sent to hosts comes out; `None` where nothing of the kind can be had.
+fn doors(confined: &mut Confined, published: Vec<Published>, limits: Limits) -> Option<Doors> {
+    if let Some(doors) = confined.doors() {
+        return Some(Doors {
+            ports: doors.ports,
+            names: doors.names,
+            names_by_connection: doors.names_by_connection,
+            proxies: doors.proxies,
+            unheard: doors.unheard,
+            handed: None,
+            inward: Inward { callers: doors.callers, published },
+        });
+    }
+    let (hand, handed) = hand_over(limits.connections);
+    let taken = confined.connections_go_to(Box::new(move |connection| hand.give(connection)));
+    taken.then(|| Doors { handed: Some(handed), ..Doors::default() })
+}
+
+fn connected_to(refused: &Refused) -> Option<(IpAddr, u16)> {
+    let address: SocketAddr = refused.place.to_str().filter(|_| refused.tried == "connect")?.parse().ok()?;
+    Some((address.ip(), address.port()))
+}

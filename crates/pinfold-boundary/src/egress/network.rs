@@ -1,0 +1,55 @@
+//! The network of a profile: the ports that are listened on inside, and the variables that name the proxy.
+
+use std::collections::BTreeSet;
+
+use pinfold_policy::hosts::{Hosts, MOST_PORTS};
+use pinfold_sandbox::{Entrances, Network};
+
+/// Ports on which the relay is asked as a proxy, the first that no rule names. Nobody inside may listen below 1024, so
+/// that none of them is in anybody's way.
+const PROXY_PORTS: std::ops::Range<u16> = 808..1023;
+
+/// What is listened on inside so that these hosts can be reached, and others asked about.
+pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> Entrances {
+    let mut ports = hosts.reachable_ports();
+    let room = MOST_PORTS.saturating_sub(ports.len());
+    let further: Vec<u16> =
+        hosts.usual_ports().filter(|port| asks && !ports.contains(port)).take(room).collect();
+    ports.extend(further);
+    let proxy = proxy_port(&ports);
+    Entrances { ports: ports.into_iter().collect(), proxy: Some(proxy), callers: 0 }
+}
+
+/// The port of the proxy where these are taken.
+pub(crate) fn proxy_port(taken: &BTreeSet<u16>) -> u16 {
+    PROXY_PORTS.clone().find(|port| !taken.contains(port)).unwrap_or(PROXY_PORTS.start)
+}
+
+/// Whether any host can be reached from inside: elsewhere it is only heard which ones are looked up.
+pub(crate) fn reaches_hosts(network: &Network) -> bool {
+    match network {
+        Network::Off => false,
+        Network::Relayed(entrances) => !entrances.ports.is_empty(),
+        Network::Proxied(_) | Network::Host => true,
+    }
+}
+
+/// What programs are told that use a proxy. One by HTTP for all of it: some cannot even start where a proxy of another
+/// kind is named.
+pub(crate) fn proxy_variables(network: &Network) -> Vec<(&'static str, String)> {
+    const PROXIED: [&str; 6] =
+        ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    const DIRECT: [&str; 2] = ["NO_PROXY", "no_proxy"];
+    /// Without it node asks no proxy.
+    const NODE: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
+    let (proxy, direct, more) = match network {
+        Network::Relayed(Entrances { proxy: Some(proxy), .. }) => (*proxy, "localhost,127.0.0.1,::1", None),
+        // Nothing is reached but by the proxy.
+        Network::Proxied(proxy) => (*proxy, "", Some(NODE)),
+        Network::Relayed(Entrances { proxy: None, .. }) | Network::Off | Network::Host => return Vec::new(),
+    };
+    let proxied = PROXIED.map(|name| (name, format!("http://127.0.0.1:{proxy}")));
+    let direct = DIRECT.map(|name| (name, direct.to_owned()));
+    let more = more.map(|(name, value)| (name, value.to_owned()));
+    proxied.into_iter().chain(direct).chain(more).collect()
+}

@@ -1,0 +1,81 @@
+//! What a run tried outside its boundary, and what came of it.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use pinfold_sandbox::Limit;
+use serde::Serialize;
+
+/// How many different refusals are remembered; more are only counted.
+pub(crate) const MOST_REMEMBERED: usize = 1000;
+
+/// An attempt that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// Its name in the record, where it has one already. Others are numbered at the end.
+    #[serde(skip)]
+    pub id: Option<String>,
+    /// What was tried: `write`, `create`, `remove`, `connect`, `reach`, …
+    pub tried: &'static str,
+    /// Where.
+    pub place: PathBuf,
+    /// By which program, if it could be seen.
+    pub program: String,
+    /// How often.
+    pub times: u64,
+    /// Why not: one clause.
+    pub why: String,
+    /// The rule that says so, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Where it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What the process inside can do instead. Never how the sandbox is widened: that is for the user to decide.
+    pub instead: &'static str,
+    /// How the user could allow it.
+    pub to_allow: Cow<'static, str>,
+}
+
+/// A limit that a program met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitMet {
+    /// Which.
+    pub limit: Limit,
+    /// The program, by its executable.
+    pub program: String,
+    /// How often.
+    pub times: u64,
+}
+
+/// Something outside that an approver allowed and that was done, or a host that an approver let be reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Approved {
+    /// What was done: `write`, `create`, `remove`, `reach`, …
+    pub did: &'static str,
+    /// Where.
+    pub place: PathBuf,
+    /// For which program.
+    pub program: String,
+    /// How often.
+    pub times: u64,
+}
+
+/// What a run tried outside its boundary.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EscalationOutcome {
+    /// What was refused.
+    pub refused: Vec<Refused>,
+    /// What was approved, and done.
+    pub approved: Vec<Approved>,
+    /// How many further ones are in neither list.
+    pub omitted_count: u64,
+    /// Limits that processes met.
+    pub limits: Vec<LimitMet>,
+}
+
+/// Returns the name of a program in characters that can be shown.
+pub(crate) fn shown_program(name: &OsStr) -> String {
+    name.to_string_lossy().escape_debug().to_string()
+}

@@ -1,0 +1,123 @@
+//! Parts of the profile that follow from network, sockets, temporary files and caches of a request.
+
+use std::path::{Path, PathBuf};
+
+use pinfold_policy::hosts::Hosts;
+use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Temp, Tier};
+
+use crate::builder::BoundaryBuilder;
+use crate::caches::{Arrange, Caches};
+use crate::compile_error::resolve;
+use crate::egress::network;
+use crate::hosts::HostList;
+use crate::request::{CacheChoice, Network, SandboxMode, SandboxRequest};
+
+impl BoundaryBuilder {
+    /// Where no network of its own can be had a proxy is all that is open. A socket of another kind, or one that is made
+    /// unseen, would be a way around it.
+    pub(crate) fn network(
+        &mut self,
+        request: &SandboxRequest,
+        tier: Tier,
+    ) -> (sandbox::Network, Option<HostList>) {
+        if request.publishes && tier == Tier::Landlock {
+            self.findings
+                .notes
+                .push("only the full tier has ports inside to be published; here none is".to_owned());
+        }
+        match (&request.network, tier) {
+            // A network that leads nowhere, in which it is heard what is looked up; perhaps with somebody outside who can call.
+            (Network::Off, Tier::Full) => names_alone(request, Hosts::default()),
+            (Network::Off, _) => (sandbox::Network::Off, None),
+            (Network::Host, _) => (sandbox::Network::Host, None),
+            (Network::Hosts(hosts), Tier::Full) if request.asks_about_hosts || !hosts.said().is_empty() => {
+                let callers = if request.publishes { MOST_CALLERS } else { 0 };
+                let entrances =
+                    Entrances { callers, ..network::entrances(hosts.said(), request.asks_about_hosts) };
+                (sandbox::Network::Relayed(entrances), Some(hosts.clone()))
+            }
+            (Network::Hosts(hosts), Tier::Full) => names_alone(request, Hosts::clone(hosts.said())),
+            (Network::Hosts(hosts), Tier::Landlock)
+                if hosts.said().is_empty() && !request.asks_about_hosts =>
+            {
+                (sandbox::Network::Off, None)
+            }
+            (Network::Hosts(_), Tier::Landlock)
+                if request.openings.unix_sockets || request.openings.io_uring =>
+            {
+                let note = "no host is reached: with `--open unix-sockets` or `--open io-uring` only the full tier can hold a run \
+                            to some hosts";
+                self.findings.notes.push(note.to_owned());
+                (sandbox::Network::Off, None)
+            }
+            (Network::Hosts(hosts), Tier::Landlock) => {
+                let proxy = network::proxy_port(&hosts.said().reachable_ports());
+                (sandbox::Network::Proxied(proxy), Some(hosts.clone()))
+            }
+        }
+    }
+
+    /// Nothing of the kernel holds a process to some sockets: the supervisor connects to them, which it can only where it
+    /// sees what a process sees, and where no abstract name of this machine can be reached.
+    pub(crate) fn sockets(&mut self, request: &SandboxRequest, cwd: &Path, tier: Tier) -> Vec<PathBuf> {
+        if request.sockets.is_empty() {
+            return Vec::new();
+        }
+        if tier == Tier::Landlock || request.network == Network::Host {
+            let note = "sockets of this machine can be reached only on the full tier, and without `--network host`; here none is";
+            self.findings.notes.push(note.to_owned());
+            return Vec::new();
+        }
+        let mut found = Vec::with_capacity(request.sockets.len());
+        for path in &request.sockets {
+            match resolve(cwd, path) {
+                Ok(real) => found.push(real),
+                Err(error) => self.findings.notes.push(format!("{error}; no socket there is reached")),
+            }
+        }
+        found
+    }
+
+    /// Without mounts there is no private `/tmp`: the private directory, which has no other use then, takes its place.
+    pub(crate) fn temporary(&mut self, request: &SandboxRequest, tier: Tier) -> Temp {
+        match (&request.temp, tier) {
+            (Temp::Private, Tier::Landlock) => match request.private.path() {
+                Ok(directory) => Temp::Directory(directory.to_owned()),
+                Err(error) => {
+                    self.findings.notes.push(format!("there is no place for temporary files: {error}"));
+                    Temp::Private
+                }
+            },
+            (temp, _) => temp.clone(),
+        }
+    }
+
+    pub(crate) fn caches(&self, request: &SandboxRequest, home: Option<&Path>, tier: Tier) -> Caches {
+        let read_only = request.mode == SandboxMode::ReadOnly;
+        let choice = if read_only { &CacheChoice::None } else { &request.caches };
+        let (Some(home), Some(cache_home), Some(folder)) = (home, &request.cache_home, self.granted.first())
+        else {
+            let agent = request.agent.iter();
+            let notes = agent.map(|agent| format!("{} cannot write its state here", agent.name)).collect();
+            return Caches { notes, ..Caches::default() };
+        };
+        Arrange {
+            choice,
+            agent: request.agent,
+            home,
+            cache_home,
+            folder,
+            environment: &request.environment,
+            layered: tier == Tier::Full,
+        }
+        .arrange()
+    }
+}
+
+/// No host is reached, and refusals can say which ones were looked up: an address alone tells nobody what is needed. The list
+/// stays as it is, since no port is there for what it may allow later.
+fn names_alone(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
+    let callers = if request.publishes { MOST_CALLERS } else { 0 };
+    let entrances = Entrances { callers, ..Entrances::default() };
+    (sandbox::Network::Relayed(entrances), Some(hosts.into()))
+}

@@ -1,0 +1,85 @@
+//! The look at the folder after a run: harmless git configuration comes back, and changes that matter later are reported.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::boundary::Boundary;
+use crate::git::{layout, protect};
+use crate::mediation::Changes;
+use crate::report::{AutorunChanges, RunReport};
+use crate::snapshot::Snapshot;
+
+impl Boundary {
+    /// Without worktrees of repositories that were held all the time: what git runs there was never open to the run.
+    fn strange(&self, mut repositories: Vec<PathBuf>) -> Vec<PathBuf> {
+        repositories.retain(|found| !layout::is_plain_worktree(found, &self.findings.git.git_dirs));
+        repositories
+    }
+
+    /// Brings harmless git configuration back and says what is left to look at. To be called once, when no process of the
+    /// run lives any more. `changed` is what the [`DenialObserver`](crate::DenialObserver) of a mediated run saw; of another one the folder
+    /// is looked at once more.
+    pub fn settle(&self, changed: Option<&AutorunChanges>) -> RunReport {
+        let mut report = match changed {
+            Some(AutorunChanges(noted)) => self.noted(noted),
+            None => self.compared(),
+        };
+        report.git_config =
+            self.findings.git.configs.iter().filter_map(protect::PrivateConfig::settle).collect();
+        report.environment_removed.clone_from(&self.removed);
+        report.notes.splice(0..0, self.findings.notes.iter().cloned());
+        report
+    }
+
+    /// What was noted as it happened.
+    fn noted(&self, changes: &Changes) -> RunReport {
+        let mut seen = Snapshot::default();
+        for directory in changes.directories().filter(|directory| directory.is_dir()) {
+            Snapshot::of(directory, &mut seen, &self.guards, self.home());
+        }
+        let mut files: BTreeSet<PathBuf> = changes.changed().cloned().collect();
+        files.extend(seen.files().cloned());
+        let mut repositories: BTreeSet<PathBuf> =
+            changes.repositories().filter(|at| layout::may_be_repository(at)).cloned().collect();
+        repositories.extend(seen.repositories().cloned());
+        // What lies in one of them is told of with it.
+        files.retain(|file| !repositories.iter().any(|at| file != at && file.starts_with(at)));
+        let more = changes.more();
+        let note =
+            (more > 0).then(|| format!("{more} further changes of files that run later are not listed"));
+        RunReport {
+            new_repositories: self.strange(repositories.into_iter().collect()),
+            changed_autorun: files.into_iter().collect(),
+            unfinished: changes.unfinished().cloned().collect(),
+            notes: note.into_iter().collect(),
+            ..RunReport::default()
+        }
+    }
+
+    /// What differs from before.
+    fn compared(&self) -> RunReport {
+        let mut after = Snapshot::default();
+        if !matches!(self.profile.writes, pinfold_sandbox::Writes::Nowhere) {
+            for folder in self.granted.iter().filter(|f| f.is_dir()) {
+                Snapshot::of(folder, &mut after, &self.guards, self.home.as_deref());
+            }
+        }
+        self.findings.missing.iter().for_each(|path| after.file(path));
+        let before = &self.findings.before;
+        let unfinished = unfinished(&self.findings.git.git_dirs);
+        RunReport {
+            new_repositories: self.strange(before.new_repositories(&after)),
+            changed_autorun: before.changed_files(&after),
+            unfinished: unfinished.into_iter().filter(|u| !self.unfinished.contains(u)).collect(),
+            ..RunReport::default()
+        }
+    }
+}
+
+/// Returns what marks operations of git that were left unfinished, as far as it is there.
+pub(crate) fn unfinished(git_dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let all = git_dirs.iter().flat_map(|d| layout::worktrees(d).chain([d.clone()]));
+    let states = all.flat_map(|dir| layout::UNFINISHED.map(|name| dir.join(name)));
+    states.filter(|state| fs::symlink_metadata(state).is_ok()).collect()
+}
