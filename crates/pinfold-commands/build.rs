@@ -28,7 +28,7 @@ fn main() {
     let nodes: Vec<_> = files().iter().flat_map(|file| read(file, &mut errors)).collect();
     let programs = compile::compile(&nodes, &mut errors);
     if !errors.is_empty() {
-        errors.iter().for_each(|error| eprintln!("{error}"));
+        eprintln!("{}", errors.join("\n"));
         process::exit(1);
     }
     let to = env::var("OUT_DIR").expect("cargo sets it");

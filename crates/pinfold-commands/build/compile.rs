@@ -1,6 +1,6 @@
 //! The tree of lines as entries, checked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::lines::Node;
 use super::vocabulary::{self, Effect, FOLDERS, REACHES, STYLES, look_up};
@@ -18,6 +18,24 @@ pub(crate) struct Entry {
     pub(crate) operands: String,
     pub(crate) options: Vec<Options>,
     pub(crate) commands: Vec<Entry>,
+    /// Options that a line of the entry itself names: those of a list that it uses give way to them.
+    own: HashSet<String>,
+    /// The name of a `ReadOnly`, and the names that belong to it.
+    pub(crate) read_only: Option<(String, Vec<String>)>,
+    pub(crate) tame: bool,
+    /// Names of options that only change what is read and how that is shown.
+    pub(crate) safe: Vec<String>,
+    /// Options of the lines `safe` and `harmless`, as they are written; those of shared lists last.
+    listed: Vec<Listed>,
+}
+
+/// An option in a line that says nothing else of it.
+struct Listed {
+    word: String,
+    safe: bool,
+    /// The line belongs to a list, and gives way to a line of the entry.
+    shared: bool,
+    place: String,
 }
 
 /// Options that do the same.
@@ -29,20 +47,35 @@ pub(crate) struct Options {
     pub(crate) effect: Effect,
 }
 
+/// Where a line stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// In the entry itself.
+    Entry,
+    /// In a list that it uses.
+    List,
+    /// In the entry of another program that it is like, but for what only reads.
+    Other,
+}
+
 struct Compiler<'a> {
     lists: HashMap<&'a str, &'a Node>,
+    programs: HashMap<&'a str, &'a Node>,
     errors: &'a mut Vec<String>,
 }
 
 /// All programs of the catalog.
 pub(crate) fn compile<'a>(nodes: &'a [Node], errors: &'a mut Vec<String>) -> Vec<Entry> {
-    let mut compiler = Compiler { lists: HashMap::new(), errors };
+    let mut compiler = Compiler { lists: HashMap::new(), programs: HashMap::new(), errors };
     let mut entries = Vec::new();
     for node in nodes.iter().filter(|node| node.key == "list") {
         match node.words.as_slice() {
             [name] if compiler.lists.insert(name, node).is_none() => {}
             _ => compiler.error(node, "a list has one name, which no other has"),
         }
+    }
+    for node in nodes.iter().filter(|node| node.key == "program") {
+        compiler.programs.extend(node.words.iter().map(|name| (name.as_str(), node)));
     }
     for node in nodes {
         match node.key.as_str() {
@@ -72,20 +105,28 @@ impl<'a> Compiler<'a> {
             operands: "Operands::Nothing".to_owned(),
             options: Vec::new(),
             commands: Vec::new(),
+            own: own_options(node),
+            read_only: None,
+            tame: false,
+            safe: Vec::new(),
+            listed: Vec::new(),
         };
         if entry.names.is_empty() || node.quoted.is_some() {
             self.error(node, "it needs a name, and nothing else");
         }
-        self.fill(&mut entry, node);
+        self.fill(&mut entry, node, From::Entry);
+        self.add_listed(&mut entry);
         self.no_option_twice(node, &entry);
         self.no_name_twice(&entry.commands);
         entry
     }
 
-    fn fill(&mut self, entry: &mut Entry, node: &'a Node) {
+    fn fill(&mut self, entry: &mut Entry, node: &'a Node, from: From) {
         for line in &node.children {
             let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
             match line.key.as_str() {
+                // What a program is called and whether it only reads is not said by an entry that is like it.
+                "also" | "read-only" if from == From::Other => {}
                 "also" => entry.names.extend(line.words.iter().cloned()),
                 "stops" => entry.stops = true,
                 "closed" => entry.closed = true,
@@ -97,16 +138,78 @@ impl<'a> Compiler<'a> {
                     None => self.error(line, "operands of no known kind"),
                 },
                 "use" => match line.words.first().and_then(|name| self.lists.get(name.as_str()).copied()) {
-                    Some(list) => self.fill(entry, list),
+                    Some(list) => self.fill(entry, list, From::List),
                     None => self.error(line, "there is no such list"),
                 },
+                "like" => match line.words.first().and_then(|name| self.programs.get(name.as_str()).copied())
+                {
+                    Some(other) => self.fill(entry, other, From::Other),
+                    None => self.error(line, "there is no such program"),
+                },
+                "read-only" => self.read_only(entry, line),
+                "safe" | "harmless" => entry.listed.extend(line.words.iter().map(|word| Listed {
+                    word: word.clone(),
+                    safe: line.key == "safe" && from != From::Other,
+                    shared: from == From::List,
+                    place: line.place.clone(),
+                })),
                 "command" => {
                     let command = self.entry(line);
                     entry.commands.push(command);
                 }
-                _ => self.options(&mut entry.options, line),
+                _ => self.options(entry, line, from),
             }
         }
+    }
+
+    /// `read-only KIND [NAME…] [tame]`.
+    fn read_only(&mut self, entry: &mut Entry, line: &Node) {
+        let mut words: Vec<&str> = line.words.iter().map(String::as_str).collect();
+        entry.tame = words.last() == Some(&"tame");
+        words.truncate(words.len() - usize::from(entry.tame));
+        match vocabulary::read_only(&words) {
+            Some((kind, names)) => {
+                entry.read_only = Some((kind, names.into_iter().map(str::to_owned).collect()));
+            }
+            None => self.error(line, "operands of a program that only reads are of no such kind"),
+        }
+    }
+
+    /// Adds the options that only `safe` and `harmless` lines name. A line that says whether an option takes a value has
+    /// to agree with every other line that does.
+    fn add_listed(&mut self, entry: &mut Entry) {
+        let (shared, own): (Vec<Listed>, Vec<Listed>) =
+            std::mem::take(&mut entry.listed).into_iter().partition(|listed| listed.shared);
+        let mut known: HashMap<String, &'static str> = HashMap::new();
+        for options in &entry.options {
+            known.extend(options.names.iter().map(|name| (name.clone(), options.takes)));
+        }
+        let mut added: Vec<(String, &'static str)> = Vec::new();
+        for Listed { word, safe, shared, place } in own.into_iter().chain(shared) {
+            let (name, takes) = arity(&word);
+            let name = name.to_owned();
+            match known.get(&name) {
+                Some(before) if *before == takes => {}
+                Some(_) if shared && entry.own.contains(&name) => continue,
+                Some(_) => {
+                    let what = "is said to take a value in one line and none in another";
+                    self.errors.push(format!("{place}: `{name}` of {} {what}", entry.place));
+                }
+                None => {
+                    known.insert(name.clone(), takes);
+                    added.push((name.clone(), takes));
+                }
+            }
+            if safe && !entry.safe.contains(&name) {
+                entry.safe.push(name);
+            }
+        }
+        // A row each: only those that a line of its own puts side by side do the same.
+        entry.options.extend(added.into_iter().map(|(name, takes)| Options {
+            names: vec![name],
+            takes,
+            effect: Effect::Source("Does::Nothing".to_owned()),
+        }));
     }
 
     fn choose(&mut self, to: &mut &'static str, words: &[(&str, &'static str)], line: &Node) {
@@ -120,7 +223,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// `EFFECT NAME…`; options of which some take a value and others do not may stand in one line.
-    fn options(&mut self, all: &mut Vec<Options>, line: &Node) {
+    fn options(&mut self, entry: &mut Entry, line: &Node, from: From) {
         let is_option = |word: &&str| word.starts_with(['-', '+']);
         let (names, words): (Vec<&str>, Vec<&str>) =
             line.words.iter().map(String::as_str).partition(is_option);
@@ -133,6 +236,9 @@ impl<'a> Compiler<'a> {
         let mut groups: Vec<Options> = Vec::new();
         for word in names {
             let (name, takes) = arity(word);
+            if from == From::List && entry.own.contains(name) {
+                continue;
+            }
             match groups.iter_mut().find(|group| group.takes == takes) {
                 Some(group) => group.names.push(name.to_owned()),
                 None => {
@@ -140,7 +246,7 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        all.extend(groups);
+        entry.options.extend(groups);
     }
 
     /// An option that stands twice may take a value once and none the other time.
@@ -169,6 +275,13 @@ impl<'a> Compiler<'a> {
             }
         }
     }
+}
+
+/// The options that lines of an entry name.
+fn own_options(node: &Node) -> HashSet<String> {
+    let words = node.children.iter().filter(|line| line.key != "read-only").flat_map(|line| &line.words);
+    let options = words.filter(|word| node.key != "list" && word.starts_with(['-', '+']));
+    options.map(|word| arity(word).0.to_owned()).collect()
 }
 
 /// `--name`, `--name=`, `--name[=]`: the name, and whether it takes a value.

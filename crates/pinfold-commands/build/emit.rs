@@ -66,10 +66,17 @@ impl Tables {
         let names = self.names(&entry.names);
         let options = self.options(&entry.options);
         let commands = self.entries(&entry.commands);
-        let Entry { style, stops, folder, reach, closed, operands, .. } = entry;
+        let safe = self.names(&entry.safe);
+        let read_only = match &entry.read_only {
+            None => "No".to_owned(),
+            Some((kind, names)) if names.is_empty() => kind.clone(),
+            Some((kind, names)) => format!("{kind}({})", self.names(names)),
+        };
+        let Entry { style, stops, folder, reach, closed, operands, tame, .. } = entry;
         format!(
             "Program {{ names: {names}, style: Style::{style}, stops: {stops}, options: {options}, operands: \
-             {operands}, folder: FolderUse::{folder}, reach: Reach::{reach}, closed: {closed}, commands: {commands} }}"
+             {operands}, folder: FolderUse::{folder}, reach: Reach::{reach}, closed: {closed}, commands: {commands}, \
+             read_only: ReadOnly::{read_only}, tame: {tame}, safe: {safe} }}"
         )
     }
 

@@ -99,6 +99,27 @@ pub(crate) fn effect(key: &str, words: &[&str], quoted: Option<&str>) -> Option<
     by_word.or_else(by_operation).map(Effect::Source).or_else(by_reason)
 }
 
+/// What the operands of a program that only reads may be: the kind, and the names that belong to it.
+pub(crate) fn read_only<'a>(words: &[&'a str]) -> Option<(String, Vec<&'a str>)> {
+    let (kind, names) = match words {
+        ["none"] => ("None".to_owned(), &[][..]),
+        ["text"] => ("Text".to_owned(), &[][..]),
+        ["files"] => ("Files".to_owned(), &[][..]),
+        ["objects"] => ("Objects".to_owned(), &[][..]),
+        ["trees"] => ("Trees".to_owned(), &[][..]),
+        ["any"] => ("Any".to_owned(), &[][..]),
+        ["at-most", most] => (format!("AtMost({})", most.parse::<u8>().ok()?), &[][..]),
+        ["starting", first] => (format!("Starting({:?})", first.chars().next()?), &[][..]),
+        ["own", reading] => (format!("Own(OwnCheck::{})", pascal(reading)), &[][..]),
+        ["search", names @ ..] => ("Search".to_owned(), names),
+        ["with", names @ ..] => ("With".to_owned(), names),
+        ["verb", names @ ..] => ("Verb".to_owned(), names),
+        ["needs", names @ ..] => ("Needs".to_owned(), names),
+        _ => return None,
+    };
+    Some((kind, names.to_vec()))
+}
+
 /// `reads`, `writes-aside`.
 fn path(word: &str) -> Option<String> {
     let (word, purpose) = match word.strip_suffix("-aside") {

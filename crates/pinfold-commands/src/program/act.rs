@@ -11,7 +11,7 @@ use super::super::words::{behind, known_start, literal};
 use super::super::{HostClaim, NotAllowlistable};
 use super::scan::{Arg, Scanned};
 use super::setting::{self, Setting};
-use super::{Does, Operands, Program, Purpose, Reach, Style, find, known, scan};
+use super::{Does, Operands, Options, Program, Purpose, Reach, Style, find, scan};
 use crate::Operation;
 
 pub(crate) use super::super::FolderUse;
@@ -144,11 +144,15 @@ impl<'a> Acts<'a> {
         if !scanned.levels.iter().any(|level| level.closed) || self.bars.iter().any(named) {
             return;
         }
-        let command = scanned.command.unwrap_or_default();
         for arg in &scanned.args {
-            if let Arg::Option { known: None, name, .. } = arg
-                && !known::is_known(command, name)
-            {
+            let Arg::Option { known, name, .. } = arg else { continue };
+            // Whatever can be switched on is switched off as well; that compares files of no repository.
+            let is_negation = || name.starts_with("--no-") && *name != "--no-index";
+            // What is cut short may be short for something else in another version.
+            let is_cut = |known: &Options| {
+                name.starts_with("--") && !known.is_named(name) && matches!(known.does, Does::Nothing)
+            };
+            if !is_negation() && known.is_none_or(is_cut) {
                 self.option_bar("unknown-option", name, "is not known, and may do anything");
             }
         }
@@ -200,7 +204,7 @@ impl<'a> Acts<'a> {
         if !scanned.hidden.is_empty() && scanned.levels.iter().any(|level| level.has_dangers()) {
             self.hidden.extend_from_slice(&scanned.hidden);
         }
-        self.operands(&reading, &operands, &scanned.args);
+        self.operands(&reading, operands, &scanned.args);
     }
 
     /// `@file` among the arguments of compilers and their kin: options that stand in no word.
@@ -317,9 +321,9 @@ impl<'a> Acts<'a> {
         }
     }
 
-    fn operands(&mut self, reading: &Reading<'a>, operands: &Operands, args: &[Arg<'a>]) {
+    fn operands(&mut self, reading: &Reading<'a>, operands: Operands, args: &[Arg<'a>]) {
         let words: Vec<&'a Word> = args.iter().filter_map(Arg::operand).collect();
-        match *operands {
+        match operands {
             Operands::Nothing => {}
             Operands::Each(operation, purpose) => self.each(reading, &words, operation, purpose),
             Operands::AfterFirst(operation, purpose) => {
@@ -774,7 +778,7 @@ impl Program {
 }
 
 impl Operands {
-    fn writes(&self) -> bool {
+    fn writes(self) -> bool {
         match self {
             Self::Each(operation, _) | Self::AfterFirst(operation, _) => operation.writes(),
             Self::Last(_, to) => to.writes(),

@@ -1,7 +1,7 @@
 //! The catalog of programs as `build.rs` compiled it from `programs/*.txt`: tables that refer to each other by index.
 
 use super::readings::OwnReading;
-use super::{Does, FolderUse, Operands, Options, Program, Purpose, Reach, Style, Takes};
+use super::{Does, FolderUse, Operands, Options, OwnCheck, Program, Purpose, Reach, ReadOnly, Style, Takes};
 use crate::Operation;
 
 include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
@@ -14,8 +14,8 @@ pub(crate) struct Interned {
 }
 
 /// Rows of a table, one behind the other.
-#[derive(Clone, Copy)]
-pub(super) struct Span {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Span {
     from: u16,
     to: u16,
 }
@@ -39,24 +39,36 @@ impl Span {
         table.get(usize::from(self.from)..usize::from(self.to)).unwrap_or_default()
     }
 
-    fn names(self) -> impl Iterator<Item = &'static str> {
+    /// The names in these rows.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         self.rows(&NAMES).iter().map(|name| name.as_str())
     }
 }
 
 impl Program {
+    /// Its names, or those of the subcommand.
+    #[cfg(test)]
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.names()
+    }
+
     /// Whether it has this name, or its subcommand this word.
-    pub(super) fn is_named(&self, name: &str) -> bool {
+    pub(crate) fn is_named(&self, name: &str) -> bool {
         self.names.names().any(|own| own == name)
     }
 
+    /// Its options that only change what is read and how that is shown.
+    pub(crate) fn safe_options(&self) -> impl Iterator<Item = &'static str> {
+        self.safe.names()
+    }
+
     /// Its own options, without those of the program that it is a subcommand of.
-    pub(super) fn options(&self) -> &'static [Options] {
+    pub(crate) fn options(&self) -> &'static [Options] {
         self.options.rows(&OPTIONS)
     }
 
     /// Its subcommands, by the first operand. What a subcommand does not know is looked up here.
-    pub(super) fn commands(&self) -> &'static [Program] {
+    pub(crate) fn commands(&self) -> &'static [Program] {
         self.commands.rows(&PROGRAMS)
     }
 }
@@ -77,6 +89,13 @@ impl Options {
 pub(crate) fn find(name: &str) -> Option<&'static Program> {
     let at = BY_NAME.binary_search_by(|(own, _)| own.as_str().cmp(name)).ok()?;
     BY_NAME.get(at).and_then(|(_, program)| PROGRAMS.get(usize::from(*program)))
+}
+
+/// Every program.
+#[cfg(test)]
+pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
+    let last = BY_NAME.iter().map(|(_, at)| usize::from(*at) + 1).max().unwrap_or_default();
+    PROGRAMS.iter().take(last)
 }
 
 /// The programs that run a program, a line or a script that they are told as their operands.

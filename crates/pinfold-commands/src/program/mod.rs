@@ -6,23 +6,23 @@
 
 mod act;
 mod catalog;
-mod known;
 mod readings;
 mod scan;
 mod setting;
 
 pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
-pub(super) use catalog::find;
-pub(super) use catalog::starters;
-pub(super) use scan::{Arg, scan};
+#[cfg(test)]
+pub(crate) use catalog::all;
+pub(crate) use catalog::{Span, find, starters};
+pub(crate) use scan::{Arg, command, scan, scan_as};
 pub(super) use setting::query_goes_beyond;
 
-use self::catalog::{Interned, Span};
+use self::catalog::Interned;
 use self::readings::OwnReading;
 use crate::Operation;
 
 /// One program, or one subcommand of a program.
-pub(super) struct Program {
+pub(crate) struct Program {
     /// Its names: the last component of the program, or the word of the subcommand.
     names: Span,
     pub(super) style: Style,
@@ -38,11 +38,61 @@ pub(super) struct Program {
     pub(super) closed: bool,
     /// Its subcommands, by the first operand. What a subcommand does not know is looked up here.
     commands: Span,
+    /// Whether it does nothing but read, with options that were reviewed.
+    pub(crate) read_only: ReadOnly,
+    /// No option of it at all runs or writes anything, so that a word which turns out to be an option does not matter.
+    pub(crate) tame: bool,
+    safe: Span,
+}
+
+/// Whether a program does nothing but read, and what its operands may be then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReadOnly {
+    /// It is not known to.
+    No,
+    /// No operands at all.
+    None,
+    /// Text that names no file; each has to be known.
+    Text,
+    /// Files and folders.
+    Files,
+    /// Files, none of which starts with `@`: such a one is read as options.
+    Objects,
+    /// Files and folders that are gone through, so that no folder may be among them that holds whole homes.
+    Trees,
+    /// At most so many files: a further one would be written.
+    AtMost(u8),
+    /// Text that starts so.
+    Starting(char),
+    /// A pattern, then as `Trees`. One of these options takes the pattern's place.
+    Search(Span),
+    /// Revisions and names in a repository.
+    Any,
+    /// As `Any`, but with one of these options only.
+    With(Span),
+    /// As `Any`, and the first argument is one of these words, or there are no operands.
+    Verb(Span),
+    /// As `Any`, and the first argument is one of these words.
+    Needs(Span),
+    /// Its arguments are a language of their own.
+    Own(OwnCheck),
+}
+
+/// A language of arguments of which code says whether they only read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OwnCheck {
+    Command,
+    Find,
+    Jq,
+    Ps,
+    Sed,
+    Test,
+    Xxd,
 }
 
 /// What a program does with a place that one of its words names, where no row of the tables speaks of that word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(super) enum Reach {
+pub(crate) enum Reach {
     /// Nothing: its words are text.
     Text,
     /// It reads it at most.
@@ -54,7 +104,7 @@ pub(super) enum Reach {
 
 /// How options are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Style {
+pub(crate) enum Style {
     /// `-a`, `-ab`, `-ovalue`, `--long`, `--long=value`, abbreviations of long ones.
     Gnu,
     /// As `Gnu`, with `-o=value` too, as programs of Go write it.
@@ -68,15 +118,15 @@ pub(super) enum Style {
 }
 
 /// Options that do the same.
-pub(super) struct Options {
+pub(crate) struct Options {
     names: Span,
-    pub(super) takes: Takes,
-    pub(super) does: Does,
+    pub(crate) takes: Takes,
+    pub(crate) does: Does,
 }
 
 /// Whether an option takes a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Takes {
+pub(crate) enum Takes {
     /// None.
     Nothing,
     /// One: glued, behind `=`, or the next word.
@@ -87,7 +137,7 @@ pub(super) enum Takes {
 
 /// What the operand or the value of an option is to the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// The program is there for it.
     Command,
     /// Something else, beside the purpose.
@@ -96,7 +146,7 @@ pub(super) enum Purpose {
 
 /// What an option does.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Does {
+pub(crate) enum Does {
     /// Nothing that matters here. What its value is, is not said.
     Nothing,
     /// Its value is text: a message, a pattern, a name of something that is no file.
@@ -175,7 +225,7 @@ pub(super) enum Does {
 
 /// What the operands are.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Operands {
+pub(crate) enum Operands {
     /// Nothing that matters here.
     Nothing,
     /// Each is a path.

@@ -37,10 +37,21 @@ pub(crate) struct Scanned<'a> {
     pub(crate) unknown: bool,
     /// Words that may turn out to be options.
     pub(crate) hidden: Vec<&'a Word>,
+    /// From this argument on a `--` says that there are only operands.
+    pub(crate) operands_from: Option<usize>,
 }
 
 /// Reads `args` as `program` would.
 pub(crate) fn scan<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'a> {
+    read(program, None, args)
+}
+
+/// Reads `args` as `program` would if its options were written in another style.
+pub(crate) fn scan_as<'a>(program: &'static Program, style: Style, args: &'a [Word]) -> Scanned<'a> {
+    read(program, Some(style), args)
+}
+
+fn read<'a>(program: &'static Program, style: Option<Style>, args: &'a [Word]) -> Scanned<'a> {
     let mut scanner = Scanner {
         left: args.iter(),
         out: Scanned {
@@ -50,7 +61,9 @@ pub(crate) fn scan<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'
             args: Vec::with_capacity(args.len()),
             unknown: false,
             hidden: Vec::new(),
+            operands_from: None,
         },
+        style,
         ended: false,
     };
     while let Some(word) = scanner.left.next() {
@@ -62,6 +75,8 @@ pub(crate) fn scan<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'
 struct Scanner<'a> {
     left: std::slice::Iter<'a, Word>,
     out: Scanned<'a>,
+    /// In place of that of the program.
+    style: Option<Style>,
     /// Only operands follow.
     ended: bool,
 }
@@ -69,13 +84,16 @@ struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     fn word(&mut self, word: &'a Word) {
         let start = known_start(word);
-        let style = self.leaf().map_or(Style::Plain, |program| program.style);
+        let style = self.style.or_else(|| Some(self.leaf()?.style)).unwrap_or(Style::Plain);
         if self.ended || style == Style::Plain {
             return self.operand(word);
         }
         let whole = word.as_static().is_some();
         match start {
-            "--" if whole => self.ended = true,
+            "--" if whole => {
+                self.ended = true;
+                self.out.operands_from = Some(self.out.args.len());
+            }
             "-" if whole => self.operand(word),
             "" => {
                 if may_be_option(word) {

@@ -4,12 +4,13 @@
 
 use pinfold_shell::Word;
 
-use super::options::{Argument, Options, read};
+use super::strict::{Argument, read};
 use super::words::{is_no_option, names_files};
+use crate::program::{Options, Program, Takes};
 
 /// `find`: where it starts, then tests and actions that only show. `-exec`, `-ok`, `-delete`, `-fprint` and
 /// `-files0-from` are not among them.
-pub(super) fn find(args: &[Word]) -> bool {
+pub(super) fn find(program: &'static Program, args: &[Word]) -> bool {
     let mut words = args.iter().peekable();
     while words
         .next_if(|word| matches!(word.as_static(), Some("-H" | "-L" | "-P" | "-O1" | "-O2" | "-O3")))
@@ -22,12 +23,14 @@ pub(super) fn find(args: &[Word]) -> bool {
     }
     while let Some(word) = words.next() {
         let Some(text) = word.as_static() else { return false };
-        if !is_operator(word) && !FIND_PLAIN.contains(&text) {
-            let known_value =
-                FIND_VALUED.contains(&text) && words.next().is_some_and(|value| value.as_static().is_some());
-            if !known_value {
-                return false;
-            }
+        let known = match find_test(program, text) {
+            _ if is_operator(word) => true,
+            Some(Takes::Nothing) => true,
+            Some(Takes::Value) => words.next().is_some_and(|value| value.as_static().is_some()),
+            Some(Takes::Glued) | None => false,
+        };
+        if !known {
+            return false;
         }
     }
     true
@@ -37,87 +40,12 @@ fn is_operator(word: &Word) -> bool {
     matches!(word.as_static(), Some("(" | ")" | "!" | ","))
 }
 
-const FIND_PLAIN: &[&str] = &[
-    "-a",
-    "-and",
-    "-o",
-    "-or",
-    "-not",
-    "-true",
-    "-false",
-    "-daystart",
-    "-depth",
-    "-d",
-    "-follow",
-    "-mount",
-    "-xdev",
-    "-x",
-    "-noleaf",
-    "-ignore_readdir_race",
-    "-noignore_readdir_race",
-    "-warn",
-    "-nowarn",
-    "-help",
-    "--help",
-    "-version",
-    "--version",
-    "-empty",
-    "-executable",
-    "-readable",
-    "-writable",
-    "-nogroup",
-    "-nouser",
-    "-print",
-    "-print0",
-    "-ls",
-    "-prune",
-    "-quit",
-];
-
-const FIND_VALUED: &[&str] = &[
-    "-name",
-    "-iname",
-    "-path",
-    "-ipath",
-    "-wholename",
-    "-iwholename",
-    "-lname",
-    "-ilname",
-    "-regex",
-    "-iregex",
-    "-regextype",
-    "-type",
-    "-xtype",
-    "-size",
-    "-mtime",
-    "-mmin",
-    "-atime",
-    "-amin",
-    "-ctime",
-    "-cmin",
-    "-newer",
-    "-anewer",
-    "-cnewer",
-    "-newermt",
-    "-newerct",
-    "-newerat",
-    "-newermm",
-    "-newercm",
-    "-used",
-    "-user",
-    "-group",
-    "-uid",
-    "-gid",
-    "-perm",
-    "-links",
-    "-inum",
-    "-samefile",
-    "-fstype",
-    "-context",
-    "-maxdepth",
-    "-mindepth",
-    "-printf",
-];
+/// Whether a test or an action of find that was reviewed takes the next word; nothing if it was not.
+fn find_test(program: &'static Program, name: &str) -> Option<Takes> {
+    let safe = program.safe_options().any(|option| option == name);
+    let known = program.options().iter().find(|options: &&Options| options.is_named(name));
+    known.filter(|_| safe).map(|options| options.takes)
+}
 
 /// `test` and `[`: compares texts and asks about files. An array index in `-v` could run something.
 pub(super) fn test(name: &str, args: &[Word]) -> bool {
@@ -204,30 +132,15 @@ const PS_PLAIN: &[&str] = &[
 
 /// `sed -n`, with nothing but lines and ranges to print: `5p`, `1,20p`, `$p`, `/x/p`, `/x/,/y/p`, `$=`. Everything
 /// else in its language may write files or run commands.
-pub(super) fn sed(args: &[Word]) -> bool {
-    const SED: Options = Options {
-        plain: "nErsuz",
-        valued: "e",
-        glued: "",
-        long: &[
-            "quiet",
-            "silent",
-            "regexp-extended",
-            "separate",
-            "unbuffered",
-            "null-data",
-            "expression=",
-            "posix",
-        ],
-    };
-    let Some(arguments) = read(&[SED], args, false) else { return false };
+pub(super) fn sed(program: &'static Program, args: &[Word]) -> bool {
+    let Some(arguments) = read(program, args) else { return false };
     let mut quiet = false;
     let mut scripts = Vec::new();
     let mut operands = Vec::new();
     for argument in &arguments {
         match argument {
-            Argument::Option("n" | "quiet" | "silent", _) => quiet = true,
-            Argument::Option("e" | "expression", Some(script)) => scripts.push(*script),
+            Argument::Option("-n" | "--quiet" | "--silent", _) => quiet = true,
+            Argument::Option("-e" | "--expression", Some(script)) => scripts.extend(script.as_static()),
             Argument::Option(..) => {}
             Argument::Operand(word) => operands.push(*word),
         }
@@ -281,34 +194,7 @@ fn address(text: &str) -> Option<&str> {
 
 /// `jq`: a filter on the line, then files. Its language cannot write or run; it can show the environment, and load
 /// what `import` names.
-pub(super) fn jq(args: &[Word]) -> bool {
-    const JQ: Options = Options {
-        plain: "nRrjaSCMcsehV",
-        valued: "",
-        glued: "",
-        long: &[
-            "null-input",
-            "raw-input",
-            "slurp",
-            "compact-output",
-            "raw-output",
-            "raw-output0",
-            "join-output",
-            "ascii-output",
-            "sort-keys",
-            "color-output",
-            "monochrome-output",
-            "tab",
-            "indent=",
-            "unbuffered",
-            "stream",
-            "stream-errors",
-            "seq",
-            "exit-status",
-            "version",
-            "help",
-        ],
-    };
+pub(super) fn jq(program: &'static Program, args: &[Word]) -> bool {
     let mut plain = Vec::with_capacity(args.len());
     let mut words = args.iter();
     while let Some(word) = words.next() {
@@ -322,11 +208,8 @@ pub(super) fn jq(args: &[Word]) -> bool {
             _ => plain.push(word.clone()),
         }
     }
-    let Some(arguments) = read(&[JQ], &plain, false) else { return false };
-    let mut operands = arguments.iter().filter_map(|argument| match argument {
-        Argument::Operand(word) => Some(*word),
-        Argument::Option(..) => None,
-    });
+    let Some(arguments) = read(program, &plain) else { return false };
+    let mut operands = arguments.iter().filter_map(Argument::operand);
     let filter = operands.next().map(|word| word.as_static());
     filter.is_none_or(|filter| filter.is_some_and(is_closed_filter)) && operands.all(names_files)
 }

@@ -1,6 +1,6 @@
 //! Whether a command does nothing but read: programs that only look, with options that were reviewed one by one.
 //!
-//! The tables name what is let through. An option that runs something, writes something, or reads a file as
+//! The catalog names what is let through (`read-only` and `safe` in `programs/*.txt`). An option that runs something, writes something, or reads a file as
 //! options, patterns or configuration is not in them; nor is an option that is cut short, or one they do not know.
 //! What a command reads is a claim like any other and is judged besides; here it only has to be known.
 //!
@@ -9,20 +9,17 @@
 
 mod expression;
 mod git;
-mod options;
-mod table;
+mod operands;
+mod strict;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use pinfold_shell::{Assignment, Redirect, RedirectKind, SimpleCommand, Word};
 
-use pinfold_shell::{Assignment, Redirect, RedirectKind, SimpleCommand};
-
-use self::options::Program;
 use crate::Invocation;
+use crate::program::{OwnCheck, Program, ReadOnly, find};
 
 /// Whether a simple command only reads. `invocation` is what it runs once wrappers that change nothing are taken
 /// off; `moved` says that a `cd` in front may have led to another folder.
@@ -52,47 +49,31 @@ fn program(invocation: &Invocation) -> Option<&str> {
 
 fn is_listed(name: &str, invocation: &Invocation, moved: bool) -> bool {
     let args = invocation.args();
-    match name {
+    if name == "git" {
         // In another folder another repository's settings could name programs to run.
-        "git" => !moved && git::only_reads(args),
-        "find" => expression::find(args),
-        "test" | "[" => expression::test(name, args),
-        "ps" => expression::ps(args),
-        "sed" => expression::sed(args),
-        "jq" => expression::jq(args),
-        "xxd" => expression::xxd(args),
-        "command" => expression::command(args),
-        _ => TABLE.get(name).is_some_and(|program| program.accepts(args)),
+        return !moved && git::only_reads(args);
+    }
+    find(name).is_some_and(|program| only_reads_with(program, name, args))
+}
+
+fn only_reads_with(program: &'static Program, name: &str, args: &[Word]) -> bool {
+    match program.read_only {
+        ReadOnly::No => false,
+        ReadOnly::Own(OwnCheck::Command) => expression::command(args),
+        ReadOnly::Own(OwnCheck::Find) => expression::find(program, args),
+        ReadOnly::Own(OwnCheck::Jq) => expression::jq(program, args),
+        ReadOnly::Own(OwnCheck::Ps) => expression::ps(args),
+        ReadOnly::Own(OwnCheck::Sed) => expression::sed(program, args),
+        ReadOnly::Own(OwnCheck::Test) => expression::test(name, args),
+        ReadOnly::Own(OwnCheck::Xxd) => expression::xxd(args),
+        kind => strict::read(program, args).is_some_and(|arguments| operands::accept(kind, args, &arguments)),
     }
 }
 
-/// Whether a program of this name is in the table.
+/// Whether a program of this name only reads with any of its reviewed options, whatever its operands are.
 pub fn knows(name: &str) -> bool {
-    TABLE.contains_key(name)
+    find(name).is_some_and(|program| !matches!(program.read_only, ReadOnly::No | ReadOnly::Own(_)))
 }
-
-/// Whether a subcommand of git has this long option among those that only read.
-pub(crate) fn git_knows_long(subcommand: &str, long: &str) -> bool {
-    git::options(subcommand).any(|list| list.has_long(long))
-}
-
-/// Whether a subcommand of git has this letter among those that only read.
-pub(crate) fn git_knows_letter(subcommand: &str, letter: char) -> bool {
-    git::options(subcommand).any(|list| list.plain.contains(letter))
-}
-
-/// Whether a subcommand of git has this letter with a value among those that only read.
-pub(crate) fn git_values(subcommand: &str, letter: char) -> bool {
-    git::options(subcommand).any(|list| list.valued.contains(letter) || list.glued.contains(letter))
-}
-
-/// The table by name.
-static TABLE: LazyLock<HashMap<&'static str, &'static Program>> = LazyLock::new(|| {
-    table::PROGRAMS
-        .iter()
-        .flat_map(|program| program.names.iter().map(move |name| (*name, program)))
-        .collect()
-});
 
 /// Whether a variable in front changes only how things are shown.
 fn is_harmless(assignment: &Assignment) -> bool {

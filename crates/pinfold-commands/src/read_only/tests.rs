@@ -1,11 +1,9 @@
 use std::fmt::Write;
 
-use pinfold_shell::parse;
-
-use super::options::{Operands, Options};
-use super::{git, table};
 use crate::PathClaim;
 use crate::analyze;
+use crate::program::{Program, ReadOnly, Takes, all, find};
+use pinfold_shell::parse;
 
 /// Whether every command of a line only reads, or does nothing beside one that does.
 fn reads(text: &str) -> bool {
@@ -338,30 +336,32 @@ fn everything_else_is_not() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Lines with each option of each program of the table in front of a file.
+/// Lines with each option of each program that only reads in front of a file.
 fn each_option() -> Vec<String> {
     let mut lines = Vec::new();
-    for program in table::PROGRAMS {
-        let first = match program.operands {
-            Operands::Files | Operands::Objects | Operands::Trees | Operands::AtMost(_) => "",
-            Operands::Search(_) => "x ",
-            Operands::None | Operands::Text | Operands::Starting(_) => continue,
+    for program in all() {
+        let first = match program.read_only {
+            ReadOnly::Files | ReadOnly::Objects | ReadOnly::Trees | ReadOnly::AtMost(_) => "",
+            ReadOnly::Search(_) => "x ",
+            _ => continue,
         };
-        let Options { plain, valued, glued, long } = program.options;
-        for name in program.names {
+        for name in program.names() {
             let mut put = |option: &str| lines.push(format!("{name} {option} {first}~/.ssh/id_rsa"));
             put("--");
-            plain.chars().chain(glued.chars()).for_each(|letter| put(&format!("-{letter}")));
-            valued.chars().for_each(|letter| put(&format!("-{letter} 1")));
-            for name in long {
-                match name.strip_suffix('=') {
-                    Some(name) => put(&format!("--{name} 1")),
-                    None => put(&format!("--{}", name.trim_end_matches('?'))),
+            for option in program.safe_options() {
+                match takes(program, option) {
+                    Takes::Value => put(&format!("{option} 1")),
+                    Takes::Nothing | Takes::Glued => put(option),
                 }
             }
         }
     }
+    assert!(lines.len() > 500, "{}", lines.len());
     lines
+}
+
+fn takes(program: &Program, option: &str) -> Takes {
+    program.options().iter().find(|options| options.is_named(option)).unwrap().takes
 }
 
 /// Options that take the place of the pattern, so that no file is behind it.
@@ -403,44 +403,30 @@ fn what_is_read_is_claimed_whatever_options_there_are() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-#[test]
-fn no_list_has_a_letter_twice() {
-    let lists = table::PROGRAMS.iter().map(|program| program.options).chain(git::lists());
-    for list in lists {
-        let mut letters: Vec<char> = [list.plain, list.valued, list.glued].concat().chars().collect();
-        letters.sort_unstable();
-        assert!(letters.windows(2).all(|pair| pair[0] != pair[1]), "{letters:?}");
-    }
-}
-
-/// Options as a reader sees them.
-fn shown(lists: &[Options]) -> String {
-    let mut all: Vec<String> = Vec::new();
-    for list in lists {
-        all.extend(list.plain.chars().map(|c| format!("-{c}")));
-        all.extend(list.valued.chars().map(|c| format!("-{c}=")));
-        all.extend(list.glued.chars().map(|c| format!("-{c}[=]")));
-        all.extend(list.long.iter().map(|name| format!("--{}", name.replace('?', "[=]"))));
-    }
-    let mut seen = std::collections::HashSet::new();
-    all.retain(|name| seen.insert(name.clone()));
+/// Safe options as a reader sees them.
+fn shown(program: &Program) -> String {
+    let with_value = |option| match takes(program, option) {
+        Takes::Nothing => option.to_owned(),
+        Takes::Value => format!("{option}="),
+        Takes::Glued => format!("{option}[=]"),
+    };
+    let all: Vec<String> = program.safe_options().map(with_value).collect();
     if all.is_empty() { "none".to_owned() } else { format!("`{}`", all.join(" ")) }
 }
 
 fn described() -> String {
     let mut page = String::new();
-    for program in table::PROGRAMS {
-        let _ = writeln!(page, "- **{}**: {}", program.names.join(", "), shown(&[program.options]));
+    let names = |program: &Program| program.names().collect::<Vec<_>>().join(", ");
+    for program in all().filter(|program| program.read_only != ReadOnly::No) {
+        let options = match program.read_only {
+            ReadOnly::Own(_) => "a language of its own, read word by word".to_owned(),
+            _ => shown(program),
+        };
+        let _ = writeln!(page, "- **{}**: {options}", names(program));
     }
-    for special in ["find", "test, [", "ps", "sed -n", "jq", "xxd", "command -v"] {
-        let _ = writeln!(page, "- **{special}**: a language of its own, read word by word");
-    }
-    for (name, list) in git::SHARED {
-        let _ = writeln!(page, "- **git, {name}**: {}", shown(&[*list]));
-    }
-    for (names, own, shared) in git::described() {
-        let shared: String = shared.iter().map(|name| format!("; {name}")).collect();
-        let _ = writeln!(page, "- **git {names}**: {}{shared}", shown(&own));
+    let git = find("git").unwrap();
+    for command in git.commands().iter().filter(|command| command.read_only != ReadOnly::No) {
+        let _ = writeln!(page, "- **git {}**: {}", names(command), shown(command));
     }
     page
 }

@@ -1,0 +1,61 @@
+//! Reads arguments strictly: every option has to be one that was reviewed, spelled out.
+
+use std::borrow::Cow;
+
+use pinfold_shell::Word;
+
+use super::words::is_no_option;
+use crate::program::{Arg, Program, Style, Takes, scan_as};
+
+/// One argument.
+#[derive(Debug, Clone)]
+pub(super) enum Argument<'a> {
+    /// An option by its name in the catalog, with its value.
+    Option(&'static str, Option<Cow<'a, Word>>),
+    Operand(&'a Word),
+}
+
+impl<'a> Argument<'a> {
+    /// The word, if it is an operand.
+    pub(super) fn operand(&self) -> Option<&'a Word> {
+        match self {
+            Self::Operand(word) => Some(word),
+            Self::Option(..) => None,
+        }
+    }
+}
+
+/// The arguments, if every option among them is one of the safe options of `program`, and its value is known. They are read
+/// as getopt reads them, whatever else the catalog says of the program's style.
+pub(super) fn read<'a>(program: &'static Program, args: &'a [Word]) -> Option<Vec<Argument<'a>>> {
+    let scanned = scan_as(program, Style::Gnu, args);
+    if scanned.levels.len() > 1 {
+        return None;
+    }
+    let operands_from = scanned.operands_from.unwrap_or(usize::MAX);
+    let argument = |(at, arg)| match arg {
+        Arg::Operand(word) => {
+            let tame = program.tame && word.as_static().is_none() && word.literal_prefix().is_empty();
+            (at >= operands_from || is_no_option(word) || tame).then_some(Argument::Operand(word))
+        }
+        Arg::Option { known, name, value } => {
+            let fits = match known?.takes {
+                Takes::Nothing => value.is_none(),
+                Takes::Value => value.is_some(),
+                Takes::Glued => true,
+            };
+            let is_known = value.as_ref().is_none_or(|value| value.as_static().is_some());
+            (fits && is_known).then_some(Argument::Option(safe(program, name)?, value))
+        }
+    };
+    scanned.args.into_iter().enumerate().map(argument).collect()
+}
+
+/// The safe option that is written so, whole or as the last letter of a cluster: `--all`, `-a`, `-la`.
+fn safe(program: &'static Program, name: &str) -> Option<&'static str> {
+    let letter = |option: &&str| {
+        !name.starts_with("--")
+            && option.strip_prefix('-').is_some_and(|own| own.chars().count() == 1 && name.ends_with(own))
+    };
+    program.safe_options().find(|option| *option == name || letter(option))
+}
