@@ -103,7 +103,7 @@ fn bless(table: &str, name: &str) {
             out.push_str(&told(&command.replace("\\n", "\n")));
         }
     }
-    let file = format!("{}/src/command/cases/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let file = format!("{}/src/cases/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     std::fs::write(file, out).unwrap();
 }
 
