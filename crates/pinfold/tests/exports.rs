@@ -39,7 +39,7 @@ fn paths(tree: &str) -> Vec<String> {
 
 /// Lists what a module exports, by its own items and by `pub use`.
 fn list(text: &str, below: &Path, name: &str, found: &mut BTreeSet<String>) {
-    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).fold(
         String::new(),
         |mut code, line| {

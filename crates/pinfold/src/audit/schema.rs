@@ -19,9 +19,22 @@ struct Line {
     seal: Seal,
 }
 
+/// Removes the values of fields that a reader fills in: they are not written.
+fn remove_defaults(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.remove("default");
+            fields.values_mut().for_each(remove_defaults);
+        }
+        Value::Array(values) => values.iter_mut().for_each(remove_defaults),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.into_root_schema_for::<Line>().to_value();
+    remove_defaults(&mut schema);
     if let Some(object) = schema.as_object_mut() {
         let id = "https://raw.githubusercontent.com/pinfold/pinfold/main/docs/record.schema.json";
         object.insert("$id".to_owned(), json!(id));
