@@ -47,7 +47,8 @@ fn the_first_file_is_read_and_is_written_once() {
     assert!(said.contains(".gitignore"), "{said}");
     let text = bed.text(SHARED);
     assert!(text.contains("$schema") && text.contains("// "));
-    assert_eq!(bed.listed()["mode"]["source"], "project .pinfold/settings.json:8:20");
+    assert!(bed.said(&["rules", "test"]).contains("1 of 1"), "what stands there is read");
+    assert_eq!(bed.listed()["mode"]["source"], "built-in", "no choice that a person has not made");
     let (code, complaint) = bed.fails(&["init"]);
     assert!(code != 0 && complaint.contains("already"), "{complaint}");
     assert_eq!(bed.text(SHARED), text);
