@@ -139,7 +139,7 @@ fn kept(grant: &Grant) -> io::Result<Kept> {
     let all = all.collect::<io::Result<Vec<_>>>()?;
     let authority = Authority::new(all.iter().map(|one| &one.setting.host.name)).map_err(io::Error::other)?;
     let bundle = fs::canonicalize(grant.private.path()?)?.join(format!("authorities-{}.pem", random()?));
-    fs::write(&bundle, pinfold_tls::bundle(authority.pem()))?;
+    fs::write(&bundle, pinfold_net::pem_bundle(authority.pem()))?;
     Ok(Kept { authority: Arc::new(authority), all, home: grant.home.clone(), bundle })
 }
 

@@ -4,23 +4,21 @@
 //! same host says that something has another path there, that is for whoever asks.
 
 use std::fmt;
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1::{Builder, SendRequest};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::http1::SendRequest;
 use hyper::header::{HOST, HeaderMap, HeaderValue, USER_AGENT};
-use hyper::rt::{Read, Write};
 use hyper::{Method, Request, Response};
-use hyper_util::rt::TokioIo;
+use pinfold_net::http1;
 use pinfold_host::{Map, Scheme, WebUrl};
 use rustls::ClientConfig;
 use tokio::time::timeout;
 
-use crate::fetch::{LONGEST_HEAD, NAME, Unfetched, within_tls};
+use crate::fetch::{NAME, Unfetched};
 use crate::tls;
 use crate::upstream::{Apart, Upstream};
 
@@ -56,7 +54,7 @@ impl Exchange {
     pub fn new(url: WebUrl, map: Arc<dyn Map>, roots: Option<&Path>) -> Result<Self, String> {
         let tls = match url.scheme() {
             Scheme::Http => None,
-            Scheme::Https => Some(tls::verifying(roots)?),
+            Scheme::Https => Some(tls::client_config(roots)?),
         };
         Ok(Self { url, map, tls, upstream: Upstream::default(), kept: Mutex::default() })
     }
@@ -135,26 +133,30 @@ impl Exchange {
     }
 
     async fn connect(&self) -> Result<Sender, Unfetched> {
-        let (host, port) = (self.url.host(), self.url.port());
-        let stream = self.upstream.connect(host, port, &*self.map).await.map_err(|why| match why {
-            Apart::Refused(mismatch) => Unfetched::Refused(mismatch),
-            Apart::Unreachable(why) => Unfetched::Unreachable(why),
-        })?;
-        match &self.tls {
-            None => begun(TokioIo::new(stream)).await,
-            Some(tls) => begun(TokioIo::new(within_tls(Arc::clone(tls), host, stream).await?)).await,
-        }
-        .map_err(|error| Unfetched::Broken(error.to_string()))
+        connect(&self.url, &*self.map, self.tls.clone(), &self.upstream).await
     }
 }
 
-async fn begun<T>(io: T) -> io::Result<Sender>
+/// Opens an HTTP/1.1 connection to the host of `url`, at an address that `map` permits; within TLS where `tls` is given.
+pub(crate) async fn connect<B>(
+    url: &WebUrl,
+    map: &dyn Map,
+    tls: Option<Arc<ClientConfig>>,
+    upstream: &Upstream,
+) -> Result<SendRequest<B>, Unfetched>
 where
-    T: Read + Write + Unpin + Send + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
 {
-    let begun = Builder::new().max_buf_size(LONGEST_HEAD).handshake(io).await;
-    let (sender, connection) = begun.map_err(io::Error::other)?;
-    // How it ends is noticed by whoever waits for an answer.
-    tokio::spawn(connection);
-    Ok(sender)
+    let (host, port) = (url.host(), url.port());
+    let stream = upstream.connect(host, port, map).await.map_err(|why| match why {
+        Apart::Refused(mismatch) => Unfetched::Refused(mismatch),
+        Apart::Unreachable(why) => Unfetched::Unreachable(why),
+    })?;
+    match tls {
+        None => http1::handshake(stream).await,
+        Some(tls) => {
+            http1::handshake(tls::handshake(tls, host, stream).await.map_err(Unfetched::Unreachable)?).await
+        }
+    }
+    .map_err(|error| Unfetched::Broken(error.to_string()))
 }

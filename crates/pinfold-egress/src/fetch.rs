@@ -3,29 +3,25 @@
 //! The host is resolved, looked at and connected to as for the relay; what is said to it about itself (SNI, `Host`) is
 //! what was judged. Heads, bodies and time end somewhere.
 
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::Empty;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderMap, USER_AGENT};
-use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
-use pinfold_host::{Host, Map, Scheme, WebUrl};
+use pinfold_net::http1::{self, BodyError};
+use pinfold_host::{Map, Scheme, WebUrl};
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 
 use crate::doorkeeper::Mismatch;
+use crate::exchange::connect;
 use crate::tls;
 use crate::unpack;
-use crate::upstream::{Apart, Upstream};
+use crate::upstream::Upstream;
 
 /// How a page is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +72,6 @@ pub struct Client {
 
 /// After how long it is asked again whether anybody waits.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
-/// The longest head of an answer.
-pub(crate) const LONGEST_HEAD: usize = 64 * 1024;
 
 /// What this program calls itself.
 pub(crate) const NAME: &str = concat!("pinfold/", env!("CARGO_PKG_VERSION"));
@@ -139,20 +132,13 @@ impl Client {
             Scheme::Http => None,
             Scheme::Https => Some(self.tls().map_err(Unfetched::Unreachable)?),
         };
-        let stream =
-            Upstream::default().connect(url.host(), url.port(), map).await.map_err(|why| match why {
-                Apart::Refused(mismatch) => Unfetched::Refused(mismatch),
-                Apart::Unreachable(why) => Unfetched::Unreachable(why),
-            })?;
-        let answer = match tls {
-            None => ask(TokioIo::new(stream), url, method).await?,
-            Some(tls) => ask(TokioIo::new(within_tls(tls, url.host(), stream).await?), url, method).await?,
-        };
-        read(answer, most).await
+        let mut sender = connect(url, map, tls, &Upstream::default()).await?;
+        let answer = sender.send_request(request(url, method)?).await;
+        read(answer.map_err(|e| broken(&e.to_string()))?, most).await
     }
 
     fn tls(&self) -> Result<Arc<ClientConfig>, String> {
-        self.tls.get_or_init(|| tls::verifying(self.roots.as_deref().map(Path::new))).clone()
+        self.tls.get_or_init(|| tls::client_config(self.roots.as_deref().map(Path::new))).clone()
     }
 }
 
@@ -163,26 +149,8 @@ async fn given_up(waits: &(dyn Fn() -> bool + Sync)) {
     }
 }
 
-/// Speaks TLS to a host that has to prove that it is this one.
-pub(crate) async fn within_tls(
-    config: Arc<ClientConfig>,
-    host: &Host,
-    stream: TcpStream,
-) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Unfetched> {
-    let name = match host {
-        Host::Name(name) => ServerName::try_from(name.as_str().to_owned())
-            .map_err(|e| Unfetched::Unreachable(format!("{host}: {e}")))?,
-        Host::Address(address) => ServerName::from(IpAddr::to_canonical(address)),
-    };
-    let connected = TlsConnector::from(config).connect(name, stream).await;
-    connected.map_err(|e| Unfetched::Unreachable(format!("TLS with {host}: {e}")))
-}
-
-async fn ask<T>(io: T, url: &WebUrl, method: Method) -> Result<Response<Incoming>, Unfetched>
-where
-    T: Read + Write + Unpin + Send + 'static,
-{
-    let request = Request::builder()
+fn request(url: &WebUrl, method: Method) -> Result<Request<Empty<Bytes>>, Unfetched> {
+    Request::builder()
         .method(match method {
             Method::Get => hyper::Method::GET,
             Method::Head => hyper::Method::HEAD,
@@ -192,30 +160,19 @@ where
         .header(USER_AGENT, NAME)
         .header(ACCEPT, WANTED)
         .header(ACCEPT_ENCODING, unpack::UNDERSTOOD)
-        .body(Empty::<Bytes>::new())
-        .map_err(|e| broken(&e.to_string()))?;
-    let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
-        .max_buf_size(LONGEST_HEAD)
-        .handshake(io)
-        .await
-        .map_err(|e| broken(&e.to_string()))?;
-    tokio::spawn(connection);
-    sender.send_request(request).await.map_err(|e| broken(&e.to_string()))
+        .body(Empty::new())
+        .map_err(|e| broken(&e.to_string()))
 }
 
 /// The content, unless it is too much, packed or not. It is counted as it comes: what a head says about its length is only
 /// a hint.
 async fn read(answer: Response<Incoming>, most: u64) -> Result<Fetched, Unfetched> {
-    let (head, mut body) = answer.into_parts();
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|e| broken(&e.to_string()))?;
-        let Some(data) = frame.data_ref() else { continue };
-        if (bytes.len() + data.len()) as u64 > most {
-            return Err(Unfetched::TooLarge(most));
-        }
-        bytes.extend_from_slice(data);
-    }
+    let (head, body) = answer.into_parts();
+    let limit = usize::try_from(most).unwrap_or(usize::MAX);
+    let bytes = http1::read_body(body, limit).await.map_err(|why| match why {
+        BodyError::TooLarge => Unfetched::TooLarge(most),
+        BodyError::Broken(error) => broken(&error.to_string()),
+    })?;
     let body = unpack::unpacked(&head.headers, bytes, most)?;
     Ok(Fetched { status: head.status.as_u16(), headers: head.headers, body })
 }

@@ -47,7 +47,7 @@ impl Server {
         let signed = rcgen::generate_simple_self_signed(["tools.test".to_owned()]).unwrap();
         let certificate = CertificateDer::from(signed.cert.der().to_vec());
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der()));
-        let config = ServerConfig::builder_with_provider(pinfold_tls::provider())
+        let config = ServerConfig::builder_with_provider(pinfold_net::crypto_provider())
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()

@@ -11,7 +11,7 @@ use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
 };
 use hyper::{Method, Request, Response, StatusCode};
-use pinfold_http::{Manner, bind, leads_here, listen, places, single};
+use pinfold_net::{ListenerOptions, bind_loopback, connection_slots, is_own_host, serve, single_header};
 use pinfold_render::visible;
 use subtle::ConstantTimeEq as _;
 use tokio::net::TcpListener;
@@ -27,7 +27,8 @@ const PATIENCE: Duration = Duration::from_mins(10);
 
 const PATH: &str = "/callback";
 const CONNECTIONS: usize = 16;
-const MANNER: Manner = Manner { said: Duration::from_secs(10), again: false, here_alone: true };
+const LISTENER: ListenerOptions =
+    ListenerOptions { header_timeout: Duration::from_secs(10), keep_alive: false, loopback_only: true };
 
 /// A port that is listened on.
 pub(crate) struct Callback {
@@ -60,7 +61,7 @@ impl Callback {
             Trouble::new(format!("the browser cannot come back here: {why}"))
                 .mend("choose a port that is free (--port)")
         };
-        let listeners = bind(port).map_err(failed)?;
+        let listeners = bind_loopback(port).map_err(failed)?;
         let first = listeners.first().ok_or_else(|| failed(std::io::ErrorKind::AddrNotAvailable.into()))?;
         let port = first.local_addr().map_err(failed)?.port();
         Ok(Self { listeners, port })
@@ -75,13 +76,13 @@ impl Callback {
     pub(crate) async fn code(self, expected: Expected, pasted: Receiver<String>) -> Result<String, Trouble> {
         let (send, mut heard) = channel(1);
         let mut tasks = JoinSet::new();
-        let (port, places) = (self.port, places(CONNECTIONS));
+        let (port, slots) = (self.port, connection_slots(CONNECTIONS));
         for listener in self.listeners {
             let listener = TcpListener::from_std(listener).map_err(|why| Trouble::new(why.to_string()))?;
-            let (send, expected, places) = (send.clone(), expected.clone(), Arc::clone(&places));
+            let (send, expected, slots) = (send.clone(), expected.clone(), Arc::clone(&slots));
             tasks.spawn(async move {
                 let answer = move |request| ready(answer(&request, port, &expected, &send));
-                listen(listener, places, MANNER, answer).await;
+                serve(listener, slots, LISTENER, answer).await;
             });
         }
         tasks.spawn(typed(pasted, expected, send));
@@ -123,7 +124,7 @@ fn answer(
     expected: &Expected,
     send: &Sender<Heard>,
 ) -> Response<Full<Bytes>> {
-    let is_here = single(request.headers(), "host").is_some_and(|host| leads_here(host, port, &[]));
+    let is_here = single_header(request.headers(), "host").is_some_and(|host| is_own_host(host, port, &[]));
     if !is_here || request.method() != Method::GET || request.uri().path() != PATH {
         return page(StatusCode::NOT_FOUND, "There is nothing here.");
     }

@@ -7,12 +7,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use oauth2::{AsyncHttpClient, HttpRequest, HttpResponse};
 use pinfold_egress::{Exchange, Mismatch, Unfetched};
+use pinfold_net::http1::{self, BodyError};
 use pinfold_render::visible;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
@@ -153,16 +153,10 @@ async fn read(place: &Place, answer: Response<Incoming>) -> Result<Vec<u8>, Trou
     if kind.starts_with("text/event-stream") {
         return Ok(Vec::new());
     }
-    let (mut body, mut all) = (answer.into_body(), Vec::new());
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|why| no_answer(place, &format!("it broke off ({why})")))?;
-        let Some(data) = frame.data_ref() else { continue };
-        if all.len() + data.len() > LONGEST {
-            return Err(no_answer(place, "it is too long"));
-        }
-        all.extend_from_slice(data);
-    }
-    Ok(all)
+    http1::read_body(answer.into_body(), LONGEST).await.map_err(|why| match why {
+        BodyError::TooLarge => no_answer(place, "it is too long"),
+        BodyError::Broken(why) => no_answer(place, &format!("it broke off ({why})")),
+    })
 }
 
 /// Why nothing was said.

@@ -2,7 +2,7 @@
 
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, Request};
-use pinfold_http::{leads_here, single};
+use pinfold_net::{is_own_host, single_header};
 
 use crate::files;
 use crate::pairing::{Browser, Pairing};
@@ -17,7 +17,9 @@ const OTHERS: &str = "only the page itself says this";
 /// another `Host`; a page elsewhere that sends something here has another `Origin`.
 pub(crate) fn refusal<T>(port: u16, request: &Request<T>) -> Option<&'static str> {
     let headers = request.headers();
-    let Some(host) = single(headers, header::HOST.as_str()).filter(|host| leads_here(host, port, &[])) else {
+    let Some(host) =
+        single_header(headers, header::HOST.as_str()).filter(|host| is_own_host(host, port, &[]))
+    else {
         return Some("this is not the name of the page");
     };
     let reads = request.method() == Method::GET;
@@ -25,15 +27,16 @@ pub(crate) fn refusal<T>(port: u16, request: &Request<T>) -> Option<&'static str
         return None;
     }
     let is_said = |name| headers.contains_key(name);
-    if is_said("sec-fetch-site") && single(headers, "sec-fetch-site") != Some("same-origin") {
+    if is_said("sec-fetch-site") && single_header(headers, "sec-fetch-site") != Some("same-origin") {
         return Some(OTHERS);
     }
     // Browsers say no origin where the page itself reads; they always do where something is sent.
-    let origin = single(headers, header::ORIGIN.as_str()).and_then(|origin| origin.strip_prefix("http://"));
+    let origin =
+        single_header(headers, header::ORIGIN.as_str()).and_then(|origin| origin.strip_prefix("http://"));
     if origin != Some(host) && (!reads || is_said(header::ORIGIN.as_str())) {
         return Some(OTHERS);
     }
-    let is_json = single(headers, header::CONTENT_TYPE.as_str()) == Some("application/json");
+    let is_json = single_header(headers, header::CONTENT_TYPE.as_str()) == Some("application/json");
     (!reads && !is_json).then_some("only JSON is said here")
 }
 
@@ -50,7 +53,7 @@ pub(crate) fn browser(pairing: &Pairing, port: u16, headers: &HeaderMap) -> Opti
     let mut named = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
     // Another port of this machine can add a cookie of that name: then it is not known which is ours.
     let (Some(cookie), None) = (named.next(), named.next()) else { return None };
-    pairing.find(cookie, single(headers, TOKEN)?)
+    pairing.find(cookie, single_header(headers, TOKEN)?)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use pinfold_approvals::socket::Everywhere;
-use pinfold_http::{Manner, bind, listen, places};
+use pinfold_net::{ListenerOptions, bind_loopback, connection_slots, serve};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::{Notify, Semaphore};
@@ -20,7 +20,8 @@ use crate::stream;
 /// How many connections there may be: more than all browsers need, and no more descriptors than that for strangers.
 const CONNECTIONS: usize = 64;
 /// One request for each connection: none is held by somebody who may say something later.
-const MANNER: Manner = Manner { said: Duration::from_secs(5), again: false, here_alone: true };
+const LISTENER: ListenerOptions =
+    ListenerOptions { header_timeout: Duration::from_secs(5), keep_alive: false, loopback_only: true };
 /// How many answers are carried at a time. More wait.
 const CARRIERS: usize = 4;
 
@@ -52,7 +53,7 @@ impl Page {
         who: Option<String>,
         told: impl Fn(News) + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let listeners = bind(port)?;
+        let listeners = bind_loopback(port)?;
         let port = listeners.first().ok_or(io::ErrorKind::AddrNotAvailable)?.local_addr()?.port();
         let board = Board::follow(&everywhere)?;
         let (pairing, told) = (Pairing::default(), Box::new(told));
@@ -70,19 +71,19 @@ impl Page {
             listeners.into_iter().map(TcpListener::from_std).collect::<io::Result<Vec<_>>>()?
         };
         let (serves, stopped) = (Arc::clone(&desk), Arc::clone(&stop));
-        let serve = move || {
-            let places = places(CONNECTIONS);
+        let run = move || {
+            let slots = connection_slots(CONNECTIONS);
             for listener in listeners {
                 let desk = Arc::clone(&serves);
                 let answer = move |request| route(Arc::clone(&desk), request);
-                runtime.spawn(listen(listener, Arc::clone(&places), MANNER, answer));
+                runtime.spawn(serve(listener, Arc::clone(&slots), LISTENER, answer));
             }
             drop(serves);
             runtime.block_on(stopped.notified());
             // Streams have no end of their own, and nobody waits for an answer that is on its way.
             runtime.shutdown_background();
         };
-        let serving = thread::Builder::new().name("page".to_owned()).spawn(serve)?;
+        let serving = thread::Builder::new().name("page".to_owned()).spawn(run)?;
         Ok(Self { desk, stop, serving: Some(serving) })
     }
 

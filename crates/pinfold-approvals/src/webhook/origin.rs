@@ -1,6 +1,6 @@
 //! Where an address leads: scheme, host and port.
 
-use ureq::http::Uri;
+use pinfold_net::Uri;
 
 /// Scheme, host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]

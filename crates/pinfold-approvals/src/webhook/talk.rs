@@ -1,14 +1,11 @@
 //! One exchange: what is said, and how what comes back is understood.
 
-use std::io::Read as _;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use pinfold::consent::{Choice, Request};
-use pinfold_tls::{Clients, Configuring};
+use pinfold_net::{BlockingClient, ClientLimits, HttpError, HttpResponse};
 use serde::{Deserialize, Serialize};
-use ureq::Agent;
-use ureq::http::Response;
 
 use super::Webhook;
 use super::origin::Origin;
@@ -80,17 +77,13 @@ pub(super) enum No {
 #[derive(Debug)]
 pub(super) struct Talk {
     webhook: Webhook,
-    clients: Clients,
+    client: BlockingClient,
 }
 
 impl Talk {
     pub(super) fn new(webhook: Webhook) -> Self {
-        let clients = Clients::new(webhook.roots.clone().map(Into::into), limits);
-        Self { webhook, clients }
-    }
-
-    fn agent(&self) -> Result<Agent, No> {
-        self.clients.client(&self.webhook.url).map_err(No::Ever)
+        let client = BlockingClient::new(webhook.roots.clone().map(Into::into), limits);
+        Self { webhook, client }
     }
 
     pub(super) fn host(&self) -> &str {
@@ -102,63 +95,56 @@ impl Talk {
         let body = serde_json::to_string(&Told::Request { v: VERSION, request });
         let body = body.map_err(|error| No::Ever(error.to_string()))?;
         let said = Said::new("request")?;
-        let sent = self.agent()?.post(&self.webhook.url).header("content-type", "application/json");
-        let sent = self.signed(sent, &said, &body).config().timeout_global(Some(most.min(EXCHANGE))).build();
-        self.understood(&said, request, sent.send(body.as_bytes()))
+        let reply = self.post(&said, &body, most.min(EXCHANGE));
+        self.understood(&said, request, reply)
     }
 
     /// Asks for the answer to a question that was posted.
     pub(super) fn poll(&self, url: &str, request: &Request, most: Duration) -> Result<Came, No> {
         let said = Said::new("poll")?;
-        let sent = self.signed(self.agent()?.get(url), &said, url);
-        let sent = sent.config().timeout_global(Some(most.min(EXCHANGE))).build();
-        self.understood(&said, request, sent.call())
+        let signature = self.signature(&said, url);
+        let reply = self.client.get(url, &said.headers(signature.as_deref()), Some(most.min(EXCHANGE)));
+        self.understood(&said, request, reply)
     }
 
     /// Tells that a question is over. Whether that was heard changes nothing.
     pub(super) fn tell(&self, over: &Over) {
         let Ok(body) = serde_json::to_string(&Told::Over { v: VERSION, over }) else { return };
-        let (Ok(said), Ok(agent)) = (Said::new("over"), self.agent()) else { return };
-        let sent = agent.post(&self.webhook.url).header("content-type", "application/json");
-        let sent = self.signed(sent, &said, &body).config().timeout_global(Some(CONNECT)).build();
-        drop(sent.send(body.as_bytes()));
+        let Ok(said) = Said::new("over") else { return };
+        drop(self.post(&said, &body, CONNECT));
     }
 
-    fn signed<B>(
-        &self,
-        request: ureq::RequestBuilder<B>,
-        said: &Said,
-        body: &str,
-    ) -> ureq::RequestBuilder<B> {
-        let request =
-            request.header("pinfold-timestamp", &said.at).header("pinfold-nonce", said.nonce.text());
-        match &self.webhook.key {
-            None => request,
-            Some(key) => {
-                let parts = [said.what, &said.at, said.nonce.text(), body];
-                request.header("pinfold-signature", key.sign(&parts))
-            }
-        }
+    fn post(&self, said: &Said, body: &str, timeout: Duration) -> Result<HttpResponse, HttpError> {
+        let signature = self.signature(said, body);
+        let headers = said.headers(signature.as_deref());
+        self.client.post_json(&self.webhook.url, &headers, body.as_bytes(), Some(timeout))
+    }
+
+    fn signature(&self, said: &Said, body: &str) -> Option<String> {
+        let key = self.webhook.key.as_ref()?;
+        Some(key.sign(&[said.what, &said.at, said.nonce.text(), body]))
     }
 
     fn understood(
         &self,
         said: &Said,
         request: &Request,
-        came: Result<Response<ureq::Body>, ureq::Error>,
+        came: Result<HttpResponse, HttpError>,
     ) -> Result<Came, No> {
-        let mut reply = came.map_err(|error| No::Yet(format!("it cannot be reached: {error}")))?;
-        let status = reply.status().as_u16();
+        let reply = came.map_err(|error| match error {
+            HttpError::NoTrustRoots(why) => No::Ever(why),
+            error => No::Yet(format!("it cannot be reached: {error}")),
+        })?;
+        let status = reply.status();
         match status {
             200..=299 => {}
             408 | 425 | 429 | 500..=599 => return Err(No::Yet(format!("it replied with {status}"))),
             _ => return Err(No::Ever(format!("it replied with {status}"))),
         }
-        let signature = reply.headers().get("pinfold-signature").and_then(|value| value.to_str().ok());
-        let signature = signature.unwrap_or_default().to_owned();
-        let mut body = String::new();
-        let read = reply.body_mut().with_config().limit(LONGEST).reader().read_to_string(&mut body);
-        read.map_err(|error| No::Yet(format!("its reply cannot be read: {error}")))?;
+        let signature = reply.header("pinfold-signature").unwrap_or_default().to_owned();
+        let unread = |why: &dyn std::fmt::Display| No::Yet(format!("its reply cannot be read: {why}"));
+        let body = reply.read(LONGEST).map_err(|error| unread(&error))?;
+        let body = String::from_utf8(body).map_err(|error| unread(&error))?;
         if let Some(key) = &self.webhook.key
             && !key.is_signed(&["reply", said.nonce.text(), &body], &signature)
         {
@@ -206,9 +192,15 @@ impl Said {
         let nonce = Secret::new().map_err(|error| No::Yet(error.to_string()))?;
         Ok(Self { what, at: Timestamp::now().as_second().to_string(), nonce })
     }
+
+    fn headers<'a>(&'a self, signature: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
+        let mut headers = vec![("pinfold-timestamp", self.at.as_str()), ("pinfold-nonce", self.nonce.text())];
+        headers.extend(signature.map(|signature| ("pinfold-signature", signature)));
+        headers
+    }
 }
 
 /// Limits of everything that is said.
-fn limits(client: Configuring) -> Configuring {
+fn limits(client: ClientLimits) -> ClientLimits {
     client.timeout_connect(Some(CONNECT)).accept("application/json").max_response_header_size(16 << 10)
 }

@@ -6,8 +6,8 @@ use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::process::ExitCode;
 
-use pinfold_http::{bind, bind_at};
 use pinfold_mcp::{Door, PATH, Server, serve_http};
+use pinfold_net::{bind, bind_loopback};
 
 use crate::args::{HttpFlags, Listening};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
@@ -53,8 +53,8 @@ pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Re
 
 fn listeners(place: Listening) -> io::Result<Vec<TcpListener>> {
     match place {
-        Listening::Here(port) => bind(Some(port).filter(|port| *port != 0)),
-        Listening::At(address) => Ok(vec![bind_at(address)?]),
+        Listening::Here(port) => bind_loopback(Some(port).filter(|port| *port != 0)),
+        Listening::At(address) => Ok(vec![bind(address)?]),
     }
 }
 

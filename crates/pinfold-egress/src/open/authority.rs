@@ -12,8 +12,6 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::tls::HTTP_1;
-
 /// An authority of our own.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -64,13 +62,13 @@ impl Authority {
             Ok((certificate.der().clone(), PrivatePkcs8KeyDer::from(key.serialize_der())))
         };
         let (certificate, key) = made().map_err(|e| e.to_string())?;
-        let mut config = ServerConfig::builder_with_provider(pinfold_tls::provider())
+        let mut config = ServerConfig::builder_with_provider(pinfold_net::crypto_provider())
             .with_safe_default_protocol_versions()
             .map_err(|e| e.to_string())?
             .with_no_client_auth()
             .with_single_cert(vec![certificate], PrivateKeyDer::Pkcs8(key))
             .map_err(|e| e.to_string())?;
-        config.alpn_protocols = vec![HTTP_1.to_vec()];
+        config.alpn_protocols = vec![pinfold_net::http1::ALPN.to_vec()];
         Ok(Arc::new(config))
     }
 }

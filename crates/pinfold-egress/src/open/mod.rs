@@ -17,9 +17,9 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use crate::doorkeeper::Ask;
-use crate::fetch::{Unfetched, within_tls};
 use crate::http;
 use crate::relay::Shared;
+use crate::tls;
 
 pub use authority::Authority;
 pub use vault::{Secret, Vault};
@@ -35,7 +35,7 @@ pub(crate) async fn serve(
     let Host::Name(name) = &ask.host else { return };
     let Ok(config) = vault.played(name) else { return };
     // First who the host is: nothing is said to a stranger.
-    let host = timeout(shared.limits.hello, within_tls(vault.verifying(), &ask.host, host)).await;
+    let host = timeout(shared.limits.hello, tls::handshake(vault.verifying(), &ask.host, host)).await;
     let inside = timeout(shared.limits.hello, TlsAcceptor::from(config).accept(inside)).await;
     let Ok(Ok(inside)) = inside else { return };
     match host {
@@ -43,10 +43,10 @@ pub(crate) async fn serve(
             let fill = |request: &mut _| vault.fill(ask, request);
             http::serve_with(shared, ask, inside, host, fill, |said| vault.cleaned(said)).await;
         }
-        Ok(Err(Unfetched::Unreachable(why))) => {
+        Ok(Err(why)) => {
             http::answer_all(shared.limits.hello, TokioIo::new(inside), &why).await;
         }
-        Ok(Err(_)) | Err(_) => {
+        Err(_) => {
             http::answer_all(shared.limits.hello, TokioIo::new(inside), "it did not speak TLS in time").await;
         }
     }

@@ -101,7 +101,7 @@ impl Vault {
     /// # Errors
     /// When this machine trusts nobody.
     pub fn new(secrets: Vec<Secret>, authority: Arc<Authority>) -> Result<Self, String> {
-        let verifying = tls::verifying(None)?;
+        let verifying = tls::client_config(None)?;
         let told = secrets.iter().filter(|secret| secret.value.len() >= echo::SHORTEST);
         let values = told.flat_map(|secret| {
             let whole = (secret.value.clone(), secret.placeholder.clone());

@@ -2,7 +2,7 @@
 
 use hyper::header::{AUTHORIZATION, HOST, ORIGIN};
 use hyper::{Request, StatusCode};
-use pinfold_http::{leads_here, single};
+use pinfold_net::{is_own_host, single_header};
 
 /// Where the protocol is spoken.
 pub const PATH: &str = "/mcp";
@@ -51,20 +51,21 @@ impl Turned {
 impl Door {
     pub(super) fn lets_in<T>(&self, request: &Request<T>) -> Result<(), Turned> {
         let headers = request.headers();
-        let is_ours = |host: &&str| leads_here(host, self.port, &self.names);
-        let host = single(headers, HOST.as_str()).filter(is_ours).ok_or(Turned::Name)?;
+        let is_ours = |host: &&str| is_own_host(host, self.port, &self.names);
+        let host = single_header(headers, HOST.as_str()).filter(is_ours).ok_or(Turned::Name)?;
         // A request to a proxy names its host twice.
         if request.uri().authority().is_some_and(|authority| authority.as_str() != host) {
             return Err(Turned::Name);
         }
         if headers.contains_key(ORIGIN) {
-            let origin = single(headers, ORIGIN.as_str()).and_then(|origin| origin.strip_prefix("http://"));
+            let origin =
+                single_header(headers, ORIGIN.as_str()).and_then(|origin| origin.strip_prefix("http://"));
             origin.filter(|origin| *origin == host).ok_or(Turned::Page)?;
         }
         if request.uri().path() != PATH {
             return Err(Turned::Path);
         }
-        let said = single(headers, AUTHORIZATION.as_str()).and_then(|said| said.split_once(' '));
+        let said = single_header(headers, AUTHORIZATION.as_str()).and_then(|said| said.split_once(' '));
         let said = said.filter(|(kind, _)| kind.eq_ignore_ascii_case(BEARER)).map(|(_, token)| token.trim());
         said.filter(|token| (self.knows)(token)).map(drop).ok_or(Turned::Token)
     }

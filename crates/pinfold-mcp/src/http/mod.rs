@@ -24,7 +24,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Request, Response, StatusCode};
-use pinfold_http::{Manner, listen, places};
+use pinfold_net::{ListenerOptions, connection_slots, serve};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -101,13 +101,14 @@ async fn until_the_end(
     let visitor = move || Ok(Visitor::new(visited.clone(), known.clone()));
     let service = StreamableHttpService::new(visitor, Arc::clone(&sessions), config);
     let house = Arc::new(House { door, service, underway: Semaphore::new(UNDERWAY as usize) });
-    let places = places(CONNECTIONS);
-    let manner = Manner { said: HEAD, again: true, here_alone: house.door.here_alone };
+    let slots = connection_slots(CONNECTIONS);
+    let options =
+        ListenerOptions { header_timeout: HEAD, keep_alive: true, loopback_only: house.door.here_alone };
     for listener in listeners {
         let house = Arc::clone(&house);
         let answer = move |request| answered(Arc::clone(&house), request);
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        tokio::spawn(listen(listener, Arc::clone(&places), manner, answer));
+        tokio::spawn(serve(listener, Arc::clone(&slots), options, answer));
     }
     tokio::spawn(sessions.keep());
     ended.set_nonblocking(true)?;

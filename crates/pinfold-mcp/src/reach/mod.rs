@@ -3,7 +3,6 @@
 //! Lines come in and are posted as they are; what is answered, in one piece or as a stream of events, goes out as lines.
 //! Nothing is judged here: that was done by whoever stands before it, and where the host may lead by its map.
 
-mod events;
 mod heads;
 mod held;
 mod talk;

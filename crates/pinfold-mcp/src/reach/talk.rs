@@ -11,6 +11,7 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue,
 use hyper::{Method, Response, StatusCode};
 use pinfold_egress::Exchange;
 use pinfold_login::{Renewal, hint};
+use pinfold_net::EventParser;
 use pinfold_render::visible;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -19,7 +20,6 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-use super::events::Events;
 use super::heads::{Heads, LAST_EVENT, SESSION, newest};
 use super::held::{Held, Share};
 use super::words::{SHOWN, no_answer, tell, unsent};
@@ -282,13 +282,13 @@ impl Talk {
         heads: &HeaderMap,
         learns: Learns,
     ) -> Result<(), String> {
-        let (mut events, mut share) = (Events::default(), self.held.share());
+        let (mut events, mut share) = (EventParser::default(), self.held.share());
         let mut left = TIMES;
         loop {
             while let Some(Ok(frame)) = answer.body_mut().frame().await {
                 let Some(data) = frame.data_ref() else { continue };
-                share.is_now(events.len() + data.len())?;
-                let whole = events.take(data, LONGEST).map_err(|_| "the server says more than fits")?;
+                share.is_now(events.buffered() + data.len())?;
+                let whole = events.feed(data, LONGEST).map_err(|_| "the server says more than fits")?;
                 left = if whole.is_empty() { left } else { TIMES };
                 for line in whole {
                     let line = on_one_line(line);
@@ -300,13 +300,13 @@ impl Talk {
                 }
             }
             // It broke off. Where the server says how it goes on, it is asked for the rest.
-            let at = events.last.as_deref().and_then(|last| HeaderValue::from_str(last).ok());
+            let at = events.last_id().and_then(|last| HeaderValue::from_str(last).ok());
             let (Some(at), true) = (at, left > 0) else { return Err("the server hung up".to_owned()) };
             left -= 1;
             sleep(AGAIN).await;
             let mut heads = heads.clone();
             heads.insert(LAST_EVENT, at);
-            events = events.goes_on();
+            events = events.reconnected();
             answer = self.stream(heads).await?;
         }
     }
