@@ -53,7 +53,7 @@ pub use git::settle::ConfigOutcome;
 pub use grant::{CacheChoice, EnvironmentWish, Grant, Network, SandboxMode};
 pub use hosts::HostList;
 pub use limits_reached::{Amount, LimitKind, LimitReached, limits_reached};
-pub use pinfold_egress::Published;
+pub use pinfold_egress::PortForward;
 pub use place::{Place, Standing};
 pub use private::Private;
 pub use report::RunReport;

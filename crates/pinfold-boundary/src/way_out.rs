@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pinfold_egress::{Doors, Inward, Limits, Published, Relay, hand_over};
+use pinfold_egress::{EgressRelay, Listeners, PortForward, PortForwards, RelayLimits, proxy_handoff};
 use pinfold_policy::hosts::{Hosts, MOST_PORTS};
 use pinfold_sandbox::{Confined, Entrances, Network};
 
@@ -82,13 +82,13 @@ pub struct Means {
     /// Who is asked about hosts of which no rule says anything; without them such hosts are refused.
     pub decides: Option<Arc<dyn Decides>>,
     /// Ports inside that are published on this machine.
-    pub published: Vec<Published>,
+    pub published: Vec<PortForward>,
 }
 
 /// The way out of one run, for as long as it lives.
 #[derive(Debug)]
 pub struct WayOut {
-    relay: Relay,
+    relay: EgressRelay,
     keeper: Arc<Keeper>,
 }
 
@@ -99,20 +99,20 @@ impl WayOut {
     /// When the relay cannot start. Then nothing gets out.
     pub fn open(boundary: &Boundary, confined: &mut Confined, means: Means) -> io::Result<Option<Self>> {
         let Some(hosts) = boundary.hosts() else { return Ok(None) };
-        let limits = Limits::default();
+        let limits = RelayLimits::default();
         let Some(doors) = doors(confined, means.published, limits) else { return Ok(None) };
         let keeper = Keeper::new(hosts.clone(), boundary.network_is_off(), confined.pid(), means.names);
         let keeper = Arc::new(match means.decides {
             Some(decides) => keeper.asking(decides),
             None => keeper,
         });
-        if !boundary.reaches_hosts() && doors.inward.published.is_empty() {
-            let relay = Relay::start_when_asked(doors, Arc::clone(&keeper) as Arc<_>, limits)?;
+        if !boundary.reaches_hosts() && doors.forwards.forwards.is_empty() {
+            let relay = EgressRelay::start_on_demand(doors, Arc::clone(&keeper) as Arc<_>, limits)?;
             return Ok(Some(Self { relay, keeper }));
         }
         // Read only now: the command was forked from this process, and has none of it.
         let vault = boundary.secrets().map(Kept::open).transpose()?;
-        let relay = Relay::start_with(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
+        let relay = EgressRelay::start(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
         Ok(Some(Self { relay, keeper }))
     }
 
@@ -121,7 +121,7 @@ impl WayOut {
     pub fn close(self, refused: &mut Vec<Refused>, more: &mut u64) -> HostContacts {
         for one in refused.iter_mut() {
             if let Some((address, port)) = connected_to(one)
-                && let Some(name) = self.relay.name(address)
+                && let Some(name) = self.relay.name_at(address)
             {
                 one.place = PathBuf::from(format!("{name}:{port}"));
                 one.to_allow = format!("start with --allow-host {name}:{port}").into();
@@ -134,21 +134,21 @@ impl WayOut {
 }
 
 /// Where what is sent to hosts comes out; `None` where nothing of the kind can be had.
-fn doors(confined: &mut Confined, published: Vec<Published>, limits: Limits) -> Option<Doors> {
+fn doors(confined: &mut Confined, published: Vec<PortForward>, limits: RelayLimits) -> Option<Listeners> {
     if let Some(doors) = confined.doors() {
-        return Some(Doors {
+        return Some(Listeners {
             ports: doors.ports,
-            names: doors.names,
-            names_by_connection: doors.names_by_connection,
+            dns_udp: doors.names,
+            dns_tcp: doors.names_by_connection,
             proxies: doors.proxies,
-            unheard: doors.unheard,
-            handed: None,
-            inward: Inward { callers: doors.callers, published },
+            dropped_udp: doors.unheard,
+            handoff: None,
+            forwards: PortForwards { sockets: doors.callers, forwards: published },
         });
     }
-    let (hand, handed) = hand_over(limits.connections);
-    let taken = confined.connections_go_to(Box::new(move |connection| hand.give(connection)));
-    taken.then(|| Doors { handed: Some(handed), ..Doors::default() })
+    let (sender, handoff) = proxy_handoff(limits.connections);
+    let taken = confined.connections_go_to(Box::new(move |connection| sender.send(connection)));
+    taken.then(|| Listeners { handoff: Some(handoff), ..Listeners::default() })
 }
 
 fn connected_to(refused: &Refused) -> Option<(IpAddr, u16)> {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold_net::http1;
 use pinfold_host::Host;
+use pinfold_net::http1;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;

@@ -1,4 +1,4 @@
-//! An authority for one run: it vouches inside for the hosts that the relay plays, and for no others. Its key never leaves
+//! The certificate authority of one run: it signs for the intercepted hosts and for no others, and its key never leaves
 //! this process.
 
 use std::fmt;
@@ -12,27 +12,27 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// An authority of our own.
-pub struct Authority {
+/// A certificate authority in memory.
+pub struct EphemeralCa {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
 }
 
-impl fmt::Debug for Authority {
+impl fmt::Debug for EphemeralCa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authority").finish_non_exhaustive()
+        f.debug_struct("EphemeralCa").finish_non_exhaustive()
     }
 }
 
-impl Authority {
-    /// One that can vouch for these hosts alone.
+impl EphemeralCa {
+    /// Creates a CA whose name constraints permit these hosts alone (RFC 5280 §4.2.1.10).
     ///
     /// # Errors
-    /// When no key can be made.
+    /// When no key can be generated.
     pub fn new<'a>(hosts: impl IntoIterator<Item = &'a Name>) -> Result<Self, String> {
-        let made = || -> Result<Self, rcgen::Error> {
+        let issue = || -> Result<Self, rcgen::Error> {
             let key = KeyPair::generate()?;
-            let mut params = named("pinfold, for one run");
+            let mut params = certificate_params("pinfold CA of one run");
             params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
             params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
             let permitted = hosts.into_iter().map(|host| GeneralSubtree::DnsName(host.to_string())).collect();
@@ -41,19 +41,19 @@ impl Authority {
             let pem = params.self_signed(&key)?.pem();
             Ok(Self { issuer: Issuer::new(params, key), pem })
         };
-        made().map_err(|e| e.to_string())
+        issue().map_err(|e| e.to_string())
     }
 
-    /// Its certificate, for those who are to believe it.
+    /// Its certificate (PEM), for the processes that are to trust it.
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// How a host is played.
-    pub(super) fn play(&self, host: &Name) -> Result<Arc<ServerConfig>, String> {
-        let made = || -> Result<_, rcgen::Error> {
+    /// TLS settings with a new certificate for a host.
+    pub(super) fn server_config(&self, host: &Name) -> Result<Arc<ServerConfig>, String> {
+        let issue = || -> Result<_, rcgen::Error> {
             let key = KeyPair::generate()?;
-            let mut params = named("pinfold plays this host");
+            let mut params = certificate_params("intercepted by pinfold");
             params.subject_alt_names = vec![SanType::DnsName(host.as_str().try_into()?)];
             params.use_authority_key_identifier_extension = true;
             params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -61,7 +61,7 @@ impl Authority {
             let certificate = params.signed_by(&key, &self.issuer)?;
             Ok((certificate.der().clone(), PrivatePkcs8KeyDer::from(key.serialize_der())))
         };
-        let (certificate, key) = made().map_err(|e| e.to_string())?;
+        let (certificate, key) = issue().map_err(|e| e.to_string())?;
         let mut config = ServerConfig::builder_with_provider(pinfold_net::crypto_provider())
             .with_safe_default_protocol_versions()
             .map_err(|e| e.to_string())?
@@ -73,10 +73,10 @@ impl Authority {
     }
 }
 
-fn named(name: &str) -> CertificateParams {
+fn certificate_params(common_name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     let mut distinguished = DistinguishedName::new();
-    distinguished.push(DnType::CommonName, name);
+    distinguished.push(DnType::CommonName, common_name);
     params.distinguished_name = distinguished;
     params
 }
