@@ -30,7 +30,7 @@ mod wire;
 pub use http::{Door, PATH, serve_http};
 pub use hub::{Member, hub};
 pub use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-pub use pinfold_egress::Exchange;
+pub use pinfold_egress::OriginClient;
 pub use proxy::{Behind, GRACE, KnownArgument, PinPlace, ProxyEnd, proxy};
 pub use reach::{may_be_said, reach};
 pub use serve::{Folder, Manner, Opened, Opener, Server, Visible, Wish};

@@ -2,7 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-use pinfold_login::{Logins, Place, Renewal};
+use pinfold_login::{Endpoint, RefreshableLogin, TokenStore};
 use pinfold_mcp::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, may_be_said};
 
 use super::login::logins;
@@ -34,12 +34,16 @@ pub(super) fn reach(wanted: &McpProxy) -> Result<ExitCode, Failure> {
 }
 
 /// The person's login there. None where they say themselves who they are, and within a run, where logins are out of sight.
-fn login(server: &Place, wanted: &McpProxy, headers: &HeaderMap) -> Result<Option<Renewal>, Failure> {
+fn login(
+    server: &Endpoint,
+    wanted: &McpProxy,
+    headers: &HeaderMap,
+) -> Result<Option<RefreshableLogin>, Failure> {
     let is_ours = !headers.contains_key(AUTHORIZATION) && !surroundings::is_inside_another();
     let known = logins().ok().filter(|_| is_ours);
-    let of = |logins: Logins| {
+    let of = |logins: TokenStore| {
         let way = Box::new(Way::of_proxy(wanted)?);
-        Renewal::of(logins, server.clone(), way).map_err(way::failure)
+        RefreshableLogin::load(logins, server.clone(), way).map_err(way::failure)
     };
     known.map(of).transpose().map(Option::flatten)
 }

@@ -14,8 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use hyper::header::{HeaderMap, HeaderName};
-use pinfold_egress::Exchange;
-use pinfold_login::Renewal;
+use pinfold_egress::OriginClient;
+use pinfold_login::RefreshableLogin;
 use tokio::sync::mpsc::{self, Sender};
 
 use crate::wire::frame::{Id, LONGEST, Line, Lines};
@@ -48,7 +48,7 @@ pub fn may_be_said(name: &HeaderName) -> bool {
 ///
 /// # Errors
 /// When the streams cannot be used.
-pub fn reach(exchange: Exchange, said: HeaderMap, login: Option<Renewal>) -> io::Result<()> {
+pub fn reach(exchange: OriginClient, said: HeaderMap, login: Option<RefreshableLogin>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (to, mut lines) = mpsc::channel(AHEAD);
     thread::Builder::new().name("pinfold-lines".into()).spawn(move || listen(&to))?;

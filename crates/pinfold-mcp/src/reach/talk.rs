@@ -9,8 +9,8 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use hyper::{Method, Response, StatusCode};
-use pinfold_egress::Exchange;
-use pinfold_login::{Renewal, hint};
+use pinfold_egress::OriginClient;
+use pinfold_login::{RefreshableLogin, challenge_hint};
 use pinfold_net::EventParser;
 use pinfold_render::visible;
 use serde_json::Value;
@@ -38,8 +38,8 @@ const TIMES: u32 = 5;
 const MOST_MOVES: usize = 3;
 
 pub(super) struct Talk {
-    exchange: Exchange,
-    login: Option<Renewal>,
+    exchange: OriginClient,
+    login: Option<RefreshableLogin>,
     heads: Mutex<Heads>,
     /// Path and query; another one, where the server says that it has moved.
     target: Mutex<String>,
@@ -90,7 +90,7 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Talk {
     /// Within a runtime, which writes what is said.
-    pub(super) fn new(exchange: Exchange, said: HeaderMap, login: Option<Renewal>) -> Self {
+    pub(super) fn new(exchange: OriginClient, said: HeaderMap, login: Option<RefreshableLogin>) -> Self {
         let (out, lines) = mpsc::channel(1);
         tokio::spawn(write(lines));
         Self {
@@ -263,7 +263,7 @@ impl Talk {
     /// What to do about an answer that is none.
     fn hint(&self, answer: &Response<Incoming>) -> Option<String> {
         let server = self.exchange.url().to_string();
-        hint(answer.status(), answer.headers(), &server, self.login.as_ref())
+        challenge_hint(answer.status(), answer.headers(), &server, self.login.as_ref())
     }
 
     /// What is told where there is no answer.
@@ -364,15 +364,15 @@ impl Talk {
     ) -> Result<Response<Incoming>, String> {
         let Some(login) = &self.login else { return self.sends(method, heads, &body).await };
         let mut heads = heads.clone();
-        let word = login.word().await.map_err(|why| why.to_string())?;
+        let word = login.authorization_header().await.map_err(|why| why.to_string())?;
         heads.insert(AUTHORIZATION, word.clone());
         let answer = self.sends(method, &heads, &body).await?;
         if answer.status() != StatusCode::UNAUTHORIZED
-            || !login.refused(&word).await.map_err(|why| why.to_string())?
+            || !login.handle_rejection(&word).await.map_err(|why| why.to_string())?
         {
             return Ok(answer);
         }
-        heads.insert(AUTHORIZATION, login.word().await.map_err(|why| why.to_string())?);
+        heads.insert(AUTHORIZATION, login.authorization_header().await.map_err(|why| why.to_string())?);
         self.sends(method, &heads, &body).await
     }
 

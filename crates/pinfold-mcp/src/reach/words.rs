@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use hyper::StatusCode;
-use pinfold_egress::{Mismatch, Unfetched};
+use pinfold_egress::{FetchError, HostMismatch};
 use pinfold_render::visible;
 use serde_json::Value;
 
@@ -25,17 +25,17 @@ pub(super) fn no_answer(status: StatusCode, hint: Option<String>, said: &[u8]) -
 }
 
 /// A request did not get there.
-pub(super) fn unsent(why: &Unfetched) -> String {
+pub(super) fn unsent(why: &FetchError) -> String {
     match why {
-        Unfetched::Refused(Mismatch::Near(address, near)) => {
+        FetchError::Refused(HostMismatch::NearAddress(address, near)) => {
             format!("the host leads to {address}, and {}; name that address if it is meant", near.why())
         }
-        Unfetched::Refused(_) => "the host leads where a rule forbids it".to_owned(),
-        Unfetched::Unreachable(why) | Unfetched::Broken(why) | Unfetched::Encoded(why) => {
+        FetchError::Refused(_) => "the host leads where a rule forbids it".to_owned(),
+        FetchError::Unreachable(why) | FetchError::Malformed(why) | FetchError::UnsupportedCoding(why) => {
             format!("the server cannot be reached: {why}")
         }
-        Unfetched::Late(_) | Unfetched::GivenUp => "the server does not answer".to_owned(),
-        Unfetched::TooLarge(_) => "the answer is too long".to_owned(),
+        FetchError::TimedOut(_) | FetchError::Cancelled => "the server does not answer".to_owned(),
+        FetchError::TooLarge(_) => "the answer is too long".to_owned(),
     }
 }
 

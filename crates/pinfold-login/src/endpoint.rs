@@ -1,43 +1,44 @@
-//! Addresses to which a secret may be said.
+//! URLs that credentials may be sent to.
 
 use std::fmt;
 
 use pinfold_host::{Host, Scheme, WebUrl};
 
-/// An address to which a secret may be said: over TLS, or on this machine.
+/// A URL that credentials may be sent to: over TLS, or on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place(WebUrl);
+pub struct Endpoint(WebUrl);
 
-impl Place {
-    /// Reads an address.
+impl Endpoint {
+    /// Parses a URL.
     ///
     /// # Errors
-    /// Why nothing may be said there.
+    /// Why no credentials may be sent there.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = WebUrl::parse(text).map_err(|found| format!("this is {found}"))?;
-        if url.scheme() == Scheme::Http && !is_here(url.host()) {
-            return Err("all that is said would go there unencrypted".to_owned());
+        if url.scheme() == Scheme::Http && !is_loopback(url.host()) {
+            return Err("credentials would be sent there unencrypted".to_owned());
         }
         Ok(Self(url))
     }
 
-    /// An address that somebody at `at` names. Whoever is elsewhere does not send us to this machine.
-    pub(crate) fn named_by(at: &Self, text: &str) -> Result<Self, String> {
+    /// Parses a URL that a server at `source` names. A server elsewhere cannot name this machine (server-side request
+    /// forgery).
+    pub(crate) fn parse_named_by(source: &Self, text: &str) -> Result<Self, String> {
         let named = Self::parse(text)?;
-        if named.is_here() && !at.is_here() {
-            return Err("it is one of this machine, and who names it is not here".to_owned());
+        if named.is_loopback() && !source.is_loopback() {
+            return Err("it is on this machine, and the server that names it is not".to_owned());
         }
         Ok(named)
     }
 
-    /// The address.
+    /// The URL.
     pub fn url(&self) -> &WebUrl {
         &self.0
     }
 
-    /// Whether it is on this machine, by what stands there.
-    pub fn is_here(&self) -> bool {
-        is_here(self.0.host())
+    /// Whether it is on this machine, by its host.
+    pub fn is_loopback(&self) -> bool {
+        is_loopback(self.0.host())
     }
 
     /// Scheme, host and port.
@@ -45,14 +46,15 @@ impl Place {
         format!("{}://{}", self.0.scheme().as_str(), self.0.authority())
     }
 
-    /// The path, without what is asked for there.
+    /// The path, without the query.
     pub(crate) fn path(&self) -> &str {
         self.0.target().split('?').next().unwrap_or_default()
     }
 
-    /// The place where something is known about this one, by [RFC 8615](https://www.rfc-editor.org/rfc/rfc8615): before its
-    /// path, or for the whole host.
-    pub(crate) fn well_known(&self, name: &str) -> Vec<String> {
+    /// The well-known URLs for this one, the more specific first: with its path, and for the whole host.
+    /// [RFC 8615](https://www.rfc-editor.org/rfc/rfc8615),
+    /// [RFC 8414 §3.1](https://www.rfc-editor.org/rfc/rfc8414#section-3.1)
+    pub(crate) fn well_known_urls(&self, name: &str) -> Vec<String> {
         let origin = self.origin();
         let whole = format!("{origin}/.well-known/{name}");
         match self.path().trim_end_matches('/') {
@@ -61,7 +63,7 @@ impl Place {
         }
     }
 
-    /// Whether `self` is `other`, or a place below it on the same host.
+    /// Whether this URL is `other`, or below it on the same origin.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         let (mine, whole) = (self.path(), other.path().trim_end_matches('/'));
         let rest = mine.strip_prefix(whole);
@@ -69,15 +71,15 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// Names below `localhost` lead to this machine and nowhere else
-/// ([RFC 6761, 6.3](https://www.rfc-editor.org/rfc/rfc6761#section-6.3)).
-fn is_here(host: &Host) -> bool {
+/// Whether a host is loopback. Names below `localhost` resolve to this machine and nowhere else
+/// ([RFC 6761 §6.3](https://www.rfc-editor.org/rfc/rfc6761#section-6.3)).
+fn is_loopback(host: &Host) -> bool {
     match host {
         Host::Address(address) => address.is_loopback(),
         Host::Name(name) => name.as_str() == "localhost",
@@ -88,13 +90,13 @@ fn is_here(host: &Host) -> bool {
 mod tests {
     use super::*;
 
-    fn place(text: &str) -> Place {
-        Place::parse(text).unwrap()
+    fn endpoint(text: &str) -> Endpoint {
+        Endpoint::parse(text).unwrap()
     }
 
     #[test]
-    fn a_secret_is_said_over_tls_or_on_this_machine() {
-        for (text, may) in [
+    fn credentials_are_sent_over_tls_or_on_this_machine() {
+        for (text, allowed) in [
             ("https://mcp.example.org/mcp", true),
             ("http://127.0.0.1:8000/mcp", true),
             ("http://[::1]:8000/mcp", true),
@@ -105,23 +107,23 @@ mod tests {
             ("ftp://mcp.example.org/", false),
             ("https://user@mcp.example.org/", false),
         ] {
-            assert_eq!(Place::parse(text).is_ok(), may, "{text}");
+            assert_eq!(Endpoint::parse(text).is_ok(), allowed, "{text}");
         }
     }
 
     #[test]
-    fn nobody_elsewhere_sends_us_to_this_machine() {
-        let (here, there) = (place("http://127.0.0.1:1/mcp"), place("https://mcp.example.org/mcp"));
+    fn a_server_elsewhere_cannot_name_this_machine() {
+        let (here, there) = (endpoint("http://127.0.0.1:1/mcp"), endpoint("https://mcp.example.org/mcp"));
         for named in ["http://127.0.0.1:9/token", "https://localhost/token", "https://[::1]/token"] {
-            assert!(Place::named_by(&there, named).is_err(), "{named}");
-            assert!(Place::named_by(&here, named).is_ok(), "{named}");
+            assert!(Endpoint::parse_named_by(&there, named).is_err(), "{named}");
+            assert!(Endpoint::parse_named_by(&here, named).is_ok(), "{named}");
         }
-        assert!(Place::named_by(&here, "https://auth.example.org/token").is_ok());
+        assert!(Endpoint::parse_named_by(&here, "https://auth.example.org/token").is_ok());
     }
 
     #[test]
-    fn what_is_known_stands_before_the_path_or_for_the_whole_host() {
-        let all = |text: &str| place(text).well_known("x");
+    fn well_known_urls_insert_the_path_or_are_for_the_whole_host() {
+        let all = |text: &str| endpoint(text).well_known_urls("x");
         assert_eq!(all("https://a.example"), ["https://a.example/.well-known/x"]);
         assert_eq!(
             all("https://a.example:8443/p/q/?r"),
@@ -130,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_within_another_by_whole_parts_of_its_path() {
-        let is = |mine: &str, other: &str| place(mine).is_within(&place(other));
+    fn a_url_is_within_another_by_whole_path_segments() {
+        let is = |mine: &str, other: &str| endpoint(mine).is_within(&endpoint(other));
         assert!(is("https://a.example/mcp", "https://a.example"));
         assert!(is("https://a.example/mcp", "https://a.example/mcp/"));
         assert!(is("https://a.example/mcp/x?y", "https://a.example/mcp"));
