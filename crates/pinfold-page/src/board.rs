@@ -9,7 +9,10 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use jiff::Timestamp;
 use pinfold::consent::Request;
-use pinfold_approvals::socket::{ClientError, Event, Everywhere, Heard, TroubleKind, Waiting, What};
+use pinfold_approvals::socket::{
+    ApprovalClientError, EventBatch, ProcessAggregator, ProcessEvent, ProcessEventKind, ProtocolErrorCode,
+    RequestSummary,
+};
 use pinfold_render::visible;
 use serde_json::json;
 use tokio::sync::watch;
@@ -43,7 +46,7 @@ struct State {
 #[derive(Default)]
 struct HeardOf {
     /// Who asks what, without its text so far.
-    asked: Vec<(String, Waiting)>,
+    asked: Vec<(String, RequestSummary)>,
     /// Those who cannot be heard. They are tried again and again, and told of once.
     unheard: HashSet<String>,
 }
@@ -58,7 +61,7 @@ pub(crate) struct Seen {
 
 impl Board {
     /// Begins to follow; ends when the board is dropped.
-    pub(crate) fn follow(everywhere: &Everywhere) -> io::Result<Arc<Self>> {
+    pub(crate) fn follow(everywhere: &ProcessAggregator) -> io::Result<Arc<Self>> {
         let board = Arc::new(Self { state: Mutex::default(), changed: watch::channel(()).0 });
         let (following, everywhere) = (everywhere.follow()?, everywhere.clone());
         let weak: Weak<Self> = Arc::downgrade(&board);
@@ -112,28 +115,28 @@ impl Board {
         events
     }
 
-    fn take(&self, heard: &mut HeardOf, event: Event) {
-        let Event { name, what } = event;
+    fn take(&self, heard: &mut HeardOf, event: ProcessEvent) {
+        let ProcessEvent { name, what } = event;
         let asked = &mut heard.asked;
         match what {
-            What::Came => {
+            ProcessEventKind::Started => {
                 heard.unheard.remove(&name);
             }
-            What::Trouble(error) => {
+            ProcessEventKind::Failed(error) => {
                 if heard.unheard.insert(name) {
                     self.note(&error.to_string());
                 }
             }
-            What::Went => {
+            ProcessEventKind::Ended => {
                 asked.retain(|(of, _)| *of != name);
-                self.over("whoever asked is gone", |item| item.name == name);
+                self.over("the asking process is gone", |item| item.name == name);
             }
-            What::Heard(Heard { asked: new, over, notes }) => {
+            ProcessEventKind::Changes(EventBatch { asked: new, over, notes }) => {
                 asked.extend(new.into_iter().map(|waiting| (name.clone(), waiting)));
                 for over in over {
                     asked.retain(|(of, waiting)| *of != name || waiting.digest != over.digest);
                     let is_it = |item: &Item| item.name == name && item.digest == over.digest;
-                    self.over(&over.how.words(), is_it);
+                    self.over(&over.how.describe(), is_it);
                 }
                 for note in notes {
                     self.note(&format!("{}: {}", note.id, note.text));
@@ -144,18 +147,18 @@ impl Board {
 
     /// Gets the text of what was asked and puts it on the board. `true` when that is to be tried again: whoever asks
     /// was busy.
-    fn is_not_shown_yet(&self, everywhere: &Everywhere, name: &str, waiting: &Waiting) -> bool {
+    fn is_not_shown_yet(&self, everywhere: &ProcessAggregator, name: &str, waiting: &RequestSummary) -> bool {
         match everywhere.connect(name).and_then(|mut client| client.show(&waiting.id)) {
             Ok(request) if request.digest == waiting.digest => self.put(name, waiting, &request),
             // Another one by now, or over: of that we hear.
             Ok(_) => {}
-            Err(ClientError::Trouble(trouble)) => return trouble.code == TroubleKind::Busy,
-            Err(ClientError::Io { .. } | ClientError::Unclear(_)) => return true,
+            Err(ApprovalClientError::Rejected(trouble)) => return trouble.code == ProtocolErrorCode::Busy,
+            Err(ApprovalClientError::Io { .. } | ApprovalClientError::UnexpectedReply(_)) => return true,
         }
         false
     }
 
-    fn put(&self, name: &str, waiting: &Waiting, request: &Request) {
+    fn put(&self, name: &str, waiting: &RequestSummary, request: &Request) {
         let number = {
             let mut state = self.state();
             state.count += 1;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use pinfold_approvals::socket::Everywhere;
+use pinfold_approvals::socket::ProcessAggregator;
 use pinfold_net::{ListenerOptions, bind_loopback, connection_slots, serve};
 use tokio::net::TcpListener;
 use tokio::runtime;
@@ -48,7 +48,7 @@ impl Page {
     /// # Errors
     /// When the port is taken, or the system has no threads left.
     pub fn open(
-        everywhere: Everywhere,
+        everywhere: ProcessAggregator,
         port: Option<u16>,
         who: Option<String>,
         told: impl Fn(News) + Send + Sync + 'static,

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use pinfold_approvals::Secret;
+use pinfold_approvals::AccessSecret;
 
 /// Letters and digits of which no two look alike: 32 of them, five bits each.
 /// [Crockford's](https://www.crockford.com/base32.html)
@@ -41,8 +41,8 @@ impl fmt::Debug for Code {
 /// What a paired browser has: one half that no script sees, one that goes to no other port.
 #[derive(Clone)]
 pub(crate) struct Keys {
-    pub(crate) cookie: Secret,
-    pub(crate) token: Secret,
+    pub(crate) cookie: AccessSecret,
+    pub(crate) token: AccessSecret,
 }
 
 /// A browser that is paired, by a number that none had before.
@@ -84,7 +84,7 @@ struct Paired {
 impl Pairing {
     /// A new code. The one before is void.
     pub(crate) fn new_code(&self) -> io::Result<Code> {
-        let random = Secret::new()?;
+        let random = AccessSecret::new()?;
         let letter = |byte: &u8| LETTERS.get(usize::from(byte % 32)).map(|letter| char::from(*letter));
         let code: String = random.bytes().iter().filter_map(letter).take(LONG).collect();
         let until = Instant::now() + LASTS;
@@ -102,7 +102,7 @@ impl Pairing {
         }
         let Some(now) = open.as_mut() else { return Err(NotPaired::NoCode) };
         now.tries = now.tries.saturating_sub(1);
-        let (is_right, is_last) = (Secret::is_same(&now.code, &said), now.tries == 0);
+        let (is_right, is_last) = (AccessSecret::is_same(&now.code, &said), now.tries == 0);
         if is_right || is_last {
             *open = None;
         }
@@ -115,7 +115,7 @@ impl Pairing {
     }
 
     fn admit(&self) -> io::Result<Keys> {
-        let keys = Keys { cookie: Secret::new()?, token: Secret::new()? };
+        let keys = Keys { cookie: AccessSecret::new()?, token: AccessSecret::new()? };
         let mut paired = lock(&self.paired);
         if paired.all.len() == MOST {
             paired.all.remove(0);
@@ -131,7 +131,7 @@ impl Pairing {
         let mut found = None;
         // All of them are looked at, whichever fits, and both halves of each.
         for (browser, keys, _) in &self.current().all {
-            if keys.cookie.is(cookie) & keys.token.is(token) {
+            if keys.cookie.matches(cookie) & keys.token.matches(token) {
                 found = Some(*browser);
             }
         }
@@ -169,15 +169,15 @@ mod tests {
         assert_eq!((text.len(), text.as_bytes()[4], format!("{code:?}").as_str()), (9, b'-', "Code"));
         let keys = pairing.pair(&format!(" {} ", text.to_lowercase())).unwrap();
         assert_eq!(pairing.pair(&text).err(), Some(NotPaired::NoCode), "it was used");
-        let (cookie, token) = (keys.cookie.text(), keys.token.text());
+        let (cookie, token) = (keys.cookie.as_str(), keys.token.as_str());
         let browser = pairing.find(cookie, token).unwrap();
         assert!(pairing.is_paired(browser));
         for (cookie, token) in [(cookie, cookie), (token, token), (token, cookie), (cookie, ""), ("", "")] {
             assert_eq!(pairing.find(cookie, token), None);
         }
         let other = pairing.pair(&pairing.new_code().unwrap().to_string()).unwrap();
-        assert_eq!(pairing.find(cookie, other.token.text()), None, "halves of two are nothing");
-        assert_ne!(pairing.find(other.cookie.text(), other.token.text()), Some(browser));
+        assert_eq!(pairing.find(cookie, other.token.as_str()), None, "halves of two are nothing");
+        assert_ne!(pairing.find(other.cookie.as_str(), other.token.as_str()), Some(browser));
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(pairing.pair(&code).err(), Some(NotPaired::NoCode));
         let keys = pairing.pair(&pairing.new_code().unwrap().to_string()).unwrap();
         lock(&pairing.paired).all[0].2 = Instant::now();
-        assert_eq!(pairing.find(keys.cookie.text(), keys.token.text()), None);
+        assert_eq!(pairing.find(keys.cookie.as_str(), keys.token.as_str()), None);
     }
 
     #[test]
@@ -227,11 +227,11 @@ mod tests {
         let pairing = Pairing::default();
         let pair = || pairing.pair(&pairing.new_code().unwrap().to_string()).unwrap();
         let first = pair();
-        let browser = pairing.find(first.cookie.text(), first.token.text()).unwrap();
+        let browser = pairing.find(first.cookie.as_str(), first.token.as_str()).unwrap();
         for _ in 0..MOST {
             pair();
         }
         assert!(!pairing.is_paired(browser));
-        assert_eq!(pairing.find(first.cookie.text(), first.token.text()), None);
+        assert_eq!(pairing.find(first.cookie.as_str(), first.token.as_str()), None);
     }
 }

@@ -9,7 +9,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use pinfold::consent::Choice;
-use pinfold_approvals::socket::{ClientError, Everywhere, TroubleKind};
+use pinfold_approvals::socket::{ApprovalClientError, ProcessAggregator, ProtocolErrorCode};
 use pinfold_render::visible;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -35,7 +35,7 @@ const WRONG: Duration = Duration::from_millis(300);
 pub(crate) struct Desk {
     pub(crate) pairing: Pairing,
     pub(crate) board: Arc<Board>,
-    pub(crate) everywhere: Everywhere,
+    pub(crate) everywhere: ProcessAggregator,
     pub(crate) who: Option<String>,
     pub(crate) port: u16,
     pub(crate) told: Box<dyn Fn(News) + Send + Sync>,
@@ -83,8 +83,8 @@ async fn pair(desk: &Desk, request: Request<Incoming>) -> Reply {
             (desk.told)(News::Paired);
             // For as long as the browser runs: it need not be written to a disk.
             let name = cookie_name(desk.port);
-            let cookie = format!("{name}={}; HttpOnly; SameSite=Strict; Path=/", keys.cookie.text());
-            let paired = json(StatusCode::OK, &json!({"token": keys.token.text()}));
+            let cookie = format!("{name}={}; HttpOnly; SameSite=Strict; Path=/", keys.cookie.as_str());
+            let paired = json(StatusCode::OK, &json!({"token": keys.token.as_str()}));
             return with(paired, header::SET_COOKIE, &cookie);
         }
         Err(why) => why,
@@ -132,7 +132,7 @@ async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
     };
     let given = tokio::task::spawn_blocking(move || {
         let client = desk.everywhere.connect(&name)?;
-        client.named(desk.who.clone()).on_the_page().answer(&id, &digest, answer)
+        client.with_name(desk.who.clone()).for_page().answer(&id, &digest, answer)
     });
     match given.await {
         Ok(Ok(())) => json(StatusCode::OK, &json!({})),
@@ -141,14 +141,16 @@ async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
     }
 }
 
-fn status(why: &ClientError) -> StatusCode {
+fn status(why: &ApprovalClientError) -> StatusCode {
     match why {
-        ClientError::Trouble(trouble) if trouble.code == TroubleKind::NotFound => StatusCode::NOT_FOUND,
-        ClientError::Trouble(_) => StatusCode::CONFLICT,
-        ClientError::Io { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+        ApprovalClientError::Rejected(trouble) if trouble.code == ProtocolErrorCode::NotFound => {
             StatusCode::NOT_FOUND
         }
-        ClientError::Io { .. } | ClientError::Unclear(_) => StatusCode::BAD_GATEWAY,
+        ApprovalClientError::Rejected(_) => StatusCode::CONFLICT,
+        ApprovalClientError::Io { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+            StatusCode::NOT_FOUND
+        }
+        ApprovalClientError::Io { .. } | ApprovalClientError::UnexpectedReply(_) => StatusCode::BAD_GATEWAY,
     }
 }
 

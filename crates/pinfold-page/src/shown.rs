@@ -5,7 +5,7 @@
 
 use hyper::body::Bytes;
 use pinfold::consent::{PartShown, Request, WidthShown};
-use pinfold_approvals::socket::Waiting;
+use pinfold_approvals::socket::RequestSummary;
 use pinfold_render::{Answerable, Block, Body, Kind, Piece, Tone, at_rest, offered, title};
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    pub(crate) fn of(number: u64, name: &str, waiting: &Waiting, request: &Request) -> Self {
+    pub(crate) fn of(number: u64, name: &str, waiting: &RequestSummary, request: &Request) -> Self {
         let event = |body: Body<'_>| event("asked", &Shown::of(number, name, waiting, request, &body));
         let mut whole = event(Body::of(request));
         if whole.len() > LONGEST {
@@ -110,7 +110,13 @@ enum Run {
 }
 
 impl<'a> Shown<'a> {
-    fn of(number: u64, name: &'a str, waiting: &Waiting, request: &'a Request, body: &Body<'_>) -> Self {
+    fn of(
+        number: u64,
+        name: &'a str,
+        waiting: &RequestSummary,
+        request: &'a Request,
+        body: &Body<'_>,
+    ) -> Self {
         let answers = offered(request, body.is_whole);
         let is_offered = |answer| answers.contains(&answer);
         let offer = &request.offer;

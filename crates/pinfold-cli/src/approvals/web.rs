@@ -4,7 +4,7 @@ use std::io::{BufRead as _, ErrorKind, stdin};
 use std::process::ExitCode;
 use std::thread;
 
-use pinfold_approvals::socket::Everywhere;
+use pinfold_approvals::socket::ProcessAggregator;
 use pinfold_page::{News, Page};
 
 use crate::exit::{FAILED, Failure, USAGE};
@@ -12,7 +12,7 @@ use crate::say;
 use crate::surroundings;
 
 /// Serves until somebody ends it.
-pub(super) fn serve(everywhere: Everywhere, port: Option<u16>) -> Result<ExitCode, Failure> {
+pub(super) fn serve(everywhere: ProcessAggregator, port: Option<u16>) -> Result<ExitCode, Failure> {
     let page = Page::open(everywhere, port, surroundings::user(), tell).map_err(|e| cannot(&e, port))?;
     say::out(&format!("{}\n", page.address()))?;
     code(&page)?;

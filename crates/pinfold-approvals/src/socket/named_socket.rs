@@ -1,4 +1,4 @@
-//! A socket at a path that somebody chose: in a folder of theirs, for them alone, and nobody else's before.
+//! A socket at a path that the user chose, in a private directory.
 
 use std::fs::File;
 use std::io;
@@ -9,48 +9,50 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, chmodat, fstat, statat, unlinkat};
 use rustix::process::geteuid;
 
-/// The longest path that a socket can be connected to by.
-/// [unix(7)](https://man7.org/linux/man-pages/man7/unix.7.html)
-const LONGEST: usize = 107;
+/// The longest path of a socket, in bytes. [unix(7)](https://man7.org/linux/man-pages/man7/unix.7.html)
+const MAX_PATH: usize = 107;
 
 /// Why there is no socket at a path.
 #[derive(Debug, thiserror::Error)]
-pub enum NotNamed {
-    /// It is no name for a socket.
+pub enum NamedSocketError {
+    /// The path is not valid for a socket.
     #[error("{0}")]
     Name(&'static str),
-    /// Others could put something else there.
-    #[error("its folder {0}\nname a path in a folder that only you can write, such as $XDG_RUNTIME_DIR")]
+    /// Other users could replace it.
+    #[error(
+        "its directory {0}\nchoose a path in a directory that only you can write, such as $XDG_RUNTIME_DIR"
+    )]
     Folder(&'static str),
-    /// Something is there.
-    #[error("{0}\nname another path, or take it away")]
+    /// Another file is at the path.
+    #[error("{0}\nchoose another path, or remove it")]
     Taken(&'static str),
-    /// The system said no.
+    /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// A socket at its path. Dropping it takes it away.
+/// A socket at its path. Dropping it removes the socket.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedSocket {
     folder: File,
     name: PathBuf,
     identity: (u64, u64),
 }
 
-impl Named {
-    /// Listens at a path. What a process left there that lives no more is taken away first.
+impl NamedSocket {
+    /// Listens at a path. A socket that a dead process left there is removed first.
     ///
     /// # Errors
-    /// [`NotNamed`] says what is wrong with the path.
-    pub fn listen(path: &Path) -> Result<(Self, UnixListener), NotNamed> {
-        if path.as_os_str().len() > LONGEST {
-            return Err(NotNamed::Name("it is longer than the 107 bytes that a socket can have"));
+    /// [`NamedSocketError`] says what is wrong with the path.
+    pub fn listen(path: &Path) -> Result<(Self, UnixListener), NamedSocketError> {
+        if path.as_os_str().len() > MAX_PATH {
+            return Err(NamedSocketError::Name("it is longer than 107 bytes, the limit for sockets"));
         }
-        let name = path.file_name().map(PathBuf::from).ok_or(NotNamed::Name("it names no file"))?;
+        let name =
+            path.file_name().map(PathBuf::from).ok_or(NamedSocketError::Name("it has no file name"))?;
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = folder(parent.unwrap_or(Path::new(".")))?;
-        // Of two who begin at once one comes first.
+        // Serializes processes that start at the same time.
         folder.lock()?;
         let listener = listener(&folder, &name);
         let _ = folder.unlock();
@@ -59,7 +61,7 @@ impl Named {
     }
 }
 
-impl Drop for Named {
+impl Drop for NamedSocket {
     fn drop(&mut self) {
         if identity(&self.folder, &self.name).is_ok_and(|now| now == self.identity) {
             let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
@@ -67,33 +69,33 @@ impl Drop for Named {
     }
 }
 
-/// A folder that is this user's, and that nobody else can write.
-fn folder(path: &Path) -> Result<File, NotNamed> {
+/// Opens a directory that this user owns and no other user can write.
+fn folder(path: &Path) -> Result<File, NamedSocketError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?);
     let found = fstat(&folder).map_err(io::Error::from)?;
     if found.st_uid != geteuid().as_raw() {
-        return Err(NotNamed::Folder("belongs to somebody else"));
+        return Err(NamedSocketError::Folder("belongs to another user"));
     }
     if found.st_mode & 0o022 != 0 {
-        return Err(NotNamed::Folder("can be written by others"));
+        return Err(NamedSocketError::Folder("is writable by other users"));
     }
     Ok(folder)
 }
 
-fn listener(folder: &File, name: &Path) -> Result<(UnixListener, (u64, u64)), NotNamed> {
+fn listener(folder: &File, name: &Path) -> Result<(UnixListener, (u64, u64)), NamedSocketError> {
     let reach = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(rustix::io::Errno::NOENT) => {}
         Err(error) => return Err(io::Error::from(error).into()),
         Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::Socket => {
-            return Err(NotNamed::Taken("something else is there"));
+            return Err(NamedSocketError::Taken("another file is there"));
         }
         Ok(_) => match UnixStream::connect(&reach) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 unlinkat(folder, name, AtFlags::empty()).map_err(io::Error::from)?;
             }
-            Ok(_) | Err(_) => return Err(NotNamed::Taken("somebody answers there already")),
+            Ok(_) | Err(_) => return Err(NamedSocketError::Taken("another process listens there")),
         },
     }
     let listener = UnixListener::bind(&reach)?;
@@ -121,9 +123,9 @@ mod tests {
     fn it_is_for_one_person_and_goes_with_who_listens() {
         let folder = private();
         let path = folder.path().join("s");
-        let (named, _listener) = Named::listen(&path).unwrap();
+        let (named, _listener) = NamedSocket::listen(&path).unwrap();
         assert_eq!(fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(matches!(Named::listen(&path), Err(NotNamed::Taken(_))), "somebody answers");
+        assert!(matches!(NamedSocket::listen(&path), Err(NamedSocketError::Taken(_))), "somebody answers");
         assert!(UnixStream::connect(&path).is_ok(), "and still does");
         drop(named);
         assert!(!path.exists());
@@ -134,7 +136,7 @@ mod tests {
         let folder = private();
         let path = folder.path().join("s");
         drop(UnixListener::bind(&path).unwrap());
-        assert!(Named::listen(&path).is_ok());
+        assert!(NamedSocket::listen(&path).is_ok());
         for make in [
             |path: &Path| fs::write(path, "x"),
             |path: &Path| symlink("/nowhere", path),
@@ -142,7 +144,7 @@ mod tests {
         ] {
             let path = private().keep().join("s");
             make(&path).unwrap();
-            assert!(matches!(Named::listen(&path), Err(NotNamed::Taken(_))));
+            assert!(matches!(NamedSocket::listen(&path), Err(NamedSocketError::Taken(_))));
             assert!(fs::symlink_metadata(&path).is_ok(), "it stays");
             fs::remove_dir_all(path.parent().unwrap()).unwrap();
         }
@@ -152,7 +154,7 @@ mod tests {
     fn what_another_put_in_its_place_is_not_taken_away() {
         let folder = private();
         let path = folder.path().join("s");
-        let (named, _listener) = Named::listen(&path).unwrap();
+        let (named, _listener) = NamedSocket::listen(&path).unwrap();
         fs::remove_file(&path).unwrap();
         fs::write(&path, "theirs").unwrap();
         drop(named);
@@ -164,12 +166,18 @@ mod tests {
         let folder = private();
         for mode in [0o770, 0o707, 0o1777] {
             fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
-            assert!(matches!(Named::listen(&folder.path().join("s")), Err(NotNamed::Folder(_))), "{mode:o}");
+            assert!(
+                matches!(NamedSocket::listen(&folder.path().join("s")), Err(NamedSocketError::Folder(_))),
+                "{mode:o}"
+            );
         }
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(Named::listen(&folder.path().join("s")).is_ok());
-        assert!(matches!(Named::listen(&folder.path().join("x".repeat(120))), Err(NotNamed::Name(_))));
-        assert!(matches!(Named::listen(&folder.path().join("gone/s")), Err(NotNamed::Io(_))));
-        assert!(matches!(Named::listen(Path::new("/")), Err(NotNamed::Name(_))));
+        assert!(NamedSocket::listen(&folder.path().join("s")).is_ok());
+        assert!(matches!(
+            NamedSocket::listen(&folder.path().join("x".repeat(120))),
+            Err(NamedSocketError::Name(_))
+        ));
+        assert!(matches!(NamedSocket::listen(&folder.path().join("gone/s")), Err(NamedSocketError::Io(_))));
+        assert!(matches!(NamedSocket::listen(Path::new("/")), Err(NamedSocketError::Name(_))));
     }
 }

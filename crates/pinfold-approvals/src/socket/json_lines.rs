@@ -1,4 +1,4 @@
-//! Lines of JSON on a socket, none longer than a limit.
+//! Lines of JSON on a socket, within limits of size and time.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -7,46 +7,46 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest line that a server takes: an answer with a message.
+/// The longest line that a server reads, in bytes: an answer with a message.
 pub(super) const FROM_CLIENT: u64 = 64 << 10;
-/// The longest line that a client takes: a request with all its text.
+/// The longest line that a client reads, in bytes: a full request.
 pub(super) const FROM_SERVER: u64 = 64 << 20;
 
-/// How long the other side may take to read one line.
-const HURRY: Duration = Duration::from_secs(5);
-/// How long it may take nothing at all.
-const STUCK: Duration = Duration::from_secs(2);
+/// The time limit for the peer to read one line.
+const LINE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time limit for the peer to read anything.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 const PIECE: usize = 64 << 10;
 
 /// One side of a connection.
 #[derive(Debug)]
-pub struct Frames {
+pub struct JsonLines {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
     longest: u64,
 }
 
-impl Frames {
-    /// Lines on a connection; what is read is no longer than `longest` bytes.
+impl JsonLines {
+    /// Wraps a connection; lines of at most `longest` bytes are read.
     ///
     /// # Errors
-    /// When the connection has none of two sides.
+    /// When the descriptor cannot be duplicated.
     pub fn new(stream: UnixStream, longest: u64) -> io::Result<Self> {
-        stream.set_write_timeout(Some(STUCK))?;
+        stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
         Ok(Self { writer: stream.try_clone()?, reader: BufReader::new(stream), longest })
     }
 
-    /// The next line; `None` at the end. A line that is too long, or that ends without a line feed, is an error.
+    /// Reads the next line; `None` at the end. A line that is too long, or has no line feed, is an error.
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let mut line = Vec::new();
         (&mut self.reader).take(self.longest).read_until(b'\n', &mut line)?;
-        understood(line)
+        parse_line(line)
     }
 
-    /// The same for a line that has to be there in time, all of it: a byte now and then does not prolong it.
+    /// Reads the next line, all of it within a time limit: single bytes do not extend it.
     ///
     /// # Errors
-    /// When it is late, too long, or not understood.
+    /// When it is late, too long, or malformed.
     pub fn read_within<T: DeserializeOwned>(&mut self, most: Duration) -> io::Result<Option<T>> {
         let end = Instant::now() + most;
         let mut line = Vec::new();
@@ -68,23 +68,23 @@ impl Frames {
             self.reader.consume(piece);
         }
         self.writer.set_read_timeout(None)?;
-        understood(line)
+        parse_line(line)
     }
 
-    /// Whether something can be read without waiting, because it was read along with a line before.
+    /// Whether bytes of a further line were read already.
     pub(super) fn has_more(&self) -> bool {
         !self.reader.buffer().is_empty()
     }
 
-    /// Writes a line, in the time that one may take to read it.
+    /// Writes a line within the time limit.
     ///
     /// # Errors
-    /// When it is not read in time, or nobody is there.
+    /// When it is not read in time, or the peer is gone.
     pub fn write(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
-        let end = Instant::now() + HURRY;
-        // In pieces, so that whoever reads a little now and then does not make it take for ever.
+        let end = Instant::now() + LINE_TIMEOUT;
+        // In pieces, so that a peer that reads slowly cannot extend the time without limit.
         for piece in line.chunks(PIECE) {
             if Instant::now() > end {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -94,7 +94,7 @@ impl Frames {
         Ok(())
     }
 
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     pub fn into_reader(self) -> BufReader<UnixStream> {
         self.reader
     }
@@ -104,12 +104,12 @@ impl Frames {
     }
 }
 
-/// What a line says; `None` where there is none.
-fn understood<T: DeserializeOwned>(mut line: Vec<u8>) -> io::Result<Option<T>> {
+/// Parses a line; `None` where there is none.
+fn parse_line<T: DeserializeOwned>(mut line: Vec<u8>) -> io::Result<Option<T>> {
     let unclear = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     match line.pop() {
         None => Ok(None),
         Some(b'\n') => serde_json::from_slice(&line).map(Some).map_err(|error| unclear(error.to_string())),
-        Some(_) => Err(unclear("a line is too long, or has no end".to_owned())),
+        Some(_) => Err(unclear("a line is too long, or has no line feed".to_owned())),
     }
 }

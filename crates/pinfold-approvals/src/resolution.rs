@@ -1,90 +1,90 @@
-//! What becomes of requests and answers, in data and in words.
+//! The resolution of approval requests, as data and as text.
 
 use jiff::Timestamp;
 use pinfold::consent::{By, Choice, Request, Via};
 use serde::{Deserialize, Serialize};
 
-/// The end of a request.
+/// A request that is resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Over {
-    /// Which request, by its name.
+pub struct ResolvedRequest {
+    /// The identifier of the request.
     pub id: String,
-    /// Which request, by what it is about.
+    /// The digest of the operation that it was for.
     pub digest: String,
-    /// When.
+    /// The time of the resolution.
     pub at: Timestamp,
-    /// What came of it.
+    /// The resolution.
     #[serde(flatten)]
-    pub how: How,
+    pub how: RequestResolution,
 }
 
-/// What came of a request.
+/// The resolution of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "over", rename_all = "kebab-case")]
-pub enum How {
-    /// Somebody answered.
+pub enum RequestResolution {
+    /// An approver answered.
     Answered {
-        /// What.
+        /// The choice.
         answer: Choice,
-        /// Who.
+        /// The approver.
         by: By,
     },
-    /// Nobody answered in time: no.
+    /// There was no answer before the deadline: denied.
     Silence,
-    /// It need not be asked any more: something was granted, or settings changed.
+    /// Approval is not needed any more: a grant or changed settings cover it.
     NotAsked,
-    /// Nobody is left who could answer: no.
+    /// No approver is left: denied.
     Nobody,
-    /// Whoever asked is gone.
+    /// The asking process is gone.
     Gone,
 }
 
 /// Why an answer does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotTaken {
+pub enum AnswerError {
     /// There is no such request.
-    #[error("no request `{0}` waits here")]
+    #[error("no request `{0}` is pending here")]
     Unknown(String),
-    /// The request has become another one.
-    #[error("the request `{0}` is not the one that was shown: its digest is another")]
-    Other(String),
-    /// It is over already.
-    #[error("the request `{}` is over: {}", .0.id, .0.how.words())]
-    Over(Box<Over>),
-    /// What was chosen was not offered.
+    /// The request is now for another operation.
+    #[error("the request `{0}` is for another operation than the one that was shown: the digest differs")]
+    OtherDigest(String),
+    /// It is resolved already.
+    #[error("the request `{}` is already resolved: {}", .0.id, .0.how.describe())]
+    Resolved(Box<ResolvedRequest>),
+    /// The choice was not offered.
     #[error("the request `{id}` does not offer {what}")]
     NotOffered {
-        /// Which request.
+        /// The identifier of the request.
         id: String,
-        /// What was chosen, in words.
+        /// The choice, in words.
         what: &'static str,
     },
 }
 
-impl How {
-    /// What came of it, in one clause. Words of others are in it.
-    pub fn words(&self) -> String {
+impl RequestResolution {
+    /// Describes the resolution in one clause. It can contain text of approvers.
+    pub fn describe(&self) -> String {
         match self {
             Self::Answered { answer, by } => {
                 let who = by.who.as_deref().map(|who| format!(" ({who})")).unwrap_or_default();
-                format!("{} answered {}{who}", way(by), word(answer))
+                format!("{} answered {}{who}", channel_name(by), choice_name(answer))
             }
-            Self::Silence => "nobody answered in time".to_owned(),
-            Self::NotAsked => "it need not be asked any more".to_owned(),
-            Self::Nobody => "nobody was left who could answer".to_owned(),
-            Self::Gone => "whoever asked is gone".to_owned(),
+            Self::Silence => "no answer before the deadline".to_owned(),
+            Self::NotAsked => "approval is not needed any more".to_owned(),
+            Self::Nobody => "no approver was left".to_owned(),
+            Self::Gone => "the asking process is gone".to_owned(),
         }
     }
 }
 
-fn way(by: &By) -> &'static str {
+fn channel_name(by: &By) -> &'static str {
     match by.via {
-        Via::Silence => "nobody",
-        Via::Terminal => "somebody at the terminal",
-        Via::Socket => "somebody at another terminal",
-        Via::Web => "somebody on the page",
+        Via::Silence => "the deadline",
+        Via::Terminal => "an approver at the terminal",
+        Via::Socket => "an approver at another terminal",
+        Via::Web => "an approver on the page",
         Via::Webhook => "the webhook",
-        Via::Client => "somebody at the client",
+        Via::Client => "an approver at the client",
         Via::Hook => "a hook",
         Via::Judge => "the judge",
         Via::Embedder => "the program around it",
@@ -92,8 +92,8 @@ fn way(by: &By) -> &'static str {
     }
 }
 
-/// The word for a choice.
-pub(crate) fn word(choice: &Choice) -> &'static str {
+/// The name of a choice.
+pub(crate) fn choice_name(choice: &Choice) -> &'static str {
     match choice {
         Choice::Yes => "yes",
         Choice::Session { .. } => "yes for the session",
@@ -102,16 +102,16 @@ pub(crate) fn word(choice: &Choice) -> &'static str {
     }
 }
 
-/// Something that whoever answered should know.
+/// A message for the approver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
-    /// About which request.
+pub struct ApproverNote {
+    /// The identifier of the request that it is about.
     pub id: String,
-    /// What, in a sentence.
+    /// The message.
     pub text: String,
 }
 
-/// Whether a choice was offered; what was not, in words.
+/// Checks that a choice was offered; otherwise returns what was not, in words.
 pub(crate) fn is_offered(request: &Request, choice: &Choice) -> Result<(), &'static str> {
     let offer = &request.offer;
     match choice {
