@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use pinfold::consent::{Choice, Heard, Via};
-use pinfold_page::News;
+use pinfold_page::PageEvent;
 use serde_json::json;
 
 use kit::{House, Keys, LONG, Reply, house, request};
@@ -127,9 +127,9 @@ fn a_code_is_not_found_by_trying() {
     }
     let late = house.post("/pair", None, &json!({"code": code}));
     assert!(late.status == 403 && late.body.contains("press Enter"), "{}", late.body);
-    assert_eq!(*house.news.lock().unwrap(), [News::CodeDied]);
+    assert_eq!(*house.news.lock().unwrap(), [PageEvent::CodeDied]);
     house.pair();
-    assert_eq!(*house.news.lock().unwrap(), [News::CodeDied, News::Paired]);
+    assert_eq!(*house.news.lock().unwrap(), [PageEvent::CodeDied, PageEvent::Paired]);
     assert_eq!(tries(1)[0].status, 403);
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::thread;
 
 use pinfold_approvals::socket::ProcessAggregator;
-use pinfold_page::{News, Page};
+use pinfold_page::{Page, PageEvent};
 
 use crate::exit::{FAILED, Failure, USAGE};
 use crate::say;
@@ -35,10 +35,10 @@ fn code(page: &Page) -> Result<(), Failure> {
     ))
 }
 
-fn tell(news: News) {
+fn tell(news: PageEvent) {
     say::warn(match news {
-        News::Paired => "a browser was paired",
-        News::CodeDied => "wrong codes were said, and this one is dead now\npress Enter for another",
+        PageEvent::Paired => "a browser was paired",
+        PageEvent::CodeDied => "wrong codes were said, and this one is dead now\npress Enter for another",
     });
 }
 

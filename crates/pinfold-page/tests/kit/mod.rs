@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use pinfold::consent::{Approver, Asker, Deed, Heard, OfferShown, PartShown, Request, WhyAsked, WidthShown};
 use pinfold_approvals::Broker;
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
-use pinfold_page::{News, Page};
+use pinfold_page::{Page, PageEvent};
 use serde_json::{Value, json};
 
 pub(crate) const LONG: Duration = Duration::from_mins(1);
@@ -22,7 +22,7 @@ pub(crate) struct House {
     pub(crate) broker: Arc<Broker>,
     pub(crate) listening: ApprovalSocket,
     pub(crate) page: Page,
-    pub(crate) news: Arc<Mutex<Vec<News>>>,
+    pub(crate) news: Arc<Mutex<Vec<PageEvent>>>,
 }
 
 pub(crate) fn house() -> House {
