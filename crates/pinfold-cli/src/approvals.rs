@@ -44,6 +44,7 @@ fn present() -> Result<Vec<ApproverPresence>, Failure> {
     if places.is_empty() {
         places.push(SocketDir::open(&homes).map_err(|e| cannot(e.to_string()))?);
     }
-    let here: std::io::Result<Vec<ApproverPresence>> = places.iter().map(SocketDir::register_approver).collect();
+    let here: std::io::Result<Vec<ApproverPresence>> =
+        places.iter().map(SocketDir::register_approver).collect();
     here.map_err(|e| cannot(e.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What the client says: calls and other methods are judged; what the protocol itself needs, and answers, pass as they came.
+//! Client messages: calls and other methods are judged; the protocol's own methods and responses are forwarded.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -9,55 +9,55 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pinfold::consent::Caller;
 use serde_json::{Value, json};
 
-use super::calls::Call;
-use super::requests::{Judged, NotTaken, Waiting};
-use super::{Event, Shared};
+use super::calls::ProxiedCall;
+use super::requests::{JudgedCall, PendingKind, RequestRejected};
+use super::{ProxyEvent, ProxyState};
 use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome};
 use crate::wire::strict::folded;
 
-/// Codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
+/// Error codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
 const NOT_JSON: i32 = -32700;
 const NO_REQUEST: i32 = -32600;
 const NO_METHOD: i32 = -32601;
 const BAD_PARAMS: i32 = -32602;
-/// One of those that are left to whoever answers.
+/// An error code of the range for implementations.
 pub(super) const OURS: i32 = -32000;
 
-/// Methods that are ours to look at.
+/// Methods that are handled here.
 const CALL: &str = "tools/call";
 const LIST: &str = "tools/list";
 const INITIALIZE: &str = "initialize";
 const DISCOVER: &str = "server/discover";
 const CANCELLED: &str = "notifications/cancelled";
-/// Methods by which the result of a call comes later.
+/// Methods that return the result of a call later.
 const LATER: [&str; 5] = ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"];
-/// Methods that the protocol itself needs: they say nothing about what a server may do.
+/// Methods of the protocol itself: they do not depend on what a server may do.
 const OF_PROTOCOL: [&str; 2] = ["ping", "logging/setLevel"];
-/// How notifications are called. A request that is sent as one would be carried out, and nobody would hear of it.
+/// The prefix of notifications. A request in that form would be executed without a response.
 const NOTIFICATION: &str = "notifications/";
 
-/// What is known of a client.
+/// What is known about a client.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Client {
-    /// What it calls itself. It proves nothing.
+pub(crate) struct ClientInfo {
+    /// Its name for itself. It is not verified.
     pub(crate) name: String,
-    /// Its person can be asked through it.
+    /// Its user can be asked through it.
     pub(crate) asks: bool,
 }
 
-/// What the client says, in lines.
-pub(super) type Said = Lines<BufReader<File>>;
+/// The client's messages, as lines.
+pub(super) type ClientLines = Lines<BufReader<File>>;
 
-pub(super) fn said(input: OwnedFd) -> Said {
+pub(super) fn said(input: OwnedFd) -> ClientLines {
     Lines::new(BufReader::with_capacity(1 << 16, input.into()))
 }
 
-/// Reads to the end of what the client says, on threads of the pool.
-pub(super) fn listen(shared: &Arc<Shared>, mut said: Said) {
+/// Reads client messages to the end, on threads of the pool.
+pub(super) fn listen(shared: &Arc<ProxyState>, mut said: ClientLines) {
     loop {
         match said.next() {
             Ok(Some(Line::Whole(line))) => {
-                let Some((call, judged)) = heard(shared, line) else { continue };
+                let Some((call, judged)) = handle_message(shared, line) else { continue };
                 match judge(shared, said, call, judged) {
                     Some(ours) => said = ours,
                     None => return,
@@ -75,18 +75,23 @@ pub(super) fn listen(shared: &Arc<Shared>, mut said: Said) {
             }
         }
     }
-    shared.happens(Event::ClientEnded);
+    shared.notify(ProxyEvent::ClientEnded);
 }
 
-/// Has a call judged. `None`: another thread listens by now.
-fn judge(shared: &Arc<Shared>, said: Said, call: Call, judged: Judged) -> Option<Said> {
-    // Other methods keep their order, as they do without us.
+/// Has a call judged. `None`: another thread reads by now.
+fn judge(
+    shared: &Arc<ProxyState>,
+    said: ClientLines,
+    call: ProxiedCall,
+    judged: JudgedCall,
+) -> Option<ClientLines> {
+    // Other methods keep their order, as without a proxy.
     if call.is_method() || call.is_brief(shared) && shared.pool.could_take() {
         return judge_here(shared, said, call, &judged);
     }
     match hand_over(shared, said) {
         Ok(()) => {
-            call.carry_out(shared, &judged, None);
+            call.execute(shared, &judged, None);
             None
         }
         Err(said) => {
@@ -96,29 +101,34 @@ fn judge(shared: &Arc<Shared>, said: Said, call: Call, judged: Judged) -> Option
     }
 }
 
-/// Judges a call in less time than it takes another thread to wake up. Another one listens where it takes longer after all:
-/// somebody is asked, or nobody reads what is sent.
-fn judge_here(shared: &Arc<Shared>, said: Said, call: Call, judged: &Judged) -> Option<Said> {
+/// Judges a call in less time than waking another thread. Another thread reads where it takes longer after all:
+/// approval is needed, or a reader is slow.
+fn judge_here(
+    shared: &Arc<ProxyState>,
+    said: ClientLines,
+    call: ProxiedCall,
+    judged: &JudgedCall,
+) -> Option<ClientLines> {
     let held = Mutex::new(Some(said));
     let aside = |work: &mut dyn FnMut()| {
         let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-        // Where no thread can be made the client is not heard until it is over.
+        // Without a thread the client is not read until the call is done.
         *held = held.take().and_then(|said| hand_over(shared, said).err());
         drop(held);
         work();
     };
-    call.carry_out(shared, judged, Some(&aside));
+    call.execute(shared, judged, Some(&aside));
     held.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has another thread listen.
-fn hand_over(shared: &Arc<Shared>, said: Said) -> Result<(), Said> {
+/// Lets another thread read.
+fn hand_over(shared: &Arc<ProxyState>, said: ClientLines) -> Result<(), ClientLines> {
     let of_thread = Arc::clone(shared);
     shared.pool.hand_over(said, move |said| listen(&of_thread, said))
 }
 
-/// Understands a line, and does what it says, unless that is a call to be judged.
-fn heard(shared: &Arc<Shared>, line: Vec<u8>) -> Option<(Call, Judged)> {
+/// Parses a line and handles it, unless it is a call to be judged.
+fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) -> Option<(ProxiedCall, JudgedCall)> {
     if line.trim_ascii().is_empty() {
         return None;
     }
@@ -154,27 +164,27 @@ fn heard(shared: &Arc<Shared>, line: Vec<u8>) -> Option<(Call, Judged)> {
     None
 }
 
-/// Understands a request that is no call. `None`: it is answered or passed on; else it is to be judged like a call.
+/// Parses a request that is no call. `None`: it was answered or forwarded; otherwise it is judged like a call.
 fn request(
-    shared: &Arc<Shared>,
+    shared: &Arc<ProxyState>,
     id: &Id,
     method: &str,
     params: Option<&str>,
     line: Vec<u8>,
-) -> Option<(Call, Judged)> {
+) -> Option<(ProxiedCall, JudgedCall)> {
     let waiting = match method {
-        LIST => Waiting::List,
+        LIST => PendingKind::List,
         INITIALIZE => {
             shared.meets(met(params));
-            Waiting::Greeting
+            PendingKind::Handshake
         }
-        DISCOVER => Waiting::Greeting,
+        DISCOVER => PendingKind::Handshake,
         _ if is_disguised(method) => {
             shared.refuse(Some(id), NO_METHOD, "there is no such method");
             return None;
         }
-        _ if LATER.contains(&method) => Waiting::Later,
-        _ if OF_PROTOCOL.contains(&method) => Waiting::Plain,
+        _ if LATER.contains(&method) => PendingKind::Later,
+        _ if OF_PROTOCOL.contains(&method) => PendingKind::Plain,
         _ => return to_be_judged(shared, id, method, params, line),
     };
     if asks(shared, id, waiting) {
@@ -183,18 +193,18 @@ fn request(
     None
 }
 
-/// Whatever else a server may have is judged by its name and what it is called with.
+/// Any other method is judged by its name and parameters.
 fn to_be_judged(
-    shared: &Shared,
+    shared: &ProxyState,
     id: &Id,
     method: &str,
     params: Option<&str>,
     line: Vec<u8>,
-) -> Option<(Call, Judged)> {
-    match Call::of_method(id.clone(), line, method, params) {
+) -> Option<(ProxiedCall, JudgedCall)> {
+    match ProxiedCall::parse_method(id.clone(), line, method, params) {
         Ok(call) => {
-            let judged = Judged { gone: Arc::new(AtomicBool::new(false)), token: call.token() };
-            asks(shared, id, Waiting::Judged(judged.clone())).then_some((call, judged))
+            let judged = JudgedCall { gone: Arc::new(AtomicBool::new(false)), token: call.token() };
+            asks(shared, id, PendingKind::Judging(judged.clone())).then_some((call, judged))
         }
         Err(why) => {
             shared.refuse(Some(id), BAD_PARAMS, &format!("the request is not passed on: {why}"));
@@ -203,42 +213,47 @@ fn to_be_judged(
     }
 }
 
-/// A name that some server may take for that of a call, and that is none.
+/// A method name that a server may read as that of a call, and that is not.
 fn is_disguised(method: &str) -> bool {
     let folded = folded(method);
     let plain: String = folded.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
     plain.trim_matches('/') == CALL
 }
 
-/// Takes a request. `false`: it is not taken, and the client knows.
-fn asks(shared: &Shared, id: &Id, waiting: Waiting) -> bool {
-    match shared.requests.client_asks(id, waiting) {
+/// Registers a request. `false`: it is rejected, and the client was told.
+fn asks(shared: &ProxyState, id: &Id, waiting: PendingKind) -> bool {
+    match shared.requests.register_client_request(id, waiting) {
         Ok(()) => true,
-        Err(NotTaken::Twice) => {
-            // Under its number the answer would be taken for that of the other.
+        Err(RequestRejected::Twice) => {
+            // Under a duplicate identifier the responses would be mixed up.
             shared.refuse(None, NO_REQUEST, &format!("a request with the number {id} waits already"));
             false
         }
-        Err(NotTaken::TooMany) => {
+        Err(RequestRejected::TooMany) => {
             shared.refuse(Some(id), OURS, "too many requests wait at once: wait for some of them");
             false
         }
     }
 }
 
-/// Understands a call. `None`: it is answered, or goes on where it waits.
-fn call(shared: &Shared, id: &Id, params: Option<&str>, line: Vec<u8>) -> Option<(Call, Judged)> {
-    let call = match Call::of(id.clone(), line, params) {
+/// Parses a call. `None`: it was answered, or resumes where it was parked.
+fn call(
+    shared: &ProxyState,
+    id: &Id,
+    params: Option<&str>,
+    line: Vec<u8>,
+) -> Option<(ProxiedCall, JudgedCall)> {
+    let call = match ProxiedCall::parse(id.clone(), line, params) {
         Ok(call) => call,
         Err(why) => {
             shared.refuse(Some(id), BAD_PARAMS, &format!("the call is not passed on: {why}"));
             return None;
         }
     };
-    if let Some(asked) = call.goes_on_with(shared) {
+    if let Some(asked) = call.resumed_call(shared) {
         let client = call.client().unwrap_or_default();
-        // Where it has ended at this moment, it says so under this number.
-        if asks(shared, id, Waiting::Judged(asked.judged.clone()))
+        // A call that has ended at this moment responds under this identifier.
+        if asks(shared, id, PendingKind::Judging(asked.judged.clone()))
             && !asked.goes_on(call.answered(), id.clone(), &client)
         {
             call.no(
@@ -249,22 +264,22 @@ fn call(shared: &Shared, id: &Id, params: Option<&str>, line: Vec<u8>) -> Option
         }
         return None;
     }
-    let judged = Judged { gone: Arc::new(AtomicBool::new(false)), token: call.token() };
-    asks(shared, id, Waiting::Judged(judged.clone())).then_some((call, judged))
+    let judged = JudgedCall { gone: Arc::new(AtomicBool::new(false)), token: call.token() };
+    asks(shared, id, PendingKind::Judging(judged.clone())).then_some((call, judged))
 }
 
 /// Has a call judged once a thread is free.
-fn judge_later(shared: &Arc<Shared>, call: Call, judged: Judged) {
+fn judge_later(shared: &Arc<ProxyState>, call: ProxiedCall, judged: JudgedCall) {
     let (of_thread, id) = (Arc::clone(shared), call.id());
-    if !shared.pool.give(move || call.carry_out(&of_thread, &judged, None)) {
+    if !shared.pool.give(move || call.execute(&of_thread, &judged, None)) {
         shared.requests.is_over(&id);
         shared.refuse(Some(&id), OURS, "the call was not judged: no thread can be started");
     }
 }
 
-fn notification(shared: &Shared, method: &str, params: Option<&str>, line: Vec<u8>) {
+fn notification(shared: &ProxyState, method: &str, params: Option<&str>, line: Vec<u8>) {
     if is_disguised(method) {
-        // A call that nobody wants to know the end of: a server might carry it out.
+        // A call without an identifier: a server might execute it unseen.
         return shared.tell("a call without a number was not passed on");
     }
     if !method.starts_with(NOTIFICATION) {
@@ -274,56 +289,62 @@ fn notification(shared: &Shared, method: &str, params: Option<&str>, line: Vec<u
         && let Some(id) = params.and_then(of_request)
     {
         match shared.requests.is_over(&id) {
-            // The server has never heard of it.
-            Some(Waiting::Judged(judged)) => return judged.gone.store(true, Ordering::SeqCst),
-            Some(Waiting::Call(sent)) => {
+            // The server has never received it.
+            Some(PendingKind::Judging(judged)) => return judged.gone.store(true, Ordering::SeqCst),
+            Some(PendingKind::Call(sent)) => {
                 sent.ends_with("the client took the call back", "make it again if it is wanted");
             }
-            Some(Waiting::Plain | Waiting::Greeting | Waiting::List | Waiting::Later | Waiting::Ours(_))
+            Some(
+                PendingKind::Plain
+                | PendingKind::Handshake
+                | PendingKind::List
+                | PendingKind::Later
+                | PendingKind::Ours(_),
+            )
             | None => {}
         }
     }
     pass_on(shared, line);
 }
 
-/// Which request a notification is about.
+/// The request that a notification is about.
 pub(crate) fn of_request(params: &str) -> Option<Id> {
-    Id::of(serde_json::from_str::<Value>(params).ok()?.get("requestId")?)
+    Id::from_value(serde_json::from_str::<Value>(params).ok()?.get("requestId")?)
 }
 
-fn answer(shared: &Shared, id: &Id, result: Value, line: Vec<u8>) {
-    if let Some(asker) = shared.requests.we_are_answered(id) {
-        // Whoever asked may have given up.
+fn answer(shared: &ProxyState, id: &Id, result: Value, line: Vec<u8>) {
+    if let Some(asker) = shared.requests.take_elicitation(id) {
+        // The requester may have cancelled it.
         let _ = asker.send(result);
-    } else if shared.requests.server_is_answered(id) {
+    } else if shared.requests.take_server_request(id) {
         pass_on(shared, line);
     } else {
         shared.tell("the client answered what it was not asked");
     }
 }
 
-/// What a client says about itself in a handshake.
-fn met(params: Option<&str>) -> Client {
+/// The client's identification in a handshake.
+fn met(params: Option<&str>) -> ClientInfo {
     let said: Value = params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
-    Client::of(|at| said.get(if at == "clientCapabilities" { "capabilities" } else { at }))
+    ClientInfo::of(|at| said.get(if at == "clientCapabilities" { "capabilities" } else { at }))
 }
 
-impl Client {
-    /// What it says about itself, by the names of the newest revision.
+impl ClientInfo {
+    /// Its identification by the keys of the newest revision.
     pub(super) fn of<'a>(said: impl Fn(&str) -> Option<&'a Value>) -> Self {
         let info = |of: &str| said("clientInfo").and_then(|info| info.get(of)?.as_str()).unwrap_or_default();
         let elicitation = said("clientCapabilities").and_then(|can| can.get("elicitation"));
         Self {
             name: format!("{} {}", info("name"), info("version")),
-            // Who names no kind of form means the plain one.
+            // A client that names no kind of form supports the plain one.
             asks: elicitation.is_some_and(|kinds| kinds.get("form").is_some() || kinds.get("url").is_none()),
         }
     }
 }
 
-/// Passes a line on to the server, which may be slow: it is not waited for here, or the end of the client is missed.
-fn pass_on(shared: &Shared, line: Vec<u8>) {
+/// Forwards a line to the server, which may be slow: it is not waited for here, or the client's end would be missed.
+fn pass_on(shared: &ProxyState, line: Vec<u8>) {
     if shared.to_server.offer(line).is_err() {
-        shared.server_is_gone();
+        shared.take_all_pending();
     }
 }

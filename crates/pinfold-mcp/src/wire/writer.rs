@@ -1,7 +1,8 @@
-//! One end of a pipe that is written to. Whoever sends writes as much as the pipe takes at once; the rest is for a thread,
-//! and nobody who sends waits for a reader that has gone.
+//! A pipe writer: a sender writes as much as the pipe takes at once; a thread writes the rest, and no sender waits for
+//! a reader that is gone.
 //!
-//! The end is with whoever writes, and with the state otherwise: lines keep their order, and are never mixed.
+//! The descriptor is owned by the writing sender, and by the shared state otherwise: lines keep their order and are
+//! never interleaved.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -14,29 +15,29 @@ use pinfold::consent::Caller;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{ReadWriteFlags, pwritev2};
 
-/// Bytes that wait for a slow reader. Whoever sends more waits with them.
+/// The buffer for a slow reader, in bytes. Senders beyond it wait.
 const WAITING: usize = 16 << 20;
 
-/// Bytes that wait where nobody can wait with them: the reader has stopped reading.
+/// The buffer where senders cannot wait, in bytes: beyond it the reader counts as gone.
 const TOO_MUCH: usize = 160 << 20;
 
-/// Bytes written at once: what a pipe that can be written takes without waiting.
+/// The bytes that are written at once: what a writable pipe takes without blocking.
 /// [pipe(7)](https://man7.org/linux/man-pages/man7/pipe.7.html)
 const PIECE: usize = 4096;
 
-/// How long it is waited until it is looked again whether all is over.
+/// The interval at which the end is checked.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// What is written to.
+/// The descriptor.
 #[derive(Debug)]
-pub(crate) struct Outlet {
+pub(crate) struct LineWriter {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
-    /// `None` while somebody writes, and once it is closed.
+    /// `None` while a sender writes, and once it is closed.
     end: Option<OwnedFd>,
     lines: VecDeque<Vec<u8>>,
     bytes: usize,
@@ -46,18 +47,18 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Open,
-    /// No more is taken; what is there is written until then.
+    /// No more lines are accepted; buffered ones are written until this time.
     Closing(Instant),
-    /// Nobody reads any more, or everything is written.
+    /// The reader is gone, or everything was written.
     Closed,
 }
 
-/// Nobody reads it any more.
+/// The reader is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gone;
 
-impl Outlet {
-    /// Starts the thread that writes what has to wait. `gone` is called once, when nobody reads any more.
+impl LineWriter {
+    /// Starts the thread that writes buffered lines. `gone` is called once, when the reader is gone.
     pub(crate) fn start(end: OwnedFd, gone: impl FnOnce() + Send + 'static) -> io::Result<Arc<Self>> {
         let state = State { end: Some(end), lines: VecDeque::new(), bytes: 0, stage: Stage::Open };
         let outlet = Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() });
@@ -80,7 +81,7 @@ impl Outlet {
         self.push(state, line)
     }
 
-    /// The same for a caller who has other things to do while it waits.
+    /// Sends a line, and calls `meanwhile` while it waits.
     pub(crate) fn send_for(&self, caller: &Caller<'_>, line: Vec<u8>) -> Result<(), Gone> {
         let state = self.state();
         if state.bytes > WAITING {
@@ -90,7 +91,7 @@ impl Outlet {
         self.push(state, line)
     }
 
-    /// Sends a line without ever waiting: a reader that lets too much lie is as good as gone.
+    /// Sends a line without waiting: a reader that leaves too much unread counts as gone.
     pub(crate) fn offer(&self, line: Vec<u8>) -> Result<(), Gone> {
         let state = self.state();
         if state.bytes > TOO_MUCH {
@@ -104,7 +105,7 @@ impl Outlet {
             return Err(Gone);
         }
         line.push(b'\n');
-        // Behind lines that wait it would not be its turn.
+        // Queued lines go first, so a direct write is possible only when the queue is empty.
         let end = if state.lines.is_empty() { state.end.take() } else { None };
         match end {
             None => {
@@ -121,7 +122,7 @@ impl Outlet {
                     state.lines.push_front(rest);
                 }
                 if state.lines.is_empty() && state.stage == Stage::Open {
-                    // The thread has nothing to do.
+                    // The thread has nothing to write.
                     return Ok(());
                 }
             }
@@ -131,12 +132,12 @@ impl Outlet {
         Ok(())
     }
 
-    /// More waits than anybody lets lie who reads.
+    /// More is buffered than an active reader leaves unread.
     pub(crate) fn is_too_much(&self) -> bool {
         self.state().bytes > TOO_MUCH
     }
 
-    /// Takes no more, writes what is there for at most this long, and closes.
+    /// Accepts no more lines, writes buffered ones within a time limit, and closes.
     pub(crate) fn close(&self, within: Duration) {
         let mut state = self.state();
         if state.stage == Stage::Open {
@@ -146,7 +147,7 @@ impl Outlet {
         self.changed.notify_all();
     }
 
-    /// The same, and waits until it is closed.
+    /// Finishes, and waits until it is closed.
     pub(crate) fn finish(&self, within: Duration) {
         self.close(within);
         let over = Instant::now() + within + Duration::from_secs(1);
@@ -157,10 +158,10 @@ impl Outlet {
         }
     }
 
-    /// The thread: lines in their order, until no more will come.
+    /// The thread: writes lines in order, until there are no more.
     fn write_all(&self) -> io::Result<()> {
         while let Some((end, line)) = self.next() {
-            // On an error nobody reads any more: the end is closed.
+            // An error means that the reader is gone: the descriptor is closed.
             self.write(&end, &line)?;
             self.state().end = Some(end);
             self.changed.notify_all();
@@ -168,7 +169,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// The next line and the end to write it to, once there is one; `None` when everything is written.
+    /// The next line and the descriptor, once both are available; `None` when everything was written.
     fn next(&self) -> Option<(OwnedFd, Vec<u8>)> {
         let mut state = self.state();
         loop {
@@ -216,10 +217,10 @@ impl Outlet {
     }
 }
 
-/// Writes what can be written without waiting, and says how much that was. What is wrong with the end is noticed by the
-/// thread, which tries the rest.
+/// Writes what can be written without blocking, and returns how much. Errors are left to the thread, which writes the
+/// rest.
 fn write_at_once(end: &OwnedFd, line: &[u8]) -> usize {
-    // In one go, where the kernel has that for pipes: a reader wakes up once.
+    // In one system call, so that the reader wakes up once.
     let mut written = pwritev2(end, &[IoSlice::new(line)], AT_THE_END, ReadWriteFlags::NOWAIT).unwrap_or(0);
     while let Some(rest) = line.get(written..).filter(|rest| !rest.is_empty()) {
         match write_piece(end, rest, &Timespec::default()) {
@@ -230,10 +231,10 @@ fn write_at_once(end: &OwnedFd, line: &[u8]) -> usize {
     written
 }
 
-/// What stands for the place where an ordinary write would go on.
+/// The offset argument that means the current position.
 const AT_THE_END: u64 = u64::MAX;
 
-/// Writes a piece once it can be written, and says how long it was; 0 where that took too long.
+/// Writes a piece once the descriptor is writable, and returns its length; 0 on timeout.
 fn write_piece(end: &OwnedFd, text: &[u8], within: &Timespec) -> io::Result<usize> {
     let mut fds = [PollFd::new(end, PollFlags::OUT)];
     let written = match poll(&mut fds, Some(within)) {
@@ -258,10 +259,10 @@ mod tests {
     fn lines_of_several_senders_come_whole_and_each_in_its_order() {
         const LINES: usize = 300;
         let (reader, writer) = pipe().unwrap();
-        let outlet = Outlet::start(writer.into(), || ()).unwrap();
+        let outlet = LineWriter::start(writer.into(), || ()).unwrap();
         let of_sender = |sender: usize| {
             let outlet = Arc::clone(&outlet);
-            // Some fit into the pipe, some do not, and some are longer than it.
+            // Sizes below, at and beyond the pipe's capacity.
             let line =
                 move |number: usize| format!("{sender} {number} {}", "x".repeat(number.pow(3) % 90_000));
             thread::spawn(move || (0..LINES).for_each(|number| outlet.send(line(number).into()).unwrap()))
@@ -290,10 +291,10 @@ mod tests {
         for leaves in [true, false] {
             let (told, gone) = channel();
             let (reader, writer) = pipe().unwrap();
-            let outlet = Outlet::start(writer.into(), move || told.send(()).unwrap()).unwrap();
+            let outlet = LineWriter::start(writer.into(), move || told.send(()).unwrap()).unwrap();
             let reader = (!leaves).then_some(reader);
             for _ in 0..3 {
-                // By the second one the thread may have noticed.
+                // By the second line the thread may have noticed.
                 let _ = outlet.offer(vec![b'x'; 1 << 20]);
             }
             outlet.finish(Duration::from_millis(10));

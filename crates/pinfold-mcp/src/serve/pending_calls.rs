@@ -1,9 +1,9 @@
 //! Calls that wait for an answer between two requests of a client.
 //!
-//! Since 2026-07-28 a server asks nothing by itself: it answers that input is required, and the client makes the call
-//! again with the input and with the state that it was given. The call itself waits here meanwhile. The state names it; it
-//! is sealed with a key of this process, together with the tool and the arguments, so that nobody makes one up, answers
-//! for another call, or is let through with other arguments than those that were shown.
+//! Since 2026-07-28 a server sends no requests: it responds that input is required, and the client repeats the call
+//! with the input and the state that it was given. The call itself is parked here meanwhile. The state identifies it;
+//! it is sealed with a key of this process together with the tool and the arguments, so that it cannot be forged,
+//! replayed for another call, or used with other arguments than those that were shown.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,27 +12,27 @@ use std::time::Duration;
 use rmcp::model::{RequestStateCodec, SealOptions};
 use serde_json::{Map, Value};
 
-/// Calls that wait at one time. More are not asked about here.
+/// The most parked calls. Further ones are not asked about here.
 const MOST: usize = 64;
 
-/// How long a state is good: longer than any question waits.
+/// The validity of a state: longer than any approval request waits.
 const GOOD_FOR: Duration = Duration::from_hours(24);
 
-/// Bytes of the key.
+/// The length of the key, in bytes.
 const KEY: usize = 32;
 
-/// A call that waits for its answer.
-pub(crate) trait Waits {
-    /// Nobody waits for the answer any more: it has ended by itself.
+/// A call that can be parked.
+pub(crate) trait Parkable {
+    /// Whether the call has ended by itself.
     fn is_over(&self) -> bool;
 }
 
-/// A state that is none of ours, or is about another call.
+/// A state that this process did not issue, or that is for another call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NotOurs;
+pub(crate) struct InvalidState;
 
-/// All that wait.
-pub(crate) struct Parked<W> {
+/// All parked calls.
+pub(crate) struct PendingCalls<W> {
     inner: Mutex<Inner<W>>,
 }
 
@@ -42,17 +42,17 @@ struct Inner<W> {
     waiting: HashMap<u64, W>,
 }
 
-impl<W> Default for Parked<W> {
+impl<W> Default for PendingCalls<W> {
     fn default() -> Self {
         Self { inner: Mutex::new(Inner { codec: None, last: 0, waiting: HashMap::new() }) }
     }
 }
 
-impl<W: Waits> Parked<W> {
-    /// Lets a call wait, and gives the state by which it is found again. `Err`: it cannot wait here.
+impl<W: Parkable> PendingCalls<W> {
+    /// Parks a call, and returns the state that identifies it. `Err`: it cannot be parked.
     pub(crate) fn park(&self, about: &[u8], waiting: W) -> Result<String, Box<W>> {
         let mut inner = self.inner();
-        // Those that nobody waits for any more have ended by themselves.
+        // Calls that no longer wait have ended by themselves.
         inner.waiting.retain(|_, waiting| !waiting.is_over());
         if inner.waiting.len() >= MOST {
             return Err(Box::new(waiting));
@@ -66,19 +66,19 @@ impl<W: Waits> Parked<W> {
         Ok(state)
     }
 
-    /// The call that a state is about; `None` when it has ended meanwhile.
+    /// Takes the call of a state; `None` when it has ended meanwhile.
     ///
     /// # Errors
-    /// When the state is none of ours, or is about another call.
-    pub(crate) fn take(&self, about: &[u8], state: &str) -> Result<Option<W>, NotOurs> {
+    /// When the state is not valid for this call.
+    pub(crate) fn take(&self, about: &[u8], state: &str) -> Result<Option<W>, InvalidState> {
         let mut inner = self.inner();
         let opened = inner.codec().and_then(|codec| codec.open_with(state, about).ok());
         let number = opened.and_then(|bytes| <[u8; 8]>::try_from(bytes).ok()).map(u64::from_be_bytes);
-        let number = number.ok_or(NotOurs)?;
+        let number = number.ok_or(InvalidState)?;
         Ok(inner.waiting.remove(&number).filter(|waiting| !waiting.is_over()))
     }
 
-    /// Nobody waits any more.
+    /// Drops all parked calls.
     pub(crate) fn clear(&self) {
         let waiting = std::mem::take(&mut self.inner().waiting);
         drop(waiting);
@@ -90,7 +90,7 @@ impl<W: Waits> Parked<W> {
 }
 
 impl<W> Inner<W> {
-    /// Made when it is needed; none without random numbers.
+    /// Generated when it is first needed; `None` without randomness.
     fn codec(&mut self) -> Option<&RequestStateCodec> {
         if self.codec.is_none() {
             let mut key = [0; KEY];
@@ -101,9 +101,9 @@ impl<W> Inner<W> {
     }
 }
 
-/// What a state is bound to: the tool and its arguments, however they are written.
+/// The context that a state is bound to: the tool and its arguments, in canonical form.
 pub(crate) fn about(tool: &str, arguments: Option<&Map<String, Value>>) -> Vec<u8> {
-    // Keys in the order of their names: a client may keep another one.
+    // Keys are sorted: a client may keep another order.
     let arguments = arguments.map(|arguments| sorted(Value::Object(arguments.clone())));
     serde_json::to_vec(&(tool, arguments)).unwrap_or_default()
 }

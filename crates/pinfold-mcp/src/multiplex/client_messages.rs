@@ -1,4 +1,4 @@
-//! What the client says: to the server that it is about, or to all of them, with one answer made of theirs.
+//! Client messages: routed to the server that they are for, or sent to all with a merged response.
 
 use std::io::{BufReader, Read};
 use std::sync::atomic::Ordering;
@@ -9,35 +9,35 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::merge::greeting;
-use super::names::{Names, Whose};
-use super::{Event, OURS, Said, Shared};
+use super::names::{NameOwner, NameTable};
+use super::{JsonOutcome, MultiplexEvent, MultiplexState, OURS};
 use crate::wire::frame::{self, Id, Line, Lines, Message, with_id};
 use crate::wire::strict;
 
-/// Codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
+/// Error codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
 const NO_REQUEST: i32 = -32600;
 const BAD_PARAMS: i32 = -32602;
 
-/// More requests than any client has under way.
+/// The most client requests in flight.
 const MOST: usize = 1024;
 
-/// Pages that are asked for at most.
+/// The most pages of a list.
 const MOST_PAGES: usize = 1000;
 
-/// Reads to the end of what the client says.
-pub(super) fn listen(shared: &Arc<Shared>, input: impl Read) {
+/// Reads client messages to the end.
+pub(super) fn listen(shared: &Arc<MultiplexState>, input: impl Read) {
     let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
     while let Ok(Some(line)) = lines.next() {
         match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => {}
-            Line::Whole(line) => heard(shared, line),
+            Line::Whole(line) => handle_message(shared, line),
             Line::TooLong(id) => shared.refuse(id.as_ref(), NO_REQUEST, "the message is too long"),
         }
     }
-    shared.happens(Event::ClientEnded);
+    shared.notify(MultiplexEvent::ClientEnded);
 }
 
-fn heard(shared: &Arc<Shared>, line: Vec<u8>) {
+fn handle_message(shared: &Arc<MultiplexState>, line: Vec<u8>) {
     match frame::parse(&line) {
         Ok(Message::Request { id, method, params }) => {
             let params = params.map_or("{}", RawValue::get).to_owned();
@@ -69,7 +69,7 @@ fn heard(shared: &Arc<Shared>, line: Vec<u8>) {
     }
 }
 
-fn notification(shared: &Shared, method: &str, params: Option<&str>, line: &[u8]) {
+fn notification(shared: &MultiplexState, method: &str, params: Option<&str>, line: &[u8]) {
     if method == "notifications/cancelled" {
         let id = params.and_then(crate::proxy::of_request);
         let at = id.and_then(|id| shared.asked().client.remove(&id));
@@ -83,7 +83,7 @@ fn notification(shared: &Shared, method: &str, params: Option<&str>, line: &[u8]
     }
 }
 
-fn request(shared: &Arc<Shared>, id: &Id, method: String, params: String, line: Vec<u8>) {
+fn request(shared: &Arc<MultiplexState>, id: &Id, method: String, params: String, line: Vec<u8>) {
     let waits = {
         let asked = shared.asked();
         if asked.client.contains_key(id) {
@@ -99,11 +99,11 @@ fn request(shared: &Arc<Shared>, id: &Id, method: String, params: String, line: 
         return shared.answer(id, &Ok(json!({})));
     }
     if method == "tools/call"
-        && let Some(whose) = whose(&shared.tools, &params)
+        && let Some(whose) = owner(&shared.tools, &params)
     {
         return routed(shared, id, &method, &params, line, &whose);
     }
-    // Others are waited for: not here.
+    // This waits for servers, so it runs elsewhere.
     let (of_thread, number) = (Arc::clone(shared), id.clone());
     shared.under_way.fetch_add(1, Ordering::SeqCst);
     let spawned = thread::Builder::new().name("pinfold-hub".into()).spawn(move || {
@@ -116,7 +116,7 @@ fn request(shared: &Arc<Shared>, id: &Id, method: String, params: String, line: 
     }
 }
 
-fn answered(shared: &Shared, id: &Id, method: &str, params: &str, line: Vec<u8>) {
+fn answered(shared: &MultiplexState, id: &Id, method: &str, params: &str, line: Vec<u8>) {
     let given = match strict::parse(params) {
         Ok(given) => given,
         Err(why) => return shared.refuse(Some(id), BAD_PARAMS, &why),
@@ -137,30 +137,30 @@ fn answered(shared: &Shared, id: &Id, method: &str, params: &str, line: Vec<u8>)
             } else {
                 ("prompts/list", "prompts", &shared.prompts)
             };
-            let mut whose = self::whose(names, params);
-            // A second time where a server ended meanwhile.
+            let mut whose = self::owner(names, params);
+            // Repeated where a server has ended meanwhile.
             for _ in 0..2 {
                 if whose.is_some() {
                     break;
                 }
-                // What is its own in the newest revision goes with every request.
+                // The protocol's own fields of the newest revision belong to every request.
                 let meta = given.get("_meta").map_or_else(|| json!({}), |meta| json!({"_meta": meta}));
                 let _ = listed(shared, list, field, &meta, Some(names));
-                whose = self::whose(names, params);
+                whose = self::owner(names, params);
             }
             match whose {
                 Some(whose) => return routed(shared, id, method, params, line, &whose),
                 None => return shared.refuse(Some(id), BAD_PARAMS, "no server has anything of this name"),
             }
         }
-        // Nothing says which server is meant: the first one that knows it.
+        // Nothing names the server: the first one that accepts it.
         _ => first(shared.alive().into_iter().map(|at| shared.ask(at, method, &given))),
     };
     shared.answer(id, &said);
 }
 
 /// The first result; where there is none, the first error.
-fn first(said: impl Iterator<Item = Said>) -> Said {
+fn first(said: impl Iterator<Item = JsonOutcome>) -> JsonOutcome {
     let mut error = None;
     for said in said {
         match said {
@@ -171,9 +171,9 @@ fn first(said: impl Iterator<Item = Said>) -> Said {
     Err(error.unwrap_or_else(|| json!({"code": OURS, "message": "pinfold: there is no server left"})))
 }
 
-fn greeted(shared: &Shared, method: &str, params: &Value) -> Said {
+fn greeted(shared: &MultiplexState, method: &str, params: &Value) -> JsonOutcome {
     let said = shared.ask_all(|at| shared.ask(at, method, params));
-    // A look that one of them does not know is none of all.
+    // A discovery that one server does not support is not supported by all.
     let failed = said.iter().find_map(|(_, said)| said.as_ref().err().cloned());
     if let Some(error) =
         failed.filter(|_| method != "initialize" || said.iter().all(|(_, said)| said.is_err()))
@@ -186,14 +186,14 @@ fn greeted(shared: &Shared, method: &str, params: &Value) -> Said {
     Ok(greeting(&good))
 }
 
-/// One list of all theirs, on one page.
+/// Merges the lists of all servers, as one page.
 fn listed(
-    shared: &Shared,
+    shared: &MultiplexState,
     method: &str,
     field: &str,
     params: &Value,
-    names: Option<&Mutex<Option<Names>>>,
-) -> Said {
+    names: Option<&Mutex<Option<NameTable>>>,
+) -> JsonOutcome {
     let said = shared.ask_all(|at| pages(shared, at, method, field, params));
     let none = || first(said.iter().map(|(_, said)| said.clone()));
     let asked: Vec<usize> = said.iter().filter(|(_, said)| said.is_ok()).map(|(at, _)| *at).collect();
@@ -213,7 +213,7 @@ fn listed(
     if let Some(names) = names {
         let own = |item: &Value| item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let known: Vec<(usize, String)> = all.iter().map(|(at, item)| (*at, own(item))).collect();
-        let known = Names::of(&shared.names, &known);
+        let known = NameTable::assign(&shared.names, &known);
         all.retain_mut(|(at, item)| {
             let shown = known.shown(*at, &own(item), &shared.names);
             let is_shown = shown.is_some();
@@ -223,7 +223,7 @@ fn listed(
             is_shown
         });
         let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
-        // What has ended meanwhile has taken its names with it.
+        // A server that has ended has taken its names with it.
         *names = asked.iter().all(|at| shared.is_there(*at)).then_some(known);
     }
     if let Some(rest) = rest.as_object_mut() {
@@ -240,8 +240,8 @@ fn items_of(items: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// All pages of a server as one.
-fn pages(shared: &Shared, at: usize, method: &str, field: &str, params: &Value) -> Said {
+/// Fetches all pages of a server.
+fn pages(shared: &MultiplexState, at: usize, method: &str, field: &str, params: &Value) -> JsonOutcome {
     let mut params = params.clone();
     let mut all: Option<Value> = None;
     for _ in 0..MOST_PAGES {
@@ -264,15 +264,15 @@ fn pages(shared: &Shared, at: usize, method: &str, field: &str, params: &Value) 
     Err(json!({"code": OURS, "message": "pinfold: the list has no end"}))
 }
 
-/// Whose tool or prompt a request is about, as far as that is known.
-fn whose(names: &Mutex<Option<Names>>, params: &str) -> Option<Whose> {
+/// The owner of the tool or prompt of a request, as far as it is known.
+fn owner(names: &Mutex<Option<NameTable>>, params: &str) -> Option<NameOwner> {
     let names = names.lock().unwrap_or_else(PoisonError::into_inner);
     let params: Value = serde_json::from_str(params).ok()?;
-    names.as_ref()?.whose(params.get("name")?.as_str()?).cloned()
+    names.as_ref()?.owner(params.get("name")?.as_str()?).cloned()
 }
 
-/// Passes a request on to a server; as it came, where the server has the same name for what it is about.
-fn routed(shared: &Shared, id: &Id, method: &str, params: &str, line: Vec<u8>, whose: &Whose) {
+/// Forwards a request to a server; unchanged, where the server has the same name for its subject.
+fn routed(shared: &MultiplexState, id: &Id, method: &str, params: &str, line: Vec<u8>, whose: &NameOwner) {
     let given = match strict::parse(params) {
         Ok(given) => given,
         Err(why) => return shared.refuse(Some(id), BAD_PARAMS, &why),

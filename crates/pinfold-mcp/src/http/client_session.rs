@@ -1,5 +1,5 @@
-//! One client over HTTP: the session that it shook hands for is its own. In the newest revision there are no sessions, and
-//! whoever has the token is in one.
+//! One HTTP client: its handshake gave it a session of its own. The newest revision has no sessions, and all clients
+//! with the token share one.
 
 use std::sync::OnceLock;
 
@@ -10,25 +10,25 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::calls::Calls;
+use super::calls::CallsInFlight;
 use crate::serve::Server;
 
-/// What is told to whoever waits for a call.
+/// The error for a client that waits for a call when the server ends.
 const OVER: &str = "the server has ended, and this call with it";
 
-/// Whoever has come.
-pub(super) struct Visitor {
+/// A client.
+pub(super) struct HttpClientSession {
     common: Server,
     own: OnceLock<Server>,
-    calls: Calls,
+    calls: CallsInFlight,
 }
 
-impl Visitor {
-    pub(super) fn new(common: Server, calls: Calls) -> Self {
+impl HttpClientSession {
+    pub(super) fn new(common: Server, calls: CallsInFlight) -> Self {
         Self { common, own: OnceLock::new(), calls }
     }
 
-    /// The server that they are in.
+    /// The server that serves it.
     fn server(&self, context: &RequestContext<RoleServer>) -> &Server {
         match context.protocol_version() {
             Some(version) if version >= ProtocolVersion::NO_INITIALIZE => &self.common,
@@ -37,7 +37,7 @@ impl Visitor {
     }
 }
 
-impl ServerHandler for Visitor {
+impl ServerHandler for HttpClientSession {
     fn get_info(&self) -> ServerConfig {
         self.common.get_info()
     }

@@ -1,5 +1,4 @@
-//! What the servers say: requests under numbers of ours, since two of them may have the same, and answers to what they were
-//! asked.
+//! Server messages: requests under new identifiers, since two servers may use the same ones, and responses.
 
 use std::io::{BufReader, Read};
 use std::sync::PoisonError;
@@ -7,20 +6,20 @@ use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 
-use super::{Event, OURS, Shared};
+use super::{MultiplexEvent, MultiplexState, OURS};
 use crate::proxy::{Requests, of_request};
 use crate::wire::frame::{self, Id, Line, Lines, Message, Outcome, with_id};
 use crate::wire::strict;
 
-/// Reads to the end of what a server says.
-pub(super) fn listen(shared: &Shared, at: usize, output: impl Read) {
+/// Reads a server's messages to the end.
+pub(super) fn listen(shared: &MultiplexState, at: usize, output: impl Read) {
     let mut lines = Lines::new(BufReader::with_capacity(1 << 16, output));
     while let Ok(Some(line)) = lines.next() {
         match line {
             Line::Whole(line) => {
-                // Its proxy lets nothing else through.
+                // The server's proxy lets nothing else through.
                 if let Ok(message) = frame::parse(&line) {
-                    heard(shared, at, &line, message);
+                    handle_message(shared, at, &line, message);
                 }
             }
             Line::TooLong(id) => too_long(shared, at, id.as_ref()),
@@ -29,7 +28,7 @@ pub(super) fn listen(shared: &Shared, at: usize, output: impl Read) {
     has_ended(shared, at);
 }
 
-fn heard(shared: &Shared, at: usize, line: &[u8], message: Message<'_>) {
+fn handle_message(shared: &MultiplexState, at: usize, line: &[u8], message: Message<'_>) {
     match message {
         Message::Request { id, .. } => {
             let Some(ours) = Requests::our_id() else { return };
@@ -38,7 +37,7 @@ fn heard(shared: &Shared, at: usize, line: &[u8], message: Message<'_>) {
         }
         Message::Notification { method, params } => match method.as_str() {
             "notifications/cancelled" => {
-                if let Some(line) = params.and_then(|params| taken_back(shared, at, params.get())) {
+                if let Some(line) = params.and_then(|params| cancelled(shared, at, params.get())) {
                     let _ = shared.to_client.send(line);
                 }
             }
@@ -56,8 +55,8 @@ fn heard(shared: &Shared, at: usize, line: &[u8], message: Message<'_>) {
     }
 }
 
-/// An answer that is too long for us too, such as one that became longer without its secrets.
-fn too_long(shared: &Shared, at: usize, id: Option<&Id>) {
+/// Handles a response that is too long, for instance after redaction.
+fn too_long(shared: &MultiplexState, at: usize, id: Option<&Id>) {
     let Some(id) = id else { return };
     let mut asked = shared.asked();
     if asked.client.get(id) == Some(&at) {
@@ -65,13 +64,13 @@ fn too_long(shared: &Shared, at: usize, id: Option<&Id>) {
         drop(asked);
         shared.refuse(Some(id), OURS, "the answer of the server is too long");
     } else if asked.ours.get(id).is_some_and(|(of, _)| *of == at) {
-        // Whoever waits is woken by the end of what they wait at.
+        // Waiters are woken when their channel is dropped.
         asked.ours.remove(id);
     }
 }
 
-/// A server takes back what it asked: the client knows it under our number.
-fn taken_back(shared: &Shared, at: usize, params: &str) -> Option<Vec<u8>> {
+/// Cancels a request of a server, which the client knows under the new identifier.
+fn cancelled(shared: &MultiplexState, at: usize, params: &str) -> Option<Vec<u8>> {
     let its = of_request(params)?;
     let mut asked = shared.asked();
     let ours =
@@ -84,7 +83,7 @@ fn taken_back(shared: &Shared, at: usize, params: &str) -> Option<Vec<u8>> {
     Some(format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#).into_bytes())
 }
 
-fn answered(shared: &Shared, at: usize, id: &Id, outcome: Outcome<'_>, line: &[u8]) {
+fn answered(shared: &MultiplexState, at: usize, id: &Id, outcome: Outcome<'_>, line: &[u8]) {
     let mut asked = shared.asked();
     if asked.client.get(id) == Some(&at) {
         asked.client.remove(id);
@@ -95,7 +94,7 @@ fn answered(shared: &Shared, at: usize, id: &Id, outcome: Outcome<'_>, line: &[u
     {
         drop(asked);
         let parsed = |text: &str| strict::parse(text).unwrap_or_default();
-        // Whoever asked may have given up.
+        // The requester may have cancelled it.
         let _ = asker.send(match outcome {
             Outcome::Result(result) => Ok(parsed(result.get())),
             Outcome::Error(error) => Err(parsed(error.get())),
@@ -103,14 +102,14 @@ fn answered(shared: &Shared, at: usize, id: &Id, outcome: Outcome<'_>, line: &[u
     }
 }
 
-/// Whoever waits for it is told; the others go on.
-fn has_ended(shared: &Shared, at: usize) {
+/// Tells waiters that a server has ended; the others continue.
+fn has_ended(shared: &MultiplexState, at: usize) {
     let waiting: Vec<Id> = {
         let mut asked = shared.asked();
         if let Some(server) = shared.servers.get(at) {
             server.ended.store(true, Ordering::SeqCst);
         }
-        // Those who wait are woken by the end of what they wait at.
+        // Waiters are woken when their channel is dropped.
         asked.ours.retain(|_, (of, _)| *of != at);
         asked.servers.retain(|_, (of, _)| *of != at);
         let waiting = asked.client.iter().filter(|(_, of)| **of == at).map(|(id, _)| id.clone()).collect();
@@ -121,5 +120,5 @@ fn has_ended(shared: &Shared, at: usize) {
         shared.refuse(Some(id), OURS, "the server has ended");
     }
     *shared.tools.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    shared.happens(Event::ServerEnded);
+    shared.notify(MultiplexEvent::ServerEnded);
 }

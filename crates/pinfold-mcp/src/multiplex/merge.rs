@@ -1,15 +1,15 @@
-//! One answer from those of several servers.
+//! Merging the results of several servers.
 
 use serde_json::{Map, Value, json};
 
-/// What several servers say about themselves at a handshake, or when they are looked at.
+/// Merges what servers report about themselves at a handshake or in `server/discover`.
 pub(super) fn greeting(said: &[(&str, Value)]) -> Value {
     let mut merged = Map::new();
     for (_, said) in said {
         for (name, value) in said.as_object().into_iter().flatten() {
             match (name.as_str(), merged.get_mut(name)) {
                 ("instructions" | "serverInfo", _) => {}
-                // The oldest of them is what all understand.
+                // The oldest revision is the one that all support.
                 ("protocolVersion", Some(Value::String(so_far))) => {
                     if let Some(version) = value.as_str().filter(|version| *version < so_far.as_str()) {
                         version.clone_into(so_far);
@@ -34,7 +34,7 @@ pub(super) fn greeting(said: &[(&str, Value)]) -> Value {
     Value::Object(merged)
 }
 
-/// What one of them can, all can.
+/// Merges capabilities: what one server has, the merged one has.
 fn widen(so_far: &mut Value, more: &Value) {
     match (so_far, more) {
         (Value::Object(so_far), Value::Object(more)) => {

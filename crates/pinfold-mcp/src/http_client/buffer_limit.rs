@@ -1,33 +1,33 @@
-//! How much of what a server says is held at one time, over all requests: it may answer many of them at length at once.
+//! A limit for buffered server data over all requests: a server may answer many at length at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that are held at most.
+/// The most buffered bytes.
 const MOST: usize = 160 << 20;
 
-/// What is held for everybody.
+/// The buffered bytes of all requests.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Held(Arc<AtomicUsize>);
+pub(super) struct BufferLimit(Arc<AtomicUsize>);
 
-/// What is held for one request; given back at its end.
+/// The share of one request, returned when it is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
-    all: Held,
+pub(super) struct BufferShare {
+    all: BufferLimit,
     mine: usize,
 }
 
-impl Held {
-    pub(super) fn share(&self) -> Share {
-        Share { all: self.clone(), mine: 0 }
+impl BufferLimit {
+    pub(super) fn share(&self) -> BufferShare {
+        BufferShare { all: self.clone(), mine: 0 }
     }
 }
 
-impl Share {
-    /// Notes that so much is held for this one.
+impl BufferShare {
+    /// Updates the share of this request.
     ///
     /// # Errors
-    /// When it is too much, with what is held for the others.
+    /// When the total exceeds the limit.
     pub(super) fn is_now(&mut self, bytes: usize) -> Result<(), &'static str> {
         let all = &self.all.0;
         if bytes >= self.mine {
@@ -44,7 +44,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for BufferShare {
     fn drop(&mut self) {
         self.all.0.fetch_sub(self.mine, Ordering::Relaxed);
     }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn all_together_hold_so_much_and_no_more() {
-        let held = Held::default();
+        let held = BufferLimit::default();
         let (mut one, mut other) = (held.share(), held.share());
         assert!(one.is_now(MOST - 10).is_ok());
         assert!(other.is_now(11).is_err() && other.is_now(10).is_ok());

@@ -1,12 +1,13 @@
-//! Several servers as one: each stands behind a proxy of its own, which judges, remembers and scrubs; here it is only told
-//! which of them is meant.
+//! Multiplexing: several servers as one. Each is behind a proxy of its own, which judges, remembers and redacts; this
+//! part routes.
 //!
-//! A name that two servers have gets the server in front, for both. An answer counts only from the server that was asked.
+//! A name that two servers have is prefixed with the server's name, for both. A response counts only from the server
+//! that was asked.
 
+mod client_messages;
 mod merge;
 mod names;
-mod of_client;
-mod of_servers;
+mod server_messages;
 
 use std::collections::HashMap;
 use std::io;
@@ -22,84 +23,84 @@ use serde_json::{Value, json};
 
 use crate::proxy::{BEYOND, GRACE, Requests};
 use crate::wire::frame::Id;
-use crate::wire::outlet::Outlet;
-use names::Names;
+use crate::wire::writer::LineWriter;
+use names::NameTable;
 
-/// How long servers have for an answer that is put together from all of theirs: some are fetched before they start.
+/// The time limit for servers whose results are merged: some are downloaded before they start.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How long what is left may take to be written.
+/// The time limit for writing what is buffered at the end.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// The code of errors of our own.
+/// The error code of errors of this proxy.
 const OURS: i32 = -32000;
 
 /// One of several servers.
-pub struct Member {
-    /// What it is called.
+pub struct MultiplexedServer {
+    /// Its name.
     pub name: String,
-    /// What starts its proxy.
+    /// The command of its proxy.
     pub command: Command,
 }
 
-struct Server {
-    to: Arc<Outlet>,
+struct RunningServer {
+    to: Arc<LineWriter>,
     ended: AtomicBool,
 }
 
-struct Shared {
+struct MultiplexState {
     names: Vec<String>,
-    servers: Vec<Server>,
-    to_client: Arc<Outlet>,
-    /// Who waits for a server is in here before its end is, or not at all.
-    asked: Mutex<Asked>,
-    tools: Mutex<Option<Names>>,
-    prompts: Mutex<Option<Names>>,
-    /// Requests of the client that are on no way yet.
+    servers: Vec<RunningServer>,
+    to_client: Arc<LineWriter>,
+    /// A waiter is registered before the server's end is recorded, or not at all.
+    asked: Mutex<PendingRequests>,
+    tools: Mutex<Option<NameTable>>,
+    prompts: Mutex<Option<NameTable>>,
+    /// Client requests that are not routed yet.
     under_way: AtomicUsize,
-    events: Sender<Event>,
+    events: Sender<MultiplexEvent>,
 }
 
-/// Who has asked whom, and still waits.
+/// Pending requests, and who made them.
 #[derive(Default)]
-struct Asked {
-    /// What the client asked one server.
+struct PendingRequests {
+    /// The client's requests to one server.
     client: HashMap<Id, usize>,
-    /// What we asked a server.
-    ours: HashMap<Id, (usize, Sender<Said>)>,
-    /// What a server asked the client: under our number, and under its own.
+    /// Requests of this proxy to a server.
+    ours: HashMap<Id, (usize, Sender<JsonOutcome>)>,
+    /// Requests of servers to the client: under a new identifier, and the server's own.
     servers: HashMap<Id, (usize, Id)>,
 }
 
 /// A result, or an error.
-type Said = Result<Value, Value>;
+type JsonOutcome = Result<Value, Value>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
+enum MultiplexEvent {
     ClientEnded,
     ServerEnded,
 }
 
-/// Stands between the client at standard input and output and several servers. Returns when the client has ended, or all
-/// of them have: `true` where it was the client.
+/// Connects the client at standard input and output to several servers. Returns when the client has ended (`true`), or
+/// all servers have.
 ///
 /// # Errors
 /// When one of them cannot be started.
-pub fn hub(members: Vec<Member>) -> Result<bool, String> {
+pub fn multiplex(members: Vec<MultiplexedServer>) -> Result<bool, String> {
     let failed = |e: io::Error| format!("the servers cannot be started: {e}");
     let (events, happened) = channel();
     let output = io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
     let input = io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
     let (mut names, mut servers, mut children, mut outputs) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for Member { name, mut command } in members {
+    for MultiplexedServer { name, mut command } in members {
         let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn();
         let mut child = started.map_err(failed)?;
         let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("a server has no streams".to_owned());
         };
-        servers.push(Server {
-            to: Outlet::start(to.into(), || ()).map_err(failed)?,
+        servers.push(RunningServer {
+            to: LineWriter::start(to.into(), || ()).map_err(failed)?,
             ended: AtomicBool::new(false),
         });
         names.push(name);
@@ -107,10 +108,11 @@ pub fn hub(members: Vec<Member>) -> Result<bool, String> {
         outputs.push(from);
     }
     let gone = events.clone();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(MultiplexState {
         names,
         servers,
-        to_client: Outlet::start(output, move || _ = gone.send(Event::ClientEnded)).map_err(failed)?,
+        to_client: LineWriter::start(output, move || _ = gone.send(MultiplexEvent::ClientEnded))
+            .map_err(failed)?,
         asked: Mutex::default(),
         tools: Mutex::default(),
         prompts: Mutex::default(),
@@ -119,19 +121,19 @@ pub fn hub(members: Vec<Member>) -> Result<bool, String> {
     });
     for (at, output) in outputs.into_iter().enumerate() {
         let shared = Arc::clone(&shared);
-        start(move || of_servers::listen(&shared, at, output))?;
+        start(move || server_messages::listen(&shared, at, output))?;
     }
     let of_client = Arc::clone(&shared);
-    start(move || of_client::listen(&of_client, std::fs::File::from(input)))?;
+    start(move || client_messages::listen(&of_client, std::fs::File::from(input)))?;
     let by_client = loop {
         match happened.recv() {
-            Ok(Event::ServerEnded) if !shared.all_have_ended() => {}
-            Ok(Event::ServerEnded) => break false,
-            // Not as long as we hold a sender.
-            Ok(Event::ClientEnded) | Err(_) => break true,
+            Ok(MultiplexEvent::ServerEnded) if !shared.all_have_ended() => {}
+            Ok(MultiplexEvent::ServerEnded) => break false,
+            // The channel must not be held open by this sender.
+            Ok(MultiplexEvent::ClientEnded) | Err(_) => break true,
         }
     };
-    // What the client said last still finds its way.
+    // The client's last messages are still routed.
     let until = Instant::now() + BEYOND;
     while shared.under_way.load(Ordering::SeqCst) > 0 && Instant::now() < until {
         thread::sleep(Duration::from_millis(5));
@@ -140,7 +142,7 @@ pub fn hub(members: Vec<Member>) -> Result<bool, String> {
         server.to.close(GRACE);
     }
     end(&mut children);
-    // What they said last is still on its way.
+    // The servers' last messages are still routed.
     let until = Instant::now() + BEYOND;
     while !shared.all_have_ended() && Instant::now() < until {
         thread::sleep(Duration::from_millis(5));
@@ -154,7 +156,7 @@ fn start(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     named.spawn(work).map(drop).map_err(|e| format!("no thread can be started: {e}"))
 }
 
-/// Waits for the ends of proxies whose input has ended, and ends them where that takes longer than they may take.
+/// Waits for proxies whose input has ended, and kills those that take too long.
 fn end(children: &mut [Child]) {
     let until = Instant::now() + GRACE + BEYOND + BEYOND + FLUSH;
     for child in children {
@@ -166,8 +168,8 @@ fn end(children: &mut [Child]) {
     }
 }
 
-impl Shared {
-    fn asked(&self) -> MutexGuard<'_, Asked> {
+impl MultiplexState {
+    fn asked(&self) -> MutexGuard<'_, PendingRequests> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -175,7 +177,7 @@ impl Shared {
         self.alive().is_empty()
     }
 
-    /// Those that are still there.
+    /// The servers that are still running.
     fn alive(&self) -> Vec<usize> {
         (0..self.servers.len()).filter(|at| self.is_there(*at)).collect()
     }
@@ -184,8 +186,8 @@ impl Shared {
         self.servers.get(at).is_some_and(|server| !server.ended.load(Ordering::SeqCst))
     }
 
-    /// Notes that somebody waits for a server. `false`: it has ended, and nobody would be told.
-    fn waits(&self, at: usize, wait: impl FnOnce(&mut Asked)) -> bool {
+    /// Registers a waiter for a server. `false`: the server has ended and could not wake it.
+    fn waits(&self, at: usize, wait: impl FnOnce(&mut PendingRequests)) -> bool {
         let mut asked = self.asked();
         let is_there = self.is_there(at);
         if is_there {
@@ -194,13 +196,13 @@ impl Shared {
         is_there
     }
 
-    /// Sends a line to a server. `false`: it is gone.
+    /// Sends a line to a server. `false`: the server is gone.
     fn to_server(&self, at: usize, line: Vec<u8>) -> bool {
         self.servers.get(at).is_some_and(|server| server.to.offer(line).is_ok())
     }
 
-    /// Asks a server something of our own, and waits for the answer.
-    fn ask(&self, at: usize, method: &str, params: &Value) -> Said {
+    /// Sends a request of this proxy to a server, and waits for the response.
+    fn ask(&self, at: usize, method: &str, params: &Value) -> JsonOutcome {
         let ended = || json!({"code": OURS, "message": "pinfold: the server has ended"});
         let id = Requests::our_id().ok_or_else(ended)?;
         let (answer, said) = channel();
@@ -218,8 +220,8 @@ impl Shared {
         })
     }
 
-    /// Asks all of them at once.
-    fn ask_all(&self, ask: impl Fn(usize) -> Said + Sync) -> Vec<(usize, Said)> {
+    /// Sends a request to all servers in parallel.
+    fn ask_all(&self, ask: impl Fn(usize) -> JsonOutcome + Sync) -> Vec<(usize, JsonOutcome)> {
         let servers = self.alive();
         thread::scope(|scope| {
             let ask = &ask;
@@ -229,7 +231,7 @@ impl Shared {
         })
     }
 
-    fn answer(&self, id: &Id, said: &Said) {
+    fn answer(&self, id: &Id, said: &JsonOutcome) {
         let (field, value) = match said {
             Ok(result) => ("result", result),
             Err(error) => ("error", error),
@@ -238,18 +240,18 @@ impl Shared {
         let _ = self.to_client.send(line.into_bytes());
     }
 
-    /// Answers a request of the client with an error; without a number, where none can be told.
+    /// Answers a client request with an error; without an identifier, where none is known.
     fn refuse(&self, id: Option<&Id>, code: i32, why: &str) {
         let id = id.map_or_else(|| "null".to_owned(), ToString::to_string);
         let message = Value::from(format!("pinfold: {why}"));
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#);
         if self.to_client.offer(line.into_bytes()).is_err() {
-            self.happens(Event::ClientEnded);
+            self.notify(MultiplexEvent::ClientEnded);
         }
     }
 
-    fn happens(&self, event: Event) {
-        // Nobody listens any more once it is all over.
+    fn notify(&self, event: MultiplexEvent) {
+        // At the end the channel has no receiver any more.
         let _ = self.events.send(event);
     }
 }

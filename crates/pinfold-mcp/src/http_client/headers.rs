@@ -1,4 +1,4 @@
-//! What is said above a message: the session, the revision, and what the newest one repeats for those on the way.
+//! Request headers: the session, the protocol version, and what the newest revision repeats for intermediaries.
 
 use std::collections::HashMap;
 
@@ -7,48 +7,48 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-/// The header of a session.
+/// The session header.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The header of the revision.
+/// The protocol version header.
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Where a stream goes on.
+/// The header to resume an event stream.
 pub(super) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// How headers begin that repeat an argument.
+/// The prefix of headers that repeat an argument.
 const PARAM: &str = "mcp-param-";
-/// How a schema says that an argument is repeated.
+/// The schema keyword for repeated arguments.
 const REPEATED: &str = "x-mcp-header";
-/// How values stand in a header that cannot stand there as they are.
+/// The encoding of values that are not valid in a header.
 const PACKED: (&str, &str) = ("=?base64?", "?=");
-/// More tools than any server has.
+/// The most tools of a server.
 const MOST_TOOLS: usize = 10_000;
 
-/// Headers that are ours to say.
+/// Headers that only this client sets.
 pub(super) const OURS: [HeaderName; 5] = [SESSION, VERSION, LAST_EVENT, METHOD, NAME];
 
-/// What all requests have in common, and what is known of the server.
+/// The common headers of all requests, and what is known about the server.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
-    /// What the person says.
+pub(super) struct RequestHeaders {
+    /// The user's headers.
     pub(super) said: HeaderMap,
     pub(super) session: Option<HeaderValue>,
-    /// The revision that was agreed on.
+    /// The negotiated protocol version.
     pub(super) version: Option<HeaderValue>,
-    /// Of tools: arguments that are repeated above, each with its header.
-    repeated: HashMap<String, Repeated>,
+    /// By tool: repeated arguments, each with its header.
+    repeated: HashMap<String, RepeatedHeaders>,
 }
 
-/// What of a tool's arguments is repeated above, or why nobody can call it.
-type Repeated = Result<Vec<(Vec<String>, HeaderName)>, &'static str>;
+/// The repeated arguments of a tool, or why it cannot be called.
+type RepeatedHeaders = Result<Vec<(Vec<String>, HeaderName)>, &'static str>;
 
-impl Heads {
-    /// With what the person says.
-    pub(super) fn with(said: HeaderMap) -> Self {
+impl RequestHeaders {
+    /// Creates headers with those of the user.
+    pub(super) fn new(said: HeaderMap) -> Self {
         Self { said, ..Self::default() }
     }
 
-    /// Above everything.
+    /// The headers of every request.
     pub(super) fn plain(&self) -> HeaderMap {
         let mut heads = self.said.clone();
         heads.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -61,11 +61,15 @@ impl Heads {
         heads
     }
 
-    /// Above a message; of the newest revision, where it says so.
+    /// The headers of a message; in the newest revision with its repeated parts.
     ///
     /// # Errors
-    /// Why it cannot be said.
-    pub(super) fn above(&self, method: &str, params: Option<&Value>) -> Result<HeaderMap, &'static str> {
+    /// Why it cannot be sent.
+    pub(super) fn for_message(
+        &self,
+        method: &str,
+        params: Option<&Value>,
+    ) -> Result<HeaderMap, &'static str> {
         let mut heads = self.plain();
         let Some(version) = newest(params) else { return Ok(heads) };
         heads.remove(SESSION);
@@ -97,7 +101,7 @@ impl Heads {
         Ok(heads)
     }
 
-    /// Learns from a list of tools which arguments are repeated.
+    /// Learns from a tool list which arguments are repeated.
     pub(super) fn learn(&mut self, result: &Value) {
         for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
@@ -112,12 +116,12 @@ impl Heads {
     }
 }
 
-/// The revision that a message of the newest kind names.
+/// The revision of a message of the newest kind.
 pub(super) fn newest(params: Option<&Value>) -> Option<&str> {
     params?.pointer("/_meta/io.modelcontextprotocol~1protocolVersion")?.as_str()
 }
 
-/// What a request is about, as those on the way may read it.
+/// The subject of a request, for intermediaries.
 fn about<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",
@@ -128,7 +132,7 @@ fn about<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     params?.get(field)?.as_str()
 }
 
-/// All that a schema says is repeated. What cannot be, or would stand for two things, leaves nothing that can be said.
+/// The repeated arguments of a schema. One that is invalid or ambiguous makes the tool uncallable.
 fn collect(
     properties: Option<&Value>,
     path: &mut Vec<String>,
@@ -154,7 +158,7 @@ fn collect(
     Ok(())
 }
 
-/// A value as it can stand in a header.
+/// Encodes a value for a header.
 fn packed(text: &str) -> String {
     let (begin, end) = PACKED;
     let plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
@@ -171,7 +175,8 @@ mod tests {
 
     #[test]
     fn the_newest_revision_repeats_above_what_the_message_says() {
-        let mut heads = Heads { session: Some(HeaderValue::from_static("s")), ..Heads::default() };
+        let mut heads =
+            RequestHeaders { session: Some(HeaderValue::from_static("s")), ..RequestHeaders::default() };
         heads.learn(&json!({"tools": [{"name": "t", "inputSchema": {"properties": {
             "region": {"type": "string", "x-mcp-header": "Region"},
             "deep": {"properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
@@ -179,14 +184,14 @@ mod tests {
         }}}]}));
         let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
         let params = json!({"name": "t", "arguments": {"region": " é", "deep": {"n": 5}, "other": "x"}, "_meta": meta});
-        let above = heads.above("tools/call", Some(&params)).unwrap();
+        let above = heads.for_message("tools/call", Some(&params)).unwrap();
         let said = |name: &str| above.get(name).map(|value| value.to_str().unwrap());
         assert_eq!(said("mcp-method"), Some("tools/call"));
         assert_eq!(said("mcp-name"), Some("t"));
         assert_eq!(said("mcp-protocol-version"), Some("2026-07-28"));
         assert_eq!((said("mcp-param-region"), said("mcp-param-n")), (Some("=?base64?IMOp?="), Some("5")));
         assert_eq!((said("mcp-session-id"), said("mcp-param-other")), (None, None));
-        let older = heads.above("tools/call", Some(&json!({"name": "t"}))).unwrap();
+        let older = heads.for_message("tools/call", Some(&json!({"name": "t"}))).unwrap();
         assert!(older.get("mcp-method").is_none() && older.get("mcp-session-id").is_some());
     }
 
@@ -207,14 +212,15 @@ mod tests {
                 "two arguments",
             ),
         ] {
-            let mut heads = Heads::default();
+            let mut heads = RequestHeaders::default();
             heads.learn(
                 &json!({"tools": [{"name": "t", "inputSchema": {"properties": properties}}, {"name": "u"}]}),
             );
             let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
-            let of = |tool: &str| heads.above("tools/call", Some(&json!({"name": tool, "_meta": meta})));
+            let of =
+                |tool: &str| heads.for_message("tools/call", Some(&json!({"name": tool, "_meta": meta})));
             assert!(of("t").unwrap_err().contains(why), "{properties}");
-            assert!(of("u").is_ok() && heads.above("tools/call", Some(&json!({"name": "t"}))).is_ok());
+            assert!(of("u").is_ok() && heads.for_message("tools/call", Some(&json!({"name": "t"}))).is_ok());
         }
     }
 }

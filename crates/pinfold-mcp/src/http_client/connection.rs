@@ -1,4 +1,4 @@
-//! One server over HTTP: what is posted, and what becomes of the answers.
+//! One server over HTTP: posts messages, and handles the responses.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,76 +20,76 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-use super::heads::{Heads, LAST_EVENT, SESSION, newest};
-use super::held::{Held, Share};
-use super::words::{SHOWN, no_answer, tell, unsent};
+use super::buffer_limit::{BufferLimit, BufferShare};
+use super::errors::{SHOWN, send_error, tell, unexpected_response};
+use super::headers::{LAST_EVENT, RequestHeaders, SESSION, newest};
 use super::{failed, too_long};
 use crate::proxy::of_request;
 use crate::wire::frame::{self, Id, LONGEST, Message, Outcome};
 
-/// How long a server may take to say that it has heard what needs no answer.
+/// The time limit for accepting a message that needs no response.
 const HEARD: Duration = Duration::from_secs(30);
 
-/// How long it is waited before a stream that broke off is asked for again, and how often.
+/// The delay before a broken event stream is resumed, and the number of attempts.
 const AGAIN: Duration = Duration::from_secs(1);
 const TIMES: u32 = 5;
 
-/// Where the same host may say that it is to be asked instead, one after the other.
+/// The most redirects within the same host.
 const MOST_MOVES: usize = 3;
 
-pub(super) struct Talk {
+pub(super) struct ServerConnection {
     exchange: OriginClient,
     login: Option<RefreshableLogin>,
-    heads: Mutex<Heads>,
-    /// Path and query; another one, where the server says that it has moved.
+    heads: Mutex<RequestHeaders>,
+    /// Path and query; another one after a redirect.
     target: Mutex<String>,
-    underway: Mutex<HashMap<Id, Underway>>,
-    held: Held,
-    out: Sender<Said>,
+    underway: Mutex<HashMap<Id, PendingPost>>,
+    held: BufferLimit,
+    out: Sender<QueuedLine>,
     changed: Notify,
-    /// The server does not know the session any more.
+    /// The server has dropped the session.
     is_forgotten: AtomicBool,
     gone: Notify,
 }
 
-/// A request that waits for its answer.
-struct Underway {
+/// A request that waits for its response.
+struct PendingPost {
     task: AbortHandle,
-    /// Whoever hangs up takes it back.
+    /// Closing the connection cancels it.
     is_newest: bool,
 }
 
-/// What is to be learned from an answer.
+/// What is learned from a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Learns {
+enum LearnsFrom {
     Nothing,
     Version,
     Tools,
 }
 
-/// A line, and who wants to know that it was written.
-type Said = (Vec<u8>, oneshot::Sender<()>);
+/// A line, and a channel that reports when it was written.
+type QueuedLine = (Vec<u8>, oneshot::Sender<()>);
 
-/// Writes whole lines to standard output, until nobody reads them.
-async fn write(mut lines: Receiver<Said>) {
+/// Writes whole lines to standard output, until the reader is gone.
+async fn write(mut lines: Receiver<QueuedLine>) {
     let mut out = tokio::io::stdout();
     while let Some((mut line, done)) = lines.recv().await {
         line.push(b'\n');
         if out.write_all(&line).await.is_err() || out.flush().await.is_err() {
             return;
         }
-        // Whoever said it may have been broken off.
+        // The sender may have been cancelled.
         let _ = done.send(());
     }
 }
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each use leaves it whole.
+    // A panic cannot leave it half changed.
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Talk {
-    /// Within a runtime, which writes what is said.
+impl ServerConnection {
+    /// Creates a client within a runtime, which writes its lines.
     pub(super) fn new(exchange: OriginClient, said: HeaderMap, login: Option<RefreshableLogin>) -> Self {
         let (out, lines) = mpsc::channel(1);
         tokio::spawn(write(lines));
@@ -97,9 +97,9 @@ impl Talk {
             target: Mutex::new(exchange.url().target().to_owned()),
             exchange,
             login,
-            heads: Mutex::new(Heads::with(said)),
+            heads: Mutex::new(RequestHeaders::new(said)),
             underway: Mutex::default(),
-            held: Held::default(),
+            held: BufferLimit::default(),
             out,
             changed: Notify::new(),
             is_forgotten: AtomicBool::new(false),
@@ -107,66 +107,68 @@ impl Talk {
         }
     }
 
-    /// Nobody reads what is answered any more, or nothing is answered any more.
+    /// Waits until the reader is gone, or no more is written.
     pub(super) async fn gone(&self) {
         self.gone.notified().await;
     }
 
     /// Sends a line.
-    pub(super) async fn heard(self: &Arc<Self>, line: Vec<u8>) {
+    pub(super) async fn handle_message(self: &Arc<Self>, line: Vec<u8>) {
         match frame::parse(&line) {
             Ok(Message::Request { id, method, params }) => {
                 let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
-                let heads = locked(&self.heads).above(&method, params.as_ref());
+                let heads = locked(&self.heads).for_message(&method, params.as_ref());
                 let heads = match heads {
                     Ok(heads) => heads,
                     Err(why) => {
-                        return self.says(failed(&id, &format!("this tool is not called: {why}"))).await;
+                        return self
+                            .write_line(failed(&id, &format!("this tool is not called: {why}")))
+                            .await;
                     }
                 };
                 let learns = match &*method {
-                    "initialize" => Learns::Version,
-                    "tools/list" => Learns::Tools,
-                    _ => Learns::Nothing,
+                    "initialize" => LearnsFrom::Version,
+                    "tools/list" => LearnsFrom::Tools,
+                    _ => LearnsFrom::Nothing,
                 };
                 let is_newest = newest(params.as_ref()).is_some();
                 self.asks(id, line, heads, learns, is_newest).await;
             }
             Ok(Message::Notification { method, params }) => {
                 let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
-                if method == "notifications/cancelled" && self.hangs_up(params.as_ref()) {
+                if method == "notifications/cancelled" && self.cancel(params.as_ref()) {
                     return;
                 }
-                let heads = locked(&self.heads).above(&method, params.as_ref());
+                let heads = locked(&self.heads).for_message(&method, params.as_ref());
                 match heads {
                     Ok(heads) => self.tells(line, heads).await,
                     Err(why) => tell(&format!("a message was not sent: {why}")),
                 }
                 if method == "notifications/initialized" {
                     let talk = Arc::clone(self);
-                    tokio::spawn(async move { talk.listens().await });
+                    tokio::spawn(async move { talk.forward_server_messages().await });
                 }
             }
             Ok(Message::Answer { .. }) => {
                 let heads = locked(&self.heads).plain();
                 self.tells(line, heads).await;
             }
-            // Whoever stands before this passes on no such thing.
+            // The proxy in front forwards no such message.
             Err(malformed) => tell(&format!("a message was not sent: {}", malformed.why)),
         }
     }
 
     pub(super) async fn too_long(&self, id: Option<Id>) {
         if let Some(id) = id {
-            self.says(too_long(&id)).await;
+            self.write_line(too_long(&id)).await;
         }
     }
 
-    /// Waits for what was asked, and ends the session.
+    /// Waits for pending requests, and ends the session.
     pub(super) async fn ends(&self) {
         while !locked(&self.underway).is_empty() {
             let changed = self.changed.notified();
-            // Once more, now that nothing is missed.
+            // Checked once more, after registration for the wakeup.
             if locked(&self.underway).is_empty() {
                 break;
             }
@@ -174,7 +176,7 @@ impl Talk {
         }
         let heads = locked(&self.heads).plain();
         if heads.contains_key(SESSION) {
-            // A server that keeps no sessions need not know.
+            // A server without sessions may not know this method.
             let _ = self.send(&Method::DELETE, &heads, Bytes::new()).await;
         }
     }
@@ -184,26 +186,26 @@ impl Talk {
         id: Id,
         line: Vec<u8>,
         heads: HeaderMap,
-        learns: Learns,
+        learns: LearnsFrom,
         is_newest: bool,
     ) {
         let (talk, about) = (Arc::clone(self), id.clone());
         let answered = tokio::spawn(async move {
             if let Err(why) = talk.answers(&about, line, heads, learns).await {
-                talk.says(failed(&about, &why)).await;
+                talk.write_line(failed(&about, &why)).await;
             }
             talk.is_over(&about);
             if talk.is_forgotten.load(Ordering::Relaxed) {
-                // Whoever starts this anew begins another session.
+                // The parent starts a new session by starting this process again.
                 talk.gone.notify_one();
             }
         });
-        locked(&self.underway).insert(id.clone(), Underway { task: answered.abort_handle(), is_newest });
+        locked(&self.underway).insert(id.clone(), PendingPost { task: answered.abort_handle(), is_newest });
         if answered.is_finished() {
             self.is_over(&id);
         }
-        if learns == Learns::Version {
-            // What comes next is said in the session that this begins.
+        if learns == LearnsFrom::Version {
+            // Later messages belong to the session that this response begins.
             let _ = answered.await;
         }
     }
@@ -213,8 +215,8 @@ impl Talk {
         self.changed.notify_waiters();
     }
 
-    /// A request is taken back. `true`: to hang up says that already.
-    fn hangs_up(&self, params: Option<&Value>) -> bool {
+    /// Cancels a request. `true`: closing the connection says so already.
+    fn cancel(&self, params: Option<&Value>) -> bool {
         let id = params.and_then(|params| of_request(&params.to_string()));
         let Some(underway) = id.and_then(|id| locked(&self.underway).remove(&id)) else { return false };
         underway.task.abort();
@@ -222,7 +224,7 @@ impl Talk {
         underway.is_newest
     }
 
-    /// Posts what needs no answer.
+    /// Posts a message that needs no response.
     async fn tells(&self, line: Vec<u8>, heads: HeaderMap) {
         let sent = timeout(HEARD, self.send(&Method::POST, &heads, line.into())).await;
         match sent {
@@ -233,54 +235,66 @@ impl Talk {
         }
     }
 
-    /// Posts a request, and passes on what comes until it is answered.
-    async fn answers(&self, id: &Id, line: Vec<u8>, heads: HeaderMap, learns: Learns) -> Result<(), String> {
+    /// Posts a request, and forwards messages until it is answered.
+    async fn answers(
+        &self,
+        id: &Id,
+        line: Vec<u8>,
+        heads: HeaderMap,
+        learns: LearnsFrom,
+    ) -> Result<(), String> {
         let answer = self.send(&Method::POST, &heads, line.into()).await?;
         let status = answer.status();
-        if learns == Learns::Version
+        if learns == LearnsFrom::Version
             && let Some(session) = answer.headers().get(SESSION)
         {
             locked(&self.heads).session = Some(session.clone());
         }
         if status.is_success() && is(&answer, "text/event-stream") {
-            return self.follows(Some(id), answer, &heads, learns).await;
+            return self.forward_events(Some(id), answer, &heads, learns).await;
         }
-        // Held until it was passed on.
+        // The share is held until the message was forwarded.
         let mut share = self.held.share();
         let hint = self.hint(&answer);
         if !status.is_success() && !is(&answer, "application/json") {
             let said = body(answer, SHOWN, &mut share).await.unwrap_or_default();
-            return Err(self.no_answer(status, hint, &heads, &said));
+            return Err(self.unexpected_response(status, hint, &heads, &said));
         }
         let line = on_one_line(body(answer, LONGEST, &mut share).await?);
         match frame::parse(&line) {
             Ok(Message::Answer { id: about, .. }) if about == *id => self.passes(line, learns).await,
-            _ => return Err(self.no_answer(status, hint, &heads, &line)),
+            _ => return Err(self.unexpected_response(status, hint, &heads, &line)),
         }
         Ok(())
     }
 
-    /// What to do about an answer that is none.
+    /// What the user can do about an error response.
     fn hint(&self, answer: &Response<Incoming>) -> Option<String> {
         let server = self.exchange.url().to_string();
         challenge_hint(answer.status(), answer.headers(), &server, self.login.as_ref())
     }
 
-    /// What is told where there is no answer.
-    fn no_answer(&self, status: StatusCode, hint: Option<String>, heads: &HeaderMap, said: &[u8]) -> String {
+    /// The error message for a missing response.
+    fn unexpected_response(
+        &self,
+        status: StatusCode,
+        hint: Option<String>,
+        heads: &HeaderMap,
+        said: &[u8],
+    ) -> String {
         if status == StatusCode::NOT_FOUND && heads.contains_key(SESSION) {
             self.is_forgotten.store(true, Ordering::Relaxed);
         }
-        no_answer(status, hint, said)
+        unexpected_response(status, hint, said)
     }
 
-    /// Passes on a stream of events until the request is answered; without one, as long as it goes on.
-    async fn follows(
+    /// Forwards an event stream until the request is answered; without a request, to its end.
+    async fn forward_events(
         &self,
         id: Option<&Id>,
         mut answer: Response<Incoming>,
         heads: &HeaderMap,
-        learns: Learns,
+        learns: LearnsFrom,
     ) -> Result<(), String> {
         let (mut events, mut share) = (EventParser::default(), self.held.share());
         let mut left = TIMES;
@@ -293,13 +307,13 @@ impl Talk {
                 for line in whole {
                     let line = on_one_line(line);
                     let is_it = matches!(frame::parse(&line), Ok(Message::Answer { id: about, .. }) if Some(&about) == id);
-                    self.passes(line, if is_it { learns } else { Learns::Nothing }).await;
+                    self.passes(line, if is_it { learns } else { LearnsFrom::Nothing }).await;
                     if is_it {
                         return Ok(());
                     }
                 }
             }
-            // It broke off. Where the server says how it goes on, it is asked for the rest.
+            // The stream broke. It is resumed where the server gave an event identifier.
             let at = events.last_id().and_then(|last| HeaderValue::from_str(last).ok());
             let (Some(at), true) = (at, left > 0) else { return Err("the server hung up".to_owned()) };
             left -= 1;
@@ -311,12 +325,12 @@ impl Talk {
         }
     }
 
-    /// Hears what the server says by itself, as long as it does.
-    async fn listens(&self) {
+    /// Forwards the server's own messages, as long as it sends any.
+    async fn forward_server_messages(&self) {
         let heads = locked(&self.heads).plain();
-        // Many servers have no such stream, and those who have one end it when they like.
+        // Many servers have no such stream, and others end it at any time.
         while let Ok(answer) = self.stream(heads.clone()).await {
-            let _ = self.follows(None, answer, &heads, Learns::Nothing).await;
+            let _ = self.forward_events(None, answer, &heads, LearnsFrom::Nothing).await;
             sleep(AGAIN).await;
         }
     }
@@ -328,56 +342,56 @@ impl Talk {
         if answer.status().is_success() && is(&answer, "text/event-stream") {
             return Ok(answer);
         }
-        Err(no_answer(answer.status(), self.hint(&answer), b""))
+        Err(unexpected_response(answer.status(), self.hint(&answer), b""))
     }
 
-    async fn passes(&self, line: Vec<u8>, learns: Learns) {
-        if learns != Learns::Nothing
+    async fn passes(&self, line: Vec<u8>, learns: LearnsFrom) {
+        if learns != LearnsFrom::Nothing
             && let Ok(Message::Answer { outcome: Outcome::Result(result), .. }) = frame::parse(&line)
             && let Ok(result) = serde_json::from_str::<Value>(result.get())
         {
             let mut heads = locked(&self.heads);
             let version = result.get("protocolVersion").and_then(Value::as_str);
             match (learns, version.and_then(|version| HeaderValue::from_str(version).ok())) {
-                (Learns::Version, version) => heads.version = version,
-                (Learns::Tools, _) => heads.learn(&result),
-                (Learns::Nothing, _) => {}
+                (LearnsFrom::Version, version) => heads.version = version,
+                (LearnsFrom::Tools, _) => heads.learn(&result),
+                (LearnsFrom::Nothing, _) => {}
             }
         }
-        self.says(line).await;
+        self.write_line(line).await;
     }
 
-    /// Says a line to whoever started this. Waits while they are slow; whoever waits may be broken off, the line is not.
-    async fn says(&self, line: Vec<u8>) {
+    /// Writes a line. Waits while the reader is slow; the sender may be cancelled, the line is not.
+    async fn write_line(&self, line: Vec<u8>) {
         let (done, written) = oneshot::channel();
         if self.out.send((line, done)).await.is_err() || written.await.is_err() {
             self.gone.notify_one();
         }
     }
 
-    /// Sends something, with the login where there is one; once more where that had to be renewed.
+    /// Sends a request with the login, if there is one; again after a refresh of the token.
     async fn send(
         &self,
         method: &Method,
         heads: &HeaderMap,
         body: Bytes,
     ) -> Result<Response<Incoming>, String> {
-        let Some(login) = &self.login else { return self.sends(method, heads, &body).await };
+        let Some(login) = &self.login else { return self.send_once(method, heads, &body).await };
         let mut heads = heads.clone();
         let word = login.authorization_header().await.map_err(|why| why.to_string())?;
         heads.insert(AUTHORIZATION, word.clone());
-        let answer = self.sends(method, &heads, &body).await?;
+        let answer = self.send_once(method, &heads, &body).await?;
         if answer.status() != StatusCode::UNAUTHORIZED
             || !login.handle_rejection(&word).await.map_err(|why| why.to_string())?
         {
             return Ok(answer);
         }
         heads.insert(AUTHORIZATION, login.authorization_header().await.map_err(|why| why.to_string())?);
-        self.sends(method, &heads, &body).await
+        self.send_once(method, &heads, &body).await
     }
 
-    /// Sends something, also to another path of the same host where it says so.
-    async fn sends(
+    /// Sends a request, and follows redirects within the same host.
+    async fn send_once(
         &self,
         method: &Method,
         heads: &HeaderMap,
@@ -386,7 +400,7 @@ impl Talk {
         for _ in 0..=MOST_MOVES {
             let target = locked(&self.target).clone();
             let sent = self.exchange.send(method, &target, heads, body).await;
-            let answer = sent.map_err(|why| unsent(&why))?;
+            let answer = sent.map_err(|why| send_error(&why))?;
             let moved =
                 matches!(answer.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
             if !moved && !answer.status().is_redirection() {
@@ -404,7 +418,7 @@ impl Talk {
         Err("the server leads in circles".to_owned())
     }
 
-    /// The path of an address, if it is one of this host.
+    /// The path of a URL, if it is on this host.
     fn same_host(&self, to: &str) -> Option<String> {
         let url = self.exchange.url();
         let origin = format!("{}://{}", url.scheme().as_str(), url.authority());
@@ -418,8 +432,8 @@ fn is(answer: &Response<Incoming>, kind: &str) -> bool {
     said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind)
 }
 
-/// All of an answer, or so much of it as is looked at.
-async fn body(answer: Response<Incoming>, most: usize, share: &mut Share) -> Result<Vec<u8>, String> {
+/// Reads a response, up to the limit.
+async fn body(answer: Response<Incoming>, most: usize, share: &mut BufferShare) -> Result<Vec<u8>, String> {
     let mut body = answer.into_body();
     let mut all = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -438,7 +452,7 @@ async fn body(answer: Response<Incoming>, most: usize, share: &mut Share) -> Res
     Ok(all)
 }
 
-/// JSON that was written on several lines: within texts a line feed cannot stand.
+/// Joins JSON that was written on several lines: a string cannot have a line feed.
 fn on_one_line(mut json: Vec<u8>) -> Vec<u8> {
     json.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
     json

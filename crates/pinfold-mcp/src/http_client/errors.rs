@@ -1,4 +1,4 @@
-//! What is said where there is no answer.
+//! Error messages for missing responses.
 
 use std::io::{self, Write as _};
 
@@ -7,13 +7,13 @@ use pinfold_egress::{FetchError, HostMismatch};
 use pinfold_render::visible;
 use serde_json::Value;
 
-/// The longest part of what is no answer that is told.
+/// The most bytes of an unexpected response that are shown.
 pub(super) const SHOWN: usize = 200;
 
 const FORGOTTEN: &str = "it has forgotten the session, or is elsewhere";
 
-/// The server answered something else. `hint`: what to do about it.
-pub(super) fn no_answer(status: StatusCode, hint: Option<String>, said: &[u8]) -> String {
+/// The message for an unexpected response. `hint`: what the user can do.
+pub(super) fn unexpected_response(status: StatusCode, hint: Option<String>, said: &[u8]) -> String {
     let known = (status == StatusCode::NOT_FOUND).then(|| FORGOTTEN.to_owned());
     let hint = hint.or(known).map(|hint| format!(" ({hint})")).unwrap_or_default();
     let message = serde_json::from_slice::<Value>(said).ok();
@@ -24,8 +24,8 @@ pub(super) fn no_answer(status: StatusCode, hint: Option<String>, said: &[u8]) -
     format!("the server answered {status}{hint}: {}", visible(text.trim()))
 }
 
-/// A request did not get there.
-pub(super) fn unsent(why: &FetchError) -> String {
+/// The message for a request that was not sent.
+pub(super) fn send_error(why: &FetchError) -> String {
     match why {
         FetchError::Refused(HostMismatch::NearAddress(address, near)) => {
             format!("the host leads to {address}, and {}; name that address if it is meant", near.why())
@@ -39,7 +39,7 @@ pub(super) fn unsent(why: &FetchError) -> String {
     }
 }
 
-/// Says on standard error what whoever started this should know.
+/// Prints a message to standard error, for the parent.
 pub(super) fn tell(what: &str) {
     let _ = io::stderr().write_all(format!("{}\n", visible(what)).as_bytes());
 }

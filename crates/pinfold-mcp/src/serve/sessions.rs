@@ -1,4 +1,4 @@
-//! The sessions that are open: one for each folder and kind of client, opened with its first call.
+//! The open sessions: one for each folder and kind of client, opened with its first call.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -7,51 +7,51 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pinfold::Session;
 use pinfold_tools::Attended;
 
-use super::{Opened, Opener, Wish};
+use super::{OpenedSession, SessionOpener, SessionRequest};
 
-/// More sessions than any client needs: each time its roots change there is another.
+/// The most sessions: each change of a client's roots opens another one.
 const MOST: usize = 32;
 
 /// An open session.
-pub(crate) struct Room {
+pub(crate) struct OpenSession {
     attended: Attended,
     follow: Box<dyn Fn(&Session) + Send + Sync>,
     /// Dropped last.
     _span: Box<dyn Any + Send + Sync>,
 }
 
-impl Room {
+impl OpenSession {
     /// The session, as it is.
     pub(crate) fn attended(&self) -> &Attended {
         &self.attended
     }
 
-    /// The session, with rules as they are now.
+    /// The session, with the current rules.
     pub(crate) fn now(&self) -> &Attended {
         (self.follow)(self.attended.session());
         &self.attended
     }
 }
 
-/// All of them.
-pub(crate) struct Rooms {
-    opener: Arc<dyn Opener>,
-    open: Mutex<BTreeMap<(usize, Wish), Arc<Room>>>,
+/// All sessions.
+pub(crate) struct Sessions {
+    opener: Arc<dyn SessionOpener>,
+    open: Mutex<BTreeMap<(usize, SessionRequest), Arc<OpenSession>>>,
 }
 
-impl Rooms {
-    pub(crate) fn new(opener: Arc<dyn Opener>) -> Self {
+impl Sessions {
+    pub(crate) fn new(opener: Arc<dyn SessionOpener>) -> Self {
         Self { opener, open: Mutex::default() }
     }
 
-    /// The session for a call, if it is open and nothing has to be waited for.
-    pub(crate) fn known(&self, folder: usize, wish: &Wish) -> Option<Arc<Room>> {
+    /// The session for a call, if it is open and can be used without waiting.
+    pub(crate) fn known(&self, folder: usize, wish: &SessionRequest) -> Option<Arc<OpenSession>> {
         self.open.try_lock().ok()?.get(&(folder, wish.clone())).map(Arc::clone)
     }
 
-    /// The session for a call, opened if it is the first.
-    pub(crate) fn enter(&self, folder: usize, wish: Wish) -> Result<Arc<Room>, String> {
-        // Held while it opens: of calls that come at once one opens.
+    /// The session for a call, opened by the first one.
+    pub(crate) fn enter(&self, folder: usize, wish: SessionRequest) -> Result<Arc<OpenSession>, String> {
+        // The lock is held while it opens: of concurrent calls one opens it.
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(room) = open.get(&(folder, wish.clone())) {
             return Ok(Arc::clone(room));
@@ -59,13 +59,13 @@ impl Rooms {
         if open.len() >= MOST {
             return Err(format!("there are {MOST} sessions already: start the server anew"));
         }
-        let Opened { session, follow, span } = self.opener.open(folder, &wish)?;
-        let room = Arc::new(Room { attended: Attended::begin(session), follow, _span: span });
+        let OpenedSession { session, follow, span } = self.opener.open(folder, &wish)?;
+        let room = Arc::new(OpenSession { attended: Attended::begin(session), follow, _span: span });
         open.insert((folder, wish), Arc::clone(&room));
         Ok(room)
     }
 
-    /// Closes those that nobody is in; the others close with their last call.
+    /// Closes sessions without calls; the others close with their last call.
     pub(crate) fn close(&self) {
         let open = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
         drop(open);

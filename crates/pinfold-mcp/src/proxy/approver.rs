@@ -1,5 +1,5 @@
-//! The person behind the client, asked by a request of our own between those that pass through, or by the answer to the call
-//! where a revision has no such requests.
+//! The user behind the client as an approver: by an elicitation request between forwarded messages, or by the response
+//! to the call in revisions without server requests.
 
 use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,78 +10,78 @@ use jiff::Timestamp;
 use pinfold::consent::{Approver, Caller, Heard, Request};
 use serde_json::{Value, json};
 
-use super::Shared;
-use super::calls::Call;
-use super::of_client::Client;
-use super::requests::{Judged, Requests};
-use crate::form::{Form, Said};
-use crate::serve::Waits;
+use super::ProxyState;
+use super::calls::ProxiedCall;
+use super::client_messages::ClientInfo;
+use super::requests::{JudgedCall, Requests};
+use crate::form::{ElicitationForm, FormResult};
+use crate::serve::Parkable;
 use crate::wire::frame::Id;
 
-/// How often it is looked whether a question still has to be asked.
+/// The interval at which it is checked whether approval is still needed.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The name of our one question in what a client answers.
+/// The name of the one form in a client's response.
 pub(super) const QUESTION: &str = "consent";
 
 /// Asks through the client.
-pub(super) struct Asks<'a> {
-    pub(super) shared: &'a Shared,
-    pub(super) client: &'a Client,
-    pub(super) call: &'a Call,
-    pub(super) judged: &'a Judged,
+pub(super) struct ElicitationApprover<'a> {
+    pub(super) shared: &'a ProxyState,
+    pub(super) client: &'a ClientInfo,
+    pub(super) call: &'a ProxiedCall,
+    pub(super) judged: &'a JudgedCall,
 }
 
-impl fmt::Debug for Asks<'_> {
+impl fmt::Debug for ElicitationApprover<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Asks")
     }
 }
 
-/// A call whose client has been told that input is required.
-pub(super) struct Asked {
-    form: Form,
-    /// Shared with the call: it can be taken back under its next number too.
-    pub(super) judged: Judged,
-    /// Where the answer goes, with the number of the request that it came with.
-    answer: Sender<(Said, Id)>,
-    /// Whether anybody waits for it.
+/// A call whose client was told that input is required.
+pub(super) struct ParkedForm {
+    form: ElicitationForm,
+    /// Shared with the call: it can be cancelled under its next identifier too.
+    pub(super) judged: JudgedCall,
+    /// The channel for the answer, with the identifier of the request that it came with.
+    answer: Sender<(FormResult, Id)>,
+    /// Whether the call still waits.
     waits: Weak<()>,
 }
 
-impl Waits for Asked {
+impl Parkable for ParkedForm {
     fn is_over(&self) -> bool {
         self.waits.strong_count() == 0
     }
 }
 
-impl Asked {
-    /// The call is made again, with or without an answer. `false`: nobody waits for it any more.
-    pub(super) fn goes_on(self, answer: Option<&Value>, id: Id, client: &Client) -> bool {
+impl ParkedForm {
+    /// The call was repeated, with or without an answer. `false`: it no longer waits.
+    pub(super) fn goes_on(self, answer: Option<&Value>, id: Id, client: &ClientInfo) -> bool {
         let said = answer.map(|answer| self.form.read(answer, &client.name));
-        let said = said.unwrap_or(Said::Nothing("the client sent no answer"));
+        let said = said.unwrap_or(FormResult::Nothing("the client sent no answer"));
         self.answer.send((said, id)).is_ok()
     }
 }
 
-impl Approver for Asks<'_> {
+impl Approver for ElicitationApprover<'_> {
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        let Some(form) = Form::of(request) else {
+        let Some(form) = ElicitationForm::for_request(request) else {
             return Heard::Nobody("it is too long for a form of the client".to_owned());
         };
-        let waits = Patience { request, still_asked };
+        let waits = WaitConditions { request, still_asked };
         if self.call.is_newest() { self.by_answer(form, &waits) } else { self.by_request(&form, &waits) }
     }
 }
 
-/// What is looked at while nobody answers.
-struct Patience<'a> {
+/// The conditions that end the wait.
+struct WaitConditions<'a> {
     request: &'a Request,
     still_asked: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Patience<'_> {
-    /// What somebody says, or why nobody is waited for any more.
+impl WaitConditions<'_> {
+    /// Waits for an answer, or returns why there is none.
     fn on<T>(&self, answer: &Receiver<T>) -> Result<T, Heard> {
         loop {
             match answer.recv_timeout(LOOK) {
@@ -101,21 +101,21 @@ fn nobody(why: &str) -> Heard {
     Heard::Nobody(why.to_owned())
 }
 
-fn heard(said: Said) -> Heard {
+fn heard(said: FormResult) -> Heard {
     match said {
-        Said::Answer(answer) => Heard::Answer(answer),
-        Said::Nothing(why) => nobody(why),
+        FormResult::Answer(answer) => Heard::Answer(answer),
+        FormResult::Nothing(why) => nobody(why),
     }
 }
 
-impl Asks<'_> {
-    fn by_request(&self, form: &Form, waits: &Patience<'_>) -> Heard {
+impl ElicitationApprover<'_> {
+    fn by_request(&self, form: &ElicitationForm, waits: &WaitConditions<'_>) -> Heard {
         let shared = self.shared;
         let Some(id) = Requests::our_id() else {
             return nobody("there are no random numbers for a question");
         };
         let (answer, said) = channel();
-        shared.requests.we_ask(&id, answer);
+        shared.requests.register_elicitation(&id, answer);
         let params = form.params();
         let asked =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{params}}}"#);
@@ -123,21 +123,21 @@ impl Asks<'_> {
             return nobody("the client is gone");
         }
         let result = waits.on(&said);
-        if shared.requests.we_are_answered(&id).is_some() {
+        if shared.requests.take_elicitation(&id).is_some() {
             let over = format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"it need not be answered any more"}}}}"#
             );
-            // A client that is gone shows nothing any more.
+            // A client that is gone shows no form any more.
             let _ = shared.to_client.send(over.into_bytes());
         }
         result.map_or_else(|over| over, |result| heard(form.read(&result, &self.client.name)))
     }
 
-    fn by_answer(&self, form: Form, waits: &Patience<'_>) -> Heard {
+    fn by_answer(&self, form: ElicitationForm, waits: &WaitConditions<'_>) -> Heard {
         let params = form.params();
         let (answer, said) = channel();
         let alive = Arc::new(());
-        let asked = Asked { form, judged: self.judged.clone(), answer, waits: Arc::downgrade(&alive) };
+        let asked = ParkedForm { form, judged: self.judged.clone(), answer, waits: Arc::downgrade(&alive) };
         let Ok(state) = self.shared.parked.park(&self.call.about(), asked) else {
             return nobody("too many questions wait for the client");
         };
@@ -153,7 +153,7 @@ impl Asks<'_> {
         drop(alive);
         match result {
             Ok((said, id)) => {
-                self.call.goes_on_as(id);
+                self.call.resume_as(id);
                 heard(said)
             }
             Err(over) => over,

@@ -1,12 +1,12 @@
-//! What a server answers, without its secrets.
+//! Redaction of a server's results.
 
 use pinfold_scrub::Scrubber;
 use serde_json::Value;
 
-/// Fields that hold pictures, sound and files as base64, in which nothing can be looked for.
+/// Fields with pictures, sound and files in base64, which are not searched.
 const ENCODED: [&str; 2] = ["data", "blob"];
 
-/// Takes secrets out of a result or an error. `false`: there were none.
+/// Redacts a result or an error. `false`: there was nothing to redact.
 pub(crate) fn clean(answer: &mut Value) -> bool {
     let mut aside = Vec::new();
     set_aside(answer, &mut aside);
@@ -16,7 +16,7 @@ pub(crate) fn clean(answer: &mut Value) -> bool {
     !found.is_empty()
 }
 
-/// The pieces of a result: of a call, of a resource, of the messages of a prompt.
+/// The content of a result: of a call, a resource, or the messages of a prompt.
 fn pieces(answer: &mut Value) -> Vec<&mut Value> {
     let mut pieces = Vec::new();
     for (field, value) in answer.as_object_mut().into_iter().flatten() {
@@ -30,7 +30,7 @@ fn pieces(answer: &mut Value) -> Vec<&mut Value> {
     pieces
 }
 
-/// Where base64 stands in a piece: in itself, or in the resource that it embeds.
+/// The base64 of a content item: in itself, or in its embedded resource.
 fn encoded(piece: &mut Value) -> Option<&mut String> {
     let is_embedding = piece.get("type").and_then(Value::as_str) == Some("resource");
     let holder = if is_embedding { piece.get_mut("resource")? } else { piece };
@@ -44,7 +44,7 @@ fn encoded(piece: &mut Value) -> Option<&mut String> {
 fn set_aside(answer: &mut Value, aside: &mut Vec<String>) {
     for text in pieces(answer).into_iter().filter_map(encoded) {
         let is_encoded = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=-_".contains(&b));
-        // Its place stays, so that it is found again.
+        // The key stays, so that the field is restored at its place.
         aside.push(if is_encoded { std::mem::take(text) } else { String::new() });
     }
 }
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// In pieces, so that no scanner takes this file for a leak.
+    /// In pieces, so that no secret scanner reports this file.
     fn secret() -> String {
         ["ghp_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].concat()
     }

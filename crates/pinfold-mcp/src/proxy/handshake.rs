@@ -1,4 +1,4 @@
-//! The words of a handshake: what a server says about itself is pinned as what it says about its tools is.
+//! The texts of a handshake: what a server says about itself is pinned, like its tools.
 
 use std::io;
 
@@ -6,31 +6,31 @@ use pinfold_render::visible;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::Shared;
+use super::ProxyState;
 use super::definitions::Definition;
 use crate::wire::frame::{Id, spliced};
 use crate::wire::strict;
 
-/// Fields of the protocol, which say what is spoken and what a server can. All others are words.
+/// Protocol fields: versions and capabilities. All other fields are text.
 const OF_PROTOCOL: [&str; 6] =
     ["protocolVersion", "supportedVersions", "capabilities", "resultType", "ttlMs", "cacheScope"];
 
-/// Where the words for the model are.
+/// The field with instructions for the model.
 const INSTRUCTIONS: &str = "instructions";
 
-/// Where a server says who it is: at its handshake, and in the newest revision beside every result.
+/// The fields that identify a server: in its handshake, and in the newest revision in every result.
 const SERVER: &str = "serverInfo";
 const META: &str = "_meta";
 const SERVER_BESIDE: &str = "io.modelcontextprotocol/serverInfo";
 
-/// What changes with every release of a server.
+/// The field that changes with every release of a server.
 const RELEASE: &str = "version";
 
-/// A field of an object of the result: the names that lead to the object, and its own.
-type Place<'a> = (&'a [&'a str], &'a str);
+/// A field of an object of the result: the keys that lead to the object, and its own.
+type FieldPath<'a> = (&'a [&'a str], &'a str);
 
-/// The server has answered a handshake.
-pub(crate) fn greeted(shared: &Shared, id: &Id, line: &[u8], result: &RawValue) {
+/// Handles the response to a handshake.
+pub(crate) fn greeted(shared: &ProxyState, id: &Id, line: &[u8], result: &RawValue) {
     let mut greeting = match strict::parse(result.get()) {
         Ok(greeting @ Value::Object(_)) => greeting,
         Ok(_) => return shared.not_understood(id, "it is no object"),
@@ -51,7 +51,7 @@ pub(crate) fn greeted(shared: &Shared, id: &Id, line: &[u8], result: &RawValue) 
     }
 }
 
-/// Takes out the words that are not known, and names their places.
+/// Removes texts that are not pinned, and returns their paths.
 fn withhold(
     greeting: &mut Value,
     server: &str,
@@ -64,7 +64,7 @@ fn withhold(
         for name in names.iter().filter(|name| unknown.contains(&shown((place, name.as_str())))) {
             match name.as_str() {
                 INSTRUCTIONS if place.is_empty() => _ = holder.insert(name.clone(), CHANGED.into()),
-                // No client does without it.
+                // No client works without this field.
                 "name" if is_server(place) => _ = holder.insert(name.clone(), server.into()),
                 _ => _ = holder.remove(name),
             }
@@ -73,18 +73,18 @@ fn withhold(
     Ok(unknown)
 }
 
-/// What stands in the place of instructions that nobody has said yes to.
+/// Replaces instructions that are not approved.
 const CHANGED: &str = "[pinfold: the instructions of this server have changed since it was first used here, so they are \
                        not shown.]";
 
-/// The objects that hold words.
+/// The objects that have texts.
 const HOLDERS: [&[&str]; 4] = [&[], &[SERVER], &[META], &[META, SERVER_BESIDE]];
 
 fn is_server(place: &[&str]) -> bool {
     place.last().is_some_and(|last| [SERVER, SERVER_BESIDE].contains(last))
 }
 
-/// All words, by their places.
+/// All texts, by their paths.
 fn words(greeting: &Value) -> Vec<(String, Definition)> {
     let mut words = Vec::new();
     for place in HOLDERS {
@@ -95,7 +95,7 @@ fn words(greeting: &Value) -> Vec<(String, Definition)> {
     words
 }
 
-fn is_word((place, name): Place<'_>, value: &Value) -> bool {
+fn is_word((place, name): FieldPath<'_>, value: &Value) -> bool {
     let is_looked_into =
         value.is_object() && HOLDERS.iter().any(|holder| **holder == [place, &[name]].concat());
     let is_plain = match place {
@@ -105,8 +105,8 @@ fn is_word((place, name): Place<'_>, value: &Value) -> bool {
     !is_looked_into && !is_plain
 }
 
-/// A place in one text. The server is the same wherever it says who it is.
-fn shown((place, name): Place<'_>) -> String {
+/// A path as one string. The server's identification has the same path wherever it occurs.
+fn shown((place, name): FieldPath<'_>) -> String {
     match place {
         [] => name.to_owned(),
         place if is_server(place) => format!("{SERVER}.{name}"),
@@ -136,7 +136,7 @@ mod tests {
         })
     }
 
-    /// What a client sees of a second handshake.
+    /// The client's view of a repeated handshake.
     fn second(change: &dyn Fn(&mut Value)) -> Value {
         let mut pins = Pins::default();
         assert!(withhold(&mut first(), "m", |words| pins.greeting(words)).unwrap().is_empty());
@@ -195,7 +195,7 @@ mod tests {
             &|now| now["serverInfo"]["version"] = "2".into(),
             &|now| now["capabilities"] = json!({"prompts": {}}),
             &|now| _ = now.as_object_mut().unwrap().remove("instructions"),
-            // The other handshake, of the newest revision.
+            // The discovery of the newest revision.
             &|now| {
                 let server = now.as_object_mut().unwrap().remove("serverInfo");
                 now["_meta"] = json!({"io.modelcontextprotocol/serverInfo": server});

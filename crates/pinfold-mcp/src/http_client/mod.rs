@@ -1,12 +1,12 @@
-//! A server that is reached over HTTP, as one that is spoken to in lines: what a proxy starts in place of a server.
+//! An MCP client over streamable HTTP, as a process that speaks lines: a proxy starts it in place of a server.
 //!
-//! Lines come in and are posted as they are; what is answered, in one piece or as a stream of events, goes out as lines.
-//! Nothing is judged here: that was done by whoever stands before it, and where the host may lead by its map.
+//! Lines are posted unchanged; responses, single or as event streams, are written as lines. The proxy in front judges,
+//! and the address policy decides where the host may resolve to.
 
-mod heads;
-mod held;
-mod talk;
-mod words;
+mod buffer_limit;
+mod connection;
+mod errors;
+mod headers;
 
 use std::io::{self, BufReader};
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use pinfold_login::RefreshableLogin;
 use tokio::sync::mpsc::{self, Sender};
 
 use crate::wire::frame::{Id, LONGEST, Line, Lines};
-use talk::Talk;
+use connection::ServerConnection;
 
-/// Lines that may wait while one is being sent.
+/// Lines that may queue while one is sent.
 const AHEAD: usize = 16;
 
-/// How long what was asked is waited for when nobody asks any more: less than whoever started this waits for its end.
+/// The time for which responses are awaited after the end of input: less than the parent waits for the end.
 const REST: Duration = Duration::from_secs(3);
 
-/// Whether a person may say this header: not those that say how a message is to be read, or whose it is.
-pub fn may_be_said(name: &HeaderName) -> bool {
+/// Whether a user may set a header: not those of message framing or of this client.
+pub fn is_settable_header(name: &HeaderName) -> bool {
     use hyper::header as h;
     const READING: [HeaderName; 8] = [
         h::HOST,
@@ -40,24 +40,28 @@ pub fn may_be_said(name: &HeaderName) -> bool {
         h::ACCEPT_ENCODING,
         h::UPGRADE,
     ];
-    !READING.contains(name) && !heads::OURS.contains(name)
+    !READING.contains(name) && !headers::OURS.contains(name)
 }
 
-/// Stands for a server that is reached over HTTP, on standard input and output, until the input ends. `said`: what is said
-/// above each request; `login`: the person's there.
+/// Connects standard input and output to a server over HTTP, until the input ends. `headers`: added to each request;
+/// `login`: the user's login there.
 ///
 /// # Errors
 /// When the streams cannot be used.
-pub fn reach(exchange: OriginClient, said: HeaderMap, login: Option<RefreshableLogin>) -> io::Result<()> {
+pub fn run_http_client(
+    exchange: OriginClient,
+    said: HeaderMap,
+    login: Option<RefreshableLogin>,
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (to, mut lines) = mpsc::channel(AHEAD);
     thread::Builder::new().name("pinfold-lines".into()).spawn(move || listen(&to))?;
     runtime.block_on(async {
-        let talk = Arc::new(Talk::new(exchange, said, login));
+        let talk = Arc::new(ServerConnection::new(exchange, said, login));
         loop {
             tokio::select! {
                 line = lines.recv() => match line {
-                    Some(Line::Whole(line)) => talk.heard(line).await,
+                    Some(Line::Whole(line)) => talk.handle_message(line).await,
                     Some(Line::TooLong(id)) => talk.too_long(id).await,
                     None => break,
                 },
@@ -66,12 +70,12 @@ pub fn reach(exchange: OriginClient, said: HeaderMap, login: Option<RefreshableL
         }
         let _ = tokio::time::timeout(REST, talk.ends()).await;
     });
-    // A write to somebody who does not read is not waited for.
+    // A write to a client that does not read is not waited for.
     runtime.shutdown_background();
     Ok(())
 }
 
-/// Reads to the end of what is said.
+/// Reads the input to its end.
 fn listen(to: &Sender<Line>) {
     let mut lines = Lines::new(BufReader::with_capacity(1 << 16, io::stdin()));
     loop {
@@ -87,12 +91,12 @@ fn listen(to: &Sender<Line>) {
     }
 }
 
-/// Why a message was not sent that has more than a line may have.
+/// The error for a message that is longer than a line may be.
 fn too_long(id: &Id) -> Vec<u8> {
     failed(id, &format!("a message of more than {} MiB is not sent", LONGEST >> 20))
 }
 
-/// An error of ours, as the answer to a request.
+/// An error response of this client.
 fn failed(id: &Id, why: &str) -> Vec<u8> {
     let message = serde_json::Value::from(why);
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":{message}}}}}"#).into_bytes()

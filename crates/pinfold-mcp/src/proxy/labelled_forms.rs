@@ -1,12 +1,12 @@
-//! Questions of a server to the person behind a client: in each stands first whose it is, so that none looks like ours.
+//! Elicitation requests of a server: each is labelled with the server's name, so that none looks like the proxy's.
 
 use pinfold_render::visible;
 use serde_json::Value;
 
-/// The method by which a person is asked.
+/// The method of elicitation.
 pub(crate) const FORM: &str = "elicitation/create";
 
-/// Puts the name of the server in front of what a form says.
+/// Labels the message of a form.
 pub(crate) fn mark(params: &mut Value, server: &str) {
     let Some(params) = params.as_object_mut() else { return };
     let said = params.get("message").and_then(Value::as_str).unwrap_or_default();
@@ -14,7 +14,7 @@ pub(crate) fn mark(params: &mut Value, server: &str) {
     params.insert("message".to_owned(), marked.into());
 }
 
-/// The same for each form that the result of a call asks for. `false`: there is none.
+/// Labels each form in the result of a call. `false`: there is none.
 pub(crate) fn mark_required(result: &mut Value, server: &str) -> bool {
     let requests = result.get_mut("inputRequests").and_then(Value::as_object_mut);
     let mut found = false;
