@@ -35,7 +35,7 @@ pub(crate) struct BrokerState {
 }
 
 impl Broker {
-    /// Adds a responder on a thread of its own, until it closes or [`Member::leave`] is called.
+    /// Adds a responder on a thread of its own, until it closes or [`ResponderHandle::leave`] is called.
     ///
     /// # Errors
     /// When no thread can be started.

@@ -115,13 +115,13 @@ impl ApprovalChannels {
         &self.sessions
     }
 
-    /// Whether the session's terminal may ask.
+    /// Returns whether the session's terminal may ask.
     pub fn asks_at_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Whether another channel than the terminal could answer: settings wait for other terminals or name a webhook, or
-    /// an approver is watching.
+    /// Returns whether another channel than the terminal could answer: settings wait for other terminals or name a
+    /// webhook, or an approver is watching.
     pub fn is_reached_elsewhere(&self) -> bool {
         let here = || self.socket_dir.as_ref().is_some_and(SocketDir::has_approver);
         self.waits || self.has_webhook || here()

@@ -8,7 +8,7 @@
 //! use std::time::Duration;
 //! use pinfold::consent::{Asking, By, Choice, Via};
 //! use pinfold::{Ambient, Plan, RawCall, Session, audit::Memory};
-//! use pinfold_approvals::{Broker, Closure};
+//! use pinfold_approvals::{Broker, ClosureResponder};
 //! use serde_json::json;
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -19,17 +19,17 @@
 //! let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
 //! let call = RawCall::new("Write", json!({"file_path": outside.path().join("a"), "content": "hello\n"}));
 //!
-//! // Nobody is there: the call is refused at once.
+//! // Without a responder the call is refused at once.
 //! assert!(session.decide(&call).outcome.is_err());
 //!
 //! let by = By { via: Via::Embedder, who: None };
-//! broker.add(Closure::new(by, |showing| Some(Choice::Yes)))?;
+//! broker.add(ClosureResponder::new(by, |showing| Some(Choice::Yes)))?;
 //! assert!(session.decide(&call).outcome.is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Vocabulary
-//! [`Broker`], [`Responder`], [`PendingRequest`], [`ResolvedRequest`], [`Watch`].
+//! [`Broker`], [`Responder`], [`PendingRequest`], [`ResolvedRequest`], [`QueueWatch`].
 //!
 //! # Invariants
 //! 1. A request is resolved once: by the first answer, by its deadline, or because approval is not needed any more.

@@ -38,7 +38,7 @@ pub(crate) struct QueueEntry {
     pub(crate) bell: Arc<Condvar>,
 }
 
-/// What the asking thread receives.
+/// The result that the asking thread receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AskOutcome {
     Answer(Answer),
@@ -135,7 +135,7 @@ impl RequestQueue {
         self.open().filter(|entry| !entry.passed.contains(&responder)).find(settled)
     }
 
-    /// Whether there is a responder that could answer a request.
+    /// Returns whether there is a responder that could answer a request.
     pub(crate) fn can_be_answered(&self, number: u64) -> bool {
         let passed = |present: &ConnectedResponder| {
             self.entry(number).is_some_and(|e| e.passed.contains(&present.number))
@@ -290,7 +290,7 @@ impl RequestQueue {
         held.map(|entry| self.settling.map_or(entry.shown_from, |end| end.max(entry.shown_from))).min()
     }
 
-    /// Whether a request was evaluated since the last grant.
+    /// Returns whether a request was evaluated since the last grant.
     pub(crate) fn is_evaluated(&self, number: u64) -> bool {
         self.entry(number).is_none_or(|entry| entry.round == self.round)
     }
@@ -315,7 +315,7 @@ fn newest<T>(kept: &VecDeque<T>, all: u64, seen: u64) -> impl Iterator<Item = &T
 }
 
 impl QueueEntry {
-    /// Whether the deadline has passed, by either clock: the monotonic one stops during suspend.
+    /// Returns whether the deadline has passed, by either clock: the monotonic one stops during suspend.
     pub(crate) fn is_late(&self) -> bool {
         Instant::now() >= self.until || Timestamp::now() > self.request.deadline
     }

@@ -48,7 +48,7 @@ pub enum AnswerError {
     /// The request is now for another operation.
     #[error("the request `{0}` is for another operation than the one that was shown: the digest differs")]
     OtherDigest(String),
-    /// It is resolved already.
+    /// Resolved already.
     #[error("the request `{}` is already resolved: {}", .0.id, .0.how.describe())]
     Resolved(Box<ResolvedRequest>),
     /// The choice was not offered.

@@ -36,7 +36,7 @@ pub trait Responder: Send {
         let _ = text;
     }
 
-    /// Whether the channel is closed. Called after each request.
+    /// Returns whether the channel is closed. Called after each request.
     fn is_closed(&self) -> bool {
         false
     }
@@ -140,7 +140,7 @@ impl ResponderHandle {
         self.shared.changed.notify_all();
     }
 
-    /// Whether it is still connected.
+    /// Returns whether it is still connected.
     pub fn is_connected(&self) -> bool {
         self.shared.queue().responders.iter().any(|p| p.number == self.number && !p.leaving)
     }
@@ -194,7 +194,7 @@ impl Registration {
         !self.member().is_connected()
     }
 
-    /// Whether a request is pending.
+    /// Returns whether a request is pending.
     pub(crate) fn is_open(&self, request: &Request) -> bool {
         self.shared.queue().open().any(|entry| is_same(&entry.request, request))
     }

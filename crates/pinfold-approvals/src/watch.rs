@@ -34,7 +34,7 @@ pub struct QueueChanges {
 }
 
 impl QueueChanges {
-    /// Whether there are no changes.
+    /// Returns whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.asked.is_empty() && self.over.is_empty() && self.notes.is_empty() && !self.closed
     }

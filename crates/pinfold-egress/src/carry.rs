@@ -81,7 +81,7 @@ enum Protocol {
 
 /// Why a connection is not relayed.
 enum SniffError {
-    /// It names another host, or is malformed.
+    /// Another host is named, or the bytes are malformed.
     Mismatch(HostMismatch),
     /// A side disconnected, or sent nothing for too long.
     Disconnected,

@@ -18,9 +18,9 @@ const TTL: u32 = 60;
 /// The result of resolving a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// It resolves to these addresses.
+    /// The addresses of a known name.
     Known(FakeIps),
-    /// It does not exist (NXDOMAIN).
+    /// No such name (NXDOMAIN).
     Unknown,
 }
 

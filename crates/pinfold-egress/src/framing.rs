@@ -48,7 +48,7 @@ struct FramerState {
 struct LastRequest {
     /// A part of its header section has been read.
     has_begun: bool,
-    /// It has conflicting lengths.
+    /// Its lengths conflict.
     conflicting_lengths: bool,
     /// It, or a request before it, asked for another protocol.
     wants_upgrade: bool,
@@ -90,22 +90,22 @@ impl ConnectionState {
         InFlight(Arc::clone(self))
     }
 
-    /// Whether the last header section has conflicting lengths.
+    /// Returns whether the last header section has conflicting lengths.
     pub(crate) fn has_conflicting_lengths(&self) -> bool {
         self.state().last.conflicting_lengths
     }
 
-    /// Whether the connection may carry another protocol from now on.
+    /// Returns whether the connection may carry another protocol from now on.
     pub(crate) fn wants_upgrade(&self) -> bool {
         self.state().last.wants_upgrade
     }
 
-    /// Whether everything written was flushed.
+    /// Returns whether everything written was flushed.
     pub(crate) fn is_flushed(&self) -> bool {
         !self.state().unflushed
     }
 
-    /// Whether every request was answered and none has begun. The task is woken when that may have changed.
+    /// Returns whether every request was answered and none has begun. The task is woken when that may have changed.
     pub(crate) fn is_idle(&self, context: &Context<'_>) -> bool {
         let mut state = self.state();
         state.waker = Some(context.waker().clone());
@@ -329,7 +329,7 @@ impl HeaderScanner {
         None
     }
 
-    /// Whether the header section ends with this line.
+    /// Returns whether the header section ends with this line.
     fn end_line(&mut self) -> bool {
         let line = std::mem::take(&mut self.line);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);

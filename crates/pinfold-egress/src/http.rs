@@ -193,7 +193,7 @@ impl std::fmt::Display for RequestHost {
 }
 
 impl RequestHost {
-    /// Whether this is the host and port of the connection.
+    /// Returns whether this is the host and port of the connection.
     fn is_for(&self, connect: &ConnectRequest) -> bool {
         self.host == connect.host && self.port.is_none_or(|port| port == connect.port)
     }
@@ -270,8 +270,8 @@ pub(crate) async fn forward(
 /// Headers that ask for another protocol.
 const UPGRADE: [HeaderName; 2] = [header::UPGRADE, HeaderName::from_static("http2-settings")];
 
-/// Whether a request asks for WebSocket and nothing else. WebSocket names no further hosts; HTTP/2 without TLS names one in
-/// each stream.
+/// Returns whether a request asks for WebSocket and nothing else. WebSocket names no further hosts; HTTP/2 without TLS
+/// names one in each stream.
 fn is_websocket(headers: &HeaderMap) -> bool {
     let mut named = headers.get_all(header::UPGRADE).iter();
     let only = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"websocket");

@@ -69,9 +69,9 @@ pub(crate) enum KeepAlivePhase<I> {
 pub(crate) enum UpstreamState {
     /// A response may be on its way.
     InFlight,
-    /// It is ready for the next request.
+    /// Ready for the next request.
     Idle,
-    /// It has ended.
+    /// Closed by the host.
     Closed,
 }
 

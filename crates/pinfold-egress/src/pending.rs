@@ -20,7 +20,7 @@ impl DecisionSender {
         (Self(sender), ConnectDecision::Pending(PendingDecision(receiver)))
     }
 
-    /// Whether the connection still waits.
+    /// Returns whether the connection still waits.
     pub fn is_awaited(&self) -> bool {
         !self.0.is_closed()
     }

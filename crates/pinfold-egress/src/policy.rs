@@ -44,9 +44,9 @@ pub struct ConnectRequest {
 /// The policy's decision about a connection.
 #[derive(Debug)]
 pub enum ConnectDecision {
-    /// It is allowed.
+    /// Allowed.
     Allow,
-    /// It is denied.
+    /// Denied, with a message for the client.
     Deny(ConnectRefusal),
     /// The approver is asked, and the connection waits for the answer.
     Pending(PendingDecision),
@@ -83,7 +83,7 @@ pub enum HostMismatch {
 /// Decides about connections and receives reports. Every method returns at once: the relay serves all connections on one
 /// thread.
 pub trait EgressPolicy: AddressPolicy {
-    /// Whether a name resolves inside: its host is allowed, or can be asked about. Called once per query.
+    /// Returns whether a name resolves inside: its host is allowed, or can be asked about. Called once per query.
     fn resolves(&self, name: &Name, client: DnsClient) -> bool;
 
     /// Decides about a connection.
@@ -108,10 +108,10 @@ pub trait EgressPolicy: AddressPolicy {
     /// Records that a connection has to wait, since `limit` others are open.
     fn report_full(&self, limit: usize);
 
-    /// Whether the rules have changed since the last call. Polled.
+    /// Returns whether the rules have changed since the last call. Polled.
     fn has_changed(&self) -> bool;
 
-    /// Whether an allowed connection would be denied by now.
+    /// Returns whether an allowed connection would be denied by now.
     fn is_denied(&self, request: &ConnectRequest) -> bool;
 
     /// Records that an allowed connection was made, or failed.

@@ -96,7 +96,7 @@ fn sniff_plain(bytes: &[u8], port: u16) -> Sniffed {
     }
 }
 
-/// Whether a text begins exactly as a request line does.
+/// Returns whether a text begins exactly as a request line does.
 fn is_request(bytes: &[u8]) -> bool {
     let method = bytes.iter().take_while(|b| b.is_ascii_uppercase() || **b == b'-').count();
     match (method, bytes.get(method), bytes.get(method + 1)) {
@@ -144,8 +144,8 @@ fn sniff_lenient(bytes: &[u8]) -> Sniffed {
     }
 }
 
-/// Whether a word is a method or the beginning of one: a registered method in any case, another one in capitals. Any
-/// other word may be all that a client sends before it waits for an answer.
+/// Returns whether a word is a method or the beginning of one: a registered method in any case, another one in
+/// capitals. Any other word may be all that a client sends before it waits for an answer.
 fn may_be_method(word: &[u8]) -> bool {
     let begins =
         |known: &&[u8]| known.get(..word.len()).is_some_and(|known| known.eq_ignore_ascii_case(word));

@@ -125,7 +125,7 @@ impl RelayState {
         self.ended.send_replace(true);
     }
 
-    /// Whether the run has ended.
+    /// Returns whether the run has ended.
     pub(crate) fn has_ended(&self) -> bool {
         *self.ended.borrow()
     }

@@ -36,7 +36,7 @@ pub(crate) struct Upstream {
 /// Why there is no connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum UpstreamError {
-    /// It resolves to an address that is not permitted.
+    /// An address of the host is not permitted.
     Refused(HostMismatch),
     /// DNS has no address, or no address accepts a connection.
     Unreachable(String),

@@ -39,7 +39,7 @@ fn shell_safe(scope: &str) -> String {
     scope.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\' | '\'')).collect()
 }
 
-/// What the user can do about a response that requires other authorization. `login`: the login that was used.
+/// Returns a hint for the user about a response that requires other authorization. `login`: the login that was used.
 pub fn challenge_hint(
     status: StatusCode,
     headers: &HeaderMap,

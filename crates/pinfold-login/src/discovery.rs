@@ -123,7 +123,7 @@ async fn probe_resource_metadata(
     Ok((is_auth_challenge(&answer), Challenge::parse(&answer.headers)))
 }
 
-/// Whether the server requires authorization.
+/// Returns whether the server requires authorization.
 fn is_auth_challenge(answer: &OAuthResponse) -> bool {
     matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
@@ -206,8 +206,8 @@ fn metadata_urls(issuer: &Endpoint) -> Vec<String> {
         .collect()
 }
 
-/// Whether two issuer identifiers are equal. They are compared as strings (RFC 8414 §3.3), but for a final `/`, about
-/// which servers are inconsistent.
+/// Returns whether two issuer identifiers are equal. They are compared as strings (RFC 8414 §3.3), but for a final `/`,
+/// about which servers are inconsistent.
 fn is_same_issuer(one: &str, other: &str) -> bool {
     one.strip_suffix('/').unwrap_or(one) == other.strip_suffix('/').unwrap_or(other)
 }

@@ -36,7 +36,7 @@ impl Endpoint {
         &self.0
     }
 
-    /// Whether it is on this machine, by its host.
+    /// Returns whether it is on this machine, by its host.
     pub fn is_loopback(&self) -> bool {
         is_loopback(self.0.host())
     }
@@ -63,7 +63,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether this URL is `other`, or below it on the same origin.
+    /// Returns whether this URL is `other`, or below it on the same origin.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         let (mine, whole) = (self.path(), other.path().trim_end_matches('/'));
         let rest = mine.strip_prefix(whole);
@@ -77,7 +77,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Whether a host is loopback. Names below `localhost` resolve to this machine and nowhere else
+/// Returns whether a host is loopback. Names below `localhost` resolve to this machine and nowhere else
 /// ([RFC 6761 §6.3](https://www.rfc-editor.org/rfc/rfc6761#section-6.3)).
 fn is_loopback(host: &Host) -> bool {
     match host {

@@ -47,9 +47,9 @@ pub use token_store::{Login, TokenStore};
 /// Why a login failed, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginError {
-    /// What is wrong. Text of a server in it is escaped and can be shown.
+    /// The error. Text of a server in it is escaped and can be shown.
     pub message: String,
-    /// What to do, where something can be done.
+    /// A remedy, where there is one.
     pub hint: Option<String>,
 }
 

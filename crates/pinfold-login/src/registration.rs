@@ -30,7 +30,7 @@ impl fmt::Debug for PreRegisteredClient {
 pub(crate) struct OAuthClient {
     pub(crate) id: String,
     pub(crate) secret: Option<String>,
-    /// It authenticates with `client_secret_basic`, not in the request body.
+    /// Authenticates with `client_secret_basic`, not in the request body.
     #[serde(alias = "in_header")]
     pub(crate) uses_basic_auth: bool,
 }

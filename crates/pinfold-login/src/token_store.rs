@@ -36,7 +36,7 @@ impl fmt::Debug for Login {
     }
 }
 
-/// What the login is for.
+/// The servers and the client of a login.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LoginMetadata {
     pub(crate) server: String,
@@ -91,7 +91,7 @@ impl Login {
         self.tokens.expires_at
     }
 
-    /// Whether it can be refreshed.
+    /// Returns whether it can be refreshed.
     pub fn is_renewable(&self) -> bool {
         self.tokens.refresh_token.is_some()
     }

@@ -46,7 +46,7 @@ fn hints(name: &str, level: Level) -> ToolAnnotations {
         .open_world(of_the_world)
 }
 
-/// Whether a tool is useless where no shell can run.
+/// Returns whether a tool is useless where no shell can run.
 pub(crate) fn needs_shell(name: &str) -> bool {
     let known = ToolName::parse(name);
     matches!(known, Some(ToolName::Bash | ToolName::BashOutput | ToolName::KillBash | ToolName::BashInput))

@@ -3,7 +3,8 @@
 
 use hyper::header::HeaderMap;
 
-/// Whether a `Host` header is a loopback name of this machine with the port that is listened on, or is one of `aliases`.
+/// Returns whether a `Host` header is a loopback name of this machine with the port that is listened on, or is one of
+/// `aliases`.
 pub fn is_own_host(host: &str, port: u16, aliases: &[String]) -> bool {
     // Clients leave out the default port.
     let (name, given) = match host.rsplit_once(':') {

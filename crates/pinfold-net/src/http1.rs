@@ -22,7 +22,7 @@ pub const ALPN: &[u8] = b"http/1.1";
 /// Why a body was not read to its end.
 #[derive(Debug)]
 pub enum BodyError {
-    /// It has more bytes than the limit.
+    /// More bytes than the limit.
     TooLarge,
     /// The connection or its framing failed.
     Broken(hyper::Error),

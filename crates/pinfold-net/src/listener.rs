@@ -104,7 +104,7 @@ pub async fn serve<A, R, B>(
     }
 }
 
-/// Whether a peer is this machine. A second line of defence behind the bound address.
+/// Returns whether a peer is this machine. A second line of defence behind the bound address.
 fn is_loopback(address: &SocketAddr) -> bool {
     address.ip().is_loopback()
 }

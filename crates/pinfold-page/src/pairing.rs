@@ -138,7 +138,7 @@ impl Pairing {
         found
     }
 
-    /// Whether a browser is still paired.
+    /// Returns whether a browser is still paired.
     pub(crate) fn is_paired(&self, browser: Browser) -> bool {
         self.current().all.iter().any(|(paired, ..)| *paired == browser)
     }

@@ -77,13 +77,13 @@ pub struct ProcessEvent {
 /// An event of a process.
 #[derive(Debug)]
 pub enum ProcessEventKind {
-    /// It was discovered.
+    /// A new process.
     Started,
-    /// It has new requests, resolutions or notes.
+    /// New requests, resolutions or notes.
     Changes(EventBatch),
-    /// It has ended.
+    /// The end of a process.
     Ended,
-    /// It cannot be watched.
+    /// A process that cannot be watched.
     Failed(ApprovalClientError),
 }
 
@@ -284,7 +284,7 @@ impl Drop for ProcessEvents {
     }
 }
 
-/// What the threads of one [`Following`] share.
+/// The state that the threads of one [`ProcessEvents`] share.
 #[derive(Debug, Default)]
 struct StopSignal {
     stopped: Mutex<bool>,
@@ -311,7 +311,7 @@ impl StopSignal {
         *self.bell.wait_timeout(stopped, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Begins to hear somebody, unless they are heard already.
+    /// Marks a process as watched; false when it is already.
     fn begin(&self, name: &str) -> bool {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
     }

@@ -29,7 +29,7 @@ const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Why a process could not be queried.
 #[derive(Debug, thiserror::Error)]
 pub enum ApprovalClientError {
-    /// It cannot be connected to.
+    /// The connection failed.
     #[error("`{name}` cannot be reached: {error}")]
     Io {
         /// The name of its socket.
@@ -37,7 +37,7 @@ pub enum ApprovalClientError {
         /// The system's error.
         error: io::Error,
     },
-    /// It replied with an error.
+    /// An error reply.
     #[error(transparent)]
     Rejected(ProtocolError),
     /// Its reply does not fit the request.

@@ -71,7 +71,7 @@ impl JsonLines {
         parse_line(line)
     }
 
-    /// Whether bytes of a further line were read already.
+    /// Returns whether bytes of a further line were read already.
     pub(super) fn has_more(&self) -> bool {
         !self.reader.buffer().is_empty()
     }

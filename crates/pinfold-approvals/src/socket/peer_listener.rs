@@ -28,7 +28,7 @@ pub enum PeerRejected {
     /// The connection limit is reached.
     #[error("too many clients: try again later")]
     Busy,
-    /// It is not the user, or is confined.
+    /// Another user, or a confined process.
     #[error(transparent)]
     Peer(#[from] PeerError),
 }

@@ -34,7 +34,7 @@ impl Drop for ApproverPresence {
     }
 }
 
-/// Whether an approver is watching. Files of dead processes are removed.
+/// Returns whether an approver is watching. Files of dead processes are removed.
 pub(super) fn has_approver(dir: &SocketDir) -> bool {
     let files = dir.files().unwrap_or_default();
     files.iter().filter(|name| name.starts_with(PREFIX)).any(|name| is_locked(dir, name))

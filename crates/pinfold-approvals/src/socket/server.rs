@@ -53,7 +53,7 @@ struct SocketServer {
 
 impl Broker {
     /// Opens a socket in `place`, registered as `name` or a similar name. It makes no request wait: see
-    /// [`Broker::stand`] and [`Broker::elsewhere`].
+    /// [`Broker::open_channel`] and [`Broker::set_elsewhere_check`].
     ///
     /// # Errors
     /// When it cannot be created.

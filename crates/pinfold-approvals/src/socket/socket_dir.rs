@@ -46,7 +46,7 @@ pub enum SocketDirError {
     /// No base directory is known.
     #[error("no directory for sockets is known\nset XDG_RUNTIME_DIR or HOME")]
     NoHome,
-    /// It cannot be created or opened.
+    /// Creating or opening it failed.
     #[error("`{}`: {error}", path.display())]
     Io {
         /// The directory.
@@ -149,7 +149,7 @@ impl SocketDir {
         super::ApproverPresence::new(self.clone())
     }
 
-    /// Whether an approver is watching.
+    /// Returns whether an approver is watching.
     pub fn has_approver(&self) -> bool {
         presence::has_approver(self)
     }
@@ -199,8 +199,8 @@ fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a directory is what the variable has to name: owned by this user, and not writable by others. After `su` the
-/// variable may still name another user's, and in containers a shared one.
+/// Returns whether a directory is what the variable has to name: owned by this user, and not writable by others. After
+/// `su` the variable may still name another user's, and in containers a shared one.
 /// [basedir](https://specifications.freedesktop.org/basedir-spec/latest/)
 fn check_runtime_dir(home: &Path) -> io::Result<()> {
     let found = fs::metadata(home)?;

@@ -118,7 +118,7 @@ impl SecretInjector {
         })
     }
 
-    /// Whether a connection is intercepted, since a secret belongs to its host.
+    /// Returns whether a connection is intercepted, since a secret belongs to its host.
     pub(crate) fn is_for(&self, connect: &ConnectRequest) -> bool {
         self.secrets.iter().any(|secret| secret.is_for(connect))
     }

@@ -118,7 +118,7 @@ impl ResponseRedactor {
     }
 }
 
-/// Whether a response has a transfer coding other than `chunked` once: the library has not decoded that.
+/// Returns whether a response has a transfer coding other than `chunked` once: the library has not decoded that.
 /// [RFC 9112 §7](https://www.rfc-editor.org/rfc/rfc9112#section-7)
 fn has_transfer_coding(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();

@@ -31,7 +31,7 @@ pub(super) enum Rejection {
     Page,
     /// There is no such path.
     Path,
-    /// It has no valid token.
+    /// No valid token.
     Token,
 }
 

@@ -59,7 +59,7 @@ struct PendingPost {
     is_newest: bool,
 }
 
-/// What is learned from a response.
+/// The part of a response that later requests depend on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LearnsFrom {
     Nothing,
@@ -268,7 +268,7 @@ impl ServerConnection {
         Ok(())
     }
 
-    /// What the user can do about an error response.
+    /// A hint for the user about an error response.
     fn hint(&self, answer: &Response<Incoming>) -> Option<String> {
         let server = self.exchange.url().to_string();
         challenge_hint(answer.status(), answer.headers(), &server, self.login.as_ref())

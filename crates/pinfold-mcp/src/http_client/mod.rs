@@ -27,7 +27,7 @@ const AHEAD: usize = 16;
 /// The time for which responses are awaited after the end of input: less than the parent waits for the end.
 const REST: Duration = Duration::from_secs(3);
 
-/// Whether a user may set a header: not those of message framing or of this client.
+/// Returns whether a user may set a header: not those of message framing or of this client.
 pub fn is_settable_header(name: &HeaderName) -> bool {
     use hyper::header as h;
     const READING: [HeaderName; 8] = [

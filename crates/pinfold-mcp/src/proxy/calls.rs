@@ -85,7 +85,7 @@ impl ProxiedCall {
     /// Parses a request of another method, which is judged like a call.
     ///
     /// # Errors
-    /// As [`Call::parse`].
+    /// As [`ProxiedCall::parse`].
     pub(crate) fn parse_method(
         id: Id,
         line: Vec<u8>,
@@ -99,7 +99,7 @@ impl ProxiedCall {
         Ok(Self { id: Mutex::new(id), line, params, tool: method.to_owned(), is_method: true })
     }
 
-    /// Whether it is not a tool call.
+    /// Returns whether it is not a tool call.
     pub(crate) fn is_method(&self) -> bool {
         self.is_method
     }
@@ -124,7 +124,7 @@ impl ProxiedCall {
         *self.id.lock().unwrap_or_else(PoisonError::into_inner) = id;
     }
 
-    /// Whether its revision has no server requests, so that an approval request is the response to the call.
+    /// Returns whether its revision has no server requests, so that an approval request is the response to the call.
     pub(crate) fn is_newest(&self) -> bool {
         self.params.pointer(VERSION).is_some()
     }
@@ -156,8 +156,8 @@ impl ProxiedCall {
         self.params.pointer("/_meta/progressToken").cloned()
     }
 
-    /// Whether it can be judged without waiting, unless approval is needed: its session is open, the server's tools are
-    /// known, and no hooks match.
+    /// Returns whether it can be judged without waiting, unless approval is needed: its session is open, the server's
+    /// tools are known, and no hooks match.
     pub(crate) fn is_brief(&self, shared: &ProxyState) -> bool {
         if self.line.len() > BRIEF {
             return false;
@@ -317,7 +317,7 @@ fn word(doubt: &DefinitionDoubt) -> HookWord {
 }
 
 impl ForwardedCall {
-    /// Whether hooks have to be told its end, which is slow.
+    /// Returns whether hooks have to be told its end, which is slow.
     pub(crate) fn has_hooks(&self) -> bool {
         self.told.is_some()
     }

@@ -23,7 +23,7 @@ const FIELDS: [&str; 5] = ["name", "title", "description", "inputSchema", "annot
 /// The fields of a page. Others could have text that was never approved, and are removed.
 const OF_PAGE: [&str; 5] = ["tools", "nextCursor", "resultType", "ttlMs", "cacheScope"];
 
-/// What a server has listed.
+/// The lists of a server.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     inner: Mutex<Inner>,
@@ -36,7 +36,7 @@ struct Inner {
     told: Vec<KnownArgument>,
     /// The definitions that were listed last, by name.
     listed: BTreeMap<String, ListedTool>,
-    /// Those among them that are not pinned.
+    /// The ones among them that are not pinned.
     unknown: Definitions,
     /// The list is complete, and has not changed since.
     is_current: bool,
@@ -45,7 +45,7 @@ struct Inner {
 #[derive(Debug, Clone)]
 struct ListedTool {
     known: PinComparison,
-    /// What is known about its arguments beyond their names.
+    /// Knowledge about its arguments beyond their names.
     shape: Option<Shape>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct DefinitionDoubt {
 /// The rest of a list page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ListPage {
-    /// It is unchanged.
+    /// Unchanged.
     Whole,
     /// Something was removed or replaced.
     Changed,
@@ -91,7 +91,7 @@ impl Catalogue {
         self.inner().is_current = false;
     }
 
-    /// Whether the current list is known.
+    /// Returns whether the current list is known.
     pub(crate) fn is_current(&self) -> bool {
         self.inner().is_current
     }
@@ -135,7 +135,7 @@ impl Catalogue {
         Ok(if changed { ListPage::Changed } else { ListPage::Whole })
     }
 
-    /// What is known about a tool's arguments beyond their names.
+    /// Returns what is known about a tool's arguments beyond their names.
     pub(crate) fn shape(&self, tool: &str) -> Option<Shape> {
         self.inner().listed.get(tool)?.shape.clone()
     }

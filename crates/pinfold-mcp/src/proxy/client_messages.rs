@@ -36,7 +36,7 @@ const OF_PROTOCOL: [&str; 2] = ["ping", "logging/setLevel"];
 /// The prefix of notifications. A request in that form would be executed without a response.
 const NOTIFICATION: &str = "notifications/";
 
-/// What is known about a client.
+/// A client, as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClientInfo {
     /// Its name for itself. It is not verified.

@@ -55,12 +55,12 @@ impl Definition {
         }
     }
 
-    /// Whether it can be shown.
+    /// Returns whether it can be shown.
     pub(crate) fn has_text(&self) -> bool {
         self.text.is_some()
     }
 
-    /// Whether both are equal.
+    /// Returns whether both are equal.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.hash == other.hash
     }

@@ -73,7 +73,7 @@ pub struct ProxiedServer {
     pub name: String,
     /// The command that starts it inside its sandbox. It has to end with its input, also where the server does not.
     pub command: Command,
-    /// Where its definitions are stored.
+    /// The location of its pinned definitions.
     pub pins: PinLocation,
     /// The user's declarations about arguments of its tools.
     pub arguments: Vec<KnownArgument>,
@@ -117,7 +117,7 @@ pub(crate) struct ProxyState {
 enum ProxyEvent {
     /// Its output has ended; it may still read.
     ClientEnded,
-    /// It has stopped reading.
+    /// The server has stopped reading.
     ClientGone,
     ServerEnded,
 }

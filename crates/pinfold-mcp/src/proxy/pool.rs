@@ -51,13 +51,13 @@ impl ThreadPool {
         Ok(())
     }
 
-    /// Whether a job could be handed over now. No thread is started for it yet.
+    /// Returns whether a job could be handed over now. No thread is started for it yet.
     pub(crate) fn could_take(&self) -> bool {
         let state = self.state();
         state.idle > state.jobs.len() || state.threads < AT_ONCE
     }
 
-    /// Whether there is a free thread; one is started where it can be.
+    /// Returns whether there is a free thread; one is started where it can be.
     fn has_free(self: &Arc<Self>, state: &mut State, most: usize) -> bool {
         if state.idle > state.jobs.len() {
             return true;

@@ -48,7 +48,7 @@ pub(crate) enum PendingKind {
 /// A call that is not forwarded yet.
 #[derive(Debug, Clone)]
 pub(crate) struct JudgedCall {
-    /// It was cancelled.
+    /// Cancelled.
     pub(crate) gone: Arc<AtomicBool>,
     /// Its progress token.
     pub(crate) token: Option<Value>,
@@ -89,7 +89,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Whether an identifier is pending.
+    /// Returns whether an identifier is pending.
     pub(crate) fn waits(&self, id: &Id) -> bool {
         self.inner().of_client.contains_key(id)
     }

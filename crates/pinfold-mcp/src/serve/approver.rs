@@ -44,7 +44,7 @@ impl AnswerSlot {
         let _ = self.to.send(said);
     }
 
-    /// Whether the call no longer waits.
+    /// Returns whether the call no longer waits.
     pub(crate) fn is_closed(&self) -> bool {
         self.waits.is_closed()
     }

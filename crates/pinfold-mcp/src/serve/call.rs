@@ -137,8 +137,8 @@ async fn begin(
     Ok(Ok(RunningCall { events: received, gone, _place: place }))
 }
 
-/// Whether a call takes less time than waking another thread. It may still ask for approval, so the runtime has to be
-/// able to move its other tasks.
+/// Returns whether a call takes less time than waking another thread. It may still ask for approval, so the runtime has
+/// to be able to move its other tasks.
 fn is_brief(raw: &RawCall, room: &OpenSession) -> bool {
     let moves = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
     moves && !room.attended().session().has_hooks() && ToolName::parse(&raw.tool) == Some(ToolName::Read)
@@ -286,7 +286,7 @@ async fn progress(context: &RequestContext<RoleServer>, token: Option<&ProgressT
     let _ = context.peer.notify_progress(told.with_message(format!("going on ({seconds} s)"))).await;
 }
 
-/// Whether the user behind a client can be asked by a form.
+/// Returns whether the user behind a client can be asked by a form.
 fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let Some(elicitation) = context.client_capabilities().and_then(|can| can.elicitation) else {
         return false;
@@ -295,7 +295,7 @@ fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     elicitation.form.is_some() || elicitation.url.is_none()
 }
 
-/// Whether an approval request is the response to the call, as in revisions without server requests.
+/// Returns whether an approval request is the response to the call, as in revisions without server requests.
 fn asks_by_answer(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::NO_INITIALIZE)
 }

@@ -83,7 +83,7 @@ pub struct OpenedSession {
     pub span: Box<dyn Any + Send + Sync>,
 }
 
-/// How results are presented.
+/// The presentation of results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerOptions {
     /// A refusal is a text result, not an error: for clients that give up on a server after a few errors.

@@ -23,7 +23,7 @@ const KEY: usize = 32;
 
 /// A call that can be parked.
 pub(crate) trait Parkable {
-    /// Whether the call has ended by itself.
+    /// Returns whether the call has ended by itself.
     fn is_over(&self) -> bool;
 }
 

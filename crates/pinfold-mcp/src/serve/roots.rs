@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The most roots.
 const MOST: usize = 64;
 
-/// What is known about a client's roots.
+/// A client's roots, as far as they are known.
 #[derive(Default)]
 pub(crate) struct Roots {
     known: Mutex<KnownRoots>,

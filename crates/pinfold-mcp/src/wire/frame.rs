@@ -21,7 +21,7 @@ const ENDLESS: u64 = 256 << 20;
 pub(crate) enum Line {
     /// The line without its line feed.
     Whole(Vec<u8>),
-    /// It was too long and was skipped; with the identifier that it was about, as far as it is known.
+    /// A line that was too long and was skipped; with the identifier that it was about, as far as it is known.
     TooLong(Option<Id>),
 }
 

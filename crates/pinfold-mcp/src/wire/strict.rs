@@ -23,7 +23,7 @@ pub(crate) fn folded(name: &str) -> String {
     name.to_uppercase().to_lowercase()
 }
 
-/// Whether no two keys of an object differ only in case, also from `known` ones.
+/// Returns whether no two keys of an object differ only in case, also from `known` ones.
 pub(crate) fn is_plain(object: &Map<String, Value>, known: &[&str]) -> bool {
     let mut seen = HashSet::new();
     object.keys().all(|name| {
